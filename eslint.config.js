@@ -7,7 +7,10 @@ export default tseslint.config(
     files: ['src/**/*.ts', 'sdk/**/*.ts', 'components/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'build/**/*.ts'],
     extends: [...tseslint.configs.strictTypeChecked],
     languageOptions: {
-      parserOptions: { project: './test/tsconfig.others.json', tsconfigRootDir: import.meta.dirname },
+      parserOptions: {
+        project: ['./test/tsconfig.others.json', './test/browser/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
     },
     rules: {
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
@@ -16,7 +19,17 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/**/*.ts', 'sdk/**/*.ts', 'components/**/*.ts'],
+    files: ['console/**/*.ts'],
+    extends: [...tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { project: './console/tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/consistent-type-definitions': 'off',
+    },
+  },
+  {
+    files: ['console/**/*.ts', 'src/**/*.ts', 'sdk/**/*.ts', 'components/**/*.ts'],
     ignores: ['**/*.test.ts', '**/*.contract.ts', 'components/test/**'],
     rules: {
       'max-lines': ['error', { max: 300 }],

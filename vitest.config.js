@@ -18,14 +18,14 @@ Map.groupBy ??= (items, keyOf) => {
 }
 
 /** Those that need packages of other parties, beside those of the product: `npm run test:others` installs these and runs the tests. */
-export const OTHERS = ['test/interop/**', 'test/contracts/**']
+export const OTHERS = ['test/interop/**', 'test/contracts/**', 'test/browser/**']
 /** About PostgreSQL alone. */
 const POSTGRESQL = ['src/store/postgres*.test.ts', 'test/e2e/postgresql*.test.ts']
 /** What the database decides, and so is to hold on each. */
 const BOTH = [
   'src/{callback/deliver,event/seal,engine/{commit,outbox,quotas},issuer/progress-recorder}.test.ts',
   'test/attacks/{exposure,issuer-{batch,deferred,details,dpop,notification,processes,proof,refresh,request,token,tx-code},verifier-{encrypted,same-device,session}}.test.ts',
-  'test/e2e/{audit,drafts,idempotency,issuance,retention,status,status-processes,verification}.test.ts',
+  'test/e2e/{audit,drafts,idempotency,issuance,retention,session-list,status,status-events,status-processes,verification}.test.ts',
 ]
 
 // A limit only ends what hangs: no test depends on how fast or how busy its machine is.
@@ -33,8 +33,8 @@ export const shared = { isolate: false, testTimeout: 120_000, hookTimeout: 120_0
 
 export default defineConfig({
   test: {
-    // Many tests wait, for a process or for time to pass: two at a time, also where there are two cores alone.
-    maxWorkers: 2,
+    // Many tests wait, for a process or for time to pass: three at a time, also where there are two cores alone.
+    maxWorkers: 3,
     reporters: [['default', { summary: false }]],
     projects: [
       {

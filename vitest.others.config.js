@@ -1,4 +1,7 @@
-/** `npm run test:others`: what Vouchsafe does with implementations of other parties, and its contracts on a Hardhat node. */
+/**
+ * `npm run test:others`: Vouchsafe with implementations of other parties, its contracts on a Hardhat node, the
+ * largest numbers of keys, and the longer forms of the searches.
+ */
 import { defineConfig } from 'vitest/config'
 import { OTHERS, shared } from './vitest.config.js'
 
@@ -6,15 +9,18 @@ export default defineConfig({
   test: {
     ...shared,
     name: 'others',
-    maxWorkers: 2,
+    maxWorkers: 3,
+    // A browser on a busy machine takes its time.
+    expect: { poll: { timeout: 30_000 } },
     reporters: [['default', { summary: false }]],
     globalSetup: ['test/support/others-setup.js', 'test/support/command-setup.ts', 'test/support/component-setup.js'],
     // What else runs on chains runs on the local one by `npm test`, and on a Hardhat node here.
-    env: { VOUCHSAFE_TEST_CHAIN: 'hardhat' },
+    env: { VOUCHSAFE_TEST_CHAIN: 'hardhat', VOUCHSAFE_TEST_MANY: '10000', VOUCHSAFE_TEST_SEEDS: '4' },
     include: [
       ...OTHERS.map((folder) => `${folder}/*.test.ts`),
       'components/**/*.test.ts',
       'test/e2e/engine-components.test.ts',
+      'test/fuzz/{cost,fuzz}.test.ts',
     ],
     exclude: ['**/node_modules/**'],
   },

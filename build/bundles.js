@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { build, transformSync } from 'esbuild'
 import { buildSdk, buildWorker } from './component.js'
 import { buildComponents } from './components.js'
+import { buildConsole } from './console.js'
 
 const root = join(import.meta.dirname, '..')
 mkdirSync(join(root, 'dist'), { recursive: true })
@@ -15,6 +16,8 @@ const shared = {
   platform: 'node',
   target: 'node20.19',
   format: 'cjs',
+  // Before it runs CommonJS, `import()` reads the whole file once more for the names that it exports: `require` does not.
+  supported: { 'dynamic-import': false },
   // Not the names: errors and profiles stay readable, and a closure costs no more than it must.
   minifyWhitespace: true,
   minifySyntax: true,
@@ -62,6 +65,7 @@ await build({
   entryNames: '[name]',
   outExtension: { '.js': '.cjs' },
 })
+await buildConsole(join(root, 'dist', 'console'))
 await buildWorker(join(root, 'dist'))
 await buildSdk(join(root, 'dist', 'sdk'))
 buildComponents()

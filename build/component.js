@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { build } from 'esbuild'
+import { buildElement } from './element.js'
 
 const root = join(import.meta.dirname, '..')
 const shared = { absWorkingDir: root, bundle: true, target: 'node20.19', legalComments: 'none', logLevel: 'warning' }
@@ -35,7 +36,7 @@ export async function buildComponentSdk(directory) {
   })
 }
 
-/** That, `vouchsafe/component-test` and `vouchsafe/client` into a directory. */
+/** That, `vouchsafe/component-test`, `vouchsafe/server`, `vouchsafe/client` and `vouchsafe/element` into a directory. */
 export async function buildSdk(directory) {
   const outfile = (name) => join(directory, `${name}.js`)
   await buildComponentSdk(directory)
@@ -48,6 +49,15 @@ export async function buildSdk(directory) {
   })
   await build({
     ...shared,
+    entryPoints: ['sdk/server/index.ts'],
+    outfile: outfile('server'),
+    // For Deno, Bun and Workers too: nothing of Node.
+    platform: 'neutral',
+    target: 'es2023',
+    format: 'esm',
+  })
+  await build({
+    ...shared,
     entryPoints: ['sdk/client/index.ts'],
     outfile: outfile('client'),
     // For pages too: nothing of Node.
@@ -55,4 +65,5 @@ export async function buildSdk(directory) {
     target: 'es2023',
     format: 'esm',
   })
+  await buildElement(outfile('element'))
 }

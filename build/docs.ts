@@ -1,8 +1,9 @@
 /**
  * Writes the generated documents: docs/checks.md from the list of checks, docs/reference.md from the schemas that read the configurations
- * and validate the requests, docs/conformance.md from the rows in test/conformance. With `--check` the script compares instead of
+ * and validate the requests, docs/conformance.md from the rows in test/conformance, and the schemas of the client library. With `--check` the script compares instead of
  * writing, and fails when a document is not current.
  */
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { EngineSettings } from '../src/engine/config.ts'
 import { openApi } from '../src/engine/openapi.ts'
@@ -12,6 +13,7 @@ import { VerifierSettings } from '../src/verifier/config.ts'
 import { conformance } from '../test/conformance/index.ts'
 import type { Row } from '../test/conformance/row.ts'
 import { type Services, startServices } from '../test/support/services.ts'
+import { type ApiDocument, writeApiTypes } from './api-types.ts'
 
 interface Schema {
   readonly type?: string
@@ -114,6 +116,9 @@ function rowsBySpecification(rows: readonly Row[]): [name: string, rows: Row[]][
   return [...bySpecification].sort(([a, some], [b, others]) => others.length - some.length || a.localeCompare(b))
 }
 
+const METRICS_ROW =
+  '| GET | `/metrics` | `management.port` | Requests by route, status and error, their duration, conflicts, certificates |'
+
 async function referencePage(services: Services): Promise<string> {
   return `${GENERATED}
 # Reference
@@ -133,10 +138,12 @@ ${settingsTable(EngineSettings as unknown as Schema)}
 ## Endpoints of the issuance service
 
 ${await endpointsTable(services, 'http://issuer.localhost')}
+${METRICS_ROW}
 
 ## Endpoints of the verification service
 
 ${await endpointsTable(services, 'http://verifier.localhost')}
+${METRICS_ROW}
 
 ## Endpoints of the execution engine
 
@@ -190,6 +197,8 @@ const pages = {
   'docs/checks.md': checksPage(),
   'docs/conformance.md': conformancePage(),
   'docs/reference.md': await referencePage(services),
+  'sdk/server/issuer-schemas.ts': await apiTypes(services, 'IssuerSchemas', 'an issuer'),
+  'sdk/server/verifier-schemas.ts': await apiTypes(services, 'VerifierSchemas', 'a verifier'),
 }
 await services.close()
 
@@ -199,6 +208,16 @@ if (process.argv.includes('--check')) {
   process.exitCode = stale.length > 0 ? 1 : 0
 } else {
   for (const [file, text] of stale) writeFileSync(file, text)
+}
+
+async function apiTypes({ fetch }: Services, name: string, service: string): Promise<string> {
+  const baseUrl = name === 'IssuerSchemas' ? 'http://issuer.localhost' : 'http://verifier.localhost'
+  const document = (await (await fetch(`${baseUrl}/openapi`)).json()) as ApiDocument
+  const text = writeApiTypes(name, service, document)
+  return execFileSync('node_modules/.bin/biome', ['format', '--stdin-file-path', 'sdk/server/schemas.ts'], {
+    input: text,
+    encoding: 'utf8',
+  })
 }
 
 function read(file: string): string {

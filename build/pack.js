@@ -7,3 +7,4 @@ import { step } from './step.js'
 install(['.'])
 step('bundles', ['node', 'build/bundle.js'])
 step('types of the SDK', ['tsc', '-p', 'sdk'])
+step('types of the element', ['tsc', '-p', 'sdk/element'])

@@ -3,15 +3,13 @@
 // - comments: no comment begins with a pronoun or another word that stands for a missing noun;
 // - width: comment lines have at most 120 columns;
 // - locals: no local or parameter is called after what was done to its value.
-// test/words.json allows each folder a number of faults, which may only fall; a folder without an entry has none.
-// `--list FOLDER` prints where the faults stand; `--write` lowers the numbers.
+// `node build/words.js src/codec` looks at one folder.
 import './node-version.cjs'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
 
 const root = join(import.meta.dirname, '..')
-const allowances = join(root, 'test', 'words.json')
 const COLUMNS = 120
 const BEGINNING = /^(It|Its|Those|That|What|Who|Whoever|Whatever|Of|One|As|Nobody|Somebody|They|These)(?![\w-])/
 const LOCALS = new Set(['found', 'known', 'asked', 'said', 'given', 'made', 'shown', 'named', 'told', 'wanted'])
@@ -109,15 +107,8 @@ export function homonymsOf(texts) {
   )
 }
 
-/** The folder that a file counts for: src/codec, src/bin/demo, sdk/client; `src/bin` for the files beside its folders. */
-function folderOf(path) {
-  const [top, folder, ...rest] = path.split('/')
-  if (rest.length === 0) return top
-  return folder === 'bin' && rest.length > 1 ? [top, folder, rest[0]].join('/') : [top, folder].join('/')
-}
-
 function sourceTexts() {
-  const paths = ['src', 'sdk', 'components'].flatMap((top) =>
+  const paths = ['src', 'sdk', 'console', 'components'].flatMap((top) =>
     readdirSync(join(root, top), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
       .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
@@ -133,45 +124,11 @@ function allFaults() {
   return [...homonymsOf(exported), ...each]
 }
 
-/** How many faults of each rule each folder has. */
-export function countsOf(faults) {
-  const counts = {}
-  for (const { path, rule } of [...faults].sort((a, b) => (a.path < b.path ? -1 : 1))) {
-    const folder = folderOf(path)
-    counts[folder] ??= {}
-    counts[folder][rule] = (counts[folder][rule] ?? 0) + 1
-  }
-  return counts
-}
-
-/** The folders and rules with more faults than `allowed`. */
-export function excessOf(counts, allowed) {
-  return Object.entries(counts).flatMap(([folder, rules]) =>
-    Object.entries(rules)
-      .filter(([rule, count]) => count > (allowed[folder]?.[rule] ?? 0))
-      .map(([rule, count]) => ({ folder, rule, count, allowed: allowed[folder]?.[rule] ?? 0 })),
-  )
-}
-
-function main([option, folder]) {
-  const faults = allFaults()
-  const counts = countsOf(faults)
-  if (option === '--list') {
-    const listed = faults.filter(
-      ({ path }) => folder === undefined || `${path}/`.startsWith(`${folder.replace(/\/$/, '')}/`),
-    )
-    for (const { rule, path, line, text } of listed) process.stdout.write(`${rule} ${path}:${line}: ${text}\n`)
-    return
-  }
-  if (option === '--write') {
-    writeFileSync(allowances, `${JSON.stringify(counts, null, 2)}\n`)
-    return
-  }
-  const excess = excessOf(counts, JSON.parse(readFileSync(allowances, 'utf8')))
-  for (const { folder, rule, count, allowed } of excess) {
-    process.stderr.write(
-      `${folder}: ${rule}: ${count}, and ${allowed} are allowed; see node build/words.js --list ${folder}\n`,
-    )
+function main([folder = '']) {
+  const within = folder.replace(/\/?$/, '/')
+  for (const { rule, path, line, text } of allFaults()) {
+    if (folder !== '' && !path.startsWith(within)) continue
+    process.stderr.write(`${path}:${line}: ${rule}: ${text}\n`)
     process.exitCode = 1
   }
 }

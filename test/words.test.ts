@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { countsOf, excessOf, faultsOf, homonymsOf } from '../build/words.js'
+import { faultsOf, homonymsOf } from '../build/words.js'
 
 const rulesOf = (text: string): readonly string[] =>
   faultsOf('src/codec/text.ts', text).map(({ rule, line }) => `${rule} ${line}`)
@@ -78,27 +78,6 @@ describe('an exported name', () => {
   ])('may repeat for %s', (_, texts) => {
     expect(homonyms(texts)).toEqual([])
   })
-})
-
-it('counts by folder, and finds what goes beyond the allowance', () => {
-  const faults = [
-    { path: 'src/bin/demo/walk.ts', rule: 'width' },
-    { path: 'src/bin/log.ts', rule: 'width' },
-    { path: 'src/codec/der.ts', rule: 'locals' },
-    { path: 'src/codec/cose.ts', rule: 'locals' },
-    { path: 'components/abi.ts', rule: 'width' },
-  ]
-  const counts = countsOf(faults)
-  expect(counts).toEqual({
-    components: { width: 1 },
-    'src/bin': { width: 1 },
-    'src/bin/demo': { width: 1 },
-    'src/codec': { locals: 2 },
-  })
-  expect(excessOf(counts, { components: { width: 1 }, 'src/bin': { width: 2 }, 'src/codec': { locals: 1 } })).toEqual([
-    { folder: 'src/bin/demo', rule: 'width', count: 1, allowed: 0 },
-    { folder: 'src/codec', rule: 'locals', count: 2, allowed: 1 },
-  ])
 })
 
 it('stands in a glossary of at most 40 words, each with a file where it is used', () => {

@@ -8,6 +8,7 @@ import { type Device, device } from '../test/device.ts'
 import { bytes, type DeployedContract, deploy, type JsonRpc, party } from '../test/evm.ts'
 import { inProcess } from '../test/in-process.ts'
 import { deployRepeater, type Repeater } from '../test/repeater.ts'
+import { MANY } from '../test/scale.ts'
 import { http } from './signing.ts'
 import { stateChange } from './state-change.ts'
 
@@ -15,11 +16,10 @@ const run = inProcess({ http, stateChange, timers: { 1: (_, context) => stateCha
 const engines = [party(), party(), party()] as const
 const owner = party()
 const policy = { signers: [owner.address], notAfter: 0n, sharesPerDay: 0n, prefix: new Uint8Array() }
-const COUNT = 10_000
 /** The most keys that the gas of a block is enough for. */
 const AT_ONCE = 60
 
-describe('ten thousand keys', () => {
+describe('very many keys', () => {
   let rpc: JsonRpc
   let contract: DeployedContract
   let repeater: Repeater
@@ -55,7 +55,7 @@ describe('ten thousand keys', () => {
     }
     engine = device(run, { ...contract, askRaw }, engines[0])
     repeater = await deployRepeater(rpc)
-    await create(COUNT, true)
+    await create(MANY, true)
   }, 600_000)
 
   it('are read 256 changes at a time by an engine that has seen none, and not again', async () => {
@@ -65,7 +65,7 @@ describe('ten thousand keys', () => {
         await engine.stateChange()
       } while (engine.timers.has(1))
     })
-    expect(all).toBe(Math.ceil((2 * COUNT) / 256))
+    expect(all).toBe(Math.ceil((2 * MANY) / 256))
     expect(await counted(engine.stateChange)).toBe(1)
     expect(engine.sent).toEqual([])
   }, 300_000)
@@ -84,7 +84,7 @@ describe('ten thousand keys', () => {
   }, 60_000)
 
   it('that wait to be made cost a run of the hook no more than what it does', async () => {
-    await create(1000, false)
+    await create(Math.max(MANY / 10, 300), false)
     // The changes, the engines, and of four keys what is published.
     expect(await counted(engine.stateChange)).toBe(6)
     expect(engine.sent).toHaveLength(5)

@@ -6,16 +6,17 @@ import { type Device, device } from '../test/device.ts'
 import { type DeployedContract, deploy, party, submit } from '../test/evm.ts'
 import { inProcess } from '../test/in-process.ts'
 import { deployRepeater, type Repeater } from '../test/repeater.ts'
+import { MANY } from '../test/scale.ts'
 import { DELETION_TIMER, deleteShares } from './deletions.ts'
 import { http, stateChange } from './shares.ts'
 
 const run = inProcess({ http, stateChange, timers: { [DELETION_TIMER]: (_, context) => deleteShares(context) } })
-const [AT_ONCE, COUNT] = [64, 10_000]
+const AT_ONCE = 64
 /** The most sharings that the gas of a block is enough for. */
 const OF_A_BLOCK = 128
 const engine = party()
 
-describe('ten thousand deletions', () => {
+describe('very many deletions', () => {
   let contract: DeployedContract
   let owner: Repeater
   let one: Device
@@ -60,7 +61,7 @@ describe('ten thousand deletions', () => {
     }
     owner = await deployRepeater(rpc)
     one = device(run, { ...contract, askRaw }, engine)
-    await askToDelete(1, COUNT)
+    await askToDelete(1, MANY)
   }, 600_000)
 
   it('are done 64 at a time, before the contract has heard of the first, and told once', async () => {
@@ -68,7 +69,7 @@ describe('ten thousand deletions', () => {
     one.offline = true
     await one.stateChange()
     while (one.timers.get(DELETION_TIMER) === 0) await one.timer(DELETION_TIMER)
-    const runs = Math.ceil(COUNT / AT_ONCE)
+    const runs = Math.ceil(MANY / AT_ONCE)
     expect([reads, one.sent.length]).toEqual([runs, runs])
     for (let events = 0; events < 10; events++) await one.stateChange()
     expect([reads, one.sent.length]).toEqual([runs + 10, runs])
@@ -81,7 +82,7 @@ describe('ten thousand deletions', () => {
   }, 300_000)
 
   it('cost nothing when another is asked for', async () => {
-    await askToDelete(COUNT + 1, 1)
+    await askToDelete(MANY + 1, 1)
     reads = 0
     await one.stateChange()
     expect(reads).toBe(1)

@@ -8,7 +8,7 @@ import type { Recipient } from '../../src/offchain/authentication/signed-request
 import type { HttpRequestData } from '../../src/offchain/http-data.ts'
 import { readBounded } from './bounded.ts'
 import { EngineError, systemCode } from './errors.ts'
-import { type ResponseKeys, whoSigned } from './response-keys.ts'
+import { isSignedByEngine, type ResponseKeys } from './response-keys.ts'
 import type { Moment, RequestSigner } from './signers.ts'
 
 export interface EngineRequest {
@@ -72,7 +72,7 @@ export async function callEngine(
     const answer = await exchange(context, engine, new Request(url, initOf(request, headers, until)), until)
     return {
       ...answer,
-      signed: await whoSigned(context, { engine, request: data, recipient: signedBy, answer, until }),
+      signed: await isSignedByEngine(context, { engine, request: data, recipient: signedBy, answer, until }),
     }
   }
   const answer = await run().catch((error: unknown) => {

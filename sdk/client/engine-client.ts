@@ -88,10 +88,28 @@ export function engineClient(options: EngineClientOptions): EngineClient {
 
 /** The codes that an engine may give; any other is not repeated. */
 const PROBLEMS = new Set([
-  ...['bad-request', 'bad-address', 'unknown-contract', 'no-http-hook', 'not-found', 'method-not-allowed'],
-  ...['request-timeout', 'body-too-large', 'target-too-long', 'not-this-engine', 'too-many-requests'],
-  ...['headers-too-large', 'component-trap', 'server-error', 'bad-component-response', 'stale-chain'],
-  ...['overloaded', 'starting', 'reconciling', 'component-unavailable', 'transaction-quota', 'deadline'],
+  'bad-request',
+  'bad-address',
+  'unknown-contract',
+  'no-http-hook',
+  'not-found',
+  'method-not-allowed',
+  'request-timeout',
+  'body-too-large',
+  'target-too-long',
+  'not-this-engine',
+  'too-many-requests',
+  'headers-too-large',
+  'component-trap',
+  'server-error',
+  'bad-component-response',
+  'stale-chain',
+  'overloaded',
+  'starting',
+  'reconciling',
+  'component-unavailable',
+  'transaction-quota',
+  'deadline',
   'storage-quota',
 ])
 

@@ -1,4 +1,4 @@
-/** The same thing asked of many engines at once, until enough of them have given it. */
+/** Asks many engines the same question at once, until enough of them have answered. */
 import type { ListedEngine } from '../../src/chain/chain.ts'
 import { EngineError } from './errors.ts'
 
@@ -9,8 +9,9 @@ export interface FanOut<T> {
 }
 
 /**
- * Asks all at once; as soon as `enough` have answered the others are let go, and are in neither list. `ask` rejects
- * with an {@link EngineError} for what an engine does; with anything else this rejects too.
+ * Asks all engines at once. As soon as `enough` have answered, the calls of the others are aborted, and they are in
+ * neither list. `ask` rejects with an {@link EngineError} for a fault of an engine; any other error aborts all calls,
+ * and is thrown.
  */
 export async function fanOut<T>(
   engines: readonly ListedEngine[],

@@ -38,7 +38,7 @@ interface Signed {
  * Whether the engine signed its answer. Rejects with an {@link EngineError} when somebody else did, or something else
  * was signed.
  */
-export async function whoSigned(context: KeyContext, signed: Signed): Promise<boolean> {
+export async function isSignedByEngine(context: KeyContext, signed: Signed): Promise<boolean> {
   const { engine, request, recipient, answer } = signed
   const header = answer.headers.get('x-engine-signature')
   if (header === null) return false

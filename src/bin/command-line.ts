@@ -8,7 +8,16 @@ export const PACKAGE_VERSION = '0.1.0'
 
 /** The commands beside `engine` that are loaded with the execution engine. */
 export type EngineWord = 'chain' | 'component' | 'secret'
-export type CommandName = KindName | EngineWord | 'demo' | 'init' | 'doctor' | 'wallet' | 'callbacks' | 'audit'
+export type CommandName =
+  | KindName
+  | EngineWord
+  | 'demo'
+  | 'init'
+  | 'doctor'
+  | 'console'
+  | 'wallet'
+  | 'callbacks'
+  | 'audit'
 
 const USAGES: Readonly<Record<CommandName, string>> = {
   issuer: '  vouchsafe issuer   [--config FILE]          issue credentials to wallets',
@@ -20,6 +29,9 @@ const USAGES: Readonly<Record<CommandName, string>> = {
                                               write keys and a configuration`,
   doctor: `  vouchsafe doctor [issuer|verifier|engine] [--config FILE] [--json]
                                               say everything that is wrong with a configuration`,
+  console: `  vouchsafe console [--issuer URL] [--verifier URL] [--port PORT]
+                                              a page in the browser: issue, verify, look at sessions; the API keys come
+                                              from VOUCHSAFE_ISSUER_API_KEY and VOUCHSAFE_VERIFIER_API_KEY`,
   wallet: `  vouchsafe wallet receive OFFER-URI | list | show ID | present REQUEST-URI | decline REQUEST-URI
                    [--tx-code CODE] [--home DIR] [--json] [--yes]`,
   callbacks: `  vouchsafe callbacks list [--pending|--dead] [--json] | retry ID | retry --all
@@ -61,7 +73,9 @@ const SUBCOMMANDS: Partial<Readonly<Record<CommandName, readonly string[]>>> = {
   secret: ['key', 'put', 'get', 'delete', 'status'],
 }
 
-const CONFIG_NOTE = 'FILE is conf/server.json unless given, and paths in it are relative to the working directory'
+/** The configuration of a service, unless its command names another. */
+export const CONFIG_FILE = 'conf/server.json'
+const CONFIG_NOTE = `FILE is ${CONFIG_FILE} unless given, and paths in it are relative to the working directory`
 
 /** The options of every command. */
 export const USAGE = `vouchsafe - issue and verify digital credentials, run off-chain components of contracts
@@ -77,6 +91,7 @@ ${USAGES.init}
 ${USAGES.doctor}
 
 Operating a service:
+${USAGES.console}
 ${USAGES.callbacks}
 ${USAGES.audit}
 
@@ -127,6 +142,18 @@ export function wordHint(word: string, after: string | undefined): string | unde
   return subcommand === undefined
     ? undefined
     : `There is no ${word} ${after ?? ''}. Did you mean ${word} ${subcommand}?`
+}
+
+/** Returns the message about words that do not name one service, with a command that works. */
+export function serviceProblem(command: 'doctor' | 'init', words: readonly string[]): string {
+  const [word, ...more] = words
+  return `${
+    word === undefined
+      ? 'Say which service: issuer, verifier or engine.'
+      : more.length > 0
+        ? 'Name one service at a time: issuer, verifier or engine.'
+        : `There is no service ${word}; there are issuer, verifier and engine.`
+  } For example: ${commandName()} ${command} issuer`
 }
 
 /**

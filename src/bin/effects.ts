@@ -11,8 +11,8 @@ import type { DatabaseConfig } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
 import { longestKeptMs } from '../config/retention.ts'
 import type { Outbound } from '../http/outbound.ts'
-import { loadPkcs11js } from '../keys/token-module.ts'
-import { createTokens, type Tokens } from '../keys/token-signer.ts'
+import { loadPkcs11js } from '../keys/pkcs11/module.ts'
+import { createPkcs11Tokens, type Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import { type EncryptionCollections, encrypted, encryptionKey } from '../store/encrypted.ts'
 import { type ConflictCounts, createRetryOnConflict } from '../store/retry.ts'
 import { openSqlite } from '../store/sqlite.ts'
@@ -55,8 +55,8 @@ export const conflictCounts: ConflictCounts = { retried: 0, givenUp: 0 }
 
 export const retryOnConflict = createRetryOnConflict({ random, wait: setTimeout, counts: conflictCounts })
 
-/** The tokens with private keys; a module is loaded once for the process. */
-export const tokens: Tokens = createTokens({ load: loadPkcs11js, now })
+/** The PKCS #11 tokens with private keys; a module is loaded once for the process. */
+export const pkcs11Tokens: Pkcs11Tokens = createPkcs11Tokens({ load: loadPkcs11js, now })
 
 /** The HTTP client of this process, whose connections all callers share. */
 export const outbound: Outbound = createOutbound()

@@ -1,12 +1,13 @@
 /** The kind of a service, as the command needs it: an object for each of issuer, verifier and engine. */
 import type { Logger } from 'pino'
+import type { Task } from '../async/task.ts'
 import type { checkSettings, ReadResult } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
+import type { Management } from '../config/management.ts'
 import type { ServerTls } from '../config/server-tls.ts'
 import type { Stopping } from '../config/stopping.ts'
 import type { App } from '../http/app-type.ts'
 import type { MetricsSource } from '../http/metrics-server.ts'
-import type { Task } from '../store/upkeep.ts'
 
 export type KindName = 'issuer' | 'verifier' | 'engine'
 
@@ -17,7 +18,7 @@ export interface ListeningConfig {
   readonly tls: ServerTls | undefined
   readonly stopping: Stopping
   /** Where the metrics of the service are to be read; nowhere when absent. */
-  readonly management?: { readonly port: number; readonly host: string } | undefined
+  readonly management: Management | undefined
 }
 
 /** A kind of service. `Parts` is what it stands on, such as its open database. */

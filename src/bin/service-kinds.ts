@@ -1,5 +1,5 @@
 /** The kinds of services, in one table. The code of the engine is loaded for the engine alone. */
-import { credentialServiceKind } from './credential-service.ts'
+import { credentialServiceKind } from './credential-service-kind.ts'
 import type { KindName, ServiceKind } from './service-kind.ts'
 
 export const serviceKinds: Readonly<Record<KindName, () => Promise<ServiceKind>>> = {

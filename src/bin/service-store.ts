@@ -3,15 +3,16 @@ import { existsSync } from 'node:fs'
 import { describeDatabase } from '../config/database.ts'
 import type { EventCollections } from '../event/event.ts'
 import type { Store } from '../store/store.ts'
+import { CONFIG_FILE } from './command-line.ts'
 import { placeHint, readConfigFile } from './config-file.ts'
+import { type CredentialServiceName, credentialServices, isCredentialServiceName } from './credential-services.ts'
 import { files, now, openDatabase } from './effects.ts'
-import { isServiceName, type ServiceName, services } from './services.ts'
 import { serviceOf } from './which-service.ts'
 
 /** The words that every such command takes. */
 export const storeOptions = {
   service: { type: 'string' },
-  config: { type: 'string', default: 'conf/server.json' },
+  config: { type: 'string', default: CONFIG_FILE },
 } as const
 
 /**
@@ -30,7 +31,7 @@ export async function withStore<T>(
   if (service === undefined) {
     throw new Error(`${config} could be of either service; say which: --service issuer, or --service verifier`)
   }
-  const { read, migrations } = services[service]
+  const { read, migrations } = credentialServices[service]
   const result = read(file.value, files, now())
   if ('mistakes' in result)
     throw new Error([...result.mistakes, placeHint(config, result.mistakes) ?? []].flat().join('\n'))
@@ -51,7 +52,7 @@ export async function withStore<T>(
   }
 }
 
-function serviceNamed(word: string): ServiceName {
-  if (isServiceName(word)) return word
+function serviceNamed(word: string): CredentialServiceName {
+  if (isCredentialServiceName(word)) return word
   throw new Error(`--service ${word}: say issuer or verifier`)
 }

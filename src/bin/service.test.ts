@@ -6,24 +6,29 @@ import { describe, expect, it } from 'vitest'
 import { commonSettings, type ReadResult } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import type { VerifierCollections } from '../verifier/collections.ts'
-import { credentialServiceKind } from './credential-service.ts'
+import { credentialServiceKind } from './credential-service-kind.ts'
+import {
+  type ConfigOf,
+  type CredentialServiceName,
+  credentialServiceNames,
+  credentialServices,
+} from './credential-services.ts'
 import { openDatabase } from './effects.ts'
 import { makeFiles } from './init/files.ts'
 import { buildService } from './service.ts'
 import type { ServiceKind } from './service-kind.ts'
-import { type ConfigOf, type ServiceName, serviceNames, services } from './services.ts'
 
 const log = pino({ level: 'silent' })
 
 /** The configuration that `vouchsafe init` would write. */
-async function configOf<Name extends ServiceName>(service: Name): Promise<ConfigOf<Name>> {
+async function configOf<Name extends CredentialServiceName>(service: Name): Promise<ConfigOf<Name>> {
   const made = await makeFiles({ service, baseUrl: 'http://127.0.0.1:1', port: 1, displayName: 'Example' })
   const texts = new Map(made.files.map(({ path, text }) => [path, text]))
   // A directory of trust anchors has a certificate in it before a verifier starts.
   const [certificate = ''] = made.files.flatMap(({ path, text }) => (path.endsWith('.pem') ? [text] : []))
   const files: Files = { read: (path) => texts.get(path) ?? certificate, list: () => ['anchor.pem'] }
   const settings: unknown = JSON.parse(files.read('conf/server.json'))
-  const result: ReadResult<ConfigOf<Name>> = services[service].read(settings, files, new Date())
+  const result: ReadResult<ConfigOf<Name>> = credentialServices[service].read(settings, files, new Date())
   if ('mistakes' in result) throw new Error(result.mistakes.join())
   return result.config
 }
@@ -31,31 +36,32 @@ async function configOf<Name extends ServiceName>(service: Name): Promise<Config
 const memory = { kind: 'sqlite', file: ':memory:' } as const
 
 describe('the table of services', () => {
-  it.each(serviceNames)('has what the %s says of itself', async (name) => {
+  it.each(credentialServiceNames)('has what the %s says of itself', async (name) => {
     const kind: ServiceKind = credentialServiceKind(name)
-    const store = await openDatabase(memory, services[name].migrations)
+    const store = await openDatabase(memory, credentialServices[name].migrations)
     const service = await buildService(kind, await configOf(name), store, log)
     const { info } = (await service.app.inject('/openapi')).json<{ info: { title: string } }>()
-    expect(info.title).toBe(services[name].title)
+    expect(info.title).toBe(credentialServices[name].title)
     await service.close()
   })
 
   it('has settings of which each service shares some and keeps some', () => {
-    for (const name of serviceNames) {
-      const names = Object.keys(services[name].settings.properties)
+    for (const name of credentialServiceNames) {
+      const names = Object.keys(credentialServices[name].settings.properties)
       expect(names).toEqual(expect.arrayContaining(Object.keys(commonSettings)))
       expect(names.length).toBeGreaterThan(Object.keys(commonSettings).length)
     }
   })
 
   it('has settings that are JSON Schema, at which nobody looks again when a service starts', () => {
-    for (const name of serviceNames) expect(new Ajv().validateSchema(services[name].settings)).toBe(true)
+    for (const name of credentialServiceNames)
+      expect(new Ajv().validateSchema(credentialServices[name].settings)).toBe(true)
   })
 })
 
 describe('a service that cannot be built', () => {
   it('closes its store, and says what it is itself', async () => {
-    const store = await openDatabase<VerifierCollections>(memory, services.verifier.migrations)
+    const store = await openDatabase<VerifierCollections>(memory, credentialServices.verifier.migrations)
     const config = await configOf('verifier')
     const { privateKey: key } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
     const signing = { key, chain: config.keys.signing.chain, previous: [] }

@@ -9,17 +9,18 @@ import { files, now } from './effects.ts'
 import { createLog } from './log.ts'
 import { defaultHost } from './network.ts'
 import { type Hangup, onHangup, renew } from './renewal.ts'
-import { addressPort, listenMistake, type Running, refuseToStart, stopOnSignal } from './running.ts'
 import type { BuiltService, KindName, ListeningConfig, ServiceKind } from './service-kind.ts'
 import { serviceKinds } from './service-kinds.ts'
-import { keepUp } from './upkeep.ts'
+import { listenMistake, refuseToStart } from './start-refusal.ts'
+import { type ListeningService, stopOnSignal } from './stopping.ts'
+import { runTasks } from './tasks.ts'
 import { otherServiceMistake } from './which-service.ts'
 
 /** How long work beside the server may keep a service from stopping. What it leaves is found at the next start. */
 const STOP_WAIT_MS = 6000
 
 /** A server that does not listen yet, with its tasks running, and what to do after it has closed. */
-export interface Service<Config> extends Running, Pick<BuiltService<Config>, 'facts'> {
+export interface Service<Config> extends ListeningService, Pick<BuiltService<Config>, 'facts'> {
   /** The server of metrics, where the configuration wants one and the service has metrics. */
   readonly management: App | undefined
   /** Goes on with the certificates and trust anchors of another configuration; all else of it is not looked at. */
@@ -54,7 +55,7 @@ export async function buildService<Config extends ListeningConfig, Parts>(
   })
   const { app, metrics, facts } = built
   const management = config.management && metrics && (await createMetricsServer(metrics))
-  const stopTasks = keepUp(built.tasks, log)
+  const stopTasks = runTasks(built.tasks, log)
   return {
     app,
     management,
@@ -92,7 +93,7 @@ async function start(
   const read = () => kind.read(file.value, files, now())
   const result = read()
   if ('mistakes' in result) {
-    const other = await otherServiceMistake(kind.name, file.value)
+    const other = await otherServiceMistake(file.value, { name: kind.name, configFile })
     return other === undefined ? result.mistakes : [other]
   }
   for (const warning of result.warnings) log.warn({ event: 'configuration_warning', warning }, warning)
@@ -106,7 +107,9 @@ async function start(
     return [mistake]
   }
   kind.onListening?.()
-  log.info({ event: 'listening', port: addressPort(service.app), ...service.facts }, 'accepting connections')
+  const { app, management, facts } = service
+  const ports = { port: addressPort(app), managementPort: management && addressPort(management) }
+  log.info({ event: 'listening', ...ports, ...facts }, 'accepting connections')
   stopOnSignal(service, config.stopping, log)
   const fixed = (again: ListeningConfig) => kind.fixedMistakes(config, again)
   hangup.act(() => renew(service, { read, fixed, log }))
@@ -130,4 +133,9 @@ async function listen(
     }
   }
   return undefined
+}
+
+function addressPort(app: App): number | undefined {
+  const address = app.server.address()
+  return typeof address === 'object' ? address?.port : undefined
 }

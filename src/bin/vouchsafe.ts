@@ -1,6 +1,8 @@
 /** The command `vouchsafe`. The code of each service or tool is loaded only when it is used. */
 import {
+  CONFIG_FILE,
   type CommandName,
+  commandName,
   type EngineWord,
   PACKAGE_VERSION,
   readWords,
@@ -23,6 +25,7 @@ const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>>
   demo: async (args) => (await import('./demo/demo.ts')).runDemo(args),
   init: async (args) => (await import('./init/init.ts')).runInit(args),
   doctor: async (args) => (await import('./doctor/doctor.ts')).runDoctor(args),
+  console: async (args) => (await import('./console/console.ts')).runConsole(args),
   callbacks: async (args) => (await import('./callbacks/callbacks.ts')).runCallbacks(args),
   audit: async (args) => (await import('./audit/audit.ts')).runAudit(args),
   wallet: async (args) => (await import('./wallet/wallet.ts')).runWallet(args),
@@ -35,7 +38,7 @@ async function runWord(word: EngineWord, args: string[]): Promise<void> {
 
 /** Runs the service with the configuration that its command line names. */
 async function runServiceWord(name: KindName, args: string[]): Promise<void> {
-  const options = { config: { type: 'string', default: 'conf/server.json' } } as const
+  const options = { config: { type: 'string', default: CONFIG_FILE } } as const
   const { config } = readWords(name, { args, options }).values
   return (await import('./service.ts')).runService(name, config)
 }
@@ -52,8 +55,9 @@ async function main(): Promise<void> {
   else if (word === '--version') process.stdout.write(`${PACKAGE_VERSION}\n`)
   else {
     const hint = wordHint(word, undefined)
-    process.stderr.write(`There is no command ${word}.${hint === undefined ? '' : ` ${hint}`}\n\n${USAGE}`)
-    process.exitCode = 2
+    throw new Error(
+      `There is no command ${word}. ${hint === undefined ? '' : `${hint} `}${commandName()} help lists all.`,
+    )
   }
 }
 

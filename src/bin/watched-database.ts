@@ -38,6 +38,7 @@ export function watchedDatabase<C>(store: Store<C>, file: string, log: Logger): 
     get: (collection, id) => watch.guarded(() => store.get(collection, id)),
     list: (collection) => watch.guarded(() => store.list(collection)),
     due: (collection, now, limit) => watch.guarded(() => store.due(collection, now, limit)),
+    newest: (collection, limit, after) => watch.guarded(() => store.newest(collection, limit, after)),
     purge: (collection, now) => watch.guarded(() => store.purge(collection, now)),
     commit: (changes) => watch.guarded(() => store.commit(changes)),
     tidy: () => watch.guarded(() => store.tidy?.() ?? Promise.resolve()),

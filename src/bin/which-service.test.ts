@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { CONFIG_FILE } from './command-line.ts'
 import { makeEngineFiles } from './engine/init.ts'
-import { CONFIG_FILE, makeFiles } from './init/files.ts'
+import { makeFiles } from './init/files.ts'
 import type { KindName } from './service-kind.ts'
 import { otherServiceMistake, serviceOf } from './which-service.ts'
 
@@ -24,11 +25,20 @@ describe('the service that a configuration is of', () => {
 
   it.each(NAMES)('is told to whoever starts another with it: %s', async (name) => {
     const value = await configuration(name)
-    const mistakes = await Promise.all(NAMES.map((other) => otherServiceMistake(other, value)))
+    const configFile = 'conf/a b.json'
+    const mistakes = await Promise.all(NAMES.map((other) => otherServiceMistake(value, { name: other, configFile })))
     const article = name === 'verifier' ? 'a' : 'an'
     const mistake = (other: KindName) =>
-      `configuration: this is ${article} ${name}'s configuration, and not the ${other}'s`
+      `configuration: this is ${article} ${name}'s configuration, and not the ${other}'s; ` +
+      `use: vouchsafe ${name} --config 'conf/a b.json'`
     expect(mistakes).toEqual(NAMES.map((other) => (other === name ? undefined : mistake(other))))
+  })
+
+  it('is told without the file where that is the usual one, and to the doctor with its own command', async () => {
+    const start = { name: 'issuer', configFile: 'conf/server.json', before: ['doctor'] } as const
+    expect(await otherServiceMistake(await configuration('verifier'), start)).toMatch(
+      /; use: vouchsafe doctor verifier$/,
+    )
   })
 
   it.each([

@@ -1,5 +1,6 @@
 /** Which service a configuration is of, by the settings that no other service has. */
 import { isObject } from '../codec/json.ts'
+import { CONFIG_FILE, commandName, shellWord } from './command-line.ts'
 import type { KindName } from './service-kind.ts'
 import { serviceKinds } from './service-kinds.ts'
 
@@ -16,9 +17,26 @@ export async function serviceOf(value: unknown): Promise<KindName | undefined> {
   return services.length === 1 ? services[0] : undefined
 }
 
-/** The mistake to tell first of a configuration that is another service's; undefined where it may be this one's. */
-export async function otherServiceMistake(name: KindName, value: unknown): Promise<string | undefined> {
+/** A command that takes the configuration of a service. */
+interface ServiceCommand {
+  readonly name: KindName
+  readonly configFile: string
+  /** The words before the name of the service. */
+  readonly before?: readonly string[]
+}
+
+/**
+ * The mistake to tell first of a configuration that is another service's, with the command that takes it; undefined
+ * where it may be this one's.
+ */
+export async function otherServiceMistake(
+  value: unknown,
+  { name, configFile, before = [] }: ServiceCommand,
+): Promise<string | undefined> {
   const other = await serviceOf(value)
   if (other === undefined || other === name) return undefined
-  return `configuration: this is ${other === 'verifier' ? 'a' : 'an'} ${other}'s configuration, and not the ${name}'s`
+  const option = configFile === CONFIG_FILE ? [] : ['--config', shellWord(configFile)]
+  const command = [commandName(), ...before, other, ...option].join(' ')
+  const article = other === 'verifier' ? 'a' : 'an'
+  return `configuration: this is ${article} ${other}'s configuration, and not the ${name}'s; use: ${command}`
 }

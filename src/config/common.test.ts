@@ -213,10 +213,12 @@ describe.each([
     )
   })
 
-  it('refuses management by name as not yet supported', () => {
-    for (const value of [{}, null, 1]) {
-      expect(mistakesOf({ management: value })).toEqual(['management: not yet supported; remove it'])
-    }
+  it('serves metrics on this machine alone unless another address is set', () => {
+    expect(read({ management: { port: 9100 } })).toMatchObject({
+      config: { management: { port: 9100, host: '127.0.0.1' } },
+    })
+    expect(mistakesOf({ management: {} })).toEqual([expect.stringMatching(/^management\.port: /)])
+    expect(mistakesOf({ management: { port: 70_000 } })).toEqual([expect.stringMatching(/^management\.port: /)])
   })
 
   it.each(service === 'issuer' ? ['status', 'profile'] : ['compatibility', 'authorizationServer', 'statusList'])(

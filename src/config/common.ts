@@ -16,6 +16,7 @@ import { findCertificateWarnings } from './certificate-warnings.ts'
 import { Database, type DatabaseConfig, readDatabase } from './database.ts'
 import { readEncryptionKeys } from './encryption-keys.ts'
 import type { Files } from './files.ts'
+import { type Management, ManagementSetting, resolveManagement } from './management.ts'
 import { findProxyMistakes, RateLimitSettings } from './rate-limits.ts'
 import { findRetentionMistakes, type Retention, RetentionSettings, resolveRetention } from './retention.ts'
 import { createServerTls, type ServerTls } from './server-tls.ts'
@@ -56,11 +57,9 @@ export const commonSettings = {
   ),
   sessionCallback: Type.Optional(SessionCallbackSetting),
   stopping: Type.Optional(StoppingSetting),
+  management: Type.Optional(ManagementSetting),
 }
 type Common = Static<TObject<typeof commonSettings>>
-
-/** Settings that the interface names and a later release brings; refused by name. */
-const LATER = ['management']
 
 export interface ServiceDefaults {
   readonly port: number
@@ -87,6 +86,8 @@ export interface CommonConfig {
   /** The receiver of callbacks; when absent, the application polls the status. */
   readonly sessionCallback: SessionCallback | undefined
   readonly stopping: Stopping
+  /** The port of metrics; there are no metrics when absent. */
+  readonly management: Management | undefined
 }
 
 /** A configuration, or all mistakes in it. Warnings go to the log and stop nothing. */
@@ -103,22 +104,18 @@ export interface CheckedSettings<Settings> {
 }
 
 /**
- * Checks the members of `value` against `schema`, which refuses unknown members and those of later releases. Each
- * mistake has its path.
+ * Checks the members of `value` against `schema`, which refuses unknown members. Each mistake has its path.
  */
 export function checkSettings<Schema extends TObject>(schema: Schema, value: unknown): CheckedSettings<Static<Schema>> {
   if (!isObject(value)) return { mistakes: ['the configuration must be a JSON object'], settings: {} }
-  const later = LATER.filter((name) => Object.hasOwn(value, name) && !Object.hasOwn(schema.properties, name))
-  const current = Object.entries(value).filter(([name]) => !later.includes(name))
   const validate = compileSchema(schema, { all: true })
-  const errors = validate(Object.fromEntries(current)) ? [] : (validate.errors ?? [])
+  const errors = validate(value) ? [] : (validate.errors ?? [])
   const broken = new Set(errors.map(({ instancePath }) => instancePath.split('/')[1]))
   return {
-    mistakes: [
-      ...later.map((name) => `${name}: not yet supported; remove it`),
-      ...describeMistakes(errors.map((error) => withoutKey(error, value))),
-    ],
-    settings: Object.fromEntries(current.filter(([name]) => !broken.has(name))) as Partial<Static<Schema>>,
+    mistakes: describeMistakes(errors.map((error) => withoutKey(error, value))),
+    settings: Object.fromEntries(Object.entries(value).filter(([name]) => !broken.has(name))) as Partial<
+      Static<Schema>
+    >,
   }
 }
 
@@ -195,6 +192,7 @@ function complete(
       retention: resolveRetention(settings.retention, defaults.retention),
       sessionCallback,
       stopping: resolveStopping(settings.stopping),
+      management: settings.management && resolveManagement(settings.management),
     },
     warnings: [
       ...findAddressWarnings(settings.baseUrl),

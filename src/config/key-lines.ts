@@ -23,6 +23,9 @@ const KEY_BYTES = 32
 /** The least number of different bytes: in 32 random bytes, hardly ever fewer than 24 are different. */
 const MIN_DIFFERENT_BYTES = 16
 const HOW = 'make one with: openssl rand -base64 32'
+const NO_KEY = `it must be ${KEY_BYTES} bytes in base64 or base64url; ${HOW}`
+/** The most lines that a message numbers for one mistake. */
+const NAMED_LINES = 3
 
 /** Reads the keys of a file, or returns its mistakes, which name lines and never their content. */
 export function readKeyLines({ setting, path, words = [] }: KeyFile, files: Files): ReadKeyLines {
@@ -32,16 +35,33 @@ export function readKeyLines({ setting, path, words = [] }: KeyFile, files: File
   } catch {
     return { mistakes: [`${setting}: ${path} cannot be read; ${HOW}`] }
   }
-  const numbered = text.split(/\r?\n/).map((line, index) => ({ text: line.trim(), at: `line ${index + 1}` }))
+  const numbered = text.split(/\r?\n/).map((line, index) => ({ text: line.trim(), at: index + 1 }))
   const written = numbered.filter((line) => line.text !== '' && !line.text.startsWith('#'))
   const lines = written.map((line) => (words.includes(line.text) ? line.text : Buffer.from(line.text, 'base64url')))
   const [first, ...others] = lines
   if (first === undefined) return { mistakes: [`${setting}: ${path} has no key; ${HOW}`] }
-  const mistakes = written.flatMap((line, index) => {
-    const problem = lineProblem(line.text, lines, index)
-    return problem === undefined ? [] : [`${setting}: ${path}, ${line.at}: ${problem}`]
-  })
+  const linesOf = new Map<string, number[]>()
+  for (const [index, { text: line, at }] of written.entries()) {
+    const problem = lineProblem(line, lines, index)
+    if (problem === undefined) continue
+    const numbers = linesOf.get(problem) ?? []
+    numbers.push(at)
+    linesOf.set(problem, numbers)
+  }
+  if (written.length > 1 && linesOf.get(NO_KEY)?.length === written.length) {
+    const rule = `a line of it is ${KEY_BYTES} bytes in base64 or base64url`
+    return { mistakes: [`${setting}: ${path} is another kind of file: ${rule}; name another, or ${HOW}`] }
+  }
+  const mistakes = [...linesOf].map(([problem, at]) => `${setting}: ${path}, ${linesText(at)}: ${problem}`)
   return mistakes.length > 0 ? { mistakes } : { lines: [first, ...others] }
+}
+
+/** Names lines by their numbers, the first few of many. */
+function linesText(numbers: readonly number[]): string {
+  const more = numbers.length - NAMED_LINES
+  const texts = more > 1 ? [...numbers.slice(0, NAMED_LINES), `${more} more`] : numbers.map(String)
+  const last = texts.at(-1) ?? ''
+  return texts.length < 2 ? `line ${last}` : `lines ${texts.slice(0, -1).join(', ')} and ${last}`
 }
 
 function lineProblem(text: string, lines: readonly (Buffer | string)[], index: number): string | undefined {
@@ -50,7 +70,7 @@ function lineProblem(text: string, lines: readonly (Buffer | string)[], index: n
   if (typeof value === 'string') return before.includes(value) ? `${value} stands there twice` : undefined
   // Only complete base64 or base64url is accepted: a decoder would skip other characters.
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text) || value?.length !== KEY_BYTES) {
-    return `it must be ${KEY_BYTES} bytes in base64 or base64url; ${HOW}`
+    return NO_KEY
   }
   if (new Set(value).size < MIN_DIFFERENT_BYTES || value.every((byte) => byte >= 0x20 && byte < 0x7f)) {
     return `it is not random; ${HOW}`

@@ -22,6 +22,12 @@ describe('a file of secrets', () => {
     [`${a.toString('base64')} # July`, /line 1: it must be 32 bytes/],
     [`signing-key\n${a.toString('base64')}\nsigning-key`, /line 3: signing-key stands there twice/],
     [`${a.toString('base64')}\n${a.toString('base64url')}`, /line 2: the same key stands there twice/],
+    [`${a.toString('base64')}\na\n\nb`, /secrets, lines 2 and 4: it must be 32 bytes/],
+    [`${a.toString('base64')}\n${'a\n'.repeat(9)}`, /secrets, lines 2, 3, 4 and 6 more: it must be 32 bytes/],
+    [
+      '-----BEGIN PRIVATE KEY-----\nMIGH\nAgEA\n-----END PRIVATE KEY-----\n',
+      /^secretsFile: secrets is another kind of file: .* 32 bytes in base64 .*; name another, or make one with: openssl/,
+    ],
   ])('is refused when it is odd: %#', (text, mistake) => {
     const result = read(text)
     expect('mistakes' in result ? result.mistakes : []).toEqual([expect.stringMatching(mistake)])

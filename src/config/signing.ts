@@ -8,10 +8,10 @@ import * as Type from 'typebox'
 import { algorithmOf } from '../keys/algorithm.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { readPrivateKey } from '../keys/file-signer.ts'
-import type { SigningKey } from '../keys/key-ring.ts'
+import { MOST_KEYS, type SigningKey } from '../keys/key-ring.ts'
 import { attempt, type KeyUse, readCertificateFiles } from './certificate-files.ts'
 import type { Files } from './files.ts'
-import { readTokenSetting, TokenSetting } from './token-setting.ts'
+import { Pkcs11Setting, readPkcs11Setting } from './pkcs11-setting.ts'
 
 const certificateFiles = Type.Array(Type.String(), {
   minItems: 1,
@@ -27,7 +27,7 @@ export type KeyAndCertificates = Static<typeof KeyAndCertificates>
 
 const signingMembers = {
   keyFile: Type.Optional(Type.String({ description: 'PEM file with the private key; required without pkcs11' })),
-  pkcs11: Type.Optional(TokenSetting),
+  pkcs11: Type.Optional(Pkcs11Setting),
   certificateFiles,
 }
 /** JSON Schema 2020-12, `if`: a key that is in no token is in a file. */
@@ -47,7 +47,7 @@ export const SigningSettings = Type.Object(
     ...signingMembers,
     previous: Type.Optional(
       Type.Array(SigningSetting, {
-        maxItems: 10,
+        maxItems: MOST_KEYS - 1,
         description:
           'Keys that were in the place of this one, the newest first; what was begun with one goes on with it',
       }),
@@ -103,7 +103,7 @@ export function readSigningKey(
   }
   // The schema has refused a setting with neither.
   if (pkcs11 === undefined) return { mistakes: [`${use.where}.keyFile: required`] }
-  const token = readTokenSetting(`${use.where}.pkcs11`, pkcs11, files)
+  const token = readPkcs11Setting(`${use.where}.pkcs11`, pkcs11, files)
   const { chain, mistakes, leafMistakes } = readCertificateFiles(use, paths, files)
   const [leaf, ...issuers] = chain
   const curve = leaf && algorithmOf(leaf.publicKey)
@@ -115,7 +115,7 @@ export function readSigningKey(
     ...mistakes,
   ]
   if ('mistakes' in token || leaf === undefined || all.length > 0) return { mistakes: all }
-  return { tokenKey: token.tokenKey, chain: [leaf, ...issuers] }
+  return { pkcs11Key: token.pkcs11Key, chain: [leaf, ...issuers] }
 }
 
 function isKeyOf(key: KeyObject, { publicKey }: Certificate): boolean {

@@ -67,9 +67,9 @@ export function dateTime(member: string, value: unknown): Instant {
 }
 
 /**
- * The `iat` of what a holder signed: an invalid date where it is there and no time, undefined where it is not there.
+ * The `iat` of a holder's proof: an invalid date where it is there and no time, undefined where it is not there.
  */
-export function signedAt(payload: JsonObject): Date | undefined {
+export function presentedAt(payload: JsonObject): Date | undefined {
   const [time] = numericDate(payload, 'iat')
   return time && (time.at ?? new Date(Number.NaN))
 }

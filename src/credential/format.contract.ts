@@ -119,7 +119,7 @@ export function formatContract(fixture: FormatFixture): void {
     expect(evidence.holder).toMatchObject({
       nonce: isAsked('holder.nonce') ? binding.nonce : undefined,
       audience: isAsked('holder.audience') ? binding.audience : undefined,
-      issuedAt: isAsked('holder.fresh') ? binding.at : undefined,
+      presentedAt: isAsked('holder.fresh') ? binding.at : undefined,
     })
   })
 
@@ -291,7 +291,7 @@ function problemsOf({ unasked }: CredentialFormat, evidence: Evidence, issuerKey
     (evidence.statedTypes ?? []).some((type) => !evidence.types.includes(type)) && 'states another type',
     holder?.nonce !== binding.nonce && unasked['holder.nonce'] === undefined && 'nonce',
     holder?.audience !== binding.audience && unasked['holder.audience'] === undefined && 'audience',
-    holder?.issuedAt?.getTime() !== binding.at.getTime() && unasked['holder.fresh'] === undefined && 'time',
+    holder?.presentedAt?.getTime() !== binding.at.getTime() && unasked['holder.fresh'] === undefined && 'time',
     !holder?.coversPresentation && unasked['holder.sd_hash'] === undefined && 'made for other claims',
   ]
   return problems.filter((problem) => typeof problem === 'string')

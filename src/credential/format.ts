@@ -70,12 +70,16 @@ export interface OrderedStatus {
   readonly bitstrings?: readonly { readonly purpose: string; readonly uri: string }[]
 }
 
-/** The request that a presentation is bound to. OpenID4VP 1.0, Preventing Replay, and the sections of the formats. */
+/**
+ * The values of a request that the holder signs with a presentation, so that it is good for this request alone. Each
+ * format signs some of them. OpenID4VP 1.0, Preventing Replay.
+ */
 export interface Binding {
+  /** The `nonce` of the request. */
   readonly nonce: string
   /** The verifier's full client identifier. */
   readonly audience: string
-  /** Where the response goes. */
+  /** The address that the response is posted to. */
   readonly responseUri: string
   /** RFC 7638 thumbprint (SHA-256) of the key that the response is encrypted to; undefined when it is not encrypted. */
   readonly encryptionKeyThumbprint: Uint8Array | undefined
@@ -97,7 +101,10 @@ export interface Evidence {
     readonly identifiers: readonly string[]
     /** The certificates it came with (DER), the issuer's own first. They prove nothing by themselves. */
     readonly chain: readonly Uint8Array[]
-    /** When it was signed, by its own word; absent where the format has no word for it. */
+    /**
+     * When the issuer signed, where the format requires that to lie in the certificate's validity: mdoc alone
+     * (`signed`). The `iat` of JWTs is not read.
+     */
     readonly signedAt?: Instant
     signedBy(key: KeyObject): boolean
   }
@@ -143,9 +150,10 @@ export interface HolderEvidence {
   readonly nonce: string | undefined
   readonly audience: string | undefined
   /**
-   * When it was made: an invalid date where that has to be said and is not, undefined where it need not be and is not.
+   * When the holder made the presentation, by the proof's own word: an invalid date where a proof must say so and does
+   * not, undefined where it need not and does not. When the issuer signed is `issuer.signedAt`.
    */
-  readonly issuedAt: Date | undefined
+  readonly presentedAt: Date | undefined
   /** Limits that the holder set; most set none. */
   readonly validity: Validity
   /** Whether it was made for exactly these disclosures. */

@@ -38,7 +38,7 @@ describe('a key binding', () => {
   it('says for what and for whom it was made, when, and until when', async () => {
     const binding = await bindingOf({ nonce: 'n', aud: 'a', iat: 1, nbf: 2, exp: 3 })
     expect(binding).toMatchObject({
-      ...{ problem: undefined, nonce: 'n', audience: 'a', issuedAt: new Date(1000), coversPresentation: true },
+      ...{ problem: undefined, nonce: 'n', audience: 'a', presentedAt: new Date(1000), coversPresentation: true },
       validity: {
         notBefore: [{ member: 'nbf', at: new Date(2000) }],
         notAfter: [{ member: 'exp', at: new Date(3000) }],
@@ -51,8 +51,8 @@ describe('a key binding', () => {
   })
 
   it('has to say when it was made, and need not say anything else', async () => {
-    const { issuedAt, ...rest } = await bindingOf({})
-    expect(issuedAt).toEqual(new Date(Number.NaN))
+    const { presentedAt, ...rest } = await bindingOf({})
+    expect(presentedAt).toEqual(new Date(Number.NaN))
     expect(rest).toMatchObject({
       ...{ nonce: undefined, audience: undefined, validity: { notBefore: [], notAfter: [] } },
     })

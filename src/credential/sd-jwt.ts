@@ -15,7 +15,7 @@ import { signedBy } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import { isWithin, stepMatches } from '../protocol/claim-path.ts'
 import { approvalOf, isApproval } from '../protocol/transaction-data.ts'
-import { firstEnd, inSeconds, numericDate, signedAt, statusMember } from './evidence.ts'
+import { firstEnd, inSeconds, numericDate, presentedAt, statusMember } from './evidence.ts'
 import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
 
 /** The content of an SD-JWT. */
@@ -140,7 +140,7 @@ export function keyBindingOf({ keyBinding, bound }: SdJwt): HolderEvidence | und
     nonce: ownString(payload, 'nonce'),
     audience: ownString(payload, 'aud'),
     // A key binding without iat is invalid. RFC 9901, Key Binding JWT
-    issuedAt: signedAt(payload) ?? new Date(Number.NaN),
+    presentedAt: presentedAt(payload) ?? new Date(Number.NaN),
     validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
     coversPresentation: own(payload, 'sd_hash') === digestOf(bound),
     approves: (transactionData) => isApproval(payload, transactionData),

@@ -38,7 +38,8 @@ export async function createEngineApp(context: EngineContext): Promise<App> {
     requestTimeoutMs: 60_000,
     maxHeaderSize: targetBytes + headerBytes + PARSER_SLACK,
     describeBroken: (error) => brokenProblem(error, targetBytes),
-    answerUnreadable: (request, reply) => ownProblem(context, request, reply, problem('not-found')),
+    answerUnreadable: (request, reply) =>
+      ownProblem(context, request, reply, hostProblem(request.raw) ?? problem('not-found')),
     rewriteUrl: (request) => {
       const target = readTarget(request.url ?? '')
       if (target === undefined) return request.url ?? '/'

@@ -19,7 +19,7 @@ describe('bodies of requests', () => {
     const held = start()
     const first = Array.from({ length: 2 }, () => held.read(request(100), ONE))
     await arrived()
-    expect(await held.read(request(50), ONE)).toBe('overloaded')
+    expect(await held.read(request(50), ONE)).toEqual({ refusal: 'overloaded' })
     const other = request(100)
     other.end()
     expect(await held.read(other, OTHER)).toMatchObject({ bytes: { length: 100 } })
@@ -31,13 +31,13 @@ describe('bodies of requests', () => {
     const slow = Array.from({ length: 4 }, (_, at) => held.read(request(99), at < 2 ? ONE : OTHER))
     await arrived()
     clock.at += 1000
-    expect(await held.read(request(100), ONE)).toBe('overloaded')
+    expect(await held.read(request(100), ONE)).toEqual({ refusal: 'overloaded' })
     clock.at += 2000
     const good = request(100)
     good.end()
     expect(await held.read(good, ONE)).toMatchObject({ bytes: { length: 100 } })
     // The dropped bodies are of the contract that is over its share, and of no other.
-    expect(await Promise.all(slow.slice(0, 2))).toEqual(['overloaded', 'overloaded'])
+    expect(await Promise.all(slow.slice(0, 2))).toEqual([{ refusal: 'overloaded' }, { refusal: 'overloaded' }])
     expect(held.held()).toBe(298)
   })
 
@@ -58,6 +58,6 @@ describe('bodies of requests', () => {
     const third = request(100)
     third.end()
     expect(await held.read(third, `00${'c3'.repeat(20)}`)).toMatchObject({ bytes: { length: 100 } })
-    expect(await slow[0]).toBe('overloaded')
+    expect(await slow[0]).toEqual({ refusal: 'overloaded' })
   })
 })

@@ -7,10 +7,12 @@ import type { IncomingMessage } from 'node:http'
 import { type BodyMemory, bodyMemory, type ComingBody } from '../http/body-memory.ts'
 import type { Address } from '../offchain/address.ts'
 
-export type BodyRefusal = 'body-too-large' | 'overloaded' | 'bad-request'
+export interface BodyRefusal {
+  readonly refusal: 'body-too-large' | 'overloaded' | 'bad-request'
+}
 
 export interface BodyBuffer {
-  /** The body, and what gives its memory back; or why it is not taken, and then no more of it has been read. */
+  /** The body, and what gives its memory back; or the code of the refusal, and then no more of it has been read. */
   read(request: IncomingMessage, contract: Address): Promise<ReadBody | BodyRefusal>
   /** Bytes that are in memory now. */
   held(): number
@@ -34,7 +36,7 @@ export function createBodyBuffer(bounds: Bounds, now: () => Date): BodyBuffer {
   return {
     read: (request, contract) => {
       const declared = Number(request.headers['content-length'] ?? 0)
-      if (declared > bounds.bodyBytes) return Promise.resolve('body-too-large')
+      if (declared > bounds.bodyBytes) return Promise.resolve({ refusal: 'body-too-large' })
       return collect({ request, contract, bodyBytes: bounds.bodyBytes, held, now })
     },
     held: held.bytes,
@@ -60,13 +62,13 @@ function collect({ request, contract, bodyBytes, held, now }: Collecting): Promi
     const end = (result: ReadBody | BodyRefusal): void => {
       held.coming.delete(coming)
       request.off('data', take).off('end', finish).off('error', fail).off('close', fail)
-      if (typeof result === 'string') release()
+      if ('refusal' in result) release()
       resolve(result)
     }
-    const refuse = (why: BodyRefusal): void => {
+    const refuse = (refusal: BodyRefusal['refusal']): void => {
       request.pause()
       parts.length = 0
-      end(why)
+      end({ refusal })
     }
     const coming: ComingBody = { owner: contract, at: now().getTime(), drop: () => refuse('overloaded') }
     held.coming.add(coming)
@@ -83,7 +85,7 @@ function collect({ request, contract, bodyBytes, held, now }: Collecting): Promi
       end({ bytes: Buffer.concat(parts), release })
     }
     const fail = (): void => {
-      end('bad-request')
+      end({ refusal: 'bad-request' })
     }
     request.on('data', take).once('end', finish).once('error', fail).once('close', fail)
   })

@@ -6,11 +6,15 @@
 export interface CallQueue {
   /**
    * Runs `work` when there is room, and tells it for how many milliseconds more it may wait for something else.
-   * Returns `overloaded` when too many calls wait already, or `queueSeconds` after the call began to wait. A call that
-   * runs `again` goes in front of all that wait.
+   * The result is `overloaded` when too many calls wait already, or `queueSeconds` after the call began to wait. A call
+   * that runs `again` goes in front of all that wait.
    */
-  run<T>(mode: CallMode, work: (leftMs: number) => Promise<T>, again?: boolean): Promise<T | 'overloaded'>
+  run<T>(mode: CallMode, work: (leftMs: number) => Promise<T>, again?: boolean): Promise<T | QueueRefusal>
   queued(): number
+}
+
+export interface QueueRefusal {
+  readonly kind: 'overloaded'
 }
 
 export type CallMode = 'shared' | 'serial'
@@ -42,7 +46,7 @@ export function createCallQueue(limits: CallQueueLimits): CallQueue {
       const since = performance.now()
       const waits = !mayStart(state, mode)
       if (!waits) take(state, mode)
-      else if (!(await waitForPlace(state, mode, again))) return 'overloaded'
+      else if (!(await waitForPlace(state, mode, again))) return { kind: 'overloaded' }
       try {
         return await work(waits ? Math.max(0, patienceMs - (performance.now() - since)) : patienceMs)
       } finally {

@@ -9,22 +9,22 @@ export const ChainSetting = Type.Object(
     type: Type.Union([Type.Literal('local'), Type.Literal('evm'), Type.Literal('partisia')], {
       description: '`local`: a directory; `evm`: JSON-RPC of a node; `partisia`: REST of a reader node',
     }),
-    directory: Type.Optional(Type.String({ description: 'Of a local chain: where its blocks are' })),
-    rpcUrl: Type.Optional(Type.String({ description: 'Of an EVM chain: the JSON-RPC address of a node' })),
+    directory: Type.Optional(Type.String({ description: 'The directory of the blocks of a local chain' })),
+    rpcUrl: Type.Optional(Type.String({ description: 'The JSON-RPC address of a node of an EVM chain' })),
     confirmations: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 10_000,
-        description: 'Of an EVM chain: blocks after which one is final enough',
+        description: 'The number of blocks after which a block of an EVM chain is final enough',
       }),
     ),
     blocksOnDemand: Type.Optional(
       Type.Boolean({
         description:
-          'Of a chain that makes a block for a transaction and none otherwise: its newest block may be of any age; false when absent. A local chain always is such a chain',
+          'Whether the chain makes a block for a transaction and none otherwise, so that its newest block may be of any age; false when absent. A local chain always is such a chain',
       }),
     ),
-    readerUrl: Type.Optional(Type.String({ description: 'Of a Partisia chain: the address of a reader node' })),
+    readerUrl: Type.Optional(Type.String({ description: 'The address of a reader node of a Partisia chain' })),
     chainId: Type.Optional(
       Type.String({ minLength: 1, description: 'Must be the id that the chain says; whatever it says when absent' }),
     ),
@@ -38,7 +38,7 @@ export const FilterSetting = Type.Union([Type.String(), Type.Array(Type.String()
 })
 
 export const ComponentsSetting = Type.Record(Type.String(), Type.String(), {
-  description: 'Of contracts that do not say which component is theirs: address to SHA-256 in hexadecimal',
+  description: 'The components of contracts that do not say which is theirs: address to SHA-256 in hexadecimal',
 })
 
 export type ChainConfig = {

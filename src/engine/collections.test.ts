@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { testDatabase } from '../../test/support/store.ts'
 import { encrypted, encryptionKey } from '../store/encrypted.ts'
-import { type EngineCollections, engineMigrations, engineSecrets, FAR } from './collections.ts'
+import { type EngineCollections, engineEncryptedCollections, engineMigrations, FAR } from './collections.ts'
 
 const contract = `00${'a1'.repeat(20)}`
 
@@ -11,7 +11,12 @@ describe('the database of an engine, to which somebody else has written', () => 
     const open = testDatabase<EngineCollections>(engineMigrations)
     const [plain, below] = [await open(), await open()]
     const keys = [encryptionKey(randomBytes(32))]
-    const settings = { collections: engineSecrets, keptMs: Infinity, refusesClear: true, random: randomBytes }
+    const settings = {
+      collections: engineEncryptedCollections,
+      keptMs: Infinity,
+      refusesClear: true,
+      random: randomBytes,
+    }
     const store = await encrypted(below, { ...settings, keys, now: new Date() })
     const value = { value: 'c2hhcmU', bytes: 5 }
     await store.commit([{ insert: 'component_storage', id: 'mine', value }])

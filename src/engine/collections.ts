@@ -68,7 +68,7 @@ export const engineMigrations: readonly Migration[] = [
 ]
 
 /** The collections whose values are encrypted, with a key that is derived from the engine's own. */
-export const engineSecrets: readonly (keyof EngineCollections)[] = [
+export const engineEncryptedCollections: readonly (keyof EngineCollections)[] = [
   ...(['component_storage', 'outbox', 'failed_transaction', 'timer'] as const),
 ]
 

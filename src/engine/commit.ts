@@ -49,7 +49,11 @@ export interface Quota {
   readonly until: Date | undefined
 }
 
-export type Committed = 'committed' | 'conflict' | Quota
+/** The result of a commit; only one that is `committed` leaves anything behind. `conflict`: another call was first. */
+export type CommitResult =
+  | { readonly kind: 'committed' }
+  | { readonly kind: 'conflict' }
+  | ({ readonly kind: 'quota' } & Quota)
 
 const DAY_MS = 86_400_000
 
@@ -63,7 +67,7 @@ export function isWriting({
   return storage.length + transactions.length + timers.length > 0 || ended !== undefined || reconciles
 }
 
-export async function commitCall(context: CommitContext, finished: Finished): Promise<Committed> {
+export async function commitCall(context: CommitContext, finished: Finished): Promise<CommitResult> {
   const { contractRows, timers, outbox, now } = context
   const { contract, contractRow, effects, block } = finished
   const spent = spentChanges(finished, now())
@@ -76,7 +80,7 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
   const quota =
     storageQuota(context, { bytes: storageBytes, growth: storage.growth }, plan) ??
     transactionQuota(context, contract, rows.length, counted)
-  if (quota !== undefined) return quota
+  if (quota !== undefined) return { kind: 'quota', ...quota }
   const acted = { number: block.number, hash: block.hash }
   const state = { storageBytes, block: acted, ...(counted === undefined ? {} : { counted }) }
   const batch = [
@@ -87,11 +91,11 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
     ...rows,
   ]
   return contractRows.whileCommitting(contract, async () => {
-    if (!(await isCommitted(context, contract, batch))) return 'conflict'
+    if (!(await commitBatch(context, contract, batch))) return { kind: 'conflict' }
     contractRows.set(contract, { version: (contractRow.version ?? -1) + 1, ...state })
     plan.apply()
     outbox.added(rows)
-    return 'committed'
+    return { kind: 'committed' }
   })
 }
 
@@ -109,7 +113,10 @@ function storageQuota(
   return undefined
 }
 
-/** Both pass by themselves, but not for a call that asks for more than there ever is. */
+/**
+ * The limit on transactions that the call would exceed. It has room again when time has passed, unless the call alone
+ * asks for more than the limit.
+ */
 function transactionQuota(
   { outbox, limits, now }: CommitContext,
   contract: Address,
@@ -125,18 +132,19 @@ function transactionQuota(
   return counted.transactions > limits.transactionsPerDay ? met('transactionsPerDay', nextDay) : undefined
 }
 
-/** A request that is spent is so for itself: nothing else reads it, and nobody else has to wait for it. */
+/** Commits a call that only spends signed requests. No other call reads their rows, so that none has to wait for it. */
 async function commitSpent(
   context: CommitContext,
   { contract, contractRow, effects }: Finished,
   spent: readonly Change<EngineCollections>[],
-): Promise<Committed> {
-  if (effects.reads > 1 && !(await context.contractRows.isCurrent(contract, contractRow))) return 'conflict'
-  if (spent.length === 0) return 'committed'
-  return (await context.store.commit(spent)) === undefined ? 'committed' : 'conflict'
+): Promise<CommitResult> {
+  if (effects.reads > 1 && !(await context.contractRows.isCurrent(contract, contractRow))) return { kind: 'conflict' }
+  const conflict = spent.length === 0 ? undefined : await context.store.commit(spent)
+  return { kind: conflict === undefined ? 'committed' : 'conflict' }
 }
 
-async function isCommitted(
+/** Commits the batch; false when another call was first. */
+async function commitBatch(
   { store, contractRows, timers, outbox }: CommitContext,
   contract: Address,
   batch: readonly Change<EngineCollections>[],

@@ -7,6 +7,7 @@ import { findCertificateWarnings } from '../config/certificate-warnings.ts'
 import { checkSettings, commonSettings, type ReadResult } from '../config/common.ts'
 import { type DatabaseConfig, readDatabase } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
+import { type Management, ManagementSetting, resolveManagement } from '../config/management.ts'
 import { findProxyMistakes } from '../config/rate-limits.ts'
 import { createServerTls, type ServerTls } from '../config/server-tls.ts'
 import { readKeyAndCertificates } from '../config/signing.ts'
@@ -82,15 +83,7 @@ export const EngineSettings = Type.Object(
         description: 'Who is believed about addresses, in X-Forwarded-For',
       }),
     ),
-    management: Type.Optional(
-      Type.Object(
-        {
-          port: Type.Integer({ minimum: 0, maximum: 65_535, description: 'Port of GET /metrics' }),
-          host: Type.Optional(Type.String({ description: 'Address of it; 127.0.0.1 when absent' })),
-        },
-        { additionalProperties: false },
-      ),
-    ),
+    management: Type.Optional(ManagementSetting),
   },
   { additionalProperties: false },
 )
@@ -113,7 +106,7 @@ export interface EngineConfig extends Chosen {
   readonly cors: boolean
   readonly trustedProxies: readonly string[]
   /** Absent: there are no metrics. */
-  readonly management: { readonly port: number; readonly host: string } | undefined
+  readonly management: Management | undefined
 }
 
 export const engineDefaults = { port: 8400, databaseFile: 'data/engine.db', componentDirectory: 'components' } as const
@@ -173,7 +166,7 @@ function complete(
     pollMilliseconds: settings.pollMilliseconds ?? (settings.chain.type === 'local' ? 250 : 2000),
     cors: settings.cors ?? true,
     trustedProxies: settings.trustedProxies ?? [],
-    management: management && { port: management.port, host: management.host ?? '127.0.0.1' },
+    management: management && resolveManagement(management),
   }
 }
 

@@ -1,6 +1,8 @@
 /** The execution engine, ready to listen: everything it needs comes in; a server comes out, and what runs beside it. */
+
+import type { Task } from '../async/task.ts'
 import type { App } from '../http/app-type.ts'
-import type { Task } from '../store/upkeep.ts'
+import { purgeSpent } from '../store/spent.ts'
 import { createEngineApp } from './app.ts'
 import { createBackground } from './background.ts'
 import { createBodyBuffer } from './body.ts'
@@ -55,7 +57,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
         everyMs: 60_000,
         run: async () => {
           await forgetTimers(store, timers, now())
-          await store.purge('spent_request', now())
+          await purgeSpent(store, 'spent_request', now())
           await store.purge('failed_transaction', now())
           await store.tidy?.()
         },

@@ -6,7 +6,7 @@ import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
 import { type CallResult, perform, problemCode } from './perform.ts'
-import { type ProblemCode, type ProblemResponse, problem } from './problem.ts'
+import { type ProblemCode, ProblemError, type ProblemResponse, problem } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
 import { type HeaderPair, type PendingResponse, send, sendProblem } from './send.ts'
 import { routeOf, type Target } from './target.ts'
@@ -20,25 +20,24 @@ interface Exchange extends PendingResponse {
 export async function answerRequest(context: EngineContext, exchange: Exchange): Promise<void> {
   const { log, metrics } = context
   try {
-    const answer = await answerOf(context, exchange)
-    const isOurs = 'code' in answer
-    if (isOurs) sendProblem(context, exchange, answer)
-    else send(exchange, answer.status, answer.headers, answer.body)
-    metrics.answers.inc({ status: String(exchange.response.statusCode), error: isOurs ? answer.code : '' })
+    const { status, headers, body } = await componentAnswer(context, exchange)
+    send(exchange, status, headers, body)
+    metrics.answers.inc({ status: String(exchange.response.statusCode), error: '' })
   } catch (err) {
-    log.error({ event: 'request_failed', request: exchange.id, err }, 'request failed')
-    metrics.answers.inc({ status: '500', error: 'server-error' })
-    sendProblem(context, exchange, problem('server-error'))
+    const isRefusal = err instanceof ProblemError
+    if (!isRefusal) log.error({ event: 'request_failed', request: exchange.id, err }, 'request failed')
+    const refusal = isRefusal ? err.problem : problem('server-error')
+    metrics.answers.inc({ status: String(refusal.status), error: refusal.code })
+    sendProblem(context, exchange, refusal)
   }
 }
 
-/** The answer of the component, or the engine's own. */
-async function answerOf(context: EngineContext, exchange: Exchange): Promise<WireResponse | ProblemResponse> {
+/** The answer of the component. Rejects with a ProblemError where the engine answers in its place. */
+async function componentAnswer(context: EngineContext, exchange: Exchange): Promise<WireResponse> {
   const entry = entryOf(context, exchange.target)
-  if (typeof entry === 'string') return problem(entry)
   const { request } = exchange
   const body = await context.bodyBuffer.read(request, entry.address)
-  if (typeof body === 'string') return problem(body)
+  if ('refusal' in body) refuseWith(body.refusal)
   try {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
     const { uri } = exchange.target
@@ -49,39 +48,42 @@ async function answerOf(context: EngineContext, exchange: Exchange): Promise<Wir
       mode: method === 'GET' ? 'shared' : 'serial',
       isAbandoned: () => exchange.response.destroyed || request.socket.destroyed,
     })
-    return componentAnswer(context, entry, { ...data, isHead: request.method === 'HEAD' }, performed)
+    return signedAnswer(context, entry, { ...data, isHead: request.method === 'HEAD' }, performed)
   } finally {
     body.release()
   }
 }
 
-/** The contract, when it can be called, or which of the engine's own answers it is. */
-function entryOf({ watcher }: EngineContext, { contract }: Target): ContractEntry | ProblemCode {
-  if (contract === undefined) return 'bad-address'
-  if (watcher.isStale(contract)) return 'stale-chain'
-  if (watcher.block() === undefined) return 'starting'
+/** The contract, when it can be called. Throws a ProblemError otherwise. */
+function entryOf({ watcher }: EngineContext, { contract }: Target): ContractEntry {
+  if (contract === undefined) refuseWith('bad-address')
+  if (watcher.isStale(contract)) refuseWith('stale-chain')
+  if (watcher.block() === undefined) refuseWith('starting')
   const entry = watcher.get(contract)
-  if (entry === undefined) return 'unknown-contract'
-  if (entry.isOurs === false) return 'not-this-engine'
+  if (entry === undefined) refuseWith('unknown-contract')
+  if (entry.isOurs === false) refuseWith('not-this-engine')
   const { state } = entry
   if (state.kind === 'failed')
-    return entry.contract.component === undefined ? 'unknown-contract' : 'component-unavailable'
-  if (state.kind === 'starting' || entry.isOurs === undefined) return 'starting'
-  return state.hooks.includes('off_chain_on_http_request') ? entry : 'no-http-hook'
+    refuseWith(entry.contract.component === undefined ? 'unknown-contract' : 'component-unavailable')
+  if (state.kind === 'starting' || entry.isOurs === undefined) refuseWith('starting')
+  if (!state.hooks.includes('off_chain_on_http_request')) refuseWith('no-http-hook')
+  return entry
 }
 
-function componentAnswer(
+function refuseWith(code: ProblemCode): never {
+  throw new ProblemError(problem(code))
+}
+
+function signedAnswer(
   context: EngineContext,
   entry: ContractEntry,
   request: HttpRequestData & { readonly isHead: boolean },
   performed: CallResult,
-): WireResponse | ProblemResponse {
-  if (performed.kind === 'quota') return quotaProblem(context, performed)
-  if (performed.kind === 'reconciling') return reconcilingProblem(context, entry)
-  if (performed.kind !== 'done') return problem(problemCode(performed))
+): WireResponse {
+  if (performed.kind !== 'done') throw new ProblemError(performedProblem(context, entry, performed))
   const { config, signer } = context
   const { response: wire } = performed
-  if (wire === undefined) return problem('bad-component-response')
+  if (wire === undefined) refuseWith('bad-component-response')
   noteSigned(context, entry, request, performed)
   const block = performed.block.number
   const contentType = wire.headers.find(([name]) => name === 'content-type')?.[1] ?? ''
@@ -101,6 +103,16 @@ function componentAnswer(
     ['x-engine-signature', signature],
   ]
   return { ...wire, headers: [...wire.headers, ...own, ...corsHeaders(config.cors)] }
+}
+
+function performedProblem(
+  context: EngineContext,
+  entry: ContractEntry,
+  performed: Exclude<CallResult, { kind: 'done' }>,
+): ProblemResponse {
+  if (performed.kind === 'quota') return quotaProblem(context, performed)
+  if (performed.kind === 'reconciling') return reconcilingProblem(context, entry)
+  return problem(problemCode(performed))
 }
 
 /** Says when the hook runs next, and that it fails, where the contract waits for a hook that failed. */

@@ -37,8 +37,18 @@ export function hostOf(context: EngineContext, { entry, contract, block }: CallT
 const NO_ANSWER = 600
 /** Header fields that the connection sets itself. `host` would lead to other servers at the same address. */
 const OURS = new Set([
-  ...['host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'te', 'trailer', 'expect'],
-  ...['accept-encoding', 'proxy-authorization', 'proxy-connection'],
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+  'accept-encoding',
+  'proxy-authorization',
+  'proxy-connection',
 ])
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 

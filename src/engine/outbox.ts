@@ -10,8 +10,9 @@ import type { CallEffects } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { EngineStore } from './collections.ts'
 import type { Metrics } from './metrics.ts'
+import { createOutboxMemory, type OutboxMemory } from './outbox-memory.ts'
 import { createOutboxRows, type Insert, type OutboxRows, orderFairly, type QueuedTransaction } from './outbox-rows.ts'
-import { createRetryList, type RetryList } from './retry-list.ts'
+import type { RetryList } from './retry-list.ts'
 
 export interface Outbox extends Pick<OutboxRows, 'load' | 'added' | 'count' | 'state'> {
   /** The rows of transactions, for the batch of the call that asked for them. */
@@ -49,28 +50,10 @@ const SIGNED_AGAIN = {
   lost: 'its nonce was used by another transaction; it is signed again',
 } as const
 
-/** The state that a round leaves to the next. */
-interface OutboxMemory {
-  readonly rows: OutboxRows
-  /** Rows that the chain has no answer for. */
-  readonly refused: RetryList
-  /** By row: when this process sent it last. */
-  readonly sent: Map<string, number>
-  /** Whether there may be something to do, whatever the chain says. */
-  isDirty: boolean
-  isBlocked: boolean
-  /** Whether there may be free nonces before those that are on their way. */
-  hasGaps: boolean
-  lookedAt: string | undefined
-}
-
 export function createOutbox(context: OutboxContext): Outbox {
   const { now, random } = context
   const rows = createOutboxRows(context.store)
-  const memory: OutboxMemory = {
-    ...{ rows, refused: createRetryList(REFUSED_MS), sent: new Map() },
-    ...{ isDirty: true, isBlocked: false, hasGaps: false, lookedAt: undefined },
-  }
+  const memory = createOutboxMemory(rows, REFUSED_MS)
   const doubt = (): void => {
     memory.isDirty = true
   }

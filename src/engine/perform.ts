@@ -6,7 +6,7 @@
 import type { Block } from '../chain/chain.ts'
 import type { CallEffects, Hook, RunOutcome } from '../component/runtime.ts'
 import type { HttpResponseData } from '../offchain/http-data.ts'
-import type { CallMode } from './call-queue.ts'
+import type { CallMode, QueueRefusal } from './call-queue.ts'
 import { commitCall, isWriting, type Quota, type Seen } from './commit.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
@@ -86,11 +86,11 @@ export async function perform(
       (queueMs) => runOnce(context, target, { ...request, mode, queueMs }),
       runs > 0,
     )
-    if (performed === 'overloaded') {
+    if (performed.kind === 'overloaded') {
       context.metrics.refused.inc({ limit: 'queued' })
       break
     }
-    if (performed !== 'again') return performed
+    if (performed.kind !== 'conflict') return performed
     context.metrics.conflicts.inc()
     mode = 'serial'
   }
@@ -102,11 +102,14 @@ interface CallAttempt extends CallRequest {
   readonly queueMs: number
 }
 
+/** The result of one attempt. After a `conflict` the call runs again: what it was computed from has changed. */
+type AttemptResult = Exclude<CallResult, { kind: 'overloaded' }> | { readonly kind: 'conflict' } | QueueRefusal
+
 async function runOnce(
   context: EngineContext,
   targetNow: () => CallTarget | undefined,
   attempt: CallAttempt,
-): Promise<CallResult | 'again' | 'overloaded'> {
+): Promise<AttemptResult> {
   const target = targetNow()
   if (target === undefined || attempt.isAbandoned?.() === true) return { kind: 'unavailable' }
   const { contract, block, entry } = target
@@ -117,51 +120,50 @@ async function runOnce(
   const seen: Seen = new Map()
   const outcome = await run(context, target, { ...attempt, contractRow, seen })
   // The block that the outcome was computed from may be gone.
-  if (entry.fork.number !== fork) return 'again'
-  if (outcome.kind === 'overloaded') return outcome.kind
+  if (entry.fork.number !== fork) return { kind: 'conflict' }
   if (outcome.kind !== 'done') return { kind: outcome.kind }
   const { effects, result } = outcome
-  const response = attempt.hook.kind === 'http' ? wireOf(context, target, attempt, outcome.response) : undefined
+  const isHttp = attempt.hook.kind === 'http'
+  const response = isHttp ? wireOf(context, target, attempt, outcome.response) : undefined
   // An unsendable response fails the call; its effects are discarded.
-  if (response === 'bad-response') return { kind: response }
+  if (isHttp && response === undefined) return { kind: 'bad-response' }
   const reconciles = entry.fork.standing === 'reconciling' && attempt.hook.kind === 'state-change'
   const done = { contract: contract.address, contractRow, seen, effects, block, reconciles }
   const finished = { ...done, status: response?.status, ended: attempt.ended }
-  if (attempt.mode === 'shared' && isWriting(finished)) return 'again'
+  if (attempt.mode === 'shared' && isWriting(finished)) return { kind: 'conflict' }
   const committed = await commitCall(context, finished)
-  if (committed === 'conflict') return 'again'
-  if (committed !== 'committed') return refusedBy(context, target, attempt, committed)
+  if (committed.kind === 'quota') noteQuota(context, target, attempt, committed)
+  if (committed.kind !== 'committed') return committed
   return { kind: 'done', response, result, effects, block }
 }
 
+/** The response in the form of the wire; undefined, with a line in the log, when it cannot be sent. */
 function wireOf(
   { log, config }: EngineContext,
   { contract: { address } }: CallTarget,
   { request }: CallRequest,
   response: HttpResponseData | undefined,
-): WireResponse | 'bad-response' {
-  const wire = response === undefined ? 'there is no response' : toWire(response, config.cors)
-  if (typeof wire !== 'string') return wire
+): WireResponse | undefined {
+  const wire = response === undefined ? { problem: 'there is no response' } : toWire(response, config.cors)
+  if (!('problem' in wire)) return wire
   log.warn(
-    { event: 'bad_component_response', request, contract: address, why: wire },
+    { event: 'bad_component_response', request, contract: address, why: wire.problem },
     'the response of the component cannot be sent over HTTP',
   )
-  return 'bad-response'
+  return undefined
 }
 
-function refusedBy(
+function noteQuota(
   { metrics, log, limits }: EngineContext,
   { contract: { address } }: CallTarget,
   { request }: CallRequest,
-  quota: Quota,
-): CallResult {
-  const { limit } = quota
+  { limit }: Quota,
+): void {
   metrics.refused.inc({ limit })
   log.warn(
     { event: 'quota', request, contract: address, limit, value: limits[limit] },
     'the call would exceed a limit, and nothing of it is stored',
   )
-  return { kind: 'quota', ...quota }
 }
 
 interface Run extends Pick<CallAttempt, 'hook' | 'request' | 'queueMs'> {

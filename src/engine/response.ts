@@ -15,13 +15,31 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** RFC 9110 section 7.6.1, and what the engine says itself of every answer. */
 const OF_THE_CONNECTION = new Set([
-  ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
-  ...['content-length', 'date', 'x-request-id', 'x-content-type-options'],
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'content-length',
+  'date',
+  'x-request-id',
+  'x-content-type-options',
 ])
 /** Header fields that concern everything at this host, which other contracts share. */
 const OF_THE_HOST = new Set([
-  ...['set-cookie', 'clear-site-data', 'strict-transport-security', 'service-worker-allowed', 'alt-svc'],
-  ...['public-key-pins', 'expect-ct', 'nel', 'report-to', 'reporting-endpoints', 'origin-agent-cluster'],
+  'set-cookie',
+  'clear-site-data',
+  'strict-transport-security',
+  'service-worker-allowed',
+  'alt-svc',
+  'public-key-pins',
+  'expect-ct',
+  'nel',
+  'report-to',
+  'reporting-endpoints',
+  'origin-agent-cluster',
 ])
 
 /**
@@ -30,13 +48,14 @@ const OF_THE_HOST = new Set([
  */
 const SANDBOXED = ['content-security-policy', 'sandbox'] as const
 
-/** The response in the form of the wire, or why it is none. `cors`: the engine says who may read it. */
-export function toWire(response: HttpResponseData, cors: boolean): WireResponse | string {
+/** The response in the form of the wire, or the problem with it. `cors`: the engine says who may read it. */
+export function toWire(response: HttpResponseData, cors: boolean): WireResponse | { readonly problem: string } {
   const { status, headers, body } = response
   // Informational answers are followed by another one; a component has only this.
-  if (!Number.isInteger(status) || status < 200 || status > 599) return `status ${status} is none of a final response`
+  if (!Number.isInteger(status) || status < 200 || status > 599)
+    return { problem: `status ${status} is none of a final response` }
   const broken = headers.find(({ name, values }) => !NAME.test(name) || !values.every((value) => VALUE.test(value)))
-  if (broken !== undefined) return `the header ${JSON.stringify(broken.name.slice(0, 60))} is none of HTTP`
+  if (broken !== undefined) return { problem: `the header ${JSON.stringify(broken.name.slice(0, 60))} is none of HTTP` }
   const connection = connectionOptions(headers)
   const kept = headers.filter(({ name }) => !isOurs(name.toLowerCase(), connection, cors))
   return {

@@ -1,4 +1,5 @@
 /** When what failed, or met what is full, is tried again. */
+import { backOffMs } from '../async/back-off.ts'
 
 /** A call that fails so often is given up: a hook until its contract changes again, a timer for good. */
 export const MOST_CALL_ATTEMPTS = 8
@@ -6,12 +7,11 @@ export const MOST_CALL_ATTEMPTS = 8
 /** The pause before another try at something that is full, for the engine itself and for its clients. */
 export const FULL_SECONDS = 10
 
-const BACK_OFF_MS = 1000
-const LONGEST_BACK_OFF_MS = 300_000
+const CALL_BACK_OFF = { firstMs: 1000, longestMs: 300_000 }
 
 /** The pause in milliseconds after so many failed attempts of a call. */
 export function callBackOff(attempts: number): number {
-  return Math.min(LONGEST_BACK_OFF_MS, BACK_OFF_MS * 2 ** Math.max(0, attempts - 1))
+  return backOffMs(CALL_BACK_OFF, attempts)
 }
 
 export function retryWhenFull(now: Date): Date {

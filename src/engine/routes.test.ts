@@ -262,7 +262,7 @@ describe('the answers of the engine itself', () => {
 
   it('400 for a request with several Host headers', async () => {
     const port = await listening(await echo())
-    for (const target of [`/offchain/${CONTRACT}/`, '/engine']) {
+    for (const target of [`/offchain/${CONTRACT}/`, '/engine', '/%zz']) {
       const answer = await raw(port, `GET ${target} HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n`)
       expect(answer).toMatch(/^HTTP\/1.1 400 .*x-engine-error: bad-request.*send one Host header/is)
     }

@@ -126,6 +126,30 @@ describe('sealing', () => {
     expect(report.checkpoints).toBeGreaterThan(1)
   })
 
+  it('leaves to the next round what comes while it writes', async () => {
+    const store = await opened()
+    let later = 5
+    const busy: typeof store = {
+      ...store,
+      commit: async (changes) => {
+        if (later-- > 0) await record(store, { type: 'query.created', subject: `later ${later}` })
+        return store.commit(changes)
+      },
+    }
+    await record(store, { type: 'query.created', subject: 'a' })
+    await seal(busy)
+    expect([(await store.list('audit_block')).length, (await store.list('event')).length]).toEqual([1, 1])
+    await seal(store)
+    expect(await linesOf(store)).toHaveLength(3)
+  })
+
+  it('takes all that was there in one round, in blocks of 200', async () => {
+    const store = await opened()
+    for (let n = 0; n < 410; n += 1) await record(store, { type: 'query.created', subject: String(n) })
+    await seal(store)
+    expect([(await store.list('audit_block')).length, (await store.list('event')).length]).toEqual([3, 0])
+  })
+
   it('begins no second chain when the head in the database was set back', async () => {
     const store = await opened()
     await record(store, { type: 'query.created', subject: 'a' })

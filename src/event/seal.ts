@@ -22,7 +22,10 @@ const MOST_AT_ONCE = 200
 /** A time after every event, so that no event waits for a clock that was set back. */
 const END_OF_TIME = new Date(8.64e15)
 
-/** Moves all stored events. Throws when the audit log in the database was changed by another program. */
+/**
+ * Moves all stored events; those that come meanwhile are left to the next round, which moves many at once. Throws when
+ * the audit log in the database was changed by another program.
+ */
 export async function sealEvents(context: SealContext, stop?: AbortSignal): Promise<void> {
   const { store } = context
   while (stop?.aborted !== true) {
@@ -36,6 +39,7 @@ export async function sealEvents(context: SealContext, stop?: AbortSignal): Prom
       ...(context.callback ? await callbacks(context, events) : []),
       ...events.map(({ id, version }) => ({ delete: 'event', id, version }) as const),
     ])
+    if (conflict === undefined && events.length < MOST_AT_ONCE) return
     // The head was as expected, so it was no other process that wrote this block.
     if (conflict === blockChange) {
       throw new Error('the audit log has a block after the one that it ends with; see Audit log in docs/operating.md')

@@ -1,8 +1,9 @@
 /** The background tasks for events: into the audit log, whose head is signed, and to the application. */
+
+import type { Task } from '../async/task.ts'
 import { createDelivery, type DeliveryContext } from '../callback/deliver.ts'
 import type { SessionCallback } from '../config/session-callback.ts'
 import { partOf } from '../store/store.ts'
-import type { Task } from '../store/upkeep.ts'
 import { type CheckpointContext, signAuditLog } from './checkpoint.ts'
 import { type SealContext, sealEvents } from './seal.ts'
 

@@ -2,20 +2,34 @@
 import type { TSchema } from 'typebox'
 import * as Type from 'typebox'
 import type { ErrorCode } from '../protocol/error.ts'
+import { EVENT_STREAM_TYPE } from './event-stream.ts'
 import { REFUSALS } from './openapi.ts'
 
 export const JSON_TYPE = 'application/json'
 export const JWT_TYPE = 'application/jwt'
 
-/** Describes a successful response, in JSON unless another media type is named. */
-export function answers(status: 200 | 201 | 204, schema?: TSchema, mediaType?: string): Record<string, object> {
-  const content = schema ?? Type.Null()
-  return { [status]: mediaType === undefined ? content : byType({ [mediaType]: content }) }
+/** Describes a successful response in JSON; the compiler holds the handlers of the route to the schema. */
+export function answers<S extends 200 | 201, T extends TSchema>(status: S, schema: T): { readonly [K in S]: T } {
+  return { [status]: schema }
+}
+
+/** Describes a successful response without a body. */
+export const NO_CONTENT: Record<string, object> = { 204: Type.Null() }
+
+/** Describes a successful response of another media type. */
+export function answersAs(status: 200 | 201, mediaType: string, schema: TSchema): Record<string, object> {
+  return { [status]: byType({ [mediaType]: schema }) }
 }
 
 /** Describes a successful response that has several media types. */
 export function answersByType(schemas: Readonly<Record<string, TSchema>>): Record<string, object> {
   return { 200: byType(schemas) }
+}
+
+/** Describes a stream of the status of a session, whose schema has the title `title`. */
+export function answersEvents(title: string): Record<string, object> {
+  const description = `An event \`status\` with a ${title} as JSON at first and after each change; \`end\` after the last`
+  return answersAs(200, EVENT_STREAM_TYPE, Type.String({ description }))
 }
 
 /** Lists the error codes of an operation, beside those of every operation of its kind, which `openapi.ts` adds. */

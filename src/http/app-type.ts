@@ -1,15 +1,20 @@
 /** The type of the servers, and what the routes add to the types of Fastify. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
+import type { Socket } from 'node:net'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyTypeProvider, RawServerDefault } from 'fastify'
+import type { Static, TSchema } from 'typebox'
 import type { ErrorCode } from '../protocol/error.ts'
 
-/** The connections of a server, for the code that stops it. */
+/** The connections of a server. */
 export interface ServerConnections {
   readonly open: () => number
   readonly areEnding: () => boolean
   /** Makes each response the last of its connection (`Connection: close`). RFC 9112 section 9.6. */
   readonly endAfterAnswers: () => void
+  /** Has `listener` called by `endAfterAnswers`, for answers that would not end by themselves. */
+  readonly whenEnding: (listener: () => void) => void
+  /** Has `answer` end a connection whose bytes cannot be read, when the requests before these are answered. */
+  readonly answerBroken: (socket: Socket, answer: () => void) => void
   /** Closes idle connections repeatedly: a browser opens some before it needs them. */
   readonly closeQuiet: () => void
 }
@@ -24,9 +29,13 @@ declare module 'fastify' {
     endpoint?: string
     /** The event that the log records for a response, by status. */
     logged?: Readonly<Record<number, string>>
+    /** The answer lasts for as long as the client likes to listen: its time is no measure of the service. */
+    isStream?: boolean
   }
   interface FastifyInstance {
     connections: ServerConnections
+    /** Counts the bytes of a response that its client has not read yet; with them, the oldest may have to go. */
+    countUnread: (reply: FastifyReply, bytes: number) => void
   }
   interface FastifyRequest {
     /** The label of the API key, on administrative routes. */
@@ -36,10 +45,13 @@ declare module 'fastify' {
   }
 }
 
-export type App = FastifyInstance<
-  RawServerDefault,
-  IncomingMessage,
-  ServerResponse,
-  FastifyBaseLogger,
-  TypeBoxTypeProvider
->
+/** A value that nobody changes, with all that it has. */
+export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T
+
+/** The types of requests and answers, by the schemas of their route. */
+interface RouteTypes extends FastifyTypeProvider {
+  validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
+  serializer: this['schema'] extends TSchema ? DeepReadonly<Static<this['schema']>> : unknown
+}
+
+export type App = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, RouteTypes>

@@ -20,6 +20,7 @@ import { loggedRefusal } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
 import { allowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
+import type { RequestObserver } from './request-metrics.ts'
 import { addCommonHeaders, createServer } from './server.ts'
 import { limitUnreadAnswers } from './unread-answers.ts'
 import { answerUnrouted, CORS_HEADERS, collectRoutes, type Routes } from './unrouted.ts'
@@ -35,6 +36,7 @@ export interface AppOptions {
   readonly now: () => Date
   readonly rateLimits: RateLimits
   readonly tls?: { readonly key: string; readonly cert: string } | undefined
+  readonly observer?: RequestObserver | undefined
 }
 
 /** The label of the API key of an administrative request; refuses one without. */
@@ -114,7 +116,7 @@ export function bodylessRoutes(app: App, addRoutes: (scope: App) => void): void 
 
 function addHooks(
   app: App,
-  { log, rateLimits, now }: AppOptions,
+  { log, rateLimits, now, observer }: AppOptions,
   { routes, authenticate }: { readonly routes: Routes; readonly authenticate: Gate },
 ): void {
   const { walletRequestsPerMinute: limit } = rateLimits
@@ -124,7 +126,7 @@ function addHooks(
   app.addHook('onRequest', (request, reply, done) => {
     addCommonHeaders(request, reply)
     request.sessionId = (request.params as { readonly session_id?: string }).session_id ?? ''
-    if (hasSeveralHosts(request.raw)) refuse('invalid_request', 'the request has several Host headers; send one')
+    refuseSeveralHosts(request)
     // Here and not in a handler for it, which would come after the body was read and refused.
     if (request.is404) {
       answerUnrouted(routes, authenticate, request, reply)
@@ -142,17 +144,23 @@ function addHooks(
     const isAct = config.admin && method === 'POST' && reply.statusCode < 300
     const event = isAct ? 'administered' : config.logged?.[reply.statusCode]
     if (event !== undefined) log.info({ event, ...lineOf(request) }, 'request served')
+    observer?.answered(request, reply)
     done()
   })
-  app.setErrorHandler((thrown, request, reply) => answerError(thrown, log, request, reply))
+  app.setErrorHandler((thrown, request, reply) => {
+    const { code } = answerError(thrown, log, request, reply)
+    observer?.refused(request, code)
+  })
 }
 
-function answerError(thrown: unknown, log: Logger, request: FastifyRequest, reply: FastifyReply): void {
+/** Answers with the error, which it returns as the caller was told of it. */
+function answerError(thrown: unknown, log: Logger, request: FastifyRequest, reply: FastifyReply): ProtocolError {
   const error = toProtocolError(thrown, request)
   const line = { event: 'refused', ...lineOf(request), error: error.code, why: error.message }
   if (error.code === 'server_error') log.error({ ...line, err: error.cause }, 'request failed')
   else log.info({ ...line, cause: loggedRefusal(error) }, 'request refused')
   sendError(error, request, reply)
+  return error
 }
 
 /**
@@ -169,6 +177,10 @@ function isForWallets({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.schema?.tags?.includes(OPERATION) !== true
 }
 
+function refuseSeveralHosts({ raw }: FastifyRequest): void {
+  if (hasSeveralHosts(raw)) refuse('invalid_request', 'the request has several Host headers; send one')
+}
+
 function answerUnreadable(
   routes: Routes,
   authenticate: Gate,
@@ -176,6 +188,7 @@ function answerUnreadable(
 ): void {
   addCommonHeaders(request, reply)
   try {
+    refuseSeveralHosts(request)
     answerUnrouted(routes, authenticate, request, reply)
   } catch (error) {
     answerError(error, log, request, reply)

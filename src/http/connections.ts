@@ -12,13 +12,25 @@ const MAX_PIPELINED = 16
 /** The time for which a connection may still begin a request after the server has stopped listening. */
 const LAST_REQUEST_MS = 50
 
-/**
- * An unanswered request, and the function that starts its work when the earlier requests of its connection are
- * answered.
- */
-interface UnfinishedRequest {
-  readonly response: ServerResponse
+/** An unanswered request, or bytes that are none, in the order of a connection. */
+interface Turn {
+  /** Absent for bytes that are no request. */
+  readonly response?: ServerResponse
+  /** Starts the work when the earlier requests of the connection are answered. */
   begin?: () => void
+}
+
+/** A request whose bytes may still arrive. */
+interface LatestRequest {
+  readonly request: IncomingMessage
+  readonly turn: Turn & { readonly response: ServerResponse }
+}
+
+interface Connection {
+  readonly turns: Turn[]
+  latest?: LatestRequest
+  /** Whether the parser has given up: whatever else arrives is no request either. */
+  isBroken?: true
 }
 
 /**
@@ -26,57 +38,91 @@ interface UnfinishedRequest {
  * sends requests and never reads. Must be called before other hooks are added; sets `app.connections`.
  */
 export function watchConnections(app: App): void {
-  const connections = new Map<Socket, UnfinishedRequest[]>()
+  const connections = new Map<Socket, Connection>()
+  const endListeners: (() => void)[] = []
   let isEnding = false
   // The event gives the same socket as a request: under TLS, it comes after the handshake.
   app.server.on('setSecureContext' in app.server ? 'secureConnection' : 'connection', (socket: Socket) => {
-    connections.set(socket, [])
+    connections.set(socket, { turns: [] })
     socket.once('close', () => connections.delete(socket))
   })
   // This listener runs before that of Fastify, which runs the hooks.
-  app.server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+  app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     if (isEnding) response.shouldKeepAlive = false
-    takeRequest(connections.get(socket) ?? [], socket, response)
+    const connection = connections.get(request.socket)
+    if (connection !== undefined) takeRequest(connection, request, response)
   })
   app.addHook('onRequest', ({ raw }, reply, done) => {
-    const requests = connections.get(raw.socket) ?? []
+    const { turns = [] } = connections.get(raw.socket) ?? {}
     const begin = (): void => {
       // Requests that were read together with the one for which the connection was ended are not answered.
       if (raw.socket.destroyed) reply.hijack()
       else done()
     }
-    const request = requests.find(({ response }) => response === reply.raw)
-    if (request === undefined || request === requests[0]) begin()
-    else request.begin = begin
+    const turn = turns.find(({ response }) => response === reply.raw)
+    if (turn === undefined || turn === turns[0]) begin()
+    else turn.begin = begin
   })
   app.decorate('connections', {
     open: () => connections.size,
     areEnding: () => isEnding,
     endAfterAnswers: () => {
       isEnding = true
-      for (const { response } of [...connections.values()].flat()) response.shouldKeepAlive = false
+      for (const { turns } of connections.values()) closeAfter(turns)
+      for (const listener of endListeners) listener()
     },
-    closeQuiet: () => {
-      let before = new Set<Socket>()
-      setInterval(() => {
-        const quiet = [...connections].flatMap(([socket, requests]) => (requests.length === 0 ? [socket] : []))
-        for (const socket of quiet) if (before.has(socket)) socket.destroy()
-        before = new Set(quiet)
-      }, LAST_REQUEST_MS)
+    whenEnding: (listener) => void endListeners.push(listener),
+    answerBroken: (socket, answer) => {
+      const connection = connections.get(socket)
+      if (connection === undefined) answer()
+      else if (connection.isBroken !== true) endInTurn(connection, socket, answer)
     },
+    closeQuiet: () => closeQuiet(connections),
   } satisfies ServerConnections)
 }
 
-function takeRequest(requests: UnfinishedRequest[], socket: Socket, response: ServerResponse): void {
-  requests.push({ response })
-  if (requests.length > MAX_PIPELINED) socket.destroy()
+function closeAfter(turns: readonly Turn[]): void {
+  for (const { response } of turns) if (response !== undefined) response.shouldKeepAlive = false
+}
+
+function closeQuiet(connections: ReadonlyMap<Socket, Connection>): void {
+  let before = new Set<Socket>()
+  setInterval(() => {
+    const quiet = [...connections].flatMap(([socket, { turns }]) => (turns.length === 0 ? [socket] : []))
+    for (const socket of quiet) if (before.has(socket)) socket.destroy()
+    before = new Set(quiet)
+  }, LAST_REQUEST_MS)
+}
+
+function takeRequest(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+  const { turns } = connection
+  const turn = { response }
+  turns.push(turn)
+  connection.latest = { request, turn }
+  if (turns.length > MAX_PIPELINED) request.socket.destroy()
   response.once('close', () => {
-    requests.splice(
-      requests.findIndex((request) => request.response === response),
-      1,
-    )
-    const [next] = requests
+    turns.splice(turns.indexOf(turn), 1)
+    // An idle connection keeps nothing of its requests.
+    if (request.complete && connection.latest?.turn === turn) delete connection.latest
+    const [next] = turns
     next?.begin?.()
     delete next?.begin
   })
+}
+
+/**
+ * Ends a connection whose bytes cannot be read any more, when the earlier requests are answered. `answer` is for bytes
+ * that are no request, or for a request that breaks off in its body; where that has its answer already, it gets no
+ * other.
+ */
+function endInTurn(connection: Connection, socket: Socket, answer: () => void): void {
+  connection.isBroken = true
+  const { turns, latest } = connection
+  const cut = latest?.request.complete === false ? latest.turn : undefined
+  const isAnswered = cut?.response.headersSent === true
+  const end = isAnswered ? () => socket.destroySoon() : answer
+  const turn: Turn = cut === undefined || isAnswered ? {} : cut
+  if (turn !== cut) turns.push(turn)
+  if (turn === turns[0]) end()
+  else turn.begin = end
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { RetryOnConflict } from '../store/retry.ts'
 import type { Store } from '../store/store.ts'
 import type { Outbound } from './outbound.ts'
+import type { RequestObserver } from './request-metrics.ts'
 
 export interface Effects<C> {
   readonly store: Store<C>
@@ -12,4 +13,6 @@ export interface Effects<C> {
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger
+  /** Is told of each request; absent where nobody reads metrics. */
+  readonly observer?: RequestObserver | undefined
 }

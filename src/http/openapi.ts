@@ -29,7 +29,7 @@ const ERROR = {
   required: ['error', 'error_description'],
   properties: {
     error: { type: 'string', description: 'A code of the specification, or one of the administrative ones' },
-    error_description: { type: 'string', description: 'What is wrong and what to do' },
+    error_description: { type: 'string', description: 'A sentence about the mistake, and about what to do' },
   },
 }
 

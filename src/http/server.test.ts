@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type AddressInfo, connect } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { setTimeout } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { App } from './app-type.ts'
 import { addCommonRoutes } from './common-routes.ts'
 import { createServer } from './server.ts'
@@ -29,11 +30,17 @@ async function listen(app: App): Promise<number> {
   return (app.server.address() as AddressInfo).port
 }
 
-/** Everything that the server answers to these bytes until it closes the connection. */
-function answerTo(port: number, bytes: string): Promise<string> {
+/** Everything that the server answers to these bytes, sent part by part, until it closes the connection. */
+function answerTo(port: number, ...parts: string[]): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
-    const socket = connect(port, '127.0.0.1', () => void socket.write(bytes))
+    const sendAll = async () => {
+      for (const part of parts) {
+        socket.write(part)
+        await setTimeout(5)
+      }
+    }
+    const socket = connect(port, '127.0.0.1', () => void sendAll())
     socket.on('data', (part) => {
       text += String(part)
     })
@@ -61,6 +68,40 @@ describe('the frame of a server', () => {
     expect(await answerTo(port, 'hello\r\n\r\n')).toBe(
       'HTTP/1.1 400 Bad Request\r\nx-code: HPE_INVALID_METHOD\r\ncontent-length: 13\r\nconnection: close\r\n\r\nwhat is this?',
     )
+  })
+
+  describe('with bytes that are no request behind others', () => {
+    const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+    const post = (body: string) =>
+      `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n${body}`
+    /** The statuses of everything that the server answers. */
+    const statusesOf = async (port: number, ...parts: string[]) =>
+      [...(await answerTo(port, ...parts)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
+
+    let port = 0
+    beforeEach(async () => {
+      const app = makeServer()
+      app.get('/', async () => {
+        await setTimeout(20)
+        return 'slow'
+      })
+      app.post('/', () => 'posted')
+      app.post('/early', { onRequest: (_request, reply) => void reply.code(401).send('no') }, () => '')
+      port = await listen(app)
+    })
+
+    it.each([
+      ['after one request', [`${GET}hello\r\n\r\n`], [200, 400]],
+      ['after several', [`${GET}${GET}${GET}hello\r\n\r\n`], [200, 200, 200, 400]],
+      ['and are followed by more', [`${GET}hello\r\n\r\n`, GET, 'hello'], [200, 400]],
+      ['in the body of a request', [post('what\r\n')], [400]],
+      ['in the body of a later request', [GET + post('what\r\n')], [200, 400]],
+      ['behind a request that closes the connection', [`${GET.trim()}\r\nConnection: close\r\n\r\nhello`], [200]],
+      ['in the body of a request that has its answer', [post('').replace('/', '/early'), 'what\r\n'], [401]],
+      ['in the body of a request that gets its answer in turn', [GET + post('what').replace('/', '/%zz')], [200, 404]],
+    ] as const)('answers in turn, once, and closes the connection: %s', async (_, parts, statuses) => {
+      expect(await statusesOf(port, ...parts)).toEqual(statuses)
+    })
   })
 
   it('has a service answer a target that the router cannot read', async () => {

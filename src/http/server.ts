@@ -67,7 +67,8 @@ export function createServer(options: ServerOptions): App {
         buildSerializer: () => () => (value: unknown) => JSON.stringify(value),
       },
     },
-    clientErrorHandler: (error: ConnectionError, socket: Socket) => answerBroken(options.describeBroken, error, socket),
+    clientErrorHandler: (error: ConnectionError, socket: Socket) =>
+      app.connections.answerBroken(socket, () => answerBroken(options.describeBroken, error, socket)),
     frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) =>
       options.answerUnreadable(request, reply),
   } as unknown as Parameters<typeof Fastify>[0]) as unknown as App

@@ -22,20 +22,28 @@ async function started() {
   apps.push(app)
   limitUnreadAnswers(app, MAX)
   app.get('/', () => Buffer.alloc(ANSWER))
+  let finish: () => void = () => undefined
+  app.get('/slow', async () => {
+    await new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    return Buffer.alloc(ANSWER)
+  })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   const accepted: Socket[] = []
   app.server.on('connection', (socket: Socket) => accepted.push(socket))
   const isOpen = () => accepted.map(({ destroyed }) => !destroyed)
-  return { url: `http://127.0.0.1:${port}`, port, isOpen }
+  return { url: `http://127.0.0.1:${port}`, port, isOpen, finish: () => finish() }
 }
 
 /** Asks on a connection of its own, and reads nothing of the answer. */
-function ask(port: number): void {
+function ask(port: number, path = '/'): Socket {
   const socket = connect(port, '127.0.0.1')
   sockets.push(socket)
   socket.pause().on('error', () => undefined)
-  socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`)
+  return socket
 }
 
 describe('answers that are not read', () => {
@@ -50,6 +58,21 @@ describe('answers that are not read', () => {
     const answer = await fetch(url)
     expect((await answer.arrayBuffer()).byteLength).toBe(ANSWER)
     expect(isOpen()).toEqual([false, false, true, true])
+  })
+
+  it('do not count for clients that have gone before the answer', async () => {
+    const { port, isOpen, finish } = await started()
+    ask(port)
+    await expect.poll(isOpen, PATIENT).toEqual([true])
+    for (const others of [[false], [false, false], [false, false, false]]) {
+      const client = ask(port, '/slow')
+      await expect.poll(isOpen, PATIENT).toEqual([true, ...others.slice(1), true])
+      client.destroy()
+      await expect.poll(isOpen, PATIENT).toEqual([true, ...others])
+      finish()
+    }
+    await fetch(`http://127.0.0.1:${port}/missing`)
+    expect(isOpen()[0]).toBe(true)
   })
 
   it('count no more once they were read', async () => {

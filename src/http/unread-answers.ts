@@ -3,37 +3,93 @@
  * with the oldest responses are closed.
  */
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyReply } from 'fastify'
 import type { App } from './app-type.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024
 /** The bytes that a connection holds of a response that is sent in pieces. */
 const PIECES_BYTES = 128 * 1024
 
+/** The response of a connection that the system has not taken completely; there is one at a time. */
+interface UnreadResponse {
+  response: ServerResponse | undefined
+  bytes: number
+  /** The position of the response among all responses of the server. */
+  position: number
+}
+
 /**
  * Closes the connections whose responses have waited longest, as soon as all unread responses have more than
- * `maxBytes`.
+ * `maxBytes`. Sets `app.countUnread`, for answers that are written by hand.
  */
 export function limitUnreadAnswers(app: App, maxBytes = MAX_BYTES): void {
-  /** The size of each response that the system has not taken completely, the oldest first. */
-  const unread = new Map<ServerResponse, number>()
-  let total = 0
-  const release = (response: ServerResponse): void => {
-    total -= unread.get(response) ?? 0
-    unread.delete(response)
+  const unread = unreadResponses()
+  const count = ({ raw: response, request }: FastifyReply, bytes: number): void => {
+    const { socket } = request.raw
+    // A client that has gone while the response was made leaves nothing to count.
+    if (!socket.destroyed) unread.set(socket, response, bytes)
+    while (unread.bytes() > maxBytes) unread.closeOldest()
   }
+  app.decorate('countUnread', count)
   app.addHook('onSend', (_request, reply, payload, done) => {
-    const response = reply.raw
-    const bytes = sizeOf(payload)
-    unread.set(response, bytes)
-    total += bytes
-    response.once('close', () => release(response))
-    for (const oldest of unread.keys()) {
-      if (total <= maxBytes) break
-      release(oldest)
-      oldest.destroy()
-    }
+    count(reply, sizeOf(payload))
     done()
   })
+}
+
+/**
+ * Counts the unread responses in records of connections, which last: a table of the responses themselves would keep
+ * each of them through many garbage collections.
+ */
+function unreadResponses() {
+  const byConnection = new Map<Socket, UnreadResponse>()
+  let total = 0
+  let position = 0
+  const release = (unread: UnreadResponse): void => {
+    total -= unread.bytes
+    unread.bytes = 0
+    unread.response = undefined
+  }
+  const addConnection = (socket: Socket): UnreadResponse => {
+    const unread = { response: undefined, bytes: 0, position: 0 }
+    byConnection.set(socket, unread)
+    socket.once('close', () => {
+      release(unread)
+      byConnection.delete(socket)
+    })
+    return unread
+  }
+  return {
+    bytes: () => total,
+    set: (socket: Socket, response: ServerResponse, bytes: number): void => {
+      const unread = byConnection.get(socket) ?? addConnection(socket)
+      if (unread.response !== response) {
+        release(unread)
+        unread.response = response
+        response.once('close', () => {
+          if (unread.response === response) release(unread)
+        })
+      }
+      // A stream of events waits from when it has something to send.
+      if (unread.bytes === 0) unread.position = position += 1
+      total += bytes - unread.bytes
+      unread.bytes = bytes
+    },
+    closeOldest: (): void => {
+      const oldest = oldestOf(byConnection.values())
+      oldest?.response?.destroy()
+      if (oldest !== undefined) release(oldest)
+    },
+  }
+}
+
+function oldestOf(all: Iterable<UnreadResponse>): UnreadResponse | undefined {
+  let oldest: UnreadResponse | undefined
+  for (const unread of all) {
+    if (unread.bytes > 0 && (oldest === undefined || unread.position < oldest.position)) oldest = unread
+  }
+  return oldest
 }
 
 function sizeOf(payload: unknown): number {

@@ -8,7 +8,14 @@ import { refuse } from '../protocol/error.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
 import { type GenerationCollections, generationCollection } from '../store/generation.ts'
-import { createCollection, createExpiringCollection, type Migration, renameExpiry, type Store } from '../store/store.ts'
+import {
+  addCreationTime,
+  createCollection,
+  createExpiringCollection,
+  type Migration,
+  renameExpiry,
+  type Store,
+} from '../store/store.ts'
 import type { IssuanceSession } from './session.ts'
 import type { SessionProgress } from './session-progress.ts'
 import type { StatusCollections } from './status-rows.ts'
@@ -80,10 +87,11 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0010', statements: createCollection('deferred_transaction') },
   { id: 'issuer-0011', statements: createCollection('issuance_progress') },
   { id: 'issuer-0012', statements: generationCollection },
+  { id: 'issuer-0013', statements: addCreationTime('issuance_session') },
 ]
 
 /** The collections that a database key encrypts: those with personal data, and with secrets of sessions. */
-export const issuerSecrets: readonly (keyof IssuerCollections)[] = [
+export const issuerEncryptedCollections: readonly (keyof IssuerCollections)[] = [
   'issuance_session',
   'issuance_dataset',
   'deferred_transaction',

@@ -7,7 +7,7 @@ import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
 import type { Completion } from './schemas.ts'
 import { type DeferralDecision, type IssuanceSession, issuanceStatus, isUndecided, recordDecision } from './session.ts'
-import { sessionEvent, statusBody, withProgress } from './session-status.ts'
+import { type IssuanceStatusBody, sessionEvent, statusBody, withProgress } from './session-status.ts'
 
 /**
  * Decides, once, and gives the status of the session. Refuses with `not_found` or `gone` a session that is not there
@@ -19,7 +19,7 @@ export async function completeSession(
   sessionId: string,
   completion: Completion,
   caller: string,
-): Promise<JsonObject> {
+): Promise<IssuanceStatusBody> {
   const { store } = context
   const now = context.now()
   const current = await findIssuanceSession(store, sessionId)

@@ -104,9 +104,10 @@ export interface IssuerConfig extends CommonConfig {
   /** Empty: no configuration can require key attestations. */
   readonly keyAttestationTrustAnchors: readonly Certificate[]
   readonly issuer: {
+    /** `iss` and `issuer` of credentials. */
     readonly id: string
     readonly display: { readonly name: string }
-    /** Which credential issuer identifier an offer names: one for its session, or the base URL. */
+    /** Not the identifier itself, but which one offers name: one for the session, or the base URL. */
     readonly identifier: 'session' | 'base'
   }
   /** Requests and responses of the credential endpoint come encrypted or not at all; otherwise as the wallet likes. */

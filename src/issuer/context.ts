@@ -13,8 +13,8 @@ import type { StatusEntry } from './status-rows.ts'
  */
 export type Shape = 'final' | 'older'
 
-/** The member `credential_configurations_supported` of some configurations. */
-export interface ShownConfigurations {
+/** The member `credential_configurations_supported` of issuer metadata, for some configurations. */
+export interface ConfigurationsMember {
   readonly json: Uint8Array
   /** SHA-256 of the text. */
   readonly digest: string
@@ -29,10 +29,10 @@ export interface IssuerContext extends AccessContext {
   readonly keys: KeyRing
   /** Loads a configuration, removed or not. */
   readonly loadConfiguration: (id: string) => Promise<Configuration | undefined>
-  /** Every configuration that new sessions may name, as wallets see them. Another process may be a second ahead. */
-  readonly offeredConfigurations: CachedValue<ShownConfigurations>
-  /** Loads some configurations, removed or not, as wallets see them. */
-  readonly showConfigurations: (ids: readonly string[], shape: Shape) => Promise<ShownConfigurations>
+  /** The metadata of every configuration that new sessions may name. Another process may be a second ahead. */
+  readonly offeredConfigurations: CachedValue<ConfigurationsMember>
+  /** Returns the metadata of some configurations, removed or not. */
+  readonly configurationsMember: (ids: readonly string[], shape: Shape) => Promise<ConfigurationsMember>
   /** Signed issuer metadata, kept while it may be served again. */
   readonly signedMetadata: SignedMetadata
   /** The keys that wallets encrypt their requests to; the first is published. */

@@ -4,6 +4,8 @@
  * Claims Description.
  */
 import type { Json } from '../codec/json.ts'
+import { nearestName } from '../codec/misspelling.ts'
+import { type ClaimPath, pathText } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
 import { refuseMisspelt } from '../protocol/misspelt.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
@@ -17,12 +19,13 @@ const MAX_DATA_URI = 64 * 1024
 
 /**
  * Refuses with `invalid_request`, naming the path: a locale that is none or repeated, an image from nowhere or of more
- * than 64 KiB in a data: URI, a claim described twice.
+ * than 64 KiB in a data: URI, a claim described twice, a name that is nearly another.
  */
 export function checkCredentialMetadata(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata } = configuration
   refuseLongData(configuration as Json, '')
   refuseMisspeltNames(configuration)
+  refuseMisspeltDisclosures(configuration)
   const { display = [], claims = [] } = metadata ?? {}
   refuseLocales(display, 'credential_metadata.display')
   for (const [index, { logo, background_image: background }] of display.entries()) {
@@ -53,6 +56,48 @@ function refuseMisspeltNames(configuration: CredentialConfiguration): void {
       refuseMisspelt(each, ['name', 'locale'], `credential_metadata.claims[${index}].display[${number}]`)
     }
   }
+}
+
+/** A path to a claim that nothing declares, nearly that of a declared one: the holder could not hide that claim. */
+function refuseMisspeltDisclosures({
+  selective_disclosure: disclosure,
+  credential_metadata: metadata,
+}: CredentialConfiguration): void {
+  if (!Array.isArray(disclosure)) return
+  const declared = (metadata?.claims ?? []).map(({ path }) => path)
+  for (const [index, path] of disclosure.entries()) {
+    const nearest = nearestPath(path, declared)
+    // Beside the correct path, a similar one is that of another claim.
+    if (nearest === undefined || disclosure.some((other) => isBelow(other, nearest))) continue
+    const misspelt = pathText(path.slice(0, nearest.length))
+    refuse(
+      'invalid_request',
+      `selective_disclosure[${index}]: ${misspelt} is unknown; did you mean ${pathText(nearest)}?`,
+    )
+  }
+}
+
+/** Returns the beginning of `path` with its first unknown name replaced by the one that was probably meant. */
+function nearestPath(path: ClaimPath, declared: readonly ClaimPath[]): ClaimPath | undefined {
+  for (const [index, name] of path.entries()) {
+    if (typeof name !== 'string') continue
+    const before = path.slice(0, index)
+    const names = declared
+      .filter((each) => isBelow(each, before))
+      .map((each) => each[index])
+      .filter((each) => typeof each === 'string')
+    if (names.includes(name)) continue
+    const nearest = nearestName(name, names)
+    return nearest === undefined ? undefined : [...before, nearest]
+  }
+  return undefined
+}
+
+/** Tests whether `path` begins with the steps of `start`; one element of an array is as good as another. */
+function isBelow(path: ClaimPath, start: ClaimPath): boolean {
+  return start.every((step, at) =>
+    typeof step === 'string' ? step === path[at] : path[at] !== undefined && typeof path[at] !== 'string',
+  )
 }
 
 /** Wherever it stands: metadata has every member as it was posted. */

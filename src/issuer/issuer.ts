@@ -6,16 +6,16 @@ import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { readiness } from '../http/readiness.ts'
 import { createKeyRing, type KeyRing } from '../keys/key-ring.ts'
-import type { Tokens } from '../keys/token-signer.ts'
+import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import { authorizationServer } from './access/authorization-server.ts'
 import { dpopNonces } from './access/dpop-nonce.ts'
 import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
+import { createConfigurationTexts } from './configuration-metadata-text.ts'
 import { configurationLoader } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { progressRecorder } from './progress-recorder.ts'
 import { issuerRoutes } from './routes.ts'
-import { createShowing } from './shown-configurations.ts'
 import { signedMetadata } from './signed-metadata.ts'
 import { entryAllocator } from './status-list/allocation.ts'
 
@@ -24,8 +24,8 @@ export interface IssuerEffects extends Effects<IssuerCollections> {
    * The configuration, once its certificates and trust anchors have been read again; the first for ever when absent.
    */
   readonly current?: () => IssuerConfig
-  /** The tokens with private keys, for a configuration that names one. */
-  readonly tokens?: Tokens
+  /** The PKCS #11 tokens with private keys, for a configuration that names one. */
+  readonly pkcs11Tokens?: Pkcs11Tokens
 }
 
 /** Another process may have declared a configuration so long ago that this one does not show yet. */
@@ -44,6 +44,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
       now: effects.now,
       rateLimits: config.rateLimits,
       tls: config.tls,
+      observer: effects.observer,
     },
     (app) => issuerRoutes(app, context),
   )
@@ -53,10 +54,10 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
   const { store, current = () => config } = effects
   const keys = cacheDerived(
     () => current().keys,
-    (serviceKeys) => createKeyRing(serviceKeys, effects.tokens),
+    (serviceKeys) => createKeyRing(serviceKeys, effects.pkcs11Tokens),
   )
   const loadConfiguration = configurationLoader(effects)
-  const showing = createShowing({ store, signer: () => keys().credentials, loadConfiguration, config })
+  const texts = createConfigurationTexts({ store, signer: () => keys().credentials, loadConfiguration, config })
   return {
     ...effects,
     get config() {
@@ -66,8 +67,8 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
       return keys()
     },
     loadConfiguration,
-    offeredConfigurations: cacheValue(showing.showOffered, { ttlMs: OFFERED_MS, now: effects.now }),
-    showConfigurations: showing.showConfigurations,
+    offeredConfigurations: cacheValue(texts.offered, { ttlMs: OFFERED_MS, now: effects.now }),
+    configurationsMember: texts.withIds,
     signedMetadata: signedMetadata(current, () => keys().accessTokens, effects.now),
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries, () => keys().statusLists),

@@ -11,10 +11,10 @@ import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { DETAIL_TYPE } from './access/authorization-details.ts'
 import { findIssuanceSession } from './collections.ts'
-import type { IssuerContext, Shape, ShownConfigurations } from './context.ts'
+import type { ConfigurationsMember, IssuerContext, Shape } from './context.ts'
 import { issuerEncryptionMetadata } from './credential-endpoint/encryption.ts'
 import { draft15EncryptionMetadata } from './credential-endpoint/older-drafts.ts'
-import { issuerIdentifier } from './session.ts'
+import { credentialIssuerIdentifier } from './session.ts'
 
 /** 16 bytes of a digest. */
 const ETAG_LENGTH = 22
@@ -26,7 +26,7 @@ export async function issuerMetadata(
   shape: Shape,
 ): Promise<PublicDocument> {
   const { config } = context
-  const identifier = issuerIdentifier(context.config, sessionId)
+  const identifier = credentialIssuerIdentifier(context.config, sessionId)
   const { json, digest, batchSize } = await (sessionId === undefined
     ? context.offeredConfigurations.get()
     : sessionConfigurations(context, sessionId, shape))
@@ -54,7 +54,7 @@ export async function authorizationServerMetadata(
   if (sessionId !== undefined) await findIssuanceSession(context.store, sessionId)
   const { baseUrl } = context.config
   return {
-    issuer: issuerIdentifier(context.config, sessionId),
+    issuer: credentialIssuerIdentifier(context.config, sessionId),
     token_endpoint: endpoint(baseUrl, '/auth/token-endpoint', sessionId),
     jwks_uri: `${baseUrl}/auth/.well-known/jwks`,
     grant_types_supported: [PRE_AUTHORIZED_GRANT, REFRESH_GRANT],
@@ -73,9 +73,9 @@ async function sessionConfigurations(
   context: IssuerContext,
   sessionId: string,
   shape: Shape,
-): Promise<ShownConfigurations> {
+): Promise<ConfigurationsMember> {
   const { configurationIds } = await findIssuanceSession(context.store, sessionId)
-  return context.showConfigurations(configurationIds, shape)
+  return context.configurationsMember(configurationIds, shape)
 }
 
 function endpoint(baseUrl: string, path: string, sessionId: string | undefined): string {

@@ -57,7 +57,7 @@ export async function startIssuanceSession(
   }
   const conflict = await context.store.commit([
     ...remember(answer),
-    { insert: 'issuance_session', id: sessionId, value, dueAt: new Date(expiresAt) },
+    { insert: 'issuance_session', id: sessionId, value, dueAt: new Date(expiresAt), createdAt: new Date(createdAt) },
     ...(dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]),
     recordEvent({ type: 'issuance.started', at: createdAt, sessionId, caller }, context.random),
     ...supplied.changes,

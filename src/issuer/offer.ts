@@ -5,7 +5,7 @@ import type { CredentialOffer } from '../protocol/oid4vci.ts'
 import { codeOfSession, secretName } from './access/pre-authorized-code.ts'
 import { findIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { hasGrant, issuerIdentifier } from './session.ts'
+import { credentialIssuerIdentifier, hasGrant } from './session.ts'
 
 /** The offer of a session. Refuses with `not_found`, or `gone` when it has expired or been used. */
 export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {
@@ -18,7 +18,7 @@ export async function getOffer(context: IssuerContext, sessionId: string): Promi
   if (code === undefined) return refuse('gone', 'the key of this service has changed; ask for a new credential offer')
   context.progress.add(sessionId, { offerFetchedAt: context.now().getTime() })
   return {
-    credential_issuer: issuerIdentifier(
+    credential_issuer: credentialIssuerIdentifier(
       context.config,
       context.config.issuer.identifier === 'session' ? sessionId : undefined,
     ),

@@ -12,21 +12,25 @@ import type { App } from '../http/app-type.ts'
 import { sendDocument } from '../http/document.ts'
 import { toProtocolError } from '../http/error-response.ts'
 import { answerIdempotently } from '../http/idempotency.ts'
+import { statusEvents } from '../http/status-events.ts'
 import type { ErrorCode } from '../protocol/error.ts'
 import { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { completeSession } from './complete.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
 import type { IssuerContext, Shape } from './context.ts'
 import { credentialRoutes } from './credential-endpoint/routes.ts'
+import { listIssuanceRoute } from './list-schemas.ts'
 import { documentPaths, issuerMetadata } from './metadata.ts'
 import { openAnswer, startIssuanceSession } from './new-session.ts'
 import { getOffer } from './offer.ts'
 import * as schemas from './schemas.ts'
+import { listIssuanceSessions } from './session-list.ts'
 import { getIssuanceStatus } from './session-status.ts'
 import { statusRoutes } from './status-list/routes.ts'
 import { tokenRoutes } from './token-endpoint/routes.ts'
 
 const admin = { config: { admin: true } } as const
+const streamed = { config: { admin: true, isStream: true } } as const
 
 /** Codes that say nothing of a problem: a wallet is told its next DPoP nonce, to wait, or that it asks too often. */
 const UNREMARKABLE: readonly ErrorCode[] = ['use_dpop_nonce', 'issuance_pending', 'too_many_requests']
@@ -62,7 +66,7 @@ function recordRefusals(app: App, { progress, now }: IssuerContext): void {
 function configurationRoutes(app: App, context: IssuerContext): void {
   app.post(
     '/credential-configuration/create',
-    { ...admin, schema: schemas.createConfigurationOperation },
+    { ...admin, schema: schemas.createConfigurationRoute },
     async ({ body, apiKeyLabel }, reply) => {
       const id = await createConfiguration(context, body, apiKeyLabel)
       return reply.code(201).type('text/plain').send(id)
@@ -70,13 +74,13 @@ function configurationRoutes(app: App, context: IssuerContext): void {
   )
   app.get(
     '/credential-configuration/:credential_configuration_id',
-    { ...admin, schema: schemas.getConfigurationOperation },
+    { ...admin, schema: schemas.getConfigurationRoute },
     ({ params }) => getConfiguration(context, params.credential_configuration_id),
   )
   bodylessRoutes(app, (scope) => {
     scope.post(
       '/credential-configuration/remove/:credential_configuration_id',
-      { ...admin, schema: schemas.removeConfigurationOperation },
+      { ...admin, schema: schemas.removeConfigurationRoute },
       async ({ params, apiKeyLabel }) => {
         await removeConfiguration(context, params.credential_configuration_id, apiKeyLabel)
         return {}
@@ -86,7 +90,7 @@ function configurationRoutes(app: App, context: IssuerContext): void {
 }
 
 function sessionRoutes(app: App, context: IssuerContext): void {
-  app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newSessionOperation }, async (request) => {
+  app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newIssuanceRoute }, async (request) => {
     const { body, headers, apiKeyLabel } = request
     const apiKey = apiKeyDigest(request.raw.headers.authorization)
     const repeatable = { key: headers['idempotency-key'], route: 'issuance', apiKey, body, now: context.now() }
@@ -96,14 +100,23 @@ function sessionRoutes(app: App, context: IssuerContext): void {
     request.sessionId = answer.session_id
     return openAnswer(context, answer)
   })
-  app.post('/issuance/oid4vci/complete/:session_id', { ...admin, schema: schemas.complete }, (request) =>
+  app.post('/issuance/oid4vci/complete/:session_id', { ...admin, schema: schemas.completeSessionRoute }, (request) =>
     completeSession(context, request.params.session_id, request.body, request.apiKeyLabel),
   )
-  app.get('/issuance/oid4vci/status/:session_id', { ...admin, schema: schemas.sessionStatusOperation }, ({ params }) =>
+  app.get('/issuance/oid4vci/status/:session_id', { ...admin, schema: schemas.issuanceStatusRoute }, ({ params }) =>
     getIssuanceStatus(context, params.session_id),
   )
+  const events = statusEvents(app, context, {
+    read: (sessionId) => getIssuanceStatus(context, sessionId),
+    // A revocation or a notification may follow SUCCEEDED.
+    isFinal: ({ status }) => status === 'EXPIRED',
+  })
+  app.get('/issuance/oid4vci/events/:session_id', { ...streamed, schema: schemas.issuanceEventsRoute }, events)
+  app.get('/issuance/oid4vci/sessions', { ...admin, schema: listIssuanceRoute }, ({ query }) =>
+    listIssuanceSessions(context, query),
+  )
   const config = { endpoint: 'credential-offer' }
-  app.get('/issuance/oid4vci/credential-offer/:session_id', { config, schema: schemas.offer }, ({ params }) =>
+  app.get('/issuance/oid4vci/credential-offer/:session_id', { config, schema: schemas.offerRoute }, ({ params }) =>
     getOffer(context, params.session_id),
   )
 }
@@ -112,9 +125,9 @@ function sessionRoutes(app: App, context: IssuerContext): void {
 function documentRoutes(app: App, context: IssuerContext): void {
   const [base, inserted, appended] = documentPaths('openid-credential-issuer')
   const summary = 'Credential issuer metadata'
-  const schema = schemas.signedDocument('getIssuerMetadata', summary, IssuerMetadata)
+  const schema = schemas.signedDocumentRoute('getIssuerMetadata', summary, IssuerMetadata)
   const ofSession = (operationId: string) => ({
-    ...schemas.signedDocument(operationId, `${summary} of a session`, IssuerMetadata),
+    ...schemas.signedDocumentRoute(operationId, `${summary} of a session`, IssuerMetadata),
     ...refuses('not_found'),
     params: SessionParams,
   })

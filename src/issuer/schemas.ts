@@ -1,11 +1,16 @@
-/** The schemas of the issuance service's operations: they validate requests, and make the OpenAPI document. */
+/**
+ * The schemas of the issuance service's operations: they validate requests, and make the OpenAPI document. The objects
+ * of the specification itself are in `protocol/oid4vci.ts`.
+ */
 import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
 import type { JsonObject } from '../codec/json.ts'
 import {
   AnyObject,
   answers,
+  answersAs,
   answersByType,
+  answersEvents,
   byApplication,
   byWallet,
   IdempotencyHeader,
@@ -31,7 +36,11 @@ const NewTxCode = Type.Object(
       Type.Union([Type.Literal('numeric'), Type.Literal('text')], { description: 'numeric when absent' }),
     ),
     length: Type.Optional(
-      Type.Integer({ minimum: 4, maximum: 32, description: 'That of the value when absent; else 6, or 8 of text' }),
+      Type.Integer({
+        minimum: 4,
+        maximum: 32,
+        description: 'The length of the value when absent; else 6, or 8 of text',
+      }),
     ),
     description: Type.Optional(Type.String({ maxLength: 300, description: 'Shown by the wallet' })),
   },
@@ -46,7 +55,7 @@ const DatasetMembers = Type.Object(
   { credentialSubject: Type.Optional(AnyObject) },
   {
     title: 'CredentialDataset',
-    description: 'What the credentials of a session say',
+    description: 'The claims of the credentials of a session',
     additionalProperties: true,
     examples: [{ credentialSubject: { given_name: 'Ada', family_name: 'Lovelace', student_number: '1815' } }],
   },
@@ -85,7 +94,7 @@ export const NewIssuanceSession = Type.Object(
         minItems: 1,
         uniqueItems: true,
         description:
-          'Of the offer; the pre-authorized code alone when absent. authorization_code needs an authorizationServer',
+          'The grants of the offer; the pre-authorized code alone when absent. authorization_code needs an authorizationServer',
       }),
     ),
     tx_code: Type.Optional(NewTxCode),
@@ -143,15 +152,15 @@ export const TokenRequest = Type.Object(
 )
 export type TokenRequest = Static<typeof TokenRequest>
 
-export const createConfigurationOperation = {
+export const createConfigurationRoute = {
   ...byApplication,
   operationId: 'createCredentialConfiguration',
   summary: 'Declare a credential configuration; the answer is its id',
   body: CredentialConfiguration,
-  response: answers(201, Type.String(), 'text/plain'),
+  response: answersAs(201, 'text/plain', Type.String()),
 }
 
-export const getConfigurationOperation = {
+export const getConfigurationRoute = {
   ...byApplication,
   ...refuses('not_found'),
   operationId: 'getCredentialConfiguration',
@@ -160,7 +169,7 @@ export const getConfigurationOperation = {
   response: answers(200, CredentialConfiguration),
 }
 
-export const removeConfigurationOperation = {
+export const removeConfigurationRoute = {
   ...byApplication,
   ...refuses('not_found'),
   operationId: 'removeCredentialConfiguration',
@@ -169,7 +178,7 @@ export const removeConfigurationOperation = {
   response: answers(200, Type.Object({}, { additionalProperties: false })),
 }
 
-export const newSessionOperation = {
+export const newIssuanceRoute = {
   ...byApplication,
   ...refuses('idempotency_conflict', 'invalid_state'),
   operationId: 'createIssuanceSession',
@@ -189,7 +198,7 @@ export const newSessionOperation = {
   ),
 }
 
-export const complete = {
+export const completeSessionRoute = {
   ...byApplication,
   ...refuses('not_found', 'gone', 'invalid_state'),
   operationId: 'completeIssuanceSession',
@@ -199,7 +208,7 @@ export const complete = {
   response: answers(200, IssuanceSessionStatus),
 }
 
-export const sessionStatusOperation = {
+export const issuanceStatusRoute = {
   ...byApplication,
   ...refuses('not_found'),
   operationId: 'getIssuanceSession',
@@ -208,7 +217,16 @@ export const sessionStatusOperation = {
   response: answers(200, IssuanceSessionStatus),
 }
 
-export const offer = {
+export const issuanceEventsRoute = {
+  ...byApplication,
+  ...refuses('not_found', 'temporarily_unavailable'),
+  operationId: 'watchIssuanceSession',
+  summary: 'The status of an issuance session and each change of it, as server-sent events',
+  params: SessionParams,
+  response: answersEvents('IssuanceSession'),
+}
+
+export const offerRoute = {
   ...byWallet,
   ...refuses('not_found', 'gone'),
   operationId: 'getCredentialOffer',
@@ -217,7 +235,7 @@ export const offer = {
   response: answers(200, CredentialOffer),
 }
 
-export const token = {
+export const tokenRoute = {
   ...byWallet,
   ...refuses(
     'invalid_grant',
@@ -233,20 +251,20 @@ export const token = {
   response: answers(200, TokenResponse),
 }
 
-export const keys = {
+export const tokenKeysRoute = {
   ...byWallet,
   operationId: 'getTokenKeys',
   summary: 'The public keys of access tokens',
   response: answers(200, JwkSet),
 }
 
-/** A metadata document, of the service or of a session. */
-export function document(operationId: string, summary: string, content: TSchema) {
+/** The route of a metadata document, of the service or of a session. */
+export function documentRoute(operationId: string, summary: string, content: TSchema) {
   return { ...byWallet, operationId, summary, response: answers(200, content) }
 }
 
-/** A document that a client may have signed. */
-export function signedDocument(operationId: string, summary: string, content: TSchema) {
+/** The route of a document that a client may have signed. */
+export function signedDocumentRoute(operationId: string, summary: string, content: TSchema) {
   return {
     ...byWallet,
     operationId,

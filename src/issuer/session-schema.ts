@@ -2,12 +2,14 @@
 import * as Type from 'typebox'
 import { Seconds } from '../http/answers.ts'
 import { NotificationEvent } from '../protocol/oid4vci.ts'
-import { CredentialStateSchema } from './status-list/schemas.ts'
+import { CredentialState } from './status-rows.ts'
+
+export const IssuanceState = Type.Union([Type.Literal('STARTED'), Type.Literal('SUCCEEDED'), Type.Literal('EXPIRED')])
 
 export const IssuanceSessionStatus = Type.Object(
   {
     session_id: Type.String(),
-    status: Type.Union([Type.Literal('STARTED'), Type.Literal('SUCCEEDED'), Type.Literal('EXPIRED')]),
+    status: IssuanceState,
     created_at: Seconds,
     expires_at: Seconds,
     refresh_until: Type.Optional(Seconds),
@@ -33,7 +35,7 @@ export const IssuanceSessionStatus = Type.Object(
       Type.Object({
         credential_configuration_id: Type.String(),
         issued_at: Seconds,
-        credential_status: CredentialStateSchema,
+        credential_status: CredentialState,
       }),
     ),
     deferred: Type.Optional(
@@ -53,7 +55,7 @@ export const IssuanceSessionStatus = Type.Object(
           event_description: Type.Optional(Type.String()),
           notified_at: Seconds,
         }),
-        { description: 'What wallets said of their credentials' },
+        { description: 'Reports of wallets about their credentials' },
       ),
     ),
   },

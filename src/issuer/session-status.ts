@@ -1,4 +1,5 @@
 /** The status of an issuance session, for those with an API key: as an answer, and as the body of an event. */
+import type { Static } from 'typebox'
 import { type Json, type JsonObject, own } from '../codec/json.ts'
 import { type Event, type EventType, eventOrder, recordEvent } from '../event/event.ts'
 import type { Change } from '../store/store.ts'
@@ -6,10 +7,14 @@ import { findIssuanceSession, type IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { type IssuanceSession, issuanceStatus, withoutWords } from './session.ts'
 import type { SessionProgress } from './session-progress.ts'
+import type { IssuanceSessionStatus } from './session-schema.ts'
 import type { CredentialStatus } from './status-rows.ts'
 
+/** The body as the OpenAPI document describes it. */
+export type IssuanceStatusBody = Static<typeof IssuanceSessionStatus>
+
 /** The status of a session for the integrating application. Refuses with `not_found`. */
-export async function getIssuanceStatus(context: IssuerContext, sessionId: string): Promise<JsonObject> {
+export async function getIssuanceStatus(context: IssuerContext, sessionId: string): Promise<IssuanceStatusBody> {
   const session = await findIssuanceSession(context.store, sessionId)
   const row = session.issued.length > 0 ? await context.store.get('credential_status', sessionId) : undefined
   const body = statusBody(sessionId, session, context.now(), row?.value)
@@ -19,7 +24,10 @@ export async function getIssuanceStatus(context: IssuerContext, sessionId: strin
 /**
  * The body of a status with what wallets have come to in the session; what the session says of it itself comes first.
  */
-export function withProgress(body: JsonObject, { offerFetchedAt, problem }: SessionProgress): JsonObject {
+export function withProgress<T extends JsonObject | IssuanceStatusBody>(
+  body: T,
+  { offerFetchedAt, problem }: SessionProgress,
+): T {
   return {
     ...fetchedMember(offerFetchedAt),
     ...body,
@@ -45,7 +53,7 @@ export function statusBody(
   session: IssuanceSession,
   now: Date,
   status?: CredentialStatus,
-): JsonObject {
+): IssuanceStatusBody {
   const withEntry = new Set(status?.entries.map(({ configurationId }) => configurationId))
   return {
     session_id: sessionId,
@@ -102,7 +110,7 @@ function deferralOf({ deferral }: IssuanceSession) {
   if (deferral === undefined) return {}
   const { decided, waiting } = deferral
   const state = decided === undefined ? 'PENDING' : decided.denied === undefined ? 'COMPLETED' : 'DENIED'
-  return { deferred: { state, waiting_requests: waiting.length } }
+  return { deferred: { state, waiting_requests: waiting.length } as const }
 }
 
 /** A session as it is from now on. */

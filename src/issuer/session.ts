@@ -1,12 +1,40 @@
 /**
  * The issuance session: data, and the transitions between its states as functions on it. What is stored is facts;
- * the state is derived from them and the time, so that no clock has to write it.
+ * the state is derived from them and the time, so that no clock has to write it. `authorization.ts` has the part that
+ * begins when the code of the offer is redeemed.
  */
 import { refuse } from '../protocol/error.ts'
 import { type AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { NotificationRequest } from '../protocol/oid4vci.ts'
+import { type Authorization, endOfAuthorization, withReceipt } from './authorization.ts'
 
-export interface IssuanceSession {
+/**
+ * A session by the state of its code: on offer, void, or redeemed. The type is also that of the stored rows, those of
+ * earlier releases included.
+ */
+export type IssuanceSession = OfferedSession | LockedSession | AuthorizedSession
+
+/** A session whose code nobody has redeemed, or whose access tokens come from another server. */
+export interface OfferedSession extends SessionFacts {
+  readonly lockedAt?: never
+  readonly token?: never
+  readonly refresh?: never
+}
+
+/** A session whose code nobody can redeem any more: too many wrong transaction codes came. */
+export interface LockedSession extends SessionFacts {
+  readonly lockedAt: number
+  readonly token?: never
+  readonly refresh?: never
+}
+
+/** A session whose code has been redeemed. */
+export interface AuthorizedSession extends SessionFacts, Authorization {
+  readonly lockedAt?: never
+}
+
+/** The members of a session in every state of its code. */
+interface SessionFacts {
   readonly configurationIds: readonly string[]
   /** Times are milliseconds since the epoch. */
   readonly createdAt: number
@@ -19,27 +47,11 @@ export interface IssuanceSession {
   readonly suppliedCode?: string
   /** Where the offer asks for it. */
   readonly txCode?: TxCode | undefined
-  /** Too many wrong transaction codes came: nobody can redeem the code any more. */
-  readonly lockedAt?: number
-  /** The access token that the pre-authorized code was redeemed for. */
-  readonly token?: {
-    /** Only this is kept of it. */
-    readonly digest: string
-    readonly expiresAt: number
-    /** The thumbprint of the key that it is bound to. RFC 9449 section 6.1. */
-    readonly jkt?: string
-    /** How many credentials had been issued when it was made; none, where it is absent. */
-    readonly issuedBefore?: number
-    /** The configurations that the wallet named in authorization details; absent when it named none, and has all. */
-    readonly authorized?: readonly string[]
-  }
   /** Present in a session that was started without its dataset. */
   readonly deferral?: Deferral
   /** For how long after its code was redeemed the wallet may ask again. */
   readonly refreshSeconds?: number
-  /** The refresh token, from when the code was redeemed. */
-  readonly refresh?: RefreshPolicy
-  /** Copies that have been given out, the first one first; what stands in a place stays there. */
+  /** Copies given out, oldest first; the index is part of a notification_id and never changes. */
   readonly issued: readonly IssuedCopy[]
   /** When it was recorded that the session had ended without a credential: nothing revives it. */
   readonly expiredAt?: number
@@ -95,16 +107,6 @@ export interface TxCode {
   readonly wrong: number
 }
 
-/** Refresh tokens of a session, of which only digests are kept. */
-export interface RefreshPolicy {
-  readonly until: number
-  readonly digest: string
-  /** The token before it, for as long as the wallet has not shown that it got the answer to it. */
-  readonly retry?: string
-  /** Some of those before that. */
-  readonly spent: readonly string[]
-}
-
 export type IssuanceStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
 
 /**
@@ -114,15 +116,10 @@ export type IssuanceStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
 const MAX_COPIES = 10
 /** Over all its access tokens: each takes an entry of a status list and room in the session. */
 const MAX_ISSUED = 1000
-/** Refresh tokens that are used up and known again. */
-const MAX_SPENT = 10
 
 /** The transaction code that is wrong this often takes the pre-authorized code with it. */
 const MAX_WRONG = 5
 const TOO_MANY_WRONG = 'the pre-authorized code is void after too many wrong transaction codes; ask for a new offer'
-
-/** How long an access token is good. */
-export const TOKEN_SECONDS = 300
 
 /** Whether the offer of the session has the grant. */
 export function hasGrant(
@@ -133,7 +130,10 @@ export function hasGrant(
 }
 
 /** The credential issuer identifier of a session, or of the service. OpenID4VCI 1.0, Credential Issuer Identifier. */
-export function issuerIdentifier({ baseUrl }: { readonly baseUrl: string }, sessionId: string | undefined): string {
+export function credentialIssuerIdentifier(
+  { baseUrl }: { readonly baseUrl: string },
+  sessionId: string | undefined,
+): string {
   return sessionId === undefined ? baseUrl : `${baseUrl}/${sessionId}`
 }
 
@@ -144,14 +144,15 @@ export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceSta
 }
 
 /** A redeemed code keeps the session alive for the life of its token, and for as long as that can be refreshed. */
-export function endOfIssuance({ expiresAt, lockedAt, token, refresh }: IssuanceSession): number {
-  return lockedAt ?? Math.max(expiresAt, token?.expiresAt ?? 0, refresh?.until ?? 0)
+export function endOfIssuance(session: IssuanceSession): number {
+  if (session.lockedAt !== undefined) return session.lockedAt
+  return session.token === undefined ? session.expiresAt : Math.max(session.expiresAt, endOfAuthorization(session))
 }
 
 /**
  * The pre-authorized code is good once, and for a while. Refuses with `invalid_grant`. OpenID4VCI 1.0, Token Endpoint.
  */
-export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): void {
+export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): asserts session is OfferedSession {
   if (session.token !== undefined) refuse('invalid_grant', 'the pre-authorized code has been used')
   if (session.lockedAt !== undefined) refuse('invalid_grant', TOO_MANY_WRONG)
   if (session.expiredAt !== undefined || now.getTime() >= session.expiresAt) {
@@ -171,41 +172,16 @@ export function recordIssued(
   refuseOver(session)
   refuseMoreThanTen(session, configurationId)
   const copy = { configurationId, issuedAt: at.getTime(), ...(count === 1 ? {} : { count }) }
-  return { ...withReceived(session), issued: [...session.issued, copy] }
-}
-
-/** The token before the current one is used up for good; some of those are known again when they come. */
-export function withoutRetry({ retry, spent, ...rest }: RefreshPolicy): RefreshPolicy {
-  return { ...rest, spent: retry === undefined ? spent : [...spent, retry].slice(-MAX_SPENT) }
-}
-
-/**
- * Ends all tokens of the session, since a refresh token that is used up came again: it may be stolen. RFC 9700
- * section 4.14.2.
- */
-export function endRefresh(session: IssuanceSession, now: Date): IssuanceSession {
-  const { token, refresh } = session
-  const at = now.getTime()
-  return {
-    ...session,
-    ...(token && { token: { ...token, expiresAt: Math.min(token.expiresAt, at) } }),
-    ...(refresh && { refresh: { ...refresh, until: Math.min(refresh.until, at) } }),
-  }
-}
-
-/** Ends refreshing, since the credentials of the session have been revoked. */
-export function endRefreshing(session: IssuanceSession, now: Date): IssuanceSession {
-  const { refresh } = session
-  const until = now.getTime()
-  return refresh === undefined || refresh.until <= until ? session : { ...session, refresh: { ...refresh, until } }
+  return { ...withReceipt(session), issued: [...session.issued, copy] }
 }
 
 /** Records a wrong transaction code. OpenID4VCI 1.0, Transaction Code Phishing. */
-export function recordWrongTxCode(session: IssuanceSession, now: Date): IssuanceSession {
+export function recordWrongTxCode(session: OfferedSession, now: Date): OfferedSession | LockedSession {
   const { txCode } = session
   if (txCode === undefined) return session
   const wrong = txCode.wrong + 1
-  return { ...session, txCode: { ...txCode, wrong }, ...(wrong >= MAX_WRONG ? { lockedAt: now.getTime() } : {}) }
+  const counted = { ...session, txCode: { ...txCode, wrong } }
+  return wrong < MAX_WRONG ? counted : { ...counted, lockedAt: now.getTime() }
 }
 
 /** Whether the wallet has said this before, of what it was given at that place. */
@@ -243,7 +219,7 @@ export function recordWaiting(session: IssuanceSession, configurationId: string)
   refuseMoreThanTen(session, configurationId)
   const { deferral } = session
   const waiting = [...(deferral?.waiting ?? []), configurationId]
-  return { ...withReceived(session), deferral: { ...deferral, waiting } }
+  return { ...withReceipt(session), deferral: { ...deferral, waiting } }
 }
 
 /** Records that a request has got its credentials, and waits no longer. */
@@ -290,10 +266,4 @@ function refuseMoreThanTen({ issued, token, deferral }: IssuanceSession, configu
   if (issued.reduce((sum, copy) => sum + (copy.count ?? 1), 0) >= MAX_ISSUED) {
     refuse('credential_request_denied', `this session has issued ${MAX_ISSUED} credentials; start a new one`)
   }
-}
-
-/** The wallet has the access token, and with it the refresh token that came along. */
-function withReceived(session: IssuanceSession): IssuanceSession {
-  const { refresh } = session
-  return refresh?.retry === undefined ? session : { ...session, refresh: withoutRetry(refresh) }
 }

@@ -13,7 +13,10 @@ const KEPT_MS = 300_000
 /** A document is some kilobytes, and with images some megabytes. */
 const KEPT_DOCUMENTS = 8
 
-/** A JWS of the document, every parameter a claim, by the key and with the certificates of the credentials. */
+/**
+ * A JWS of the document, every parameter a claim, by the key of access tokens and with its certificates
+ * (`keys.accessTokens`; `signing` when absent).
+ */
 export type SignedMetadata = (metadata: PublicDocument) => Promise<PublicDocument>
 
 export function signedMetadata(config: () => IssuerConfig, signer: () => Signer, now: () => Date): SignedMetadata {

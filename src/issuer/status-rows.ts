@@ -1,6 +1,9 @@
 /** The rows of status lists. docs/decisions/0007-status-lists.md says why they are these. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
 
-export type CredentialState = 'VALID' | 'SUSPENDED' | 'REVOKED'
+export const CredentialState = Type.Union([Type.Literal('VALID'), Type.Literal('SUSPENDED'), Type.Literal('REVOKED')])
+export type CredentialState = Static<typeof CredentialState>
 
 /** The values by which a list says how a credential stands. Token Status List, Status Types Values. */
 export const STATUS_VALUES: Readonly<Record<CredentialState, number>> = { VALID: 0, REVOKED: 1, SUSPENDED: 2 }

@@ -6,15 +6,18 @@ import type { KeyObject } from 'node:crypto'
 import type { Certificate } from './certificate.ts'
 import { type DecryptionKey, deriveDecryptionKey } from './decryption-key.ts'
 import { createSigner, deriveSecret } from './file-signer.ts'
+import type { Pkcs11Key, Pkcs11Tokens } from './pkcs11/signer.ts'
 import { type SecretSource, type Secrets, SIGNING_KEY, secretFrom } from './secrets.ts'
 import type { Signer } from './signer.ts'
 import { type StatusListSigners, statusListSigners } from './status-list-signers.ts'
-import type { TokenKey, Tokens } from './token-signer.ts'
 
-/** A private key, in this process or in a token, and its certificates, the key's own first. */
+/** The most keys that a configuration has for one purpose: the one that signs, and those before it. */
+export const MOST_KEYS = 11
+
+/** A private key, in this process or in a PKCS #11 token, and its certificates, the key's own first. */
 export type SigningKey = { readonly chain: readonly [Certificate, ...Certificate[]] } & (
   | { readonly key: KeyObject }
-  | { readonly tokenKey: TokenKey }
+  | { readonly pkcs11Key: Pkcs11Key }
 )
 
 /** The key of a purpose, and those that it had before, the newest first. */
@@ -47,9 +50,9 @@ export interface KeyRing {
   readonly decryptionKeys: () => readonly [DecryptionKey, ...DecryptionKey[]]
 }
 
-/** Makes the key ring of a configuration. `tokens` is needed where a key is in a token. */
-export function createKeyRing(keys: ServiceKeys, tokens?: Tokens): KeyRing {
-  const signerOf = (key: SigningKey): Signer => createSignerOf(key, tokens)
+/** Makes the key ring of a configuration. `pkcs11Tokens` is needed where a key is in a token. */
+export function createKeyRing(keys: ServiceKeys, pkcs11Tokens?: Pkcs11Tokens): KeyRing {
+  const signerOf = (key: SigningKey): Signer => createSignerOf(key, pkcs11Tokens)
   const signersOf = (each: SigningKeys): readonly [Signer, ...Signer[]] => [
     signerOf(each),
     ...each.previous.map(signerOf),
@@ -91,11 +94,11 @@ export function listKeys({
   ]
 }
 
-/** Makes the signer of a key, in this process or in a token. */
-export function createSignerOf(key: SigningKey, tokens: Tokens | undefined): Signer {
+/** Makes the signer of a key, in this process or in a PKCS #11 token. */
+export function createSignerOf(key: SigningKey, pkcs11Tokens: Pkcs11Tokens | undefined): Signer {
   if ('key' in key) return createSigner(key.key, key.chain)
-  if (tokens === undefined) throw new TypeError('a key is in a token, and tokens cannot be reached from here')
-  return tokens.signer(key.tokenKey, key.chain)
+  if (pkcs11Tokens === undefined) throw new TypeError('a key is in a token, and tokens cannot be reached from here')
+  return pkcs11Tokens.signer(key.pkcs11Key, key.chain)
 }
 
 type Derive = (purpose: string) => KeyObject

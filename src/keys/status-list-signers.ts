@@ -19,7 +19,7 @@ export interface StatusListSigners {
    * The signer of a list that was begun with the key `kid`; the current one where that key is gone, or its certificate
    * is over.
    */
-  readonly signerOf: (kid: string | undefined, now: Date) => Signer
+  readonly signerOf: (kid: string | undefined, now: Date) => CertifiedSigner
 }
 
 /**
@@ -35,7 +35,7 @@ export function statusListSigners(all: readonly CertifiedSigner[]): StatusListSi
     signerOf: (kid = oldest.signer.kid, now) => {
       const own = all.find(({ signer }) => signer.kid === kid)
       const isOver = own?.notAfter !== undefined && own.notAfter < now
-      return own === undefined || isOver ? current.signer : own.signer
+      return own === undefined || isOver ? current : own
     },
   }
 }

@@ -19,10 +19,13 @@ const ClaimsQuery = Type.Object(
 const Meta = Type.Object(
   {
     type_values: Type.Optional(
-      Type.Array(Type.Array(Type.String(), list), { ...list, description: 'Of W3C formats: sets of types' }),
+      Type.Array(Type.Array(Type.String(), list), {
+        ...list,
+        description: 'The wanted sets of types, for W3C formats',
+      }),
     ),
-    vct_values: Type.Optional(Type.Array(Type.String(), { ...list, description: 'Of dc+sd-jwt' })),
-    doctype_value: Type.Optional(Type.String({ description: 'Of mso_mdoc' })),
+    vct_values: Type.Optional(Type.Array(Type.String(), { ...list, description: 'The wanted types, for dc+sd-jwt' })),
+    doctype_value: Type.Optional(Type.String({ description: 'The wanted type, for mso_mdoc' })),
   },
   { title: 'CredentialQueryMeta', description: 'Which types are wanted; any where it is empty' },
 )

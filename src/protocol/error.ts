@@ -61,7 +61,7 @@ export interface RefusalOptions {
   /** The `WWW-Authenticate` header of a 401, when the code alone does not determine it. */
   readonly challenge?: string | undefined
   /** The `Retry-After` header of a 503. RFC 9110 section 10.2.3. */
-  readonly retryAfterSeconds?: number
+  readonly retryAfterSeconds?: number | undefined
 }
 
 /** A refusal. `message` and `members` go into the body for the caller; `cause` goes into the log only. */

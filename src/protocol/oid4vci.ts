@@ -70,7 +70,11 @@ export const CredentialConfiguration = Type.Object(
       }),
     ),
     validity_seconds: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 3_155_760_000, description: 'One year when absent' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 3_155_760_000,
+        description: 'Seconds for which a credential is valid; one year when absent',
+      }),
     ),
     key_attestations_required: Type.Optional(
       Type.Object(
@@ -197,8 +201,8 @@ export const CredentialRequest = Type.Object(
     credential_response_encryption: encryption,
     format: Type.Optional(text('Up to draft 14: what is wanted, with one of the next three')),
     credential_definition: Type.Optional(Type.Unknown({ 'x-described': CredentialDefinition })),
-    vct: Type.Optional(text('Of dc+sd-jwt')),
-    doctype: Type.Optional(text('Of mso_mdoc')),
+    vct: Type.Optional(text('The type, for dc+sd-jwt')),
+    doctype: Type.Optional(text('The type, for mso_mdoc')),
   },
   { title: 'CredentialRequest' },
 )

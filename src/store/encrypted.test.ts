@@ -6,13 +6,14 @@ import { describe, expect, it } from 'vitest'
 import { type EncryptionCollections, encrypted, encryptionKey, encryptionKeyCollection } from './encrypted.ts'
 import { loadDriver, openSqlite } from './sqlite.ts'
 import { storeContract } from './store.contract.ts'
-import { createCollection, type Migration, type Store } from './store.ts'
+import { addCreationTime, createCollection, type Migration, type Store } from './store.ts'
 import { sweep } from './sweep.ts'
 
 type Things = EncryptionCollections & { thing: { name: string }; open: { name: string } }
 
 const migrations: readonly Migration[] = [
   { id: '1', statements: [...encryptionKeyCollection, ...createCollection('thing'), ...createCollection('open')] },
+  { id: '2', statements: addCreationTime('thing') },
 ]
 const DAY = 86_400_000
 const fresh = () => join(mkdtempSync(join(tmpdir(), 'vouchsafe-encrypted-')), 'test.db')
@@ -84,11 +85,12 @@ describe('an encrypted store', () => {
 })
 
 describe('a value that cannot be read', () => {
-  it('keeps none of the other rows that are due from what is to be done about them', async () => {
+  it('keeps none of the other rows from being listed, or from what is to be done about them', async () => {
     const file = fresh()
     const store = await openWith(file, [first])
     const dueAt = new Date(1)
-    await store.commit(['a', 'b', 'c'].map((id) => ({ insert: 'thing', id, value: { name: id }, dueAt })))
+    const createdAt = dueAt
+    await store.commit(['a', 'b', 'c'].map((id) => ({ insert: 'thing', id, value: { name: id }, dueAt, createdAt })))
     const other = new (await loadDriver())(file)
     other.exec("update thing set value = (select value from thing where id = 'b') where id = 'a'")
     other.close()
@@ -98,6 +100,9 @@ describe('a value that cannot be read', () => {
     await expect(swept).rejects.toThrow()
     expect((await store.get('thing', 'c'))?.value).toEqual({ name: 'c again' })
     expect((await store.due('thing', new Date(2), 9)).map(({ id }) => id)).toEqual(['a'])
+    const [c, b, a] = await store.newest('thing', 3)
+    expect([a?.id, b?.value, c?.value]).toEqual(['a', { name: 'b again' }, { name: 'c again' }])
+    expect(() => a?.value).toThrow()
     await store.close()
   })
 })

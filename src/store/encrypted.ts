@@ -16,7 +16,7 @@ export interface EncryptionKey {
 }
 
 export type EncryptionCollections = {
-  /** By the id of a key that values were encrypted with. Values that it replaced another in time say when. */
+  /** By the id of a key that values were encrypted with. `replacedAt`: when a newer key took its place. */
   encryption_key: { readonly replacedAt?: number }
 }
 
@@ -34,16 +34,18 @@ export interface Encryption<C> {
   readonly refusesClear?: boolean
 }
 
+/** The database has values that none of the keys can decrypt. The message says which key is missing. */
+export class MissingKeyError extends Error {
+  override readonly name = 'MissingKeyError'
+}
+
 /** Makes a database key of 32 bytes. */
 export function encryptionKey(bytes: Uint8Array): EncryptionKey {
   const digest = hash('sha256', Buffer.concat([Buffer.from('vouchsafe database key\0'), bytes]), 'base64url')
   return { id: digest.slice(0, 12), secret: createSecretKey(bytes) }
 }
 
-/**
- * The store with encryption, or as it is when there are no keys. Throws when the database has values that none of the
- * keys can decrypt, saying which key is missing.
- */
+/** The store with encryption, or as it is when there are no keys. Throws a {@link MissingKeyError}. */
 export async function encrypted<C extends EncryptionCollections>(
   store: Store<C>,
   encryption: Encryption<C>,
@@ -60,7 +62,7 @@ async function registerKeys(
   const [current] = keys
   const rows = await store.list('encryption_key')
   const problem = missingKeyProblem(rows, { keys, now, keptMs })
-  if (problem !== undefined) throw new Error(problem)
+  if (problem !== undefined) throw new MissingKeyError(problem)
   if (current === undefined) return
   for (const id of new Set([current.id, ...rows.map((each) => each.id)])) await registerKey(store, id, current, now)
 }
@@ -105,24 +107,40 @@ interface Written {
   readonly value?: unknown
 }
 
-function encryptedStore<C>(
-  store: Store<C>,
+/** Reads and writes values of every collection, those encrypted that are to be. */
+function valueCipher<C>(
   current: EncryptionKey,
   { keys, collections, random, refusesClear = false }: Encryption<C>,
-): Store<C> {
+): {
+  readonly read: <T>(collection: string, id: string, value: T) => T
+  readonly write: (change: Change<C>) => Change<C>
+} {
   const isEncrypted = (collection: string): boolean => collections.some((each) => each === collection)
-  const read = <T>(collection: string, id: string, value: T): T => {
-    if (!isEncrypted(collection)) return value
-    if (typeof value === 'string') return decrypt(keys, `${collection}\0${id}`, value) as T
-    if (refusesClear) throw new Error(`a value in ${collection} is in the clear: it was not written by this service`)
-    return value
+  return {
+    read: <T>(collection: string, id: string, value: T): T => {
+      if (!isEncrypted(collection)) return value
+      if (typeof value === 'string') return decrypt(keys, `${collection}\0${id}`, value) as T
+      if (refusesClear) throw new Error(`a value in ${collection} is in the clear: it was not written by this service`)
+      return value
+    },
+    write: (change) => {
+      const { insert, update, id, value } = change as Written
+      const collection = insert ?? update
+      if (collection === undefined || !isEncrypted(collection)) return change
+      return { ...change, value: encrypt(current, `${collection}\0${id}`, value, random) } as Change<C>
+    },
   }
-  const write = (change: Change<C>): Change<C> => {
-    const { insert, update, id, value } = change as Written
-    const collection = insert ?? update
-    if (collection === undefined || !isEncrypted(collection)) return change
-    return { ...change, value: encrypt(current, `${collection}\0${id}`, value, random) } as Change<C>
-  }
+}
+
+function encryptedStore<C>(store: Store<C>, current: EncryptionKey, encryption: Encryption<C>): Store<C> {
+  const { read, write } = valueCipher(current, encryption)
+  /** A value is decrypted when it is read, so that an unreadable row does not hold up the others. */
+  const readLater = <T extends { readonly id: string; readonly value: unknown }>(collection: string, row: T): T => ({
+    ...row,
+    get value() {
+      return read(collection, row.id, row.value)
+    },
+  })
   return {
     ...store,
     get: async (collection, id) => {
@@ -132,14 +150,9 @@ function encryptedStore<C>(
     list: async (collection) =>
       (await store.list(collection)).map(({ id, value }) => ({ id, value: read(collection, id, value) })),
     due: async (collection, now, limit) =>
-      (await store.due(collection, now, limit)).map(({ id, version, value }) => ({
-        id,
-        version,
-        // A value is decrypted when it is read, so that an unreadable row does not hold up the others.
-        get value() {
-          return read(collection, id, value)
-        },
-      })),
+      (await store.due(collection, now, limit)).map((row) => readLater(collection, row)),
+    newest: async (collection, limit, after) =>
+      (await store.newest(collection, limit, after)).map((row) => readLater(collection, row)),
     commit: (changes) => commitWritten(store, changes, write),
   }
 }

@@ -41,6 +41,8 @@ function stepsOf<C>(changes: readonly Change<C>[]): readonly Step<C>[] {
 
 function isMore<C>(first: Change<C>, next: Change<C>): boolean {
   const isSameCollection = rowOf(first).collection === rowOf(next).collection
+  // A row with a time of creation is inserted by a statement of its own: no batch has many.
+  if ('createdAt' in first || 'createdAt' in next) return false
   return isSameCollection && (['insert', 'delete'] as const).some((kind) => kind in first && kind in next)
 }
 

@@ -4,8 +4,9 @@ import { freshUrl, postgresOf, retryOnConflict, serverUrl } from '../../test/sup
 import { checkWritable, type GenerationCollections, generationCollection } from './generation.ts'
 import { openPostgres } from './postgres.ts'
 import { type Run, withConnection } from './postgres-connections.ts'
+import { newestStatement } from './statements.ts'
 import { storeContract } from './store.contract.ts'
-import { type Change, createCollection, type Store } from './store.ts'
+import { addCreationTime, type Change, createCollection, type Store } from './store.ts'
 
 type Things = { thing: { n: number }; spent: Record<string, never> }
 
@@ -275,6 +276,28 @@ describe('a PostgreSQL database', () => {
     const store = await openPostgres<Things>(postgresOf(byRole), migrations)
     expect(await store.commit([insert('a', 1), insert('b', 1)])).toBe(undefined)
     await store.close()
+  })
+
+  it('reads no row beside a page of a hundred thousand', async () => {
+    const url = freshUrl()
+    const ordered = [...migrations, { id: 'thing-0002', statements: addCreationTime('thing') }]
+    await (await openPostgres(postgresOf(url), ordered)).close()
+    await other(url, async (run) => {
+      await run(`insert into thing (id, value, version, created_at)
+        select 'row ' || n, '{"n":1}', 0, n from generate_series(1, 100000) n`)
+      await run('analyze thing')
+      for (const n of [100_000, 50_000, 60]) {
+        const after = { createdAt: new Date(n), id: `row ${n}` }
+        const [sql, ...values] = newestStatement('thing', 50, after)
+        const text = values.reduce<string>((before, value) => before.replace('?', `'${value}'`), sql)
+        const lines = (await run(`explain (analyze, timing off, buffers off) ${text}`)).rows.map((row) =>
+          String(row['QUERY PLAN']),
+        )
+        expect(lines[0]).toMatch(/^Limit .*actual rows=50\b/)
+        expect(lines[1]).toMatch(/Index Scan Backward using thing_created_at .*actual rows=50\b/)
+        expect(lines.join()).not.toMatch(/Sort|Filter|Removed/)
+      }
+    })
   })
 
   it('has nothing of a schema that could not be made whole', async () => {

@@ -15,7 +15,7 @@ import {
 } from './postgres-connections.ts'
 import { preparePostgres, readOrigin } from './postgres-schema.ts'
 import { applyInSteps, numbered } from './postgres-steps.ts'
-import { rowOf, statementOf } from './statements.ts'
+import { createdRow, newestStatement, parsed, rowOf, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 
 /** The error codes of a deadlock and of a serialization failure, after which a transaction is tried again. */
@@ -56,18 +56,9 @@ function createStore<C>(connections: Connections): Store<C> {
       const row = await readerOf(collection)(id)
       return row && ({ value: parsed(row.value), version: row.version } as Row<never>)
     },
-    list: async (collection) => {
-      const { rows } = await run({ text: `select id, value from ${collection} order by id collate "C"`, values: [] })
-      return rows.map(({ id, value }) => ({ id: id as string, value: parsed(value) as never }))
-    },
+    ...readersOfMany<C>(run),
     commit: (changes) => commitBatch(connections, name, changes),
     origin: () => readOrigin(connections.run),
-    due: async (collection, now, limit) => {
-      const order = 'order by due_at, id collate "C" limit $2'
-      const text = `select id, value, version from ${collection} where due_at <= $1 ${order}`
-      const { rows } = await run({ text, values: [now.getTime(), limit] })
-      return rows.map((row) => ({ ...row, value: parsed(row.value) }) as DueRow<never>)
-    },
     purge: async (collection, now) => {
       const some = `select id from ${collection} where due_at <= $1 order by due_at limit $2 for update skip locked`
       const text = `delete from ${collection} where id in (${some})`
@@ -82,6 +73,25 @@ function createStore<C>(connections: Connections): Store<C> {
   }
 }
 
+function readersOfMany<C>(run: Run): Pick<Store<C>, 'list' | 'due' | 'newest'> {
+  return {
+    list: async (collection) => {
+      const { rows } = await run({ text: `select id, value from ${collection} order by id collate "C"`, values: [] })
+      return rows.map(({ id, value }) => ({ id: id as string, value: parsed(value) as never }))
+    },
+    due: async (collection, now, limit) => {
+      const order = 'order by due_at, id collate "C" limit $2'
+      const text = `select id, value, version from ${collection} where due_at <= $1 ${order}`
+      const { rows } = await run({ text, values: [now.getTime(), limit] })
+      return rows.map((row) => ({ ...row, value: parsed(row.value) }) as DueRow<never>)
+    },
+    newest: async (collection, limit, after) => {
+      const { rows } = await run(numbered(newestStatement(collection, limit, after)))
+      return rows.map(createdRow<never>)
+    },
+  }
+}
+
 type Reader = (id: string) => Promise<QueryResult['rows'][number] | undefined>
 
 async function readRows(run: Run, collection: string, ids: readonly string[]) {
@@ -89,11 +99,6 @@ async function readRows(run: Run, collection: string, ids: readonly string[]) {
   const text = `select id, value, version from ${collection} where ${which}`
   const { rows } = await run({ text, values: ids.length === 1 ? ids : [ids] })
   return new Map(rows.map((row) => [row.id as string, row]))
-}
-
-/** The column holds what `JSON.stringify` wrote. */
-function parsed(value: unknown): unknown {
-  return JSON.parse(value as string)
 }
 
 type NameStatement = (text: string) => { readonly name?: string }

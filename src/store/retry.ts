@@ -2,6 +2,7 @@
  * Optimistic concurrency: work that commits on condition of what it has read is done anew when another request or
  * another process was first. One function has the bound and the pauses for all of them.
  */
+import { type BackOff, backOffMs, drawFraction } from '../async/back-off.ts'
 
 /** The end of one attempt: its result, which is committed, or the change whose condition did not hold. */
 export type Attempt<T> = { readonly committed: T } | { readonly conflict: object }
@@ -25,8 +26,8 @@ export interface ConflictCounts {
 }
 
 export const MOST_ATTEMPTS = 20
-/** The longest pause doubles with each attempt, up to this. */
-const LONGEST_PAUSE_MS = 250
+/** The longest pause before each attempt; each pause is drawn anew, so that those who met once do not meet again. */
+const LONGEST_PAUSE: BackOff = { firstMs: 2, longestMs: 250 }
 
 /** The rows were changed by others in every one of the attempts; nothing of the work is stored. */
 export class ConflictError extends Error {
@@ -47,13 +48,7 @@ export function createRetryOnConflict({ random, wait, counts }: RetryEffects): R
         throw new ConflictError()
       }
       counts.retried += 1
-      await wait(pauseMs(attempts, random))
+      await wait(backOffMs(LONGEST_PAUSE, attempts) * drawFraction(random))
     }
   }
-}
-
-/** Each pause is drawn anew, so that those who met once do not meet again ("full jitter"). */
-function pauseMs(attempts: number, random: RetryEffects['random']): number {
-  const [high = 0, low = 0] = random(2)
-  return Math.min(LONGEST_PAUSE_MS, 2 ** attempts) * ((high * 256 + low) / 65_536)
 }

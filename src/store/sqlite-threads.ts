@@ -20,6 +20,7 @@ export async function openSqliteInThreads<C>(
     get: (collection, id) => reader.get(collection, id),
     list: (collection) => reader.list(collection),
     due: (collection, now, limit) => reader.due(collection, now, limit),
+    newest: (collection, limit, after) => reader.newest(collection, limit, after),
     origin: () => reader.origin(),
     commit: async (changes) => changes[await ask<number>('commit', changes)],
     purge: (collection, now) => ask('purge', collection, now),

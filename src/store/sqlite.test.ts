@@ -2,9 +2,10 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import { leastProcessorMs } from '../../test/support/processor-time.ts'
 import { loadDriver, openSqlite } from './sqlite.ts'
 import { storeContract } from './store.contract.ts'
-import { createCollection } from './store.ts'
+import { addCreationTime, createCollection } from './store.ts'
 
 const fresh = () => join(mkdtempSync(join(tmpdir(), 'vouchsafe-store-')), 'test.db')
 
@@ -78,6 +79,31 @@ describe('SQLite', () => {
     }
     expect(new Set(origins).size).toBe(7)
     expect(await originOf(file)).toBe(origins.at(-1))
+  })
+
+  it('reads a page of a hundred thousand rows at the cost of one of a thousand', async () => {
+    const migrations = [{ id: '1', statements: [...createCollection('thing'), ...addCreationTime('thing')] }]
+    const Database = await loadDriver()
+    const costOf = async (count: number) => {
+      const file = fresh()
+      const store = await openSqlite<{ thing: { n: number } }>(file, migrations)
+      const database = new Database(file)
+      database.exec(`insert into thing (id, value, version, created_at)
+        with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count})
+        select 'row ' || n, '{"n":1}', 0, n from numbers`)
+      database.close()
+      const places = [count, count / 2, 60].map((n) => ({ createdAt: new Date(n), id: `row ${n}` }))
+      const read = async () => {
+        for (let round = 0; round < 50; round += 1) {
+          for (const after of places) expect(await store.newest('thing', 50, after)).toHaveLength(50)
+        }
+      }
+      await read()
+      const cost = await leastProcessorMs(read)
+      await store.close()
+      return cost
+    }
+    expect((await costOf(100_000)) / (await costOf(1000))).toBeLessThan(3)
   })
 
   it('says what to install where neither Node nor a package has it', async () => {

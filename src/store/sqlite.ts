@@ -5,9 +5,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { groupCommit } from './group-commit.ts'
+import { applyGroup } from './sqlite-batches.ts'
 import { type LogKeeper, logKeeper } from './sqlite-log.ts'
-import { missingSteps, statementOf } from './statements.ts'
-import type { Change, DueRow, Migration, Row, Store } from './store.ts'
+import { createdRow, missingSteps, newestStatement, parsed } from './statements.ts'
+import type { Change, DueRow, Migration, Row, RowPosition, Store } from './store.ts'
 
 /** How long a lock of another process is waited for: long at the start, short once a wait holds up every request. */
 const OPENING_TIMEOUT_MS = 5000
@@ -37,10 +38,12 @@ function createStore<C>(database: DatabaseSync): Store<C> {
   const log = logKeeper(database)
   const commit = groupCommit((batches: readonly (readonly Change<C>[])[]) => {
     forget(batches.some((batch) => batch.some((change) => 'erases' in change)) ? 'on' : 'fast')
-    const results = inTransaction(database, 'immediate', () => {
-      log.begin()
-      return batches.map((batch) => applyBatch(statement, batch))
-    })
+    const results = applyGroup(statement, batches, (applyAll) =>
+      inTransaction(database, 'immediate', () => {
+        log.begin()
+        return applyAll()
+      }),
+    )
     log.begun()
     log.written(batches.reduce((sum, { length }) => sum + length, 0))
     return results
@@ -90,7 +93,9 @@ async function purge({ database, statement, log }: Purging, collection: string, 
   }
 }
 
-function readers<C>(statement: (sql: string) => StatementSync): Pick<Store<C>, 'get' | 'list' | 'due' | 'origin'> {
+function readers<C>(
+  statement: (sql: string) => StatementSync,
+): Pick<Store<C>, 'get' | 'list' | 'due' | 'newest' | 'origin'> {
   return {
     origin: promised(() => {
       const id = statement('pragma application_id').get()?.application_id
@@ -110,6 +115,12 @@ function readers<C>(statement: (sql: string) => StatementSync): Pick<Store<C>, '
       const sql = `select id, value, version from ${collection} where due_at <= ? order by due_at, id limit ?`
       const rows = statement(sql).all(now.getTime(), limit)
       return rows.map((row) => ({ ...row, value: parsed(row.value) }) as DueRow<never>)
+    }),
+    newest: promised((collection: string, limit: number, after?: RowPosition) => {
+      const [sql, ...values] = newestStatement(collection, limit, after)
+      return statement(sql)
+        .all(...values)
+        .map(createdRow<never>)
     }),
   }
 }
@@ -139,38 +150,6 @@ function forgetter(database: DatabaseSync): (how: 'fast' | 'on') => void {
 /** The driver throws where the port rejects: a busy or broken database must not surprise who only awaits. */
 function promised<Args extends readonly unknown[], T>(run: (...args: Args) => T): (...args: Args) => Promise<T> {
   return (...args) => new Promise((resolve) => resolve(run(...args)))
-}
-
-/** The column holds what `JSON.stringify` wrote. */
-function parsed(value: unknown): unknown {
-  return JSON.parse(value as string)
-}
-
-/**
- * Applies a batch inside the transaction of its group, whole or not at all. Its value is undefined when every change
- * applied, else the first whose condition did not hold.
- */
-function applyBatch<C>(
-  statement: (sql: string) => StatementSync,
-  batch: readonly Change<C>[],
-): PromiseSettledResult<Change<C> | undefined> {
-  statement('savepoint batch').run()
-  try {
-    const conflict = batch.find((change) => !applyChange(statement, change))
-    if (conflict !== undefined) statement('rollback to batch').run()
-    return { status: 'fulfilled', value: conflict }
-  } catch (reason) {
-    // This throws, and with it the whole group, when SQLite has ended the transaction by itself, as on a full disk.
-    statement('rollback to batch').run()
-    return { status: 'rejected', reason }
-  } finally {
-    statement('release batch').run()
-  }
-}
-
-function applyChange<C>(statement: (sql: string) => StatementSync, change: Change<C>): boolean {
-  const [sql, ...values] = statementOf(change)
-  return statement(sql).run(...values).changes === 1
 }
 
 function migrate(database: DatabaseSync, migrations: readonly Migration[]): void {

@@ -1,5 +1,5 @@
 /** Code that both databases share: the text of each change, and the steps of a schema that are still to be applied. */
-import type { Change, Migration } from './store.ts'
+import type { Change, CreatedRow, Migration, RowPosition } from './store.ts'
 
 type Parameter = string | number | null
 
@@ -7,8 +7,11 @@ type Parameter = string | number | null
 export function statementOf<C>(change: Change<C>): readonly [sql: string, ...values: Parameter[]] {
   const { id } = change
   if ('insert' in change) {
-    const sql = `insert into ${change.insert} (id, value, version, due_at) values (?, ?, 0, ?) on conflict (id) do nothing`
-    return [sql, id, JSON.stringify(change.value), change.dueAt?.getTime() ?? null]
+    const { createdAt } = change
+    const [column, place] = createdAt === undefined ? ['', ''] : [', created_at', ', ?']
+    const sql = `insert into ${change.insert} (id, value, version, due_at${column}) values (?, ?, 0, ?${place}) on conflict (id) do nothing`
+    const values = [id, JSON.stringify(change.value), change.dueAt?.getTime() ?? null]
+    return [sql, ...values, ...(createdAt === undefined ? [] : [createdAt.getTime()])]
   }
   if ('touch' in change) return [`update ${change.touch} set version = version + 1 where id = ?`, id]
   if ('delete' in change) return [`delete from ${change.delete} where id = ? and version = ?`, id, change.version]
@@ -16,6 +19,27 @@ export function statementOf<C>(change: Change<C>): readonly [sql: string, ...val
   const set = `update ${change.update} set value = ?, version = version + 1`
   if (change.dueAt === undefined) return [`${set} where id = ? and version = ?`, value, id, change.version]
   return [`${set}, due_at = ? where id = ? and version = ?`, value, change.dueAt?.getTime() ?? null, id, change.version]
+}
+
+/** The text of `newest`: the index of addCreationTime has the rows in this order. */
+export function newestStatement(
+  collection: string,
+  limit: number,
+  after: RowPosition | undefined,
+): readonly [sql: string, ...values: Parameter[]] {
+  const order = 'order by created_at desc, id desc limit ?'
+  const sql = `select id, value, created_at from ${collection} where (created_at, id) < (?, ?) ${order}`
+  return [sql, after?.createdAt.getTime() ?? Number.MAX_SAFE_INTEGER, after?.id ?? '', limit]
+}
+
+/** A row that {@link newestStatement} found. The driver of PostgreSQL gives a bigint as text. */
+export function createdRow<T>({ id, value, created_at: at }: Readonly<Record<string, unknown>>): CreatedRow<T> {
+  return { id: id as string, createdAt: new Date(Number(at)), value: parsed(value) as T }
+}
+
+/** Reads a column that holds what `JSON.stringify` wrote. */
+export function parsed(value: unknown): unknown {
+  return JSON.parse(value as string)
 }
 
 /** The row that a change is about. */

@@ -10,13 +10,24 @@ import {
   generationCollection,
 } from './generation.ts'
 import { createRetryOnConflict } from './retry.ts'
-import { type Change, createCollection, type Migration, partOf, type Store, update } from './store.ts'
+import {
+  addCreationTime,
+  type Change,
+  createCollection,
+  type Migration,
+  partOf,
+  type RowPosition,
+  type Store,
+  update,
+} from './store.ts'
 
 type Things = { thing: { n: number; text?: string }; spent: Record<string, never> } & GenerationCollections
 
-const migrations: readonly Migration[] = [
-  { id: '0001', statements: [...createCollection('thing'), ...createCollection('spent'), ...generationCollection] },
-]
+const firstMigration: Migration = {
+  id: '0001',
+  statements: [...createCollection('thing'), ...createCollection('spent'), ...generationCollection],
+}
+const migrations: readonly Migration[] = [firstMigration, { id: '0002', statements: addCreationTime('thing') }]
 
 /** `open` gives a store on the place given by `fresh`; opening the same place again finds what was committed. */
 export function storeContract<Place>(
@@ -240,6 +251,65 @@ export function storeContract<Place>(
     expect((await store.list('thing')).map(({ id }) => id)).toEqual(['b'])
   })
 
+  const insertAt = (id: string, ms: number): Change<Things> => ({ ...insert(id, ms), createdAt: new Date(ms) })
+  const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
+
+  it('gives the newest rows first, no more than asked for, and goes on after any of them', async () => {
+    await store.commit([insertAt('b', 2000), insertAt('a', 1000), insertAt('c', 3000)])
+    const [c, b] = await store.newest('thing', 2)
+    expect([c, b]).toEqual([
+      { id: 'c', createdAt: new Date(3000), value: { n: 3000 } },
+      { id: 'b', createdAt: new Date(2000), value: { n: 2000 } },
+    ])
+    expect(idsOf(await store.newest('thing', 2, b))).toEqual(['a'])
+    expect(await store.newest('thing', 2, { createdAt: new Date(1000), id: 'a' })).toEqual([])
+    // A position needs no row: that may have been deleted meanwhile.
+    await store.commit([{ delete: 'thing', id: 'b', version: 0 }])
+    expect(idsOf(await store.newest('thing', 9, b))).toEqual(['a'])
+    expect(idsOf(await store.newest('thing', 9, { createdAt: new Date(2500), id: 'x' }))).toEqual(['a'])
+  })
+
+  it('leaves a row in its place when it is changed, due at another time or inserted in a large batch', async () => {
+    const many = Array.from({ length: 60 }, (_, n) =>
+      n % 2 === 0 ? insertAt(`row ${n}`, n + 1) : insert(`row ${n}`, n),
+    )
+    await store.commit(many)
+    await update({ store, retryOnConflict }, 'thing', 'row 2', () => ({ n: -1 }))
+    await store.commit([{ update: 'thing', id: 'row 4', version: 0, value: { n: -2 }, dueAt: new Date(9) }])
+    const rows = await store.newest('thing', 99)
+    expect(idsOf(rows).slice(0, 30)).toEqual(Array.from({ length: 30 }, (_, n) => `row ${58 - 2 * n}`))
+    expect(rows.find(({ id }) => id === 'row 4')).toEqual({ id: 'row 4', createdAt: new Date(5), value: { n: -2 } })
+    expect(rows).toHaveLength(60)
+  })
+
+  it('gives each of many rows of few times once, page by page, while others are added', async () => {
+    await store.commit(Array.from({ length: 95 }, (_, n) => insertAt(`row ${n}`, n % 3)))
+    const walked: string[] = []
+    for (let after: RowPosition | undefined, more = true; more; ) {
+      const rows = await store.newest('thing', 10, after)
+      walked.push(...idsOf(rows))
+      after = rows.at(-1)
+      more = rows.length === 10
+      await store.commit([insertAt(`later ${walked.length}`, 1000)])
+    }
+    expect(walked.toSorted()).toEqual(Array.from({ length: 95 }, (_, n) => `row ${n}`).toSorted())
+  })
+
+  it('gives rows that are older than the order of their collection last', async () => {
+    const older = await fresh()
+    const before = await open(older, [firstMigration])
+    await before.commit([insert('old 1', 1), insert('old 2', 2)])
+    await before.close()
+    const after = await open(older, migrations)
+    await after.commit([insertAt('new', 1000)])
+    const rows = await after.newest('thing', 2)
+    expect(rows[0]?.id).toBe('new')
+    expect([...rows, ...(await after.newest('thing', 2, rows[1]))].map(({ value }) => value.n).toSorted()).toEqual([
+      1, 1000, 2,
+    ])
+    await after.close()
+  })
+
   it('deletes only the version that was read', async () => {
     await store.commit([insert('a', 0)])
     await update({ store, retryOnConflict }, 'thing', 'a', () => ({ n: 1 }))
@@ -268,8 +338,8 @@ export function storeContract<Place>(
 
   it('refuses a database that a newer release has migrated', async () => {
     await store.close()
-    store = await open(place, [...migrations, { id: '0002', statements: createCollection('more') }])
-    await expect(open(place, migrations)).rejects.toThrow(/0002/)
+    store = await open(place, [...migrations, { id: '0003', statements: createCollection('more') }])
+    await expect(open(place, migrations)).rejects.toThrow(/0003/)
   })
 
   it('has one origin and one generation for all who ask, however many at once, and after it was opened again', async () => {

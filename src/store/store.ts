@@ -16,16 +16,35 @@ export interface DueRow<T> extends Row<T> {
   readonly id: string
 }
 
+/** The place of a row in the order of creation. Rows of one time are in an order among themselves that stays. */
+export interface RowPosition {
+  readonly createdAt: Date
+  readonly id: string
+}
+
+/** A row that `newest` found. */
+export interface CreatedRow<T> extends RowPosition {
+  readonly value: T
+}
+
 /**
  * A conditional statement. An insert holds when the id is free; an update and a delete hold when the version is still
  * the one that was read; a touch, which counts the version up and leaves the value, holds when the row is there.
  * `dueAt` is when something is to be done about the row: `due` finds it then, or `purge` deletes it. A row without one
- * stays; an update without one leaves it as it was, and one with null takes it away. `erases` is said of a change that
- * takes personal data or keys away: nothing of them may be left in the files of the database, as far as it can help it.
+ * stays; an update without one leaves it as it was, and one with null takes it away. `createdAt` is the place of the
+ * row for `newest`, where its collection has one ({@link addCreationTime}); it never changes. `erases` is said of a
+ * change that takes personal data or keys away: nothing of them may be left in the files of the database, as far as it
+ * can help it.
  */
 export type Change<C, K extends keyof C & string = keyof C & string> = {
   [Name in K]:
-    | { readonly insert: Name; readonly id: string; readonly value: C[Name]; readonly dueAt?: Date }
+    | {
+        readonly insert: Name
+        readonly id: string
+        readonly value: C[Name]
+        readonly dueAt?: Date
+        readonly createdAt?: Date
+      }
     | {
         readonly update: Name
         readonly id: string
@@ -50,6 +69,15 @@ export interface Store<C> {
   commit(changes: readonly Change<C>[]): Promise<Change<C> | undefined>
   /** The rows of a collection that are due, longest first, and no more than `limit`. */
   due<K extends keyof C & string>(collection: K, now: Date, limit: number): Promise<readonly DueRow<C[K]>[]>
+  /**
+   * The rows of a collection in the order of creation, newest first and no more than `limit`: those after `after`, or
+   * the first. No other row is read. For collections with {@link addCreationTime}.
+   */
+  newest<K extends keyof C & string>(
+    collection: K,
+    limit: number,
+    after?: RowPosition,
+  ): Promise<readonly CreatedRow<C[K]>[]>
   /** Deletes the rows of a collection that are due, and says how many. */
   purge(collection: keyof C & string, now: Date): Promise<number>
   /** Lets go of old copies of what was replaced or deleted, where the database keeps any for a while. */
@@ -80,6 +108,17 @@ export function createCollection(name: string): readonly string[] {
   return [
     `create table ${name} (id text primary key, value text not null, version integer not null, due_at bigint)`,
     `create index ${name}_due_at on ${name} (due_at) where due_at is not null`,
+  ]
+}
+
+/**
+ * The statements that give a collection its order of creation. Rows that are there already have no known time, and come
+ * last.
+ */
+export function addCreationTime(name: string): readonly string[] {
+  return [
+    `alter table ${name} add column created_at bigint not null default 0`,
+    `create index ${name}_created_at on ${name} (created_at, id)`,
   ]
 }
 

@@ -1,4 +1,7 @@
-/** Bundles what an author has written with esbuild, which is theirs or ours and no dependency of the package. */
+/**
+ * Bundles the components and tests of authors. The bundler is esbuild, which is no dependency of the package: it is
+ * where the author installed it, or in a clone of the repository.
+ */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
@@ -40,14 +43,14 @@ function bundleComponent(file: string, directory: string): Promise<Uint8Array> {
     platform: 'neutral',
     mainFields: ['module', 'main'],
     target: 'es2023',
-    // Not the names: errors stay readable.
+    // Names are not shortened, so that errors stay readable.
     minifyWhitespace: true,
     minifySyntax: true,
     alias: { 'vouchsafe/component': join(directory, 'sdk', 'component.js') },
   })
 }
 
-/** A test as a module of Node that stands alone but for our harness. */
+/** Bundles a test as a module of Node, which imports the test harness of this installation and no other module. */
 export function bundleTest(file: string): Promise<Uint8Array> {
   const harness = pathToFileURL(join(builtDirectory(), 'sdk', 'component-test.js')).href
   const path = resolve(file)
@@ -82,7 +85,7 @@ async function bundle(file: string, options: Record<string, unknown>): Promise<U
     charset: 'utf8',
     legalComments: 'none',
     logLevel: 'silent',
-    // No tsconfig.json nearby changes what comes out.
+    // A tsconfig.json beside the file does not change the bundle.
     tsconfigRaw: {},
     ...options,
   })
@@ -92,7 +95,7 @@ async function bundle(file: string, options: Record<string, unknown>): Promise<U
   return outputFiles[0]?.contents ?? new Uint8Array(0)
 }
 
-/** Throws, in words, when there is nothing. */
+/** Resolves the path of a file. Throws a message for people when there is no such file. */
 function placeOf(file: string): string {
   const path = resolve(file)
   if (existsSync(path)) return path
@@ -100,7 +103,7 @@ function placeOf(file: string): string {
   throw new Error(`There is no ${path}${hint}.`)
 }
 
-/** Where each is and what it is; esbuild's own advice is for its command line. */
+/** Lists the mistakes with their places, without the advice of esbuild, which is for users of its command line. */
 function mistakesOf(error: unknown, file: string): string {
   const { errors = [], message } = error as { readonly errors?: readonly Mistake[]; readonly message: string }
   const lines = errors.map(({ text, location }) => {
@@ -117,7 +120,7 @@ function hintOf(text: string): string {
   return name.startsWith('vouchsafe') ? ': a component imports vouchsafe/component' : ''
 }
 
-/** The author's, or the one of the clone that this is part of: its sources, or what was built of them. */
+/** Loads the esbuild of the author, or that of the clone to which this file belongs, as a source or as a bundle. */
 function findEsbuild(): Esbuild {
   const clones = ['..', '../..'].map((up) => join(import.meta.dirname, up))
   for (const directory of [process.cwd(), ...clones.flatMap((root) => [root, join(root, 'build')])]) {

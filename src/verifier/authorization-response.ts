@@ -1,6 +1,6 @@
 /**
- * The wallet's response: parse, decide, store, answer. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt; how
- * each is read is in `response-form.ts`.
+ * The wallet's response: parse, decide, store, answer; `response-form.ts` reads each of its two forms. OpenID4VP 1.0,
+ * Response Mode direct_post and direct_post.jwt.
  */
 import { digestOf } from '../codec/digest.ts'
 import { eventOrder, recordEvent } from '../event/event.ts'
@@ -10,11 +10,12 @@ import type { ResponseMode } from '../protocol/oid4vp.ts'
 import type { Row } from '../store/store.ts'
 import { findVerificationSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
+import { operatorTerms } from './operator-terms.ts'
 import { getQuery } from './queries.ts'
 import { makeResponseCode } from './redirect.ts'
 import { responseKeyThumbprint } from './response-encryption.ts'
 import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from './response-form.ts'
-import type { EncryptedResponseForm, PlainResponseForm } from './schemas.ts'
+import type { EncryptedResponseForm, PlainResponseForm, WalletAnswer } from './schemas.ts'
 import {
   erasureOf,
   eventTypeOf,
@@ -29,7 +30,7 @@ import {
   type VerificationSession,
   verificationStatus,
 } from './session.ts'
-import { checksOf, type VpResponse, verify } from './verification.ts'
+import { failedChecks, type VpResponse, verify } from './verification.ts'
 
 const MAX_ERROR_LENGTH = 500
 
@@ -39,12 +40,8 @@ export type Received = { readonly requestId: string } & (
   | { readonly mode: 'direct_post.jwt'; readonly form: EncryptedResponseForm }
 )
 
-/** The answer to the wallet: where to send the person, if the application configured that. */
-export interface WalletAnswer {
-  readonly redirect_uri?: string
-}
-
-interface Asked {
+/** The request that a response is for. */
+interface PendingRequest {
   readonly requestId: string
   readonly sessionId: string
   readonly session: VerificationSession
@@ -67,8 +64,9 @@ export async function findWaitingSession(
 }
 
 /**
- * Takes the one response of a session as {@link findWaitingSession} found it. What cannot be read is refused and leaves the session
- * open; a presentation that fails ends it, and the wallet learns only that it was refused. Refuses with `gone` or `invalid_request`.
+ * Takes the one response of a session as {@link findWaitingSession} gave it. What cannot be read is refused and leaves
+ * the session open; a presentation that fails ends the session, and the wallet learns only that it was refused. Refuses
+ * with `gone` or `invalid_request`.
  */
 export async function receiveResponse(
   context: VerifierContext,
@@ -103,7 +101,7 @@ export async function receiveResponse(
       event: 'session_finished',
       session: digestOf(sessionId),
       status: verificationStatus(value, context.now()),
-      failed: failedChecks(outcome),
+      failed: 'report' in outcome ? failedChecks(outcome.report) : [],
     },
     'session finished',
   )
@@ -141,11 +139,14 @@ function refuseForeignState({ state }: WalletResponse, session: VerificationSess
 
 async function outcomeOf(
   context: VerifierContext,
-  asked: Asked,
+  request: PendingRequest,
   response: WalletResponse,
 ): Promise<VerificationOutcome> {
   if ('error' in response) return { walletError: walletErrorOf(response) }
-  return verifiedOutcome(context, asked, { vpToken: readVpToken(response.vpToken), state: response.state || undefined })
+  return verifiedOutcome(context, request, {
+    vpToken: readVpToken(response.vpToken),
+    state: response.state || undefined,
+  })
 }
 
 /** A code that nobody registered stands in the description, which is erased with what is personal. */
@@ -157,18 +158,18 @@ function walletErrorOf({
   readonly description?: string | undefined
 }): ReportedError {
   const error = registeredError(sent)
-  const said = error === sent ? description : [sent, description].filter(Boolean).join(': ')
-  return { error, ...(said ? { error_description: shown(said) } : {}) }
+  const text = error === sent ? description : [sent, description].filter(Boolean).join(': ')
+  return { error, ...(text ? { error_description: printable(text) } : {}) }
 }
 
-/** Replaces control characters and halves of surrogate pairs, which RFC 6749 section 4.1.2.1 and many databases refuse. */
-function shown(text: string): string {
+/** Replaces control characters and halves of surrogate pairs. RFC 6749 section 4.1.2.1; many databases refuse these. */
+function printable(text: string): string {
   return text.slice(0, MAX_ERROR_LENGTH).replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd')
 }
 
 async function verifiedOutcome(
   context: VerifierContext,
-  { requestId, sessionId, session, query }: Asked,
+  { requestId, sessionId, session, query }: PendingRequest,
   response: VpResponse,
 ): Promise<VerificationOutcome> {
   const { encryptionKey } = session
@@ -183,22 +184,8 @@ async function verifiedOutcome(
       transactionData: session.transactionData ?? [],
     },
     sessionStart: new Date(session.createdAt),
-    now: context.now(),
-    clockSkewSeconds: context.config.clockSkewSeconds,
-    trustAnchors: context.config.trustAnchors,
-    issuerIdentifier: context.config.issuerIdentifier,
-    acceptTlsServerCertificates: context.config.acceptTlsServerCertificates,
-    parseCertificate: context.parseCertificate,
-    status: context.status,
+    ...operatorTerms(context),
   }
   const report = await verify(response, terms, { log: context.log, requestId })
   return { report }
-}
-
-/** For the log: which checks failed, and nothing of what was presented. */
-function failedChecks(outcome: VerificationOutcome): readonly string[] {
-  if (!('report' in outcome)) return []
-  return checksOf(outcome.report)
-    .filter((check) => check.outcome === 'failed')
-    .map(({ id }) => id)
 }

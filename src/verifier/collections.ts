@@ -7,6 +7,7 @@ import { refuse } from '../protocol/error.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
 import { type GenerationCollections, generationCollection } from '../store/generation.ts'
 import {
+  addCreationTime,
   createCollection,
   createExpiringCollection,
   type Migration,
@@ -39,10 +40,14 @@ export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0006', statements: encryptionKeyCollection },
   { id: 'verifier-0007', statements: collectionsOfEvents.flatMap(createCollection) },
   { id: 'verifier-0008', statements: generationCollection },
+  { id: 'verifier-0009', statements: addCreationTime('verification_session') },
 ]
 
 /** The collections that are encrypted where there is a key: personal data, and secrets that open a session. */
-export const verifierSecrets: readonly (keyof VerifierCollections)[] = ['verification_session', 'idempotent_answer']
+export const verifierEncryptedCollections: readonly (keyof VerifierCollections)[] = [
+  'verification_session',
+  'idempotent_answer',
+]
 
 /** Refuses with `not_found`. */
 export async function findVerificationSession(

@@ -1,6 +1,6 @@
 /**
- * Members of a query that are nearly those of the specification. OpenID4VP 1.0 has wallets ignore what they do not know, so that a misspelt
- * `claims` would ask for nothing without a word: whoever stores the query is told.
+ * Refuses members of a query that are nearly those of the specification. OpenID4VP 1.0 has wallets ignore what they do
+ * not know, so that a misspelt `claims` would ask for nothing without a word.
  */
 import { isObject, type Json, own } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
@@ -8,7 +8,13 @@ import { findMisspeltMembers } from '../protocol/misspelt.ts'
 
 const QUERY = ['credentials', 'credential_sets']
 const CREDENTIAL = [
-  ...['id', 'format', 'meta', 'multiple', 'claims', 'claim_sets', 'trusted_authorities'],
+  'id',
+  'format',
+  'meta',
+  'multiple',
+  'claims',
+  'claim_sets',
+  'trusted_authorities',
   'require_cryptographic_holder_binding',
 ]
 const CLAIM = ['id', 'path', 'values']

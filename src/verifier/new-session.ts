@@ -10,12 +10,9 @@ import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import { wantRedirectUri } from './redirect.ts'
 import { responseModeFor } from './response-encryption.ts'
-import type { NewVerificationSession } from './schemas.ts'
+import type { NewVerificationSession, StartedVerificationSession } from './schemas.ts'
 import type { VerificationSession } from './session.ts'
 import { writeTransactionData } from './transaction-data.ts'
-
-/** A type and no interface, so that it is a JSON object too. */
-type NewSessionAnswer = { readonly session_id: string; readonly request_uri: string }
 
 /**
  * Starts a session, or gives the change that conflicted: a request with the same idempotency key was first. Refuses an
@@ -25,7 +22,7 @@ export async function startVerificationSession(
   context: VerifierContext,
   request: NewVerificationSession,
   { caller, remember }: { readonly caller: string; readonly remember: Remember },
-): Promise<Attempt<NewSessionAnswer>> {
+): Promise<Attempt<StartedVerificationSession>> {
   const { config, clientId, random, store } = context
   const query = await getQuery(context, request.verification_query_id)
   const sessionId = toBase64url(random(24))
@@ -42,7 +39,13 @@ export async function startVerificationSession(
   }
   const answer = { session_id: sessionId, request_uri: linkTo(context, sessionId, request.request_uri_method) }
   const conflict = await store.commit([
-    { insert: 'verification_session', id: sessionId, value, dueAt: new Date(value.expiresAt) },
+    {
+      insert: 'verification_session',
+      id: sessionId,
+      value,
+      dueAt: new Date(value.expiresAt),
+      createdAt: new Date(createdAt),
+    },
     recordEvent({ type: 'verification.started', at: createdAt, sessionId, subject: value.queryId, caller }, random),
     ...remember(answer),
   ])

@@ -1,6 +1,7 @@
 /**
- * The way back in a same-device flow: the wallet sends the person to the application with a code that nobody else has, and
- * only with it is the result given out. OpenID4VP 1.0, Response Mode direct_post (redirect_uri), Session Fixation.
+ * The way back in a same-device flow: the wallet sends the person to the application with a code that nobody else has,
+ * and only with that code is the result given out. OpenID4VP 1.0, Response Mode direct_post (redirect_uri), Session
+ * Fixation.
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../codec/digest.ts'

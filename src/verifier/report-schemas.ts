@@ -4,9 +4,13 @@ import { Seconds } from '../http/answers.ts'
 
 export const Claims = Type.Object({}, { title: 'Claims', additionalProperties: true })
 
-const Outcome = Type.Union(
-  ['passed', 'failed', 'warning', 'not_applicable', 'not_run'].map((outcome) => Type.Literal(outcome)),
-)
+const Outcome = Type.Union([
+  Type.Literal('passed'),
+  Type.Literal('failed'),
+  Type.Literal('warning'),
+  Type.Literal('not_applicable'),
+  Type.Literal('not_run'),
+])
 
 const Checks = Type.Array(
   Type.Object(
@@ -23,8 +27,8 @@ const Checks = Type.Array(
 )
 
 const NamedCertificate = {
-  subject: Type.String({ description: 'As in CN=Example University, C=DE' }),
-  sha256: Type.String({ description: 'Of the certificate, in hexadecimal' }),
+  subject: Type.String({ description: 'The name of its holder, as in CN=Example University, C=DE' }),
+  sha256: Type.String({ description: 'The digest of the certificate, in hexadecimal' }),
 }
 
 const CredentialReport = Type.Object(
@@ -42,7 +46,7 @@ const CredentialReport = Type.Object(
     issuer: Type.Optional(
       Type.String({
         description:
-          'What the credential says of itself: a canonical https URL, DID or URN. Look at issuer.identifier too',
+          'The issuer that the credential names: a canonical https URL, DID or URN. Look at issuer.identifier too',
       }),
     ),
     type: Type.Optional(Type.Array(Type.String())),
@@ -72,12 +76,18 @@ export const VerificationResult = Type.Object(
   { title: 'VerificationResult' },
 )
 
-const statuses = ['STARTED', 'VERIFICATION_SUCCEEDED', 'VERIFICATION_FAILED', 'DECLINED', 'EXPIRED']
+export const VerificationState = Type.Union([
+  Type.Literal('STARTED'),
+  Type.Literal('VERIFICATION_SUCCEEDED'),
+  Type.Literal('VERIFICATION_FAILED'),
+  Type.Literal('DECLINED'),
+  Type.Literal('EXPIRED'),
+])
 
 export const VerificationSessionStatus = Type.Object(
   {
     session_id: Type.String(),
-    status: Type.Union(statuses.map((status) => Type.Literal(status))),
+    status: VerificationState,
     verification_query_id: Type.String(),
     created_at: Seconds,
     expires_at: Seconds,

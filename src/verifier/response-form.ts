@@ -28,7 +28,7 @@ export function readForm({
   return { vpToken: orRefuse('invalid_request', 'vp_token', () => parseJsonObject(text)), state }
 }
 
-/** An encrypted response of up to `maxBytes`, or an error, which may come in the clear. Refuses with `invalid_request`. */
+/** Reads an encrypted response of up to `maxBytes`, or an error in the clear. Refuses with `invalid_request`. */
 export async function readEncryptedForm(
   form: EncryptedResponseForm,
   key: PrivateJwk,
@@ -41,7 +41,7 @@ export async function readEncryptedForm(
   return readMembers(members)
 }
 
-/** The presentations of a `vp_token` by the id of their query. Refuses with `invalid_request` what is no object of arrays. */
+/** The presentations of a `vp_token` by query id. Refuses with `invalid_request` what is no object of arrays. */
 export function readVpToken(token: JsonObject): ReadonlyMap<string, readonly string[]> {
   const entries = Object.entries(token).map(([id, presentations]) => {
     if (!Array.isArray(presentations)) return refuse('invalid_request', 'each member of vp_token must be an array')

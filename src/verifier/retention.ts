@@ -1,6 +1,6 @@
 /**
- * The end of a verification session, and what is left of it: its expiry is recorded, what was disclosed is erased a while
- * after the final state, and later the session goes.
+ * The end of a verification session: its expiry is recorded, what was disclosed is erased a while after the final
+ * state, and later the session is deleted.
  */
 import { planRetention, type Retention } from '../config/retention.ts'
 import { eventOrder, recordEvent } from '../event/event.ts'
@@ -31,7 +31,7 @@ interface Sweeping extends Pick<VerifierEffects, 'random'> {
   readonly hasPendingCallback: HasPendingCallback
 }
 
-/** What becomes of a session that is due. */
+/** The next state of a session that is due. */
 interface Step {
   readonly session: VerificationSession
   /** When something is to be done next. */
@@ -84,8 +84,8 @@ async function changesOf(
 }
 
 /**
- * What still tells how it went, and nothing of the person: of the redirect only where it leads, since who had to bring its
- * code has to bring it still.
+ * The session with what tells how it went, and nothing of the person. Of the redirect the origin stays: a result that
+ * was given out for a code only is given out for the code still.
  */
 function withoutPersonalData(session: VerificationSession): VerificationSession {
   const { redirectUri, outcome } = session

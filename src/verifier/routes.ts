@@ -8,19 +8,23 @@ import { formRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { answerIdempotently } from '../http/idempotency.ts'
 import { lookUpFirst } from '../http/look-up-first.ts'
+import { statusEvents } from '../http/status-events.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 import { findWaitingSession, receiveResponse } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
+import { listVerificationRoute } from './list-schemas.ts'
 import { startVerificationSession } from './new-session.ts'
 import { createQuery, getQuery } from './queries.ts'
 import { findRequestedSession, getRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
+import { listVerificationSessions } from './session-list.ts'
 import { getVerificationStatus } from './session-status.ts'
 import { simulate } from './simulation.ts'
 import { verifyStatic } from './static-presentation.ts'
 import { readWalletRequest } from './wallet-request.ts'
 
 const admin = { config: { admin: true } } as const
+const streamed = { config: { admin: true, isStream: true } } as const
 const FORM = { malformed: 'invalid_request' } as const
 /** For the metadata of a wallet, and its nonce. */
 const WALLET_REQUEST_LIMIT = 65_536
@@ -48,8 +52,8 @@ function queryRoutes(app: App, context: VerifierContext): void {
       return reply.code(201).type('text/plain').send(id)
     },
   )
-  app.post('/verification-query/simulate', { ...admin, schema: schemas.simulateQueryRoute }, ({ body }, reply) =>
-    reply.send(simulate(body)),
+  app.post('/verification-query/simulate', { ...admin, schema: schemas.simulateQueryRoute }, ({ body }) =>
+    simulate(body),
   )
   app.get(
     '/verification-query/:verification_query_id',
@@ -64,14 +68,14 @@ function queryRoutes(app: App, context: VerifierContext): void {
 function sessionRoutes(app: App, context: VerifierContext): void {
   app.post('/presentation/oid4vp/new-session', { ...admin, schema: schemas.newSessionRoute }, async (request) => {
     const { body, headers, apiKeyLabel } = request
-    const asked = {
+    const attempt = {
       key: headers['idempotency-key'],
       route: 'verification',
       apiKey: apiKeyDigest(request.raw.headers.authorization),
       body,
       now: context.now(),
     }
-    const answer = await answerIdempotently(context, asked, (remember) =>
+    const answer = await answerIdempotently(context, attempt, (remember) =>
       startVerificationSession(context, body, { caller: apiKeyLabel, remember }),
     )
     request.sessionId = answer.session_id
@@ -82,13 +86,31 @@ function sessionRoutes(app: App, context: VerifierContext): void {
     { ...admin, schema: schemas.staticPresentationRoute },
     ({ id, body, apiKeyLabel }) => verifyStatic(context, body, { requestId: id, label: apiKeyLabel }),
   )
+  app.get('/presentation/oid4vp/sessions', { ...admin, schema: listVerificationRoute }, ({ query }) =>
+    listVerificationSessions(context, query),
+  )
   const path = '/presentation/oid4vp/status/:session_id'
-  app.get(path, { ...admin, schema: schemas.sessionStatusRoute }, async ({ id, params, query, apiKeyLabel }) => {
+  app.get(path, { ...admin, schema: schemas.sessionStatusRoute }, async (request) => {
+    const { params, query } = request
     const status = await getVerificationStatus(context, params.session_id, query.response_code)
-    const line = { event: 'result_read', request: id, session: digestOf(params.session_id), caller: apiKeyLabel }
-    if (status.result !== undefined) context.log.info(line, 'result read')
+    logResultRead(context, status, request)
     return status
   })
+  const events = statusEvents(app, context, {
+    read: (sessionId) => getVerificationStatus(context, sessionId),
+    isFinal: ({ status }) => status !== 'STARTED',
+    onSend: (status, request) => logResultRead(context, status, request),
+  })
+  app.get('/presentation/oid4vp/events/:session_id', { ...streamed, schema: schemas.sessionEventsRoute }, events)
+}
+
+function logResultRead(
+  { log }: VerifierContext,
+  { result }: Awaited<ReturnType<typeof getVerificationStatus>>,
+  { id, sessionId, apiKeyLabel }: FastifyRequest,
+): void {
+  const line = { event: 'result_read', request: id, session: digestOf(sessionId), caller: apiKeyLabel }
+  if (result !== undefined) log.info(line, 'result read')
 }
 
 function walletRoutes(app: App, context: VerifierContext): void {

@@ -4,6 +4,8 @@ import * as Type from 'typebox'
 import {
   AnyObject,
   answers,
+  answersAs,
+  answersEvents,
   byApplication,
   byWallet,
   IdempotencyHeader,
@@ -108,7 +110,7 @@ export const createQueryRoute = {
   operationId: 'createVerificationQuery',
   summary: 'Store a DCQL query; the answer is its id',
   body: Type.Object({ dcql_query: DcqlQueryBody }, { title: 'NewVerificationQuery', additionalProperties: false }),
-  response: answers(201, Type.String(), 'text/plain'),
+  response: answersAs(201, 'text/plain', Type.String()),
 }
 
 export const simulateQueryRoute = {
@@ -126,7 +128,7 @@ export const createBareQueryRoute = {
   operationId: 'createDcqlQuery',
   summary: 'Store a DCQL query that is the whole body; the answer is its id',
   body: DcqlQueryBody,
-  response: answers(201, Type.String(), 'text/plain'),
+  response: answersAs(201, 'text/plain', Type.String()),
 }
 
 export const getQueryRoute = {
@@ -141,6 +143,12 @@ export const getQueryRoute = {
   ),
 }
 
+export const StartedVerificationSession = Type.Object(
+  { session_id: Type.String(), request_uri: Type.String() },
+  { title: 'StartedVerificationSession' },
+)
+export type StartedVerificationSession = Static<typeof StartedVerificationSession>
+
 export const newSessionRoute = {
   ...byApplication,
   ...refuses('not_found', 'idempotency_conflict'),
@@ -148,10 +156,7 @@ export const newSessionRoute = {
   summary: 'Start a verification session',
   headers: IdempotencyHeader,
   body: NewVerificationSession,
-  response: answers(
-    200,
-    Type.Object({ session_id: Type.String(), request_uri: Type.String() }, { title: 'StartedVerificationSession' }),
-  ),
+  response: answers(200, StartedVerificationSession),
 }
 
 export const sessionStatusRoute = {
@@ -163,11 +168,20 @@ export const sessionStatusRoute = {
   querystring: Type.Object({
     response_code: Type.Optional(
       Type.String({
-        description: 'Of the redirect, where the session has a redirect_uri; without it there is no result',
+        description: 'The code of the redirect, where the session has a redirect_uri; without it there is no result',
       }),
     ),
   }),
   response: answers(200, VerificationSessionStatus),
+}
+
+export const sessionEventsRoute = {
+  ...byApplication,
+  ...refuses('not_found', 'temporarily_unavailable'),
+  operationId: 'watchVerificationSession',
+  summary: 'The status of a verification session and each change of it, as server-sent events',
+  params: SessionParams,
+  response: answersEvents('VerificationSession'),
 }
 
 export const requestObjectRoute = {
@@ -176,7 +190,7 @@ export const requestObjectRoute = {
   operationId: 'getRequestObject',
   summary: 'The signed request object',
   params: SessionParams,
-  response: answers(200, Type.String(), 'application/oauth-authz-req+jwt'),
+  response: answersAs(200, 'application/oauth-authz-req+jwt', Type.String()),
 }
 
 export const postedRequestObjectRoute = {
@@ -197,12 +211,13 @@ export const StaticPresentation = Type.Object(
       Type.String({ minLength: 1, description: 'The client_id of the request; not compared when absent' }),
     ),
     response_uri: Type.Optional(
-      Type.String({ minLength: 1, description: 'Of the request; an mso_mdoc is signed over it' }),
+      Type.String({ minLength: 1, description: 'The address of the request; an mso_mdoc is signed over it' }),
     ),
     encryption_jwk_thumbprint: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9_-]{43}$',
-        description: 'RFC 7638, of the key that the response was encrypted to; an mso_mdoc is signed over it',
+        description:
+          'The thumbprint (RFC 7638) of the key that the response was encrypted to; an mso_mdoc is signed over it',
       }),
     ),
   },
@@ -219,9 +234,11 @@ export const staticPresentationRoute = {
   response: answers(200, VerificationResult),
 }
 
-const Accepted = Type.Object({
+/** The answer to the wallet: where to send the person, if the application configured that. */
+export const WalletAnswer = Type.Object({
   redirect_uri: Type.Optional(Type.String({ description: 'Where the wallet sends the person' })),
 })
+export type WalletAnswer = Static<typeof WalletAnswer>
 
 export const authorizationResponseRoute = {
   ...byWallet,
@@ -231,7 +248,7 @@ export const authorizationResponseRoute = {
   consumes: ['application/x-www-form-urlencoded'],
   params: SessionParams,
   body: PlainResponseForm,
-  response: answers(200, Accepted),
+  response: answers(200, WalletAnswer),
 }
 
 export const encryptedAuthorizationResponseRoute = {

@@ -16,11 +16,14 @@ const PostedCredentialSchema = Type.Union([
   Type.String({ description: 'A credential as issued' }),
   Type.Object({
     format: Type.Optional(Type.String({ description: 'Required' })),
-    credential: Type.Optional(Type.String({ description: 'As issued' })),
+    credential: Type.Optional(Type.String({ description: 'The credential as issued' })),
     claims: Type.Optional(
       Type.Object(
         {},
-        { description: 'Rooted as DCQL paths are, of a credential that is not there', 'x-described': Claims },
+        {
+          description: 'The claims of a credential that is not there, rooted as DCQL paths are',
+          'x-described': Claims,
+        },
       ),
     ),
     type: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
@@ -41,7 +44,7 @@ export const SimulationResultSchema = Type.Object(
     satisfied: Type.Boolean({ description: 'Whether a wallet with all of these credentials could answer' }),
     explanation: Type.Optional(Type.String()),
     credentials: Type.Array(Type.Object({ format: Type.String(), type: Type.Array(Type.String()) }), {
-      description: 'What each was read as',
+      description: 'The format and the type that each was read as',
     }),
     credential_queries: Type.Record(
       Type.String(),

@@ -57,9 +57,9 @@ interface Candidate {
   readonly held: HeldCredential | undefined
 }
 
-/** What is compared and answered, in characters: every claim with every credential. */
+/** The limit of work in characters: every claim of the query is compared with every credential. */
 const MAX_WORK = 10_000_000
-/** The same in values, as each claim may look at every value of a credential, however short. At the worst it takes a fifth of a second. */
+/** The limit in values, as each claim may look at every value of a credential: a fifth of a second at the worst. */
 const MAX_LOOKS = 300_000
 
 const MEMBERS: readonly string[] = ['format', 'credential', 'claims', 'type', 'vct', 'doctype']
@@ -67,8 +67,8 @@ const MEMBERS: readonly string[] = ['format', 'credential', 'claims', 'type', 'v
 const TYPE_MEMBERS = ['type', 'vct', 'doctype'] as const
 
 /**
- * Refuses with `invalid_request` a query that could not be stored, or a credential that cannot be read, naming the path;
- * and with `request_too_large` what would take long.
+ * Refuses with `invalid_request` a query that could not be stored, or a credential that cannot be read, naming the
+ * path; and with `request_too_large` what would take long.
  */
 export function simulate({ dcql_query: posted, credentials }: Simulation): SimulationResult {
   const query = readNewQuery(posted)

@@ -1,6 +1,7 @@
 /**
- * A presentation that the application already holds: verified against a query by the same checks, without a session. What
- * only a session would know is compared when the application says it, and is `not_applicable` when it does not.
+ * A presentation that the application already holds: verified against a query by the same checks, without a session.
+ * Values that a session would know are compared where the application gives them; their checks are `not_applicable`
+ * where it does not.
  */
 import { fromBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
@@ -9,14 +10,15 @@ import { recordEvent } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { orRefuse, refuse } from '../protocol/error.ts'
 import type { VerifierContext } from './context.ts'
+import { operatorTerms } from './operator-terms.ts'
 import { getQuery, readNewQuery } from './queries.ts'
 import { readVpToken } from './response-form.ts'
 import type { StaticPresentation } from './schemas.ts'
 import { type VerificationReport, verify } from './verification.ts'
 
 /**
- * The report that a session would have. Refuses with `not_found` an unknown query, and with `invalid_request` a body with
- * both queries or none, a `vp_token` that cannot be read, and an mdoc without all that its signature covers.
+ * The report that a session would have. Refuses with `not_found` an unknown query, and with `invalid_request` a body
+ * with both queries or none, a `vp_token` that cannot be read, and an mdoc without all that its signature covers.
  */
 export async function verifyStatic(
   context: VerifierContext,
@@ -26,35 +28,24 @@ export async function verifyStatic(
   const query = await queryOf(context, request)
   const vpToken = readVpToken(request.vp_token as JsonObject)
   const { nonce, audience, response_uri: responseUri, encryption_jwk_thumbprint: thumbprint } = request
-  refuseUnlessTold(query, { nonce, audience, response_uri: responseUri })
-  const { config, store, random, parseCertificate, status } = context
-  const now = context.now()
-  const report = await verify(
-    { vpToken, state: undefined },
-    {
-      query,
-      state: undefined,
-      binding: {
-        nonce,
-        audience,
-        responseUri: responseUri ?? '',
-        encryptionKeyThumbprint: thumbprint === undefined ? undefined : thumbprintOf(thumbprint),
-        transactionData: [],
-      },
-      sessionStart: undefined,
-      now,
-      clockSkewSeconds: config.clockSkewSeconds,
-      trustAnchors: config.trustAnchors,
-      issuerIdentifier: config.issuerIdentifier,
-      acceptTlsServerCertificates: config.acceptTlsServerCertificates,
-      parseCertificate,
-      status,
+  refuseMissing(query, { nonce, audience, response_uri: responseUri })
+  const terms = {
+    query,
+    state: undefined,
+    binding: {
+      nonce,
+      audience,
+      responseUri: responseUri ?? '',
+      encryptionKeyThumbprint: thumbprint === undefined ? undefined : thumbprintOf(thumbprint),
+      transactionData: [],
     },
-    { log: context.log, requestId },
-  )
+    sessionStart: undefined,
+    ...operatorTerms(context),
+  }
+  const report = await verify({ vpToken, state: undefined }, terms, { log: context.log, requestId })
   const subject = request.verification_query_id
-  const event = { type: 'presentation.verified', at: now.getTime(), caller, ...(subject && { subject }) } as const
-  await store.commit([recordEvent(event, random)])
+  const event = { type: 'presentation.verified', at: terms.now.getTime(), caller, ...(subject && { subject }) } as const
+  await context.store.commit([recordEvent(event, context.random)])
   return report
 }
 
@@ -71,12 +62,12 @@ function queryOf(context: VerifierContext, request: StaticPresentation): Promise
 }
 
 /** Some formats (mdoc) sign what both sides know and neither sends: without it, nobody can tell who presented. */
-function refuseUnlessTold(query: DcqlQuery, told: Readonly<Record<string, string | undefined>>): void {
+function refuseMissing(query: DcqlQuery, parameters: Readonly<Record<string, string | undefined>>): void {
   const covered = query.credentials.find(
     ({ format, require_cryptographic_holder_binding: bound }) =>
       bound !== false && formatOf(format)?.unasked['holder.nonce'] !== undefined,
   )
-  const missing = Object.keys(told).filter((name) => told[name] === undefined)
+  const missing = Object.keys(parameters).filter((name) => parameters[name] === undefined)
   if (covered !== undefined && missing.length > 0) {
     refuse('invalid_request', `${missing.join(', ')}: needed for ${covered.format}, whose signature covers it`)
   }

@@ -1,5 +1,6 @@
 /** The tasks that the verification service runs without a request. */
 import { singleFlight } from '../async/single-flight.ts'
+import type { Task } from '../async/task.ts'
 import { hasPendingCallback } from '../callback/queue.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { sealEvents } from '../event/seal.ts'
@@ -7,7 +8,6 @@ import { createEventTasks } from '../event/tasks.ts'
 import { createKeyRing } from '../keys/key-ring.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import { partOf } from '../store/store.ts'
-import type { Task } from '../store/upkeep.ts'
 import type { VerifierConfig } from './config.ts'
 import { sweepVerificationSessions } from './retention.ts'
 import { getVerificationStatus } from './session-status.ts'
@@ -36,7 +36,7 @@ export function verifierTasks(config: VerifierConfig, effects: VerifierEffects):
       ...effects,
       store: partOf(store),
       sessionCallback,
-      signer: createKeyRing(config.keys, effects.tokens).audit,
+      signer: createKeyRing(config.keys, effects.pkcs11Tokens).audit,
       dataOf: (sessionId) => statusData(effects, sessionId),
     }),
   ]

@@ -15,7 +15,7 @@ import {
   TRANSACTION_CHECK,
 } from '../protocol/transaction-data.ts'
 
-/** Of all transactions of a session together, as JSON. */
+/** The limit for all transactions of a session together, as JSON. */
 const MAX_CHARACTERS = 65_536
 
 /** The texts for the request. Refuses with `invalid_request` and the path what no presentation could approve. */
@@ -38,7 +38,7 @@ export function writeTransactionData(posted: readonly JsonObject[], query: DcqlQ
   return texts
 }
 
-/** Those that a presentation for this credential query has to approve. */
+/** The transactions that a presentation for this credential query has to approve. */
 export function transactionsFor(texts: readonly string[], id: string): readonly string[] {
   return texts.filter((text) => parseTransaction(text).credentialIds.includes(id))
 }

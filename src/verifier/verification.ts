@@ -1,6 +1,6 @@
 /**
  * The verification of a response: read each presentation, ask every check, report. It decides nothing that a check does
- * not decide, and it has no effects. OpenID4VP 1.0, VP Token Validation.
+ * not decide, and its only effects are fetched status lists and the log. OpenID4VP 1.0, VP Token Validation.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { JsonObject } from '../codec/json.ts'
@@ -20,15 +20,18 @@ import { transactionsFor } from './transaction-data.ts'
 
 export interface VerificationReport {
   readonly verified: boolean
-  /** `open`: no trust anchors are configured, so that anybody may have issued what verifies. Sessions of earlier releases do not say. */
+  /**
+   * `open`: no trust anchors are configured, so that anybody may have issued what verifies. Absent in sessions of
+   * earlier releases.
+   */
   readonly trust?: 'open' | 'anchors'
-  /** Of the response as a whole. */
+  /** The checks of the response as a whole. */
   readonly checks: readonly CheckResult[]
   /** By credential query id. */
   readonly credentials: Readonly<Record<string, readonly CredentialReport[]>>
 }
 
-/** What is said of the credential itself is said only when all its checks hold. */
+/** A report has members about the credential itself only when all its checks hold. */
 export interface CredentialReport {
   readonly format: string
   /** Whose key signed the credential. */
@@ -36,7 +39,7 @@ export interface CredentialReport {
   /** The issuer that the credential names (`iss`, `issuer`), where that is a canonical https URL, a DID or a URN. */
   readonly issuer?: string
   readonly type?: readonly string[]
-  /** What was disclosed, rooted as DCQL paths are. */
+  /** The claims that were disclosed, rooted as DCQL paths are. */
   readonly claims?: JsonObject
   readonly holder_key_thumbprint?: string
   /** ISO 8601. */
@@ -82,7 +85,7 @@ export async function verify(
   log: CheckLog,
 ): Promise<VerificationReport> {
   const parsing = { ...context, parseCertificate: parseOnce(context.parseCertificate) }
-  const asked = { ...parsing, status: forOneResponse(context.status), issuerPath: issuerPathFinder(parsing) }
+  const once = { ...parsing, status: forOneResponse(context.status), issuerPath: issuerPathFinder(parsing) }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = await runChecks(responseChecks, { state: response.state, counts }, context, log)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
@@ -95,7 +98,7 @@ export async function verify(
     for (const text of presentations) {
       if (credentials.length + reports.length > 0) await setImmediate()
       const reading = failed < MAX_FAILED ? read(query, text) : NOT_LOOKED_AT
-      const report = await verifyPresentation(reading, query, asked, log)
+      const report = await verifyPresentation(reading, query, once, log)
       if (!allHold(report.checks)) failed += 1
       reports.push(report)
     }
@@ -128,6 +131,13 @@ function resultOf<T>(read: () => T): () => T {
   }
 }
 
+/** The ids of the checks of a report that failed; an id for each presentation that failed it. */
+export function failedChecks(report: VerificationReport): readonly string[] {
+  return checksOf(report)
+    .filter(({ outcome }) => outcome === 'failed')
+    .map(({ id }) => id)
+}
+
 /** Every check of a report: of the response, then of each presentation. */
 export function checksOf({
   checks,
@@ -145,10 +155,10 @@ async function verifyPresentation(
   const format = readableFormat(query)
   const evidence = 'evidence' in reading ? reading.evidence : undefined
   const transactionData = transactionsFor(context.binding.transactionData, query.id)
-  const asked: PresentationContext = { ...context, query, format, binding: { ...context.binding, transactionData } }
+  const terms: PresentationContext = { ...context, query, format, binding: { ...context.binding, transactionData } }
   const checks = [
-    ...(await runChecks(readingChecks, reading, asked, log)),
-    ...(await runChecks(evidenceChecks, evidence, asked, log)),
+    ...(await runChecks(readingChecks, reading, terms, log)),
+    ...(await runChecks(evidenceChecks, evidence, terms, log)),
   ]
   const described = evidence && allHold(checks) ? describe(evidence, context) : {}
   return { format: query.format, ...described, checks }
@@ -176,8 +186,8 @@ function describe(
 ): Omit<CredentialReport, 'format' | 'checks'> {
   const [identifier] = evidence.issuer.identifiers
   const [leaf] = evidence.issuer.chain
-  const found = issuerPath(evidence.issuer)
-  const anchor = 'path' in found ? found.path.at(-1) : undefined
+  const trustPath = issuerPath(evidence.issuer)
+  const anchor = 'path' in trustPath ? trustPath.path.at(-1) : undefined
   const [from, until] = [lastStart(evidence.validity), firstEnd(evidence.validity)]
   return {
     ...(leaf && {

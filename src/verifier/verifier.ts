@@ -8,9 +8,9 @@ import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { readiness } from '../http/readiness.ts'
 import { cacheCertificates } from '../keys/certificate.ts'
-import { createKeyRing } from '../keys/key-ring.ts'
+import { createKeyRing, MOST_KEYS } from '../keys/key-ring.ts'
+import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import type { Signer } from '../keys/signer.ts'
-import type { Tokens } from '../keys/token-signer.ts'
 import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
 import type { VerifierCollections } from './collections.ts'
 import { type VerifierConfig, verifierTitle } from './config.ts'
@@ -19,19 +19,20 @@ import { verifierRoutes } from './routes.ts'
 import { statusLists } from './status/lists.ts'
 
 export interface VerifierEffects extends Effects<VerifierCollections> {
-  /** The configuration, once its certificates and trust anchors have been read again; the first for ever when absent. */
+  /** Gives the configuration with its certificates and trust anchors as last read; when absent, the first stays. */
   readonly current?: () => VerifierConfig
-  /** The tokens with private keys, for a configuration that names one. */
-  readonly tokens?: Tokens
+  /** The PKCS #11 tokens with private keys, for a configuration that names one. */
+  readonly pkcs11Tokens?: Pkcs11Tokens
 }
 
 const REMEMBERED_CERTIFICATES = 1000
 const REMEMBERED_QUERIES = 1000
-const REMEMBERED_IDENTITIES = 8
+/** The number leaves room for every key in the configuration, and for as many certificates before a renewal. */
+const REMEMBERED_IDENTITIES = 2 * MOST_KEYS
 
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
-  const { store, tokens, current = () => config } = effects
-  const { clientId, signerOf } = identities(current, tokens)
+  const { store, pkcs11Tokens, current = () => config } = effects
+  const { clientId, signerOf } = identities(current, pkcs11Tokens)
   const context: VerifierContext = {
     ...effects,
     get config() {
@@ -63,15 +64,16 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
       now: effects.now,
       rateLimits: config.rateLimits,
       tls: config.tls,
+      observer: effects.observer,
     },
     (app) => verifierRoutes(app, context),
   )
 }
 
-/** Gives the client identifier of our certificate now, and the signers of sessions that began when the certificate was another. */
+/** Gives our client identifier now, and the signers of sessions that began when the certificate was another. */
 function identities(
   current: () => VerifierConfig,
-  tokens: Tokens | undefined,
+  pkcs11Tokens: Pkcs11Tokens | undefined,
 ): {
   readonly clientId: () => string
   readonly signerOf: (clientId: string) => Signer | undefined
@@ -80,7 +82,7 @@ function identities(
   const clientId = cacheDerived(
     () => current().keys,
     (keys) => {
-      const { requestObjects } = createKeyRing(keys, tokens)
+      const { requestObjects } = createKeyRing(keys, pkcs11Tokens)
       // The one to use comes last, as what was used last is remembered longest.
       for (const signer of requestObjects.toReversed()) signers.set(clientIdOf(signer), signer)
       return clientIdOf(requestObjects[0])

@@ -1,6 +1,6 @@
 /**
- * What a wallet says of itself when it fetches a request object by POST: a nonce that makes the object its own, and keys it
- * wants the object encrypted to. The rest it may say is not needed. OpenID4VP 1.0, Request URI Method post.
+ * A wallet's request for its request object by POST: a nonce that makes the object its own, and the keys to encrypt the
+ * object to. Other metadata of the wallet is not needed. OpenID4VP 1.0, Request URI Method post.
  */
 import { type JsonObject, own, parseJsonObject } from '../codec/json.ts'
 import { encryptJwe, findEncryptionKey, type JweEncryption, type JweRecipient, jweEncryptions } from '../keys/jwe.ts'
@@ -29,7 +29,7 @@ export function readWalletRequest({
   return { ...(nonce ? { nonce } : {}), ...(encryption === undefined ? {} : { encryption }) }
 }
 
-/** The request object as it is, or encrypted to the wallet's key. RFC 9101, Encrypted Request Object; RFC 7519 section 5.2. */
+/** Encrypts the request object if the wallet wants it. RFC 9101, Encrypted Request Object; RFC 7519 section 5.2. */
 export async function encryptFor({ encryption }: WalletRequest, requestObject: string): Promise<string> {
   if (encryption === undefined) return requestObject
   return encryptJwe(requestObject, { ...encryption.key, enc: encryption.enc, cty: 'JWT' })

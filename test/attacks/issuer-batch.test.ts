@@ -193,6 +193,18 @@ describe('a batch', () => {
     expect(await dump(services)).toBe(before)
   })
 
+  it('with the same key or the same text twice is refused before a signature is verified', async () => {
+    const ready = await batchSession(3)
+    const [holder] = (await makeHolders(1)) as [Signer]
+    const proofs = [await proofOf({ ...ready, holder }), await proofOf({ ...ready, holder })].map(
+      (proof) => `${proof.slice(0, proof.lastIndexOf('.'))}.${'A'.repeat(86)}`,
+    )
+    for (const jwt of [proofs, [proofs[0], proofs[0]]]) {
+      const response = await request(ready, { proof: undefined, proofs: { jwt } })
+      await expectRefusal(response, { status: 400, error: 'invalid_proof', why: /the same key/ })
+    }
+  })
+
   it('with one proof too many is refused, and says how many there may be', async () => {
     const ready = await batchSession(3)
     const holders = await makeHolders(4)

@@ -210,13 +210,13 @@ describe('a deferred session', () => {
     const ready = await waiting()
     services.clock.now = new Date(now.getTime() + 6 * 86_400_000)
     expect(await statusOfSession(ready)).toMatchObject({ status: 'STARTED' })
-    await services.upkeep()
+    await services.runTasks()
     expect(await services.issuerStore.get('deferred_transaction', ready.id)).toBeDefined()
     services.clock.now = new Date(now.getTime() + 7 * 86_400_000)
     expect(await statusOfSession(ready)).toMatchObject({ status: 'EXPIRED' })
     // An access token of the last moment would have been good until then.
     services.clock.now = new Date(now.getTime() + 7 * 86_400_000 + 300_000)
-    await services.upkeep()
+    await services.runTasks()
     expect(await services.issuerStore.get('deferred_transaction', ready.id)).toBeUndefined()
     services.clock.now = now
   })
@@ -231,7 +231,7 @@ describe('a deferred session', () => {
     const holder = await holderSigner()
     const id = await wait({ ...session, token: first.access_token ?? '', nonce, audience, holder })
     services.clock.now = new Date(now.getTime() + 3 * 86_400_000)
-    await services.upkeep()
+    await services.runTasks()
     expect((await complete(session.sessionId)).status).toBe(200)
     await expectRefusal(await fetchLater(first.access_token, { transaction_id: id }), {
       status: 401,
@@ -256,7 +256,7 @@ describe('a deferred session', () => {
     const form = { grant_type: 'refresh_token', refresh_token: first.refresh_token ?? '' }
     const last = (await (await postForm(services, endpoint, form)).json()) as Record<string, string>
     services.clock.now = new Date(now.getTime() + 890_000)
-    await services.upkeep()
+    await services.runTasks()
     expect((await complete(session.sessionId)).status).toBe(200)
     expect((await fetchLater(last.access_token, { transaction_id: id })).status).toBe(200)
     services.clock.now = now
@@ -428,7 +428,7 @@ describe('a mistake of the application that decides', () => {
     const gone = { status: 410, error: 'gone', why: /expired/ }
     await expectRefusal(await complete(sessionId), gone)
     // Once that is recorded, no clock that goes back revives it.
-    await services.upkeep()
+    await services.runTasks()
     services.clock.now = now
     const before = await dump(services)
     for (const body of [{ credential_dataset: dataset }, { denied: true }]) {

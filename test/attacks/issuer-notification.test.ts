@@ -94,13 +94,13 @@ describe('a notification', () => {
     await say(wallet, 'credential_accepted')
     later(1)
     await say(wallet, 'credential_failure', { event_description: 'Out of storage.' })
-    await services.upkeep()
+    await services.runTasks()
     for (const collection of ['event', 'callback', 'audit_block'] as const)
       expect(JSON.stringify(await issuerStore.list(collection))).not.toContain('Out of')
     expect((await issuerStore.get('callback', wallet.sessionId))?.value.events).toHaveLength(3)
     status = 204
     later(10_000)
-    await services.upkeep()
+    await services.runTasks()
     const bodies = posted.map((text) => JSON.parse(text) as { type: string; data: { notifications?: unknown } })
     expect(bodies.at(-1)).toMatchObject({
       type: 'issuance.notified',

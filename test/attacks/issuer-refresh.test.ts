@@ -136,7 +136,7 @@ describe('a refresh token', () => {
     expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toMatchObject({ refresh_until: now })
     expect(await services.issuerStore.get('issuance_dataset', ready.sessionId)).toBeDefined()
     await at(DAY, async () => {
-      await services.upkeep()
+      await services.runTasks()
       expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toHaveProperty('erased_at')
     })
   })

@@ -156,7 +156,7 @@ describe('the name of an issuer', () => {
     const other = await reports(OTHER, { uris: [NAME] })
     expect([own.issuer, other.issuer]).toEqual([NAME, OTHER])
     services.clock.now = new Date(services.clock.now.getTime() + 86_400_000)
-    await services.upkeep()
+    await services.runTasks()
     const left = async (sessionId: string) => {
       const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as {
         result: VerificationReport

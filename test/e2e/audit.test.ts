@@ -47,7 +47,7 @@ describe('the audit log', () => {
     await issuances()
     await verifications()
     services.clock.now = new Date(services.clock.now.getTime() + 3_600_000)
-    await services.upkeep()
+    await services.runTasks()
     const { issuerStore, verifierStore } = services
     const blocks = [...(await issuerStore.list('audit_block')), ...(await verifierStore.list('audit_block'))]
     records.push(...blocks.flatMap(({ value }) => value.records))
@@ -138,7 +138,7 @@ describe('a clock that is set back by an hour', () => {
     const { sessionId: declined, request: asked } = await startVerification(services)
     setBack()
     await postForm(services, asked.response_uri, { error: 'access_denied', state: asked.state })
-    await services.upkeep()
+    await services.runTasks()
     const typesOf = async (store: Pick<Store<EventCollections>, 'list'>, id: string) => {
       const blocks = await store.list('audit_block')
       return blocks
@@ -155,7 +155,7 @@ describe('a clock that is set back by an hour', () => {
     const { issuerStore } = services
     await sealEvents({ store: partOf(issuerStore), callback: true, now: () => services.clock.now, random: randomBytes })
     setBack()
-    await services.upkeep()
+    await services.runTasks()
     expect(posted.at(-1)).toMatchObject({ type: 'issuance.succeeded', data: { session_id: later } })
   })
 
@@ -165,14 +165,14 @@ describe('a clock that is set back by an hour', () => {
     const { sessionId } = await issued(services)
     await act(services, 'suspend', sessionId)
     services.clock.now = new Date(services.clock.now.getTime() + 7_200_000)
-    await services.upkeep()
-    await services.upkeep()
+    await services.runTasks()
+    await services.runTasks()
     expect(await services.issuerStore.get('issuance_session', sessionId)).toBe(undefined)
     for (const name of ['reinstate', 'suspend', 'revoke']) {
       services.clock.now = new Date(services.clock.now.getTime() - 3_600_000)
       await act(services, name, sessionId)
     }
-    await services.upkeep()
+    await services.runTasks()
     const blocks = await services.issuerStore.list('audit_block')
     const types = blocks.flatMap(({ value }) => value.records.map(({ type }) => type))
     expect(types.slice(-3)).toEqual(['credential.reinstated', 'credential.suspended', 'credential.revoked'])

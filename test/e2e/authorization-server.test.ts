@@ -126,10 +126,10 @@ describe('a pre-authorized code that the application brings', () => {
     for (const response of refused) await expectRefusal(response, refusal)
     const real = services.clock.now
     services.clock.now = new Date(real.getTime() + 7 * 86_400_000)
-    await services.upkeep()
+    await services.runTasks()
     await expectWithoutEffect(services, () => post('raced-raced-raced-raced'), refusal)
     services.clock.now = new Date(real.getTime() + 31 * 86_400_000)
-    await services.upkeep()
+    await services.runTasks()
     expect((await post('raced-raced-raced-raced')).status).toBe(200)
     services.clock.now = real
   })

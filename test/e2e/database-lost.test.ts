@@ -97,8 +97,16 @@ const changes: readonly (readonly [string, (file: string) => Promise<void> | voi
   ['emptied', (file) => truncateSync(file, 0)],
 ]
 
-describe.each(['issuer', 'verifier'] as const)('the database of the %s', (name) => {
-  it.each(changes)('%s: is noticed, and nothing is answered for any more', { timeout: 30_000 }, async (_, change) => {
+/** The changes of one service are found in another by the same code, of which some changes are enough to see it used. */
+const some = changes.filter(([change]) =>
+  ['taken away', 'replaced by a copy', 'overwritten by a copy'].includes(change),
+)
+
+describe.each([
+  ['issuer', changes],
+  ['verifier', some],
+] as const)('the database of the %s', (name, ways) => {
+  it.each(ways)('%s: is noticed, and nothing is answered for any more', { timeout: 30_000 }, async (_, change) => {
     const { service, directory, file } = await started(name)
     expect(await ready(service)).toBe(200)
     await change(file)
@@ -134,7 +142,7 @@ describe('the database of an engine', () => {
     return { engine, count }
   }
 
-  it.each(changes)('%s: is noticed, and nothing is answered for any more', { timeout: 60_000 }, async (_, change) => {
+  it.each(some)('%s: is noticed, and nothing is answered for any more', { timeout: 60_000 }, async (_, change) => {
     const { engine, count } = await startedEngine()
     for (let n = 0; n < 5; n += 1) expect(await count()).toBe(200)
     expect(await ready(engine)).toBe(200)

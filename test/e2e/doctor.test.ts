@@ -105,14 +105,6 @@ const rows: readonly Row[] = [
   ['a self-signed certificate', 'issuer', () => undefined, 'signing', 'warning', /self-signed/],
   ['a setting that is unknown', 'issuer', () => ({ prot: 1 }), 'prot', 'problem', /unknown/],
   [
-    'a setting of a later release',
-    'verifier',
-    () => ({ management: {} }),
-    'management',
-    'problem',
-    /not yet supported/,
-  ],
-  [
     'a setting of the other service',
     'verifier',
     () => ({ compatibility: [] }),
@@ -682,8 +674,6 @@ describe('the command vouchsafe doctor', () => {
 
   it.each([
     [['doctor', 'engines'], 'There is no doctor engines. Did you mean doctor engine?'],
-    [['doctor', 'everything'], 'doctor [issuer|verifier|engine]'],
-    [['doctor', 'issuer', 'verifier'], 'at most one service'],
     [['doctor', '--conf', 'x'], "'--conf'"],
   ])('refuses %j', async (args, why) => {
     const { status, stderr } = await vouchsafe(args)

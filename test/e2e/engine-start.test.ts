@@ -50,14 +50,14 @@ describe('vouchsafe engine', () => {
     const issuer = await vouchsafe(['issuer'], { cwd: directory })
     expect([issuer.status, issuer.stderr]).toEqual([
       2,
-      expect.stringContaining("  - configuration: this is an engine's configuration, and not the issuer's\n"),
+      expect.stringContaining("  - configuration: this is an engine's configuration, and not the issuer's; use: "),
     ])
     const engine = await vouchsafe(['engine'], {
       cwd: await serviceDirectory('verifier', { issuerIdentifier: 'match' }),
     })
     expect([engine.status, engine.stderr]).toEqual([
       2,
-      expect.stringContaining("  - configuration: this is a verifier's configuration, and not the engine's\n"),
+      expect.stringContaining("  - configuration: this is a verifier's configuration, and not the engine's; use: "),
     ])
     const log = await vouchsafe(['audit', 'export'], { cwd: directory })
     expect([log.status, log.stderr]).toEqual([2, expect.stringMatching(/is an engine's configuration; name one of/)])

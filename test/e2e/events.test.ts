@@ -259,7 +259,7 @@ describe('vouchsafe audit', () => {
     cpSync(join(directory, 'verifier.pem'), join(directory, 'copy'))
     for (const [args, why] of [
       [[], /Usage/],
-      [['verify', 'copy'], /Usage/],
+      [['verify', 'copy'], /--certificate is missing/],
       [['verify', 'nowhere', '--certificate', 'verifier.pem'], /nowhere: it cannot be read/],
       [['verify', 'copy', '--certificate', 'nowhere'], /^nowhere: it cannot be read: there is no such file$/m],
       [['verify', 'copy', '--certificate', 'verifier.key'], /verifier\.key/],

@@ -44,6 +44,9 @@ const endpoints: readonly Endpoint[] = [
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/new-session', body: 'application/json' },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/complete/SESSION', body: 'application/json' },
   { service: 'issuer', method: 'GET', path: '/issuance/oid4vci/status/SESSION' },
+  // The stream of a session that is there has no end: status-events.test.ts.
+  { service: 'issuer', method: 'GET', path: '/issuance/oid4vci/events/ID' },
+  { service: 'issuer', method: 'GET', path: '/issuance/oid4vci/sessions' },
   { service: 'issuer', method: 'POST', path: '/credential-status/revoke/SESSION' },
   { service: 'issuer', method: 'POST', path: '/credential-status/suspend/SESSION' },
   { service: 'issuer', method: 'POST', path: '/credential-status/reinstate/SESSION' },
@@ -93,6 +96,8 @@ const endpoints: readonly Endpoint[] = [
     body: 'application/json',
   },
   { service: 'verifier', method: 'GET', path: '/presentation/oid4vp/status/SESSION' },
+  { service: 'verifier', method: 'GET', path: '/presentation/oid4vp/events/ID' },
+  { service: 'verifier', method: 'GET', path: '/presentation/oid4vp/sessions' },
   { service: 'verifier', method: 'GET', path: '/presentation/oid4vp/authorization-request/SESSION', wallet: true },
   {
     service: 'verifier',
@@ -536,6 +541,7 @@ describe('every endpoint', () => {
         `GET / HTTP/1.1\r\nHost: a\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`,
         'POST /auth/token-endpoint HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
         'GET /openapi HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n',
+        'GET /%zz HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n',
       ]) {
         const answer = await rawRequest(port, text)
         expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /)

@@ -88,7 +88,7 @@ describe.each([
     expect([again.status, again.answer.session_id === answer.session_id]).toEqual([200, false])
     expect((await start('key-7')).answer).toEqual(again.answer)
     services.clock.now = new Date(services.clock.now.getTime() + DAY_MS)
-    await services.upkeep()
+    await services.runTasks()
     expect(await remembered()).toEqual([])
   })
 

@@ -106,9 +106,7 @@ describe('vouchsafe init', () => {
   )
 
   it.each([
-    [['init'], 'init issuer|verifier'],
     [['init', 'engines'], 'There is no init engines. Did you mean init engine?'],
-    [['init', 'issuer', 'verifier'], 'init issuer|verifier'],
     [['init', 'issuer', '--base-url', 'https://issuer.example/'], '--base-url: it must have no path'],
     [['init', 'issuer', '--base-url', 'issuer.example'], '--base-url: it'],
     [['init', 'issuer', '--directory', 'x'], "'--directory'"],

@@ -1,6 +1,7 @@
 /** Changing the key of an issuer by the steps of docs/operating.md, and what becomes of older credentials in another order. */
-import { createPublicKey, randomBytes } from 'node:crypto'
+import { createPublicKey, randomBytes, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readJws } from '../../src/codec/jws.ts'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { restartedIssuer } from '../support/restarted-issuer.ts'
@@ -13,7 +14,7 @@ import {
   startServices,
   VERIFIER_URL,
 } from '../support/services.ts'
-import { act, type Issued, issued } from '../support/status.ts'
+import { act, type Issued, issued, verifiedCwt } from '../support/status.ts'
 import {
   call,
   codeOf,
@@ -166,5 +167,24 @@ describe('a new key of the issuer', () => {
     } finally {
       services.clock.now = new Date()
     }
+  })
+
+  it('signs no status list for longer than its certificate is valid', async () => {
+    const { key, certificate } = await newKey(0.25)
+    const signing = { keyFile: 'short.key', certificateFiles: ['short.pem'] }
+    const short = await restarted({ signing }, { 'short.key': key, 'short.pem': certificate })
+    const end = Date.parse(new X509Certificate(certificate).validTo) / 1000
+    const { uri } = (await issued(short)).status
+    const list = async (path: string, accept = '*/*') =>
+      Buffer.from(await (await short.fetch(`${uri}${path}`, { headers: { accept } })).arrayBuffer())
+    const payloadOf = async (path: string) => readJws((await list(path)).toString()).payload
+    expect((await payloadOf('')).exp).toBe(end)
+    expect(verifiedCwt(await list('', 'application/statuslist+cwt')).get(4)).toBe(end)
+    const validUntil = new Date(end * 1000).toISOString()
+    expect(await payloadOf('/revocation')).toMatchObject({ exp: end, validUntil })
+    expect(await verified(await issued(short), [certificate], short)).toEqual(GOOD)
+    // The list of another key has the whole day.
+    const { iat, exp } = readJws(await (await changed.fetch(older.status.uri)).text()).payload
+    expect(Number(exp) - Number(iat)).toBe(86_400)
   })
 })

@@ -50,6 +50,44 @@ describe('a misspelt member', () => {
     expect(await refusal(url, body)).toBe(expected)
   })
 
+  it.each<[string, (string | number | null)[][], string | number]>([
+    ['of a claim', [['givn_name']], 'selective_disclosure[0]: givn_name is unknown; did you mean given_name?'],
+    [
+      'of a later claim',
+      [['given_name'], ['adress', 'street']],
+      'selective_disclosure[1]: adress is unknown; did you mean address?',
+    ],
+    [
+      'inside a claim',
+      [['address', 'stret']],
+      'selective_disclosure[0]: address.stret is unknown; did you mean address.street?',
+    ],
+    [
+      'inside the elements of a claim',
+      [['degrees', 0, 'titel']],
+      'selective_disclosure[0]: degrees[0].titel is unknown; did you mean degrees[0].title?',
+    ],
+    ['beside the right one', [['given_name'], ['given_names']], 201],
+    ['that resembles none', [['nickname'], ['address', 'country'], ['address']], 201],
+    ['of no claim, as all are right', [['given_name'], ['degrees', null], ['degrees', null, 'title']], 201],
+  ])(
+    'of selective_disclosure is refused where the claim that it resembles is declared: %s',
+    async (_, paths, expected) => {
+      const claims = [['given_name'], ['address', 'street'], ['degrees', null, 'title']].map((path) => ({ path }))
+      const body = { format: 'dc+sd-jwt', vct: 'urn:a', selective_disclosure: paths }
+      const url = `${ISSUER_URL}/credential-configuration/create`
+      expect(await refusal(url, { ...body, credential_metadata: { claims } })).toBe(expected)
+      expect(await refusal(url, body)).toBe(201)
+    },
+  )
+
+  it('of selective_disclosure is refused in a W3C format, too', async () => {
+    const body = { ...configuration, selective_disclosure: [['credentialSubject', 'givn_name']] }
+    expect(await refusal(`${ISSUER_URL}/credential-configuration/create`, body)).toBe(
+      'selective_disclosure[0]: credentialSubject.givn_name is unknown; did you mean credentialSubject.given_name?',
+    )
+  })
+
   it('of a dataset is refused where the claim that it resembles is declared and missing', async () => {
     const id = await declare(services)
     const session = (credentialSubject: object) => ({

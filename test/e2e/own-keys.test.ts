@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { indexCheckpointKeys, readCheckpoint } from '../../src/audit/checkpoint.ts'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { readPemCertificates } from '../../src/keys/certificate.ts'
+import { MOST_KEYS } from '../../src/keys/key-ring.ts'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { readVerifierConfig } from '../../src/verifier/config.ts'
 import { createVerifier } from '../../src/verifier/verifier.ts'
@@ -27,6 +28,8 @@ import { redeem, startIssuance, startVerification } from '../support/wire.ts'
 
 const DAY = 86_400_000
 const named = (name: string) => ({ keyFile: `${name}.key`, certificateFiles: [`${name}.pem`] })
+/** The keys of a verifier between its first and its latest, the newest first: as many as the settings take. */
+const BETWEEN = Array.from({ length: MOST_KEYS - 2 }, (_, index) => `between-${index}`)
 const KEYS = { statusLists: named('lists'), accessTokens: named('tokens'), audit: named('audit') }
 
 async function filesFor(name: string, uri = ISSUER_URL): Promise<Record<string, string>> {
@@ -55,7 +58,7 @@ describe('keys of their own', () => {
       {},
       ...(await Promise.all([
         ...['lists', 'tokens', 'audit'].map((name) => filesFor(name)),
-        filesFor('next', VERIFIER_URL),
+        ...['next', ...BETWEEN].map((name) => filesFor(name, VERIFIER_URL)),
       ])),
     ) as Record<string, string>
     services = await startServices({ issuer: { keys: KEYS }, verifier: { keys: { audit: named('audit') } }, files })
@@ -85,7 +88,7 @@ describe('keys of their own', () => {
     await issued(services)
     await startVerification(services)
     services.clock.now = new Date(services.clock.now.getTime() + 120_000)
-    await services.upkeep()
+    await services.runTasks()
     const checkpoints = [
       await services.issuerStore.list('audit_checkpoint'),
       await services.verifierStore.list('audit_checkpoint'),
@@ -135,9 +138,9 @@ describe('keys of their own', () => {
     })
   })
 
-  it('of a verifier: a session that began with the previous certificate goes on with it', async () => {
+  it('of a verifier: a session that began with the oldest certificate in the settings goes on with it', async () => {
     const { sessionId, request } = await startVerification(services)
-    const signing = { ...named('next'), previous: [named('verifier')] }
+    const signing = { ...named('next'), previous: [...BETWEEN, 'verifier'].map(named) }
     const restarted = async (changes: object) => {
       const texts = filesOf(services.files)
       const read = readVerifierConfig(

@@ -239,9 +239,7 @@ describe('vouchsafe issuer and verifier', () => {
     expect(await status.json()).toMatchObject({ status: 'STARTED', verification_query_id: query })
   })
 
-  it('refuses a word that is no command, and tells those that are', async () => {
-    const end = await vouchsafe(['isuer'])
-    expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(/no command isuer[\s\S]*vouchsafe verifier/)])
+  it('refuses a word that is no command', async () => {
     for (const word of ['toString', '__proto__', 'constructor']) {
       const { status, stderr } = await vouchsafe([word])
       expect([status, stderr]).toEqual([2, expect.stringContaining(`There is no command ${word}.`)])

@@ -25,6 +25,7 @@ import {
   configuration,
   dataset,
   dcqlQuery,
+  fetchNonce,
   holderSigner,
   issueCredential,
   postForm,
@@ -50,7 +51,7 @@ afterEach(() => Promise.all(closing.splice(0).map((each) => each.close())))
 /** The clock goes to so many seconds after the start, less a millisecond where it says so, and a round is run. */
 async function at(begun: Date, seconds: number, less = 0): Promise<void> {
   services.clock.now = new Date(begun.getTime() + seconds * 1000 - less)
-  await services.upkeep()
+  await services.runTasks()
 }
 
 /** As the audit log has them. */
@@ -172,7 +173,7 @@ describe('an issuance session whose code was redeemed', () => {
     expect(await events(services.issuerStore, 'issuance.expired')).toEqual([])
     // Another process whose clock is behind takes the token still, and has nothing to issue.
     clock.now = new Date(begun.getTime() + 299_000)
-    const late = await request(ready)
+    const late = await request({ ...ready, nonce: await fetchNonce(services, ready.sessionId) })
     expect([late.status, await late.json()]).toMatchObject([401, { error: 'invalid_token' }])
   })
 
@@ -361,10 +362,10 @@ describe('a verification session with a result', () => {
       meanwhile = nothing
       sessionId = (await presented()).sessionId
     }
-    await services.upkeep()
+    await services.runTasks()
     expect(posted).toEqual([expect.stringContaining('Ada')])
     services.clock.now = new Date(services.clock.now.getTime() + 60_000)
-    await services.upkeep()
+    await services.runTasks()
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toHaveProperty('erased_at')
   })
 })

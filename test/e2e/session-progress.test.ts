@@ -76,7 +76,7 @@ describe('an issuance session', () => {
     expect((status.problem as Record<string, string>).error_description).toMatch(
       /not the transaction code; .* have ended this offer/,
     )
-    await services.upkeep()
+    await services.runTasks()
     expect(await statusAt(session.sessionId)).toMatchObject({ status: 'EXPIRED', problem: { ...problem, count: 5 } })
     expect(JSON.stringify(status)).not.toMatch(/00000|493536/)
   })

@@ -8,7 +8,7 @@ import type { Growth } from './growth.ts'
 /** Milliseconds of processor time that a request may cost, and those for each kilobyte of it. */
 const BASE_MS = 40
 const MS_PER_KB = 0.2
-/** How often a request is measured where its cost is to be sure; the median counts. */
+/** How often a request is measured that seems to cost too much. */
 const MEASUREMENTS = 7
 
 /** The request with the growths, sent once; one that cannot be made costs nothing and has no trait. */
@@ -24,17 +24,19 @@ export async function measured(world: CostWorld, target: CostTarget, growths: re
   return { growths, ratio: (user + system) / 1000 / allowedFor(request), trait: traitOf(statusCode, body, logLines) }
 }
 
-/** The median of several measurements, each after what is left of earlier requests has been collected; no more than decide whether it is above 1. */
+/**
+ * The least of several measurements, each after what is left of earlier requests has been collected: other work of the
+ * machine, and code that is not compiled yet, only add to the processor time. The first that is at most 1 decides.
+ */
 export async function costOf(world: CostWorld, target: CostTarget, growths: readonly Growth[]): Promise<number> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  const ratios: number[] = []
-  const above = (): number => ratios.filter((ratio) => ratio > 1).length
-  while (Math.max(above(), ratios.length - above()) <= MEASUREMENTS / 2) {
+  let least = Number.POSITIVE_INFINITY
+  for (let count = 0; count < MEASUREMENTS && least > 1; count += 1) {
     collect()
-    ratios.push((await measured(world, target, growths)).ratio)
+    least = Math.min(least, (await measured(world, target, growths)).ratio)
   }
-  return [...ratios].sort((one, other) => one - other)[Math.floor(ratios.length / 2)] ?? 0
+  return least
 }
 
 function allowedFor({ path, headers, body = '', answeredBytes = 0 }: CostRequest): number {

@@ -450,6 +450,9 @@ export const targets: readonly Target[] = [
   ofSession('issuer GET /issuance/oid4vci/status/{session_id}', (id) =>
     get('issuer', `/issuance/oid4vci/status/${id}`, authorization),
   ),
+  // The stream of a session that is there has no end.
+  fixed(get('issuer', '/issuance/oid4vci/events/none', authorization)),
+  fixed(get('issuer', '/issuance/oid4vci/sessions?status=STARTED&limit=9', authorization)),
   ...['revoke', 'suspend', 'reinstate'].map((act) => ({
     name: `issuer POST /credential-status/${act}/{session_id}`,
     make: async (services: Services) =>
@@ -535,6 +538,8 @@ export const targets: readonly Target[] = [
     make: async (services) =>
       get('verifier', `/presentation/oid4vp/status/${(await startVerification(services)).sessionId}`, authorization),
   },
+  fixed(get('verifier', '/presentation/oid4vp/events/none', authorization)),
+  fixed(get('verifier', '/presentation/oid4vp/sessions?status=STARTED&limit=9', authorization)),
   {
     name: 'verifier GET /presentation/oid4vp/authorization-request/{session_id}',
     make: async (services) =>

@@ -55,7 +55,7 @@ describe('callbacks to a receiver that checks signatures', () => {
     const services = await servicesWith({ url: receiver.url, apiKey: 'its-key', secret: prefix + secret })
     const ready = await readySession(services)
     await expectIssued(ready)
-    await services.upkeep()
+    await services.runTasks()
     const [posted] = receiver.posted as readonly [Posted]
     expect(receiver.posted).toHaveLength(1)
     expect(verified(posted, prefix + secret)).toEqual(posted.event)
@@ -84,7 +84,7 @@ describe('callbacks to a receiver that checks signatures', () => {
       vp_token: JSON.stringify({ card: [presentation] }),
       state: request.state,
     })
-    await services.upkeep()
+    await services.runTasks()
     const { verifierStore } = services
     const collections = ['event', 'callback', 'dead_callback', 'audit_block'] as const
     const stored = JSON.stringify(await Promise.all(collections.map((name) => verifierStore.list(name))))
@@ -92,7 +92,7 @@ describe('callbacks to a receiver that checks signatures', () => {
     expect(stored).not.toContain('"Ada')
     well = true
     services.clock.now = new Date(services.clock.now.getTime() + 10_000)
-    await services.upkeep()
+    await services.runTasks()
     const of = receiver.posted.filter(({ event }) => event.data.session_id === sessionId)
     const status = ['verification.succeeded', await statusOf(services, VERIFIER_URL, sessionId)]
     expect(of.map(({ event }) => [event.type, event.data])).toEqual([status, status])
@@ -112,7 +112,7 @@ describe('callbacks to a receiver that checks signatures', () => {
       vp_token: JSON.stringify({ card: [presentation] }),
       state: request.state,
     })
-    await services.upkeep()
+    await services.runTasks()
     const of = receiver.posted.filter(({ event }) => event.data.session_id === sessionId)
     expect(of.map(({ event }) => [event.type, event.data.status])).toEqual([
       ['verification.failed', 'VERIFICATION_FAILED'],
@@ -132,7 +132,7 @@ describe('callbacks to a receiver that checks signatures', () => {
       vp_token: JSON.stringify({ card: [presentation] }),
       state: request.state,
     })
-    await services.upkeep()
+    await services.runTasks()
     const of = receiver.posted.filter(({ event }) => event.data.session_id === sessionId)
     expect(of.map(({ event }) => event.type)).toEqual(['verification.succeeded'])
     expect(of[0]?.event.data).not.toHaveProperty('result')
@@ -145,7 +145,7 @@ describe('callbacks to a receiver that checks signatures', () => {
     await call(services, `${VERIFIER_URL}/verification-query/create`, { dcql_query: { credentials: [] } })
     await startVerification(services)
     await readySession(services)
-    await services.upkeep()
+    await services.runTasks()
     expect(receiver.posted).toEqual([])
   })
 })
@@ -166,7 +166,7 @@ describe('a receiver in trouble', () => {
       })
       const services = await servicesWith({ url: receiver.url, secret })
       const sessions = [await declined(services), await declined(services)]
-      await services.upkeep()
+      await services.runTasks()
       const first = receiver.posted.map(({ event }) => event.id)
       expect(new Set(first).size).toBe(2)
       const rows = await services.verifierStore.list('callback')
@@ -176,7 +176,7 @@ describe('a receiver in trouble', () => {
       ])
       well = true
       services.clock.now = new Date(services.clock.now.getTime() + HOUR)
-      await services.upkeep()
+      await services.runTasks()
       const second = receiver.posted.slice(first.length)
       expect(second.map(({ event }) => event.id).sort()).toEqual([...new Set(first)].sort())
       expect(second.map(({ event }) => event.data.session_id).sort()).toEqual(sessions.sort())
@@ -191,7 +191,7 @@ describe('a receiver in trouble', () => {
     // A port that nobody has.
     const services = await servicesWith({ url: 'http://127.0.0.1:9/events', secret })
     await declined(services)
-    await services.upkeep()
+    await services.runTasks()
     expect((await services.verifierStore.list('callback'))[0]?.value).toMatchObject({
       failures: 1,
       claimed: false,
@@ -203,7 +203,7 @@ describe('a receiver in trouble', () => {
     const receiver = await startReceiver(() => undefined)
     const services = await servicesWith({ url: receiver.url, secret })
     await declined(services)
-    await services.upkeep()
+    await services.runTasks()
     expect((await services.verifierStore.list('callback'))[0]?.value.problem).toMatch(/within 10 s/)
   })
 })

@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Certificate, parseCertificate } from '../../src/keys/certificate.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { makeCertificate, toPem, usualExtensions } from '../../src/keys/make-certificate.ts'
+import { createPkcs11Tokens, type Pkcs11Key } from '../../src/keys/pkcs11/signer.ts'
 import { verifySignature } from '../../src/keys/signature.ts'
-import { createTokens, type TokenKey } from '../../src/keys/token-signer.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { COMMAND, temporaryDirectory } from '../support/command.ts'
 import { API_KEY, ISSUER_URL, makeKey, startServices, VERIFIER_URL } from '../support/services.ts'
@@ -19,8 +19,8 @@ import {
   compilePkcs11js,
   findSoftHsm,
   loadCompiled,
+  makePkcs11Key,
   makeToken,
-  makeTokenKey,
   type SoftHsm,
 } from '../support/softhsm.ts'
 import { act, issued } from '../support/status.ts'
@@ -49,7 +49,7 @@ if ('missing' in found || 'missing' in compiled) {
     let authority: { readonly key: KeyObject; readonly certificate: Certificate; readonly name: Uint8Array }
     let certificates: Record<(typeof ALGORITHMS)[number], Certificate>
     const library = loadCompiled(directory)
-    const tokens = createTokens({ load: () => Promise.resolve(library), now: () => new Date() })
+    const pkcs11Tokens = createPkcs11Tokens({ load: () => Promise.resolve(library), now: () => new Date() })
 
     beforeAll(async () => {
       hsm = makeToken(module)
@@ -57,7 +57,7 @@ if ('missing' in found || 'missing' in compiled) {
       const name = writeName([['CN', 'Authority']])
       authority = { key, name, certificate: certify(name, key, { key, name }, true) }
       const made = ALGORITHMS.map((alg) => {
-        const publicKey = makeTokenKey(library, hsm, { label: alg, curve: CURVES[alg] })
+        const publicKey = makePkcs11Key(library, hsm, { label: alg, curve: CURVES[alg] })
         return [alg, certify(writeName([['CN', alg]]), publicKey, authority, false)] as const
       })
       certificates = Object.fromEntries(made) as typeof certificates
@@ -88,7 +88,7 @@ if ('missing' in found || 'missing' in compiled) {
       return parseCertificate(der)
     }
 
-    const keyOf = (keyLabel: string, change: Partial<TokenKey> = {}): TokenKey => ({
+    const keyOf = (keyLabel: string, change: Partial<Pkcs11Key> = {}): Pkcs11Key => ({
       module: hsm.module,
       place: { tokenLabel: hsm.label },
       keyLabel,
@@ -98,7 +98,7 @@ if ('missing' in found || 'missing' in compiled) {
 
     it.each(ALGORITHMS)('signs as one in a file does, also when many ask at once: %s', async (alg) => {
       const certificate = certificates[alg]
-      const signer = tokens.signer(keyOf(alg), [certificate])
+      const signer = pkcs11Tokens.signer(keyOf(alg), [certificate])
       const texts = Array.from({ length: 50 }, (_, index) => Buffer.from(`text ${index}`))
       const signatures = await Promise.all(texts.map((text) => signer.sign(text)))
       expect(texts.every((text, at) => verifySignature(certificate.publicKey, text, signatures[at] ?? text))).toBe(true)
@@ -117,7 +117,7 @@ if ('missing' in found || 'missing' in compiled) {
           secrets: randomBytes(32).toString('base64'),
           'leaf.pem': toPem(certificates[alg].der),
         },
-        tokens,
+        pkcs11Tokens,
       })
       const one = await issued(services)
       const verified = async () => {
@@ -136,7 +136,7 @@ if ('missing' in found || 'missing' in compiled) {
 
     it('has a session anew when the token has ended all of them', async () => {
       const certificate = certificates.ES256
-      const signer = tokens.signer(keyOf('ES256'), [certificate])
+      const signer = pkcs11Tokens.signer(keyOf('ES256'), [certificate])
       const [first, second] = [Buffer.from('first'), Buffer.from('second')]
       expect(verifySignature(certificate.publicKey, first, await signer.sign(first))).toBe(true)
       const other = new library.PKCS11() as InstanceType<typeof library.PKCS11> & {
@@ -148,8 +148,8 @@ if ('missing' in found || 'missing' in compiled) {
     })
 
     it('tells in words what is not there', async () => {
-      const sign = (change: Partial<TokenKey>) =>
-        tokens.signer(keyOf('ES256', change), [certificates.ES256]).sign(Buffer.from('text'))
+      const sign = (change: Partial<Pkcs11Key>) =>
+        pkcs11Tokens.signer(keyOf('ES256', change), [certificates.ES256]).sign(Buffer.from('text'))
       await expect(sign({ keyLabel: 'nothing' })).rejects.toThrow(/no private key with the label nothing/)
       await expect(sign({ keyLabel: 'ES384' })).rejects.toThrow(/ES384 is on another curve than its certificate/)
       await expect(sign({ place: { tokenLabel: 'nothing' } })).rejects.toThrow(
@@ -194,7 +194,7 @@ if ('missing' in found || 'missing' in compiled) {
       const doctor = () =>
         spawnSync(process.execPath, [command, 'doctor', 'issuer'], { ...options, encoding: 'utf8' }).stdout
       const start = () => spawnSync(process.execPath, [command, 'issuer'], { ...options, encoding: 'utf8' })
-      makeTokenKey(library, hsm, { label: 'another', curve: 'P-256' })
+      makePkcs11Key(library, hsm, { label: 'another', curve: 'P-256' })
       configure('another')
       expect(doctor()).toMatch(/problem +signing\.pkcs11: the key is not the one of the first/)
       expect(start()).toMatchObject({

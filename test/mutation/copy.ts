@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 
 /** Folders with packages of their own. */
-const PACKAGES = ['.', 'build', 'test/interop', 'test/contracts']
+const PACKAGES = ['.', 'build', 'test/interop', 'test/contracts', 'test/browser']
 const LEFT_OUT = ['node_modules', '.git', 'dist', 'data', 'coverage', 'try']
 
 export function copyOf(root: string): string {

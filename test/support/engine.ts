@@ -13,7 +13,7 @@ import {
   type RunOutcome,
   type Runtime,
 } from '../../src/component/runtime.ts'
-import { type EngineCollections, engineMigrations, engineSecrets } from '../../src/engine/collections.ts'
+import { type EngineCollections, engineEncryptedCollections, engineMigrations } from '../../src/engine/collections.ts'
 import { type EngineConfig, readEngineConfig } from '../../src/engine/config.ts'
 import { createEngine, type EngineService } from '../../src/engine/engine.ts'
 import { storageEncryptionKey } from '../../src/engine/identity.ts'
@@ -201,7 +201,7 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
   const store = await encrypted(plain, {
     refusesClear: true,
     keys,
-    collections: engineSecrets,
+    collections: engineEncryptedCollections,
     random: randomBytes,
     now: clock.now,
     keptMs: 0,

@@ -11,10 +11,10 @@ import { type Outbound, OutboundError } from '../../src/http/outbound.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
-import { issuerUpkeep } from '../../src/issuer/upkeep.ts'
+import { issuerTasks } from '../../src/issuer/tasks.ts'
 import { type Algorithm, algorithms } from '../../src/keys/algorithm.ts'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
-import type { Tokens } from '../../src/keys/token-signer.ts'
+import type { Pkcs11Tokens } from '../../src/keys/pkcs11/signer.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import { readVerifierConfig } from '../../src/verifier/config.ts'
@@ -50,7 +50,7 @@ export interface Services {
   readonly fetch: typeof globalThis.fetch
   readonly logLines: readonly string[]
   /** Runs one round of the background tasks of the services. */
-  upkeep(): Promise<void>
+  runTasks(): Promise<void>
   close(): Promise<void>
 }
 
@@ -67,8 +67,8 @@ export interface ServiceOptions {
   readonly verifierAlgorithm?: Algorithm
   /** How the services ask other servers; they reach each other when absent. */
   readonly outbound?: Outbound
-  /** The tokens of an issuer whose key is in one. */
-  readonly tokens?: Tokens
+  /** The PKCS #11 tokens of an issuer whose key is in one. */
+  readonly pkcs11Tokens?: Pkcs11Tokens
   /** More files that the services can read, by path. */
   readonly files?: Readonly<Record<string, string>>
   /** Stores that the test has opened; new ones when absent. */
@@ -107,8 +107,8 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   const issuerConfig = configOf(
     readIssuerConfig(settings('issuer', ISSUER_URL, options.issuer), filesOf(files), clock.now),
   )
-  const { tokens } = options
-  const issuerEffects = { ...effects, store: issuerStore, ...(tokens && { tokens }) }
+  const { pkcs11Tokens } = options
+  const issuerEffects = { ...effects, store: issuerStore, ...(pkcs11Tokens && { pkcs11Tokens }) }
   const issuer = await createIssuer(issuerConfig, issuerEffects)
   apps.set(ISSUER_URL, issuer)
   const verifierStore = options.verifierStore ?? (await openTestStore<VerifierCollections>(verifierMigrations))
@@ -118,7 +118,7 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   const verifierEffects = { ...effects, store: verifierStore }
   const verifier = await createVerifier(verifierConfig, verifierEffects)
   apps.set(VERIFIER_URL, verifier)
-  const tasks = [...issuerUpkeep(issuerConfig, issuerEffects), ...verifierTasks(verifierConfig, verifierEffects)]
+  const tasks = [...issuerTasks(issuerConfig, issuerEffects), ...verifierTasks(verifierConfig, verifierEffects)]
   return {
     clock,
     issuer,
@@ -129,7 +129,7 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
     files,
     logLines,
     fetch,
-    upkeep: async () => {
+    runTasks: async () => {
       for (const task of tasks) await task.run()
     },
     close: async () => {

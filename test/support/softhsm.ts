@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { PKCS11 } from 'pkcs11js'
-import type { Pkcs11Package } from '../../src/keys/token-module.ts'
+import type { Pkcs11Package } from '../../src/keys/pkcs11/module.ts'
 
 const MODULES = [
   '/usr/lib/softhsm/libsofthsm2.so',
@@ -105,7 +105,7 @@ const SPKI = {
 export type Curve = keyof typeof OIDS
 
 /** Makes a key in the token, which cannot be exported; gives its public part. */
-export function makeTokenKey(
+export function makePkcs11Key(
   { PKCS11: Module }: Pkcs11Package,
   { module: path, label: tokenLabel, pin }: SoftHsm,
   { label, curve }: { readonly label: string; readonly curve: Curve },

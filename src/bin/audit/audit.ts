@@ -9,7 +9,7 @@ import { type CheckpointKeys, findCheckpoints, indexCheckpointKeys } from '../..
 import { exportLog } from '../../audit/copy.ts'
 import { type AuditReport, verifyCopy } from '../../audit/verify.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
-import { readWords, usageOf } from '../command-line.ts'
+import { commandName, readWords, shellWord, usageOf } from '../command-line.ts'
 import { files } from '../effects.ts'
 import { storeOptions, withStore } from '../service-store.ts'
 import { plain } from '../terminal.ts'
@@ -30,14 +30,23 @@ export async function runAudit(args: string[]): Promise<void> {
   })
   const [word, file, ...more] = positionals
   if (word === 'export' && file === undefined) return withStore(values, (store) => print(exportLog(store)))
-  if (word !== 'verify' || file === undefined || more.length > 0 || values.certificate.length === 0) {
-    throw new Error(usageOf('audit').trimEnd())
-  }
+  if (word !== 'verify' || more.length > 0) throw new Error(usageOf('audit').trimEnd())
+  if (file === undefined || values.certificate.length === 0) throw new Error(missingWords(file, values.certificate))
   const keys = keysOf(values.certificate)
   const kept = values.checkpoint.flatMap(checkpointsOf)
   const report = await verifyCopy(linesOf(file), keys, kept)
   process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(file, report))
   if (!report.intact) process.exitCode = report.problems.length > 0 ? 1 : 2
+}
+
+function missingWords(file: string | undefined, certificates: readonly string[]): string {
+  const missing =
+    file === undefined
+      ? 'the copy is missing: the file with what vouchsafe audit export has written'
+      : '--certificate is missing: the file with the certificate of the key that signs the audit log. The configuration ' +
+        'of the service names it, in keys.audit.certificateFiles, or else in signing.certificateFiles'
+  const words = [file ?? 'copy.jsonl', '--certificate', certificates[0] ?? 'conf/issuer.pem'].map(shellWord)
+  return `${missing}.\nFor example: ${commandName()} audit verify ${words.join(' ')}`
 }
 
 async function print(lines: AsyncIterable<string>): Promise<void> {

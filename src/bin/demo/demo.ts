@@ -8,9 +8,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { WalletContext } from '../../wallet/context.ts'
 import { readWords } from '../command-line.ts'
+import { CONSOLE_PORT, openConsole } from '../console/console.ts'
+import type { ConsoleServices } from '../console/server.ts'
+import { credentialServices } from '../credential-services.ts'
 import { makeDirectory } from '../directory.ts'
 import { now, random } from '../effects.ts'
-import { services as kinds } from '../services.ts'
+import { freePort } from '../network.ts'
 import { hanging, paint } from '../terminal.ts'
 import { walletFiles } from '../wallet/files.ts'
 import { curlText, linksText, startLinks } from './links.ts'
@@ -20,9 +23,10 @@ import { type Cast, type Declared, walk } from './walk.ts'
 import { watch } from './watch.ts'
 
 /** The usual ports; the verifier's is two above the issuer's. */
-const PORT_BASE = kinds.issuer.defaults.port
-const VERIFIER_OFFSET = kinds.verifier.defaults.port - PORT_BASE
+const PORT_BASE = credentialServices.issuer.defaults.port
+const VERIFIER_OFFSET = credentialServices.verifier.defaults.port - PORT_BASE
 const ENGINE_OFFSET = 8400 - PORT_BASE
+const CONSOLE_OFFSET = CONSOLE_PORT - PORT_BASE
 const ENGINES = 3
 /** The longest time for which running requests may delay the end. */
 const CLOSE_LIMIT_MS = 3000
@@ -54,7 +58,7 @@ export async function runDemo(args: string[]): Promise<void> {
   const services: DemoService[] = []
   const progress: Progress = { walked: false, signalled: false }
   stopOnSignal(services, progress)
-  if (options.isTemporary) process.once('exit', () => rmSync(options.home, { recursive: true, force: true }))
+  if (options.isTemporary) process.once('exit', () => removeHome(options.home))
   const narrator = createNarrator(write)
   try {
     const scene = options.part === 'secret' ? undefined : await showCredential(options, narrator, services)
@@ -70,6 +74,11 @@ export async function runDemo(args: string[]): Promise<void> {
     failed(narrator, error as Error)
   }
   await closeAll(services)
+}
+
+/** Removes the directory. A killed engine can end one more write meanwhile, so that a first try finds it not empty. */
+function removeHome(home: string): void {
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
 }
 
 function readOptions(args: string[]): Options {
@@ -161,13 +170,28 @@ function describeAddress({ preferredPort, port, baseUrl }: DemoAddress): string 
 }
 
 /** Shows how to continue, and what a wallet does with the links. The services keep the process alive. */
-async function stay(cast: Cast, declared: Declared, { isTemporary }: Options): Promise<void> {
+async function stay(cast: Cast, declared: Declared, { isTemporary, portBase }: Options): Promise<void> {
   const links = await startLinks(cast, declared)
+  const opened = await openConsole(servicesOf(cast), await freePort(portBase + CONSOLE_OFFSET))
   const removed = isTemporary ? ', and remove their keys, databases and the wallet' : ''
+  const where = hanging(
+    '',
+    0,
+    'There you issue, verify, and look at sessions. The link signs in once, within ten minutes:',
+  )
+  write(`\n${paint('bold', 'Now in your browser')}\n\n${where}\n\n${opened.link}\n`)
   write(`\n${linksText(links, cast)}\n${curlText(cast, declared)}\n`)
   const running = hanging('', 0, `Both services are running. Press Ctrl-C to stop them${removed}.`)
   write(`${running.replace('Press Ctrl-C', paint('bold', 'Press Ctrl-C'))}\n`)
   watch(cast, links)
+}
+
+/** The services of the demo as its console calls them. */
+function servicesOf({ issuer, verifier }: Cast): ConsoleServices {
+  return {
+    issuer: { url: issuer.baseUrl, apiKey: issuer.apiKey },
+    verifier: { url: verifier.baseUrl, apiKey: verifier.apiKey },
+  }
 }
 
 /** Prints the failure, and makes it the exit status. */

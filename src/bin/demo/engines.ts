@@ -51,8 +51,8 @@ export async function makeEngine(
     })
     await listening(running, `engine ${name}`)
   }
-  // The engines end with the demo, however it ends.
-  process.once('exit', () => running?.kill('SIGKILL'))
+  // The engines end with the demo, however it ends, and before its directory is removed: a live engine writes into it.
+  process.prependOnceListener('exit', () => running?.kill('SIGKILL'))
   return { name, directory, url, address, start, kill }
 }
 

@@ -13,7 +13,7 @@ import { builtDirectory } from '../../toolchain/places.ts'
 import { type Connection, connect } from '../chain/connection.ts'
 import { deploy } from '../chain/deploy.ts'
 import { now, random } from '../effects.ts'
-import { withEngineStore } from '../engine/store.ts'
+import { withEngineStore } from './engine-store.ts'
 import { type DemoEngine, makeEngine } from './engines.ts'
 import type { Narrator } from './narrator.ts'
 

@@ -3,14 +3,21 @@ import { copyFileSync, existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { CommonConfig } from '../../config/common.ts'
 import type { Files } from '../../config/files.ts'
+import { CONFIG_FILE } from '../command-line.ts'
 import { readConfigFile } from '../config-file.ts'
-import { credentialServiceKind } from '../credential-service.ts'
+import { credentialServiceKind } from '../credential-service-kind.ts'
+import {
+  type ConfigOf,
+  type CredentialServiceName,
+  credentialServiceNames,
+  credentialServices,
+  type StoreOf,
+} from '../credential-services.ts'
 import { files, now, openDatabase } from '../effects.ts'
-import { CONFIG_FILE, certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from '../init/files.ts'
+import { certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from '../init/files.ts'
 import { createLog } from '../log.ts'
 import { defaultHost, freePort, lanAddress } from '../network.ts'
 import { buildService, type Service } from '../service.ts'
-import { type ConfigOf, type ServiceName, type StoreOf, serviceNames, services } from '../services.ts'
 
 /** A listening service. */
 export interface DemoService {
@@ -20,7 +27,10 @@ export interface DemoService {
   readonly close: () => Promise<void>
 }
 
-const NAMES: Readonly<Record<ServiceName, string>> = { issuer: 'Example University', verifier: 'Example Library' }
+const NAMES: Readonly<Record<CredentialServiceName, string>> = {
+  issuer: 'Example University',
+  verifier: 'Example Library',
+}
 
 /** The address of a service: at the preferred port, or at another when that one is taken. */
 export interface DemoAddress {
@@ -38,8 +48,11 @@ export async function findAddress(preferredPort: number): Promise<DemoAddress> {
 export const logFile = (home: string): string => join(home, 'services.log')
 
 /** Makes the missing files of both services, and gives the verifier the issuer's certificate. */
-export async function makeHome(home: string, places: Readonly<Record<ServiceName, DemoAddress>>): Promise<void> {
-  for (const service of serviceNames) {
+export async function makeHome(
+  home: string,
+  places: Readonly<Record<CredentialServiceName, DemoAddress>>,
+): Promise<void> {
+  for (const service of credentialServiceNames) {
     const directory = join(home, service)
     if (existsSync(join(directory, CONFIG_FILE))) continue
     const { baseUrl, port } = places[service]
@@ -51,11 +64,15 @@ export async function makeHome(home: string, places: Readonly<Record<ServiceName
   }
 }
 
-export async function startService(name: ServiceName, home: string, place: DemoAddress): Promise<DemoService> {
+export async function startService(
+  name: CredentialServiceName,
+  home: string,
+  place: DemoAddress,
+): Promise<DemoService> {
   const directory = join(home, name)
   const config = readConfig(name, directory, place)
   const kind = credentialServiceKind(name)
-  const store: StoreOf<ServiceName> = await openDatabase(config.database, services[name].migrations)
+  const store: StoreOf<CredentialServiceName> = await openDatabase(config.database, credentialServices[name].migrations)
   return listen(await buildService(kind, config, store, createLog(name, logFile(home))), config, directory)
 }
 
@@ -72,8 +89,12 @@ async function listen(service: Service<CommonConfig>, config: CommonConfig, dire
 }
 
 /** Reads the configuration in `directory` for the address of this run; its paths are relative to that directory. */
-function readConfig(name: ServiceName, directory: string, { port, baseUrl }: DemoAddress): ConfigOf<ServiceName> {
-  const { read } = services[name]
+function readConfig(
+  name: CredentialServiceName,
+  directory: string,
+  { port, baseUrl }: DemoAddress,
+): ConfigOf<CredentialServiceName> {
+  const { read } = credentialServices[name]
   const path = join(directory, CONFIG_FILE)
   const file = readConfigFile(path)
   const inDirectory: Files = {

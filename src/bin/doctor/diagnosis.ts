@@ -8,7 +8,7 @@ import { checkSettings, type ReadResult } from '../../config/common.ts'
 import { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
-import { type ServiceName, services } from '../services.ts'
+import { type CredentialServiceName, credentialServices } from '../credential-services.ts'
 import { addressFindings } from './address.ts'
 import { anchorFindings, identifierFinding, tlsFindings } from './certificates.ts'
 import { databaseFindings } from './database.ts'
@@ -21,8 +21,13 @@ import { signingKeyFindings } from './signing-keys.ts'
 
 const ANCHOR_SETTINGS: readonly AnchorSetting[] = ['issuerTrustAnchors', 'keyAttestationTrustAnchors']
 
-export async function diagnose(service: ServiceName, value: unknown, files: Files, at: Date): Promise<Finding[]> {
-  const { defaults, migrations, read, settings: schema, title } = services[service]
+export async function diagnose(
+  service: CredentialServiceName,
+  value: unknown,
+  files: Files,
+  at: Date,
+): Promise<Finding[]> {
+  const { defaults, migrations, read, settings: schema, title } = credentialServices[service]
   const settings = checkSettings(schema, value).settings as Settings
   const { baseUrl, host } = settings
   const database = namedDatabase(value, settings, defaults.databaseFile, files)

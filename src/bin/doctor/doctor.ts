@@ -1,10 +1,10 @@
 /** `vouchsafe doctor`: says everything that is wrong with a configuration before anything starts. */
-import { readWords } from '../command-line.ts'
+import { CONFIG_FILE, readWords, serviceProblem } from '../command-line.ts'
 import { placeHint, readConfigFile } from '../config-file.ts'
+import type { CredentialServiceName } from '../credential-services.ts'
 import { files, now } from '../effects.ts'
 import type { KindName } from '../service-kind.ts'
 import { isKindName } from '../service-kinds.ts'
-import type { ServiceName } from '../services.ts'
 import { otherServiceMistake, serviceOf } from '../which-service.ts'
 import { diagnose } from './diagnosis.ts'
 import type { Finding } from './finding.ts'
@@ -14,7 +14,7 @@ export async function runDoctor(args: string[]): Promise<void> {
   const { values, positionals } = readWords('doctor', {
     args,
     allowPositionals: true,
-    options: { config: { type: 'string', default: 'conf/server.json' }, json: { type: 'boolean', default: false } },
+    options: { config: { type: 'string', default: CONFIG_FILE }, json: { type: 'boolean', default: false } },
   })
   const file = readConfigFile(values.config, positionals[0])
   const value = 'value' in file ? file.value : undefined
@@ -30,9 +30,10 @@ export async function runDoctor(args: string[]): Promise<void> {
 }
 
 /** Runs the diagnosis, and adds findings about the place and the kind of the file. */
-async function findingsOf(service: ServiceName, value: unknown, configFile: string): Promise<Finding[]> {
+async function findingsOf(service: CredentialServiceName, value: unknown, configFile: string): Promise<Finding[]> {
   const findings = await diagnose(service, value, files, now())
-  const other = (await otherServiceMistake(service, value))?.replace(/^configuration: /, '')
+  const start = { name: service, configFile, before: ['doctor'] }
+  const other = (await otherServiceMistake(value, start))?.replace(/^configuration: /, '')
   const hint = placeHint(
     configFile,
     findings.map(({ text }) => text),
@@ -54,5 +55,5 @@ function namedService(positionals: readonly string[]): KindName | undefined {
   const [word, ...more] = positionals
   if (word === undefined) return undefined
   if (more.length === 0 && isKindName(word)) return word
-  throw new Error('Say at most one service: vouchsafe doctor [issuer|verifier|engine] [--config FILE] [--json]')
+  throw new Error(serviceProblem('doctor', positionals))
 }

@@ -34,8 +34,8 @@ export async function encryptionFindings(
   const read = readEncryptionKeys(path, files)
   if ('mistakes' in read) return []
   const keys = read.keys.map(encryptionKey)
-  // PostgreSQL is asked at the start.
-  const storedKeys = database.kind === 'sqlite' ? await knownKeys(database.file) : []
+  // A start looks at the keys of a database on PostgreSQL; the doctor does not connect to it for this.
+  const storedKeys = database.kind === 'sqlite' ? await readStoredKeys(database.file) : []
   const keptMs = longestKeptMs(resolveRetention(retention, defaults.retention))
   const problem = missingKeyProblem(storedKeys, { keys, now: at, keptMs })
   if (problem !== undefined) return [{ subject: SETTING, outcome: 'problem', text: problem }]
@@ -46,8 +46,8 @@ export async function encryptionFindings(
 }
 
 /** Reads the ids of the keys in the database; none when it does not exist or is of an earlier release. */
-async function knownKeys(file: string): Promise<Parameters<typeof missingKeyProblem>[0]> {
-  // Opening a file beside the log of another would read that log into it.
+async function readStoredKeys(file: string): Promise<Parameters<typeof missingKeyProblem>[0]> {
+  // SQLite applies a log that lies beside the file when it opens the file, also the log of another database.
   if (!existsSync(file) || fileProblem(file) !== undefined) return []
   try {
     const Database = await loadDriver()

@@ -4,8 +4,8 @@
 import { type NamedKey, namedKeys } from '../../config/service-keys.ts'
 import { readSigningKey } from '../../config/signing.ts'
 import type { SigningKey } from '../../keys/key-ring.ts'
-import { findSigningProblem } from '../../keys/token-check.ts'
-import { tokens } from '../effects.ts'
+import { findSigningProblem } from '../../keys/pkcs11/check.ts'
+import { pkcs11Tokens } from '../effects.ts'
 import { signingFindings } from './certificates.ts'
 import type { Finding } from './finding.ts'
 import type { Patient } from './patient.ts'
@@ -31,7 +31,7 @@ async function keyFindings(
 ): Promise<Finding[]> {
   const { keyFile, pkcs11 } = setting
   const secretFile = pkcs11?.pinFile ?? keyFile
-  const problem = key && 'tokenKey' in key ? await findSigningProblem(key, tokens) : undefined
+  const problem = key && 'pkcs11Key' in key ? await findSigningProblem(key, pkcs11Tokens) : undefined
   return [
     ...(problem === undefined ? [] : [{ subject: `${where}.pkcs11`, outcome: 'problem', text: problem } as const]),
     ...(key === undefined || problem !== undefined || isPrevious ? [] : signingFindings(where, key.chain, at)),

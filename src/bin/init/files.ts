@@ -7,12 +7,13 @@ import { promisify } from 'node:util'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import { type SubjectAltNames, selfSignedCertificate, toPem } from '../../keys/make-certificate.ts'
 import { isLoopback, withoutBrackets } from '../../protocol/private-host.ts'
+import { CONFIG_FILE } from '../command-line.ts'
+import type { CredentialServiceName } from '../credential-services.ts'
 import { makeDirectory } from '../directory.ts'
 import { now, random } from '../effects.ts'
-import type { ServiceName } from '../services.ts'
 
 export interface NewService {
-  readonly service: ServiceName
+  readonly service: CredentialServiceName
   readonly baseUrl: string
   readonly port: number
   /** The name for people: that of the issuer or the verifier. */
@@ -27,10 +28,9 @@ export interface NewFiles {
   readonly validUntil: Date
 }
 
-export const CONFIG_FILE = 'conf/server.json'
 export const TRUST_ANCHORS = 'conf/trust-anchors'
-export const certificateFile = (service: ServiceName): string => `conf/${service}.pem`
-export const keyFile = (service: ServiceName): string => `conf/${service}.key`
+export const certificateFile = (service: CredentialServiceName): string => `conf/${service}.pem`
+export const keyFile = (service: CredentialServiceName): string => `conf/${service}.key`
 export const SECRETS_FILE = 'conf/issuer.secrets'
 
 const DAY_MS = 86_400_000

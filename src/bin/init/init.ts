@@ -5,11 +5,10 @@
 import { resolve } from 'node:path'
 import { findAddressMistakes } from '../../config/address.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
-import { commandName, readWords, shellWord } from '../command-line.ts'
+import { CONFIG_FILE, commandName, readWords, serviceProblem, shellWord } from '../command-line.ts'
+import { type CredentialServiceName, credentialServices, isCredentialServiceName } from '../credential-services.ts'
 import { lanAddress } from '../network.ts'
-import { isServiceName, type ServiceName, services } from '../services.ts'
 import {
-  CONFIG_FILE,
   certificateFile,
   existingFiles,
   keyFile,
@@ -21,7 +20,7 @@ import {
   writeFiles,
 } from './files.ts'
 
-const OTHERS: Readonly<Record<ServiceName, string>> = {
+const OTHERS: Readonly<Record<CredentialServiceName, string>> = {
   issuer: `sessionCallback (to be told how sessions end), retention, rateLimits,
 statusList, dpop, authorizationServer, credentialEncryption, compatibility,
 keyAttestationTrustAnchors. docs/reference.md has them all.`,
@@ -29,16 +28,19 @@ keyAttestationTrustAnchors. docs/reference.md has them all.`,
 profile (haip encrypts every response), requestLifetimeSeconds (600).
 docs/reference.md has them all.`,
 }
-const OWN_FILES: Readonly<Record<ServiceName, string>> = {
+const OWN_FILES: Readonly<Record<CredentialServiceName, string>> = {
   issuer: `  ${SECRETS_FILE.padEnd(20)}  what codes and nonces are derived from: keep it private
 `,
   verifier: `  ${`${TRUST_ANCHORS}/`.padEnd(20)}  empty: the certificates of the issuers you trust go here
 `,
 }
-const NAMES: Readonly<Record<ServiceName, string>> = { issuer: 'Example Issuer', verifier: 'Example Verifier' }
+const NAMES: Readonly<Record<CredentialServiceName, string>> = {
+  issuer: 'Example Issuer',
+  verifier: 'Example Verifier',
+}
 
 interface Written extends NewFiles {
-  readonly service: ServiceName
+  readonly service: CredentialServiceName
   readonly directory: string
   readonly baseUrl: string
   readonly port: number
@@ -54,7 +56,7 @@ export async function runInit(args: string[]): Promise<void> {
     return (await import('../engine/commands.ts')).runInitEngine(values.dir, values['base-url'])
   }
   const service = serviceOf(positionals)
-  const baseUrl = values['base-url'] ?? `http://localhost:${services[service].defaults.port}`
+  const baseUrl = values['base-url'] ?? `http://localhost:${credentialServices[service].defaults.port}`
   const mistakes = findAddressMistakes(baseUrl)
   if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
   const directory = resolve(values.dir)
@@ -66,24 +68,22 @@ export async function runInit(args: string[]): Promise<void> {
   process.stdout.write(explain({ ...files, service, directory, baseUrl, port }))
 }
 
-function serviceOf(positionals: readonly string[]): ServiceName {
+function serviceOf(positionals: readonly string[]): CredentialServiceName {
   const [word, ...more] = positionals
-  if (word !== undefined && more.length === 0 && isServiceName(word)) return word
-  throw new Error(
-    'Say which service to write files for: vouchsafe init issuer|verifier|engine [--dir DIR] [--base-url URL]',
-  )
+  if (word !== undefined && more.length === 0 && isCredentialServiceName(word)) return word
+  throw new Error(serviceProblem('init', positionals))
 }
 
 /**
  * Returns the port to listen on: the usual one for an https address, which is that of a proxy, and the port of an http
  * address.
  */
-function listenPort(service: ServiceName, baseUrl: string): number {
+function listenPort(service: CredentialServiceName, baseUrl: string): number {
   const { protocol, port } = new URL(baseUrl)
-  return protocol === 'http:' && port !== '' ? Number(port) : services[service].defaults.port
+  return protocol === 'http:' && port !== '' ? Number(port) : credentialServices[service].defaults.port
 }
 
-function refuseToOverwrite(service: ServiceName, directory: string, existing: readonly string[]): never {
+function refuseToOverwrite(service: CredentialServiceName, directory: string, existing: readonly string[]): never {
   throw new Error(
     `There is already ${existing.join(', ')} in ${directory}.\n` +
       'Nothing was written, because init never overwrites. Each service wants a directory of its own:\n' +
@@ -131,7 +131,7 @@ ${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens 
                         secret of one application, its value a label in logs
 
 Not there, and good without: ${host === undefined ? 'host (every interface), ' : ''}database (embedded, in
-${services[service].defaults.databaseFile}), tls (or leave it to a proxy), clockSkewSeconds (60),
+${credentialServices[service].defaults.databaseFile}), tls (or leave it to a proxy), clockSkewSeconds (60),
 ${OTHERS[service]}
 `
 }

@@ -39,17 +39,15 @@ export class UsageError extends Error {
 
 const text = { type: 'string' } as const
 const words = {
-  ...{
-    chain: text,
-    rpc: text,
-    contract: text,
-    key: text,
-    id: text,
-    threshold: text,
-    file: text,
-    out: text,
-    resume: text,
-  },
+  chain: text,
+  rpc: text,
+  contract: text,
+  key: text,
+  id: text,
+  threshold: text,
+  file: text,
+  out: text,
+  resume: text,
   scheme: { type: 'string', default: 'shamir' },
   all: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
@@ -67,14 +65,12 @@ export function readCommand(args: string[]): { word: string; rest: readonly stri
   if (!WORDS.includes(word)) throw new UsageError(`there is no command secret ${word}`)
   const options = {
     ...values,
-    ...{
-      chain: values.chain,
-      rpc: values.rpc,
-      key: values.key,
-      file: values.file,
-      out: values.out,
-      resume: values.resume,
-    },
+    chain: values.chain,
+    rpc: values.rpc,
+    key: values.key,
+    file: values.file,
+    out: values.out,
+    resume: values.resume,
     contract: word === 'key' ? '' : contractOf(contract),
     id: id === undefined ? undefined : idOf(id),
     threshold: threshold === undefined ? undefined : thresholdOf(threshold),

@@ -51,9 +51,16 @@ const FAILED_CODE = -32015
  */
 const FAILED = new RegExp(
   [
-    ...['\\brevert(ed)?\\b', 'execution failed', 'invalid (opcode|jump)', '\\b(out|ran out) of gas\\b'],
-    ...['gas uint64 overflow', 'value overflow', 'stack (underflow|overflow|limit)', 'return ?data out of bounds'],
-    ...['write protection', 'static state change'],
+    '\\brevert(ed)?\\b',
+    'execution failed',
+    'invalid (opcode|jump)',
+    '\\b(out|ran out) of gas\\b',
+    'gas uint64 overflow',
+    'value overflow',
+    'stack (underflow|overflow|limit)',
+    'return ?data out of bounds',
+    'write protection',
+    'static state change',
   ].join('|'),
   'i',
 )

@@ -1,4 +1,5 @@
 /** Calls of a local chain that change nothing: `eth_call`, and how much gas a transaction would take. */
+import { startTimer } from '../../async/timer.ts'
 import { isObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { revertReason } from '../evm/revert.ts'
@@ -10,7 +11,7 @@ import { addressText, entryAt } from './params.ts'
 
 const FAILED = -32000
 const NOBODY = `0x${'00'.repeat(20)}`
-/** An innocent call with all the gas of a block takes about one second. */
+/** An innocent call with all the gas of a block takes about one second of processor time. */
 const CALL_MS = 2000
 
 /** Returns the output of the contract. Rejects with a JsonRpcError when it refuses, fails, or takes too long. */
@@ -59,9 +60,9 @@ async function between(
   enough: bigint,
   suffices: (gas: bigint) => Promise<boolean>,
 ): Promise<bigint> {
-  const ends = performance.now() + LOOKING_MS
+  const isOver = startTimer(LOOKING_MS)
   let [low, high, step] = [tooLittle, enough, tooLittle / TOLERANCE]
-  while (high - low > high / TOLERANCE && performance.now() < ends) {
+  while (high - low > high / TOLERANCE && !isOver()) {
     const middle = least(low + step, (low + high) / 2n)
     if (await suffices(middle)) high = middle
     else low = middle

@@ -1,5 +1,6 @@
 import { createAddressFromString } from '@ethereumjs/util'
 import { expect, it } from 'vitest'
+import type { StartTimer } from '../../async/timer.ts'
 import { createMachine, type Message, type Result, TimeLimitError } from './execute.ts'
 import { emptyState, workingState } from './state.ts'
 
@@ -7,19 +8,10 @@ const CONTRACT = `0x${'11'.repeat(20)}`
 /** Counts down from its input, and passes a JUMPDEST each time. */
 const COUNTDOWN = '5f355b600190038060025700'
 const AROUND = { number: 1, time: 1, parent: `0x${'00'.repeat(32)}`, hashOf: () => undefined }
-const LIMIT_MS = 50
+const LOOKS = 5000
 
-/**
- * A clock that goes on by a hundredth of a millisecond with each look: time is counted in looks, and no machine is too
- * slow for it.
- */
-function lookClock(): () => number {
-  let ms = 0
-  return () => {
-    ms += 0.01
-    return ms
-  }
-}
+/** A timer of so many looks: no machine is too slow for it. */
+const startCounter: StartTimer = (looks) => () => looks-- <= 0
 
 function message(count: number): Message {
   const input = Buffer.from(count.toString(16).padStart(64, '0'), 'hex')
@@ -27,26 +19,26 @@ function message(count: number): Message {
 }
 
 /** A machine on a state that has the contract. */
-async function countdown(nowMs = lookClock()): Promise<(count: number, mostMs?: number) => Promise<Result>> {
+async function countdown(): Promise<(count: number, looks?: number) => Promise<Result>> {
   const state = emptyState()
   const { manager, begin } = workingState(state)
   const changes = begin(0)
   await manager.putCode(createAddressFromString(CONTRACT), Buffer.from(COUNTDOWN, 'hex'))
   changes.keep(0)
-  const machine = await createMachine(1n, state, nowMs)
-  return (count, mostMs) => machine.execute(0, message(count), AROUND, mostMs)
+  const machine = await createMachine(1n, state, startCounter)
+  return (count, looks) => machine.execute(0, message(count), AROUND, looks)
 }
 
 it('a message that takes longer than it may is ended, and the next has all of its time', async () => {
   const run = await countdown()
-  expect((await run(3000, LIMIT_MS)).failure).toBeUndefined()
-  await expect(run(7000, LIMIT_MS)).rejects.toThrow(TimeLimitError)
-  expect((await run(3000, LIMIT_MS)).failure).toBeUndefined()
+  expect((await run(3000, LOOKS)).failure).toBeUndefined()
+  await expect(run(7000, LOOKS)).rejects.toThrow(TimeLimitError)
+  expect((await run(3000, LOOKS)).failure).toBeUndefined()
   expect((await run(7000)).failure).toBeUndefined()
 })
 
 it('messages that wait for each other have each their own time', async () => {
   const run = await countdown()
-  const results = await Promise.all(Array.from({ length: 10 }, () => run(3000, LIMIT_MS)))
+  const results = await Promise.all(Array.from({ length: 10 }, () => run(3000, LOOKS)))
   expect(results.map(({ failure }) => failure)).toEqual(Array(10).fill(undefined))
 })

@@ -3,6 +3,7 @@ import { Common, Hardfork, Mainnet, type StateManagerInterface } from '@ethereum
 import { createEVM, type EVM, getActivePrecompiles } from '@ethereumjs/evm'
 import { Address, createAddressFromString } from '@ethereumjs/util'
 import { serialQueue } from '../../async/serial-queue.ts'
+import { type StartTimer, startTimer } from '../../async/timer.ts'
 import { type Changes, type State, type WorkingState, workingState } from './state.ts'
 
 export const BLOCK_GAS = 30_000_000n
@@ -64,20 +65,15 @@ export type Executed = Result & Changes
 
 interface Running {
   readonly around: Surroundings
-  readonly endsAt: number
+  readonly isOver: () => boolean
 }
 
-/** `nowMs` tells milliseconds that never go back. */
-export async function createMachine(
-  chainId: bigint,
-  state: State,
-  nowMs = (): number => performance.now(),
-): Promise<Machine> {
+export async function createMachine(chainId: bigint, state: State, start: StartTimer = startTimer): Promise<Machine> {
   let running: Running | undefined
   const working = workingState(state)
   const hashOf = (number: number): string => running?.around.hashOf(number) ?? NO_HASH
   const checkTime = (): void => {
-    if (running !== undefined && nowMs() > running.endsAt) throw new TimeLimitError()
+    if (running?.isOver() === true) throw new TimeLimitError()
   }
   const evm = await createVirtualMachine({ chainId, manager: working.manager, hashOf, checkTime })
   const inOrder = serialQueue()
@@ -85,7 +81,7 @@ export async function createMachine(
     execute: (block, message, around, mostMs = Number.POSITIVE_INFINITY) =>
       inOrder(async () => {
         const changes = working.begin(block)
-        running = { around, endsAt: nowMs() + mostMs }
+        running = { around, isOver: start(mostMs) }
         evm.journal.cleanJournal()
         evm.transientStorage.clear()
         return { ...(await runMessage(evm, working, message, around)), ...changes }

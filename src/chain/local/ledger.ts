@@ -109,7 +109,10 @@ function makeLedger(
     find: (hash) => chained.byHash.get(hash),
     catchUp: () => inTurn(() => catchUp(files, chained)),
     append: (transaction) => inTurn(() => append({ files, chained, next, recover }, transaction)),
-    ...{ state, logs, machine, next },
+    state,
+    logs,
+    machine,
+    next,
     around: ({ number, time, parent }) => chained.surroundings(number, time, parent),
   }
 }

@@ -167,7 +167,7 @@ describe('mobile documents', () => {
     it('is presented with a proof that says nothing of what the device did not sign by itself', async () => {
       const { holder } = msoMdoc.read(await msoMdoc.present(await issue(), [[]], binding, signer))
       expect(holder).toMatchObject({
-        ...{ problem: undefined, nonce: undefined, audience: undefined, issuedAt: undefined },
+        ...{ problem: undefined, nonce: undefined, audience: undefined, presentedAt: undefined },
         ...{ validity: { notBefore: [], notAfter: [] }, coversPresentation: false },
       })
       expect([holder?.approves([]), holder?.approves(['a transaction'])]).toEqual([true, false])

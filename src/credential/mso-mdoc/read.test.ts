@@ -116,7 +116,7 @@ describe('a presentation of a mobile document', () => {
     const { statedTypes, types, holder } = read(await presented({ document: { docType: 'org.example.other' } }))
     expect([statedTypes, types]).toEqual([['org.example.other'], ['org.example']])
     expect(holder).toMatchObject({
-      ...{ problem: undefined, nonce: undefined, audience: undefined, issuedAt: undefined },
+      ...{ problem: undefined, nonce: undefined, audience: undefined, presentedAt: undefined },
       ...{ validity: { notBefore: [], notAfter: [] }, coversPresentation: false },
     })
     expect([holder?.approves([]), holder?.approves(['x'])]).toEqual([true, false])

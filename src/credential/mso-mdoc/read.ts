@@ -110,7 +110,7 @@ function holderOf(value: Cbor, docType: string, mso: MobileSecurityObject): Hold
       sign1SignedBy(sign1, deviceAuthentication(binding, docType, deviceNameSpaces as Tagged), importPublicKey(key)),
     nonce: undefined,
     audience: undefined,
-    issuedAt: undefined,
+    presentedAt: undefined,
     validity: { notBefore: [], notAfter: [] },
     coversPresentation: false,
     approves: (transactionData) => transactionData.length === 0,

@@ -15,7 +15,7 @@ import {
   firstEnd,
   namesOf,
   numericDate,
-  signedAt,
+  presentedAt,
   statedType,
   stringsOf,
 } from '../evidence.ts'
@@ -81,7 +81,7 @@ function holderOf(jws: Jws, vp: Json): HolderEvidence {
     signedBy: (key) => signedBy(jws, importPublicKey(key)),
     nonce: ownString(payload, 'nonce'),
     audience: ownString(payload, 'aud'),
-    issuedAt: signedAt(payload),
+    presentedAt: presentedAt(payload),
     validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
     coversPresentation: true,
     approves: (transactionData) => transactionData.length === 0,

@@ -173,7 +173,7 @@ describe('W3C credentials as JWT', () => {
     it('has limits of its own, covers its credential, and approves no transaction', async () => {
       const { holder } = await presented({ type, verifiableCredential: [await issue()] }, { iat: 1, nbf: 2, exp: 3 })
       expect(holder).toMatchObject({
-        ...{ issuedAt: new Date(1000), coversPresentation: true },
+        ...{ presentedAt: new Date(1000), coversPresentation: true },
         validity: {
           notBefore: [{ member: 'nbf', at: new Date(2000) }],
           notAfter: [{ member: 'exp', at: new Date(3000) }],
@@ -185,8 +185,8 @@ describe('W3C credentials as JWT', () => {
 
     it('need not say when it was made, but not a time that is none', async () => {
       const vp = { type, verifiableCredential: [await issue()] }
-      expect((await presented(vp)).holder?.issuedAt).toBe(undefined)
-      expect((await presented(vp, { iat: 'now' })).holder?.issuedAt).toEqual(new Date(Number.NaN))
+      expect((await presented(vp)).holder?.presentedAt).toBe(undefined)
+      expect((await presented(vp, { iat: 'now' })).holder?.presentedAt).toEqual(new Date(Number.NaN))
     })
 
     it('is never judged by the key that it names itself', async () => {

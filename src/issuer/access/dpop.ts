@@ -13,7 +13,7 @@ import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
-import type { Spending } from './nonce.ts'
+import type { Spending } from './spending.ts'
 
 /** A request as far as a proof is about it. */
 export interface ProvedRequest {
@@ -55,7 +55,11 @@ export function provedRequest({ headers, method, url }: FastifyRequest): ProvedR
  * The proof of the request. Refuses with `invalid_dpop_proof`, or with `use_dpop_nonce` when nothing but the nonce is
  * wrong. `tokenDigest` is that of the access token beside it, in base64url, where there is one. RFC 9449 section 4.3.
  */
-export function verifyDpopProof(context: AccessContext, request: ProvedRequest, tokenDigest?: string): DpopProof {
+export function verifyDpopProof(
+  context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
+  request: ProvedRequest,
+  tokenDigest?: string,
+): DpopProof {
   const jws = readProof(request.dpop)
   const { header, payload } = jws
   const jwk = orInvalid(() => readSigningJwk(own(header, 'jwk')))
@@ -127,7 +131,7 @@ function isAddress(htu: string | undefined, address: string): boolean {
   return url.href === new URL(address).href
 }
 
-function freshTime({ now, config }: AccessContext, payload: JsonObject): number {
+function freshTime({ now, config }: Pick<AccessContext, 'now' | 'config'>, payload: JsonObject): number {
   const seconds = now().getTime() / 1000
   const issuedAt = own(payload, 'iat')
   if (typeof issuedAt !== 'number') return refuseProof('iat must be a number of seconds')
@@ -136,9 +140,7 @@ function freshTime({ now, config }: AccessContext, payload: JsonObject): number 
   return issuedAt
 }
 
-/**
- * In the collection of the other nonces, none of which has a dot; kept for as long as the proof would be taken again.
- */
+/** The row of a used proof is beside those of other nonces, none of which has a dot in its id. */
 function spendingOf(jkt: string, id: string, issuedAt: number): Spending {
   const dueAt = new Date(Math.ceil((issuedAt + MAX_AGE_SECONDS) * 1000) + 1)
   return {

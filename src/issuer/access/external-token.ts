@@ -8,7 +8,7 @@ import { MalformedError } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../../protocol/grant.ts'
 import type { Row } from '../../store/store.ts'
-import { hasGrant, type IssuanceSession, issuerIdentifier, type OfferGrant } from '../session.ts'
+import { credentialIssuerIdentifier, hasGrant, type IssuanceSession, type OfferGrant } from '../session.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import type { AccessContext } from './context.ts'
 import { sessionOfAnyCode, sessionOfCode } from './pre-authorized-code.ts'
@@ -18,6 +18,10 @@ export interface TokenSession {
   readonly sessionId: string
   readonly row: Row<IssuanceSession>
   readonly jkt: string | undefined
+  /** The configurations that authorization details narrow the token to; undefined for all of the session. */
+  readonly authorized: readonly string[] | undefined
+  /** Refuses with `invalid_token` when the token does not open the session as it is by now. */
+  readonly refuseUnlessOpen: (session: IssuanceSession) => void
 }
 
 /** An access token, and the network that its request came from. */
@@ -25,6 +29,8 @@ export interface PresentedToken {
   readonly token: string
   readonly network: string
 }
+
+type ClockContext = Pick<AccessContext, 'now' | 'config'>
 
 /**
  * The session that the token opens: that whose pre-authorized code or issuer_state is in its claim, until the session
@@ -46,8 +52,12 @@ export async function sessionOfExternalToken(
   if (sessionId === undefined || row === undefined || !hasGrant(row.value, grant))
     return invalid('its session is unknown')
   refuseOtherAudience(context, server, { claims, sessionId })
-  if (context.now().getTime() >= row.value.expiresAt) invalid('its session has expired')
-  return { sessionId, row, jkt }
+  const refuseUnlessOpen = (session: IssuanceSession): void => {
+    refuseUnlessTimely(context, claims)
+    if (context.now().getTime() >= session.expiresAt) invalid('its session has expired')
+  }
+  refuseUnlessOpen(row.value)
+  return { sessionId, row, jkt, authorized: undefined, refuseUnlessOpen }
 }
 
 /**
@@ -68,7 +78,10 @@ async function sessionNamedIn(
   return { sessionId, grant: PRE_AUTHORIZED_GRANT }
 }
 
-/** RFC 9449 section 6.1. Whoever holds the token has to show the key; of other bindings (RFC 8705) nobody can here. */
+/**
+ * The thumbprint of the DPoP key that the token is bound to; undefined for a token that is bound to no key. Refuses
+ * other bindings (RFC 8705), which a wallet cannot prove to this service. RFC 9449 section 6.1.
+ */
 function boundTo(claims: JsonObject): string | undefined {
   const binding = own(claims, 'cnf')
   if (binding === undefined) return undefined
@@ -76,7 +89,7 @@ function boundTo(claims: JsonObject): string | undefined {
   return jkt ?? invalid('it is bound to a key in a way other than DPoP')
 }
 
-async function signed(context: AccessContext, server: AuthorizationServer, token: string): Promise<JsonObject> {
+async function signed(context: ClockContext, server: AuthorizationServer, token: string): Promise<JsonObject> {
   const jws = readToken(token)
   const { header, payload } = jws
   // Media types are compared without regard to case, and the prefix may be left out. RFC 7515 section 4.1.9.
@@ -106,7 +119,7 @@ function readToken(token: string): Jws {
 }
 
 /** Clocks may differ, either way. */
-function refuseUnlessTimely({ now, config }: AccessContext, claims: JsonObject): void {
+function refuseUnlessTimely({ now, config }: ClockContext, claims: JsonObject): void {
   const [at, skew] = [now().getTime() / 1000, config.clockSkewSeconds]
   const [expires, begins, issued] = ['exp', 'nbf', 'iat'].map((name) => timeOf(claims, name))
   if (expires !== undefined && at >= expires + skew) invalid('it has expired')
@@ -131,7 +144,7 @@ function refuseOtherAudience(
 ): void {
   const audience = own(claims, 'aud')
   if (audience === undefined && config.introspection !== undefined && config.audience === undefined) return
-  const identifiers = [undefined, sessionId].map((id) => issuerIdentifier(context.config, id))
+  const identifiers = [undefined, sessionId].map((id) => credentialIssuerIdentifier(context.config, id))
   const ours = config.audience === undefined ? identifiers.flatMap((id) => [id, `${id}/`]) : [config.audience]
   const audiences = Array.isArray(audience) ? audience : [audience]
   if (!audiences.some((name) => ours.some((each) => each === name))) invalid('it is for another audience')

@@ -10,12 +10,13 @@ import { orUndefined } from '../../codec/malformed.ts'
 import { networkOf } from '../../http/rate-limit.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change, Row } from '../../store/store.ts'
+import type { AccessTokenRecord } from '../authorization.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
 import { atResource, challengedByDpop, type ProvedRequest, refuseBoundToken, verifyDpopProof } from './dpop.ts'
 import { sessionOfExternalToken, type TokenSession } from './external-token.ts'
-import { commitSpending, refuseIfSpent, type Spending } from './nonce.ts'
+import { commitSpending, refuseIfSpent, type Spending } from './spending.ts'
 
 const TOKEN = /^(Bearer|DPoP) +(\S+)$/i
 
@@ -28,9 +29,7 @@ export interface AuthorizedRequest extends ProvedRequest {
 }
 
 /** The session that an access token opened, as it was read. */
-export interface OpenSession {
-  readonly sessionId: string
-  readonly row: Row<IssuanceSession>
+export interface OpenSession extends Omit<TokenSession, 'jkt'> {
   /** The DPoP proof of the request, spent with every request that is not refused; none for a Bearer token. */
   readonly spendings: readonly Spending[]
 }
@@ -56,18 +55,20 @@ export async function sessionOfToken(context: AccessContext, request: Authorized
     context.authorizationServer === undefined
       ? sessionOfOwnToken(context, token)
       : sessionOfExternalToken(context, context.authorizationServer, { token, network: networkOf(request.address) })
-  const { sessionId, row, jkt } = await (isDpop ? opened.catch(challengedByDpop) : opened)
+  const { jkt, ...session } = await (isDpop ? opened.catch(challengedByDpop) : opened)
   const spendings = proofFor(context, request, { digest: digestOf(token), jkt, isDpop })
   for (const spending of spendings) await refuseIfSpent(context.store, spending)
-  return { sessionId, row, spendings }
+  const { refuseUnlessOpen } = session
+  return { ...session, spendings, refuseUnlessOpen: isDpop ? orChallenge(refuseUnlessOpen) : refuseUnlessOpen }
 }
 
 /**
  * Changes the session and spends `spendings` and the DPoP proof, all or nothing; again when another request of the
- * session was first. `change` changes nothing itself, may refuse, and may be called several times; where it gives
- * undefined, the session stays as it is, and the DPoP proof is spent all the same (RFC 9449 section 11.1). Gives the
- * session as it now is. Refuses with `invalid_token` when the session is gone, and as the spendings say when one had
- * been spent before.
+ * session was first. The token has to open the session still: the body of a request arrives long after its headers, and
+ * the row may be another by then. `change` changes nothing itself, may refuse, and may be called several times; where
+ * it gives undefined, the session stays as it is, and the DPoP proof is spent all the same (RFC 9449 section 11.1).
+ * Gives the session as it now is. Refuses with `invalid_token` when the session is gone or the token does not open it,
+ * and as the spendings say when one had been spent before.
  */
 export function changeSession(
   context: Pick<AccessContext, 'store' | 'retryOnConflict'>,
@@ -81,6 +82,7 @@ export function changeSession(
     row ??= await context.store.get('issuance_session', id)
     if (row === undefined) return refuse('invalid_token', 'the session of this access token is gone')
     const { value: session, version } = row
+    open.refuseUnlessOpen(session)
     const next = await change(session)
     const changes = next ? [{ update: 'issuance_session', id, version, value: next.value } as const, ...next.also] : []
     const conflict = await commitSpending(context.store, changes, [...spendings, ...open.spendings])
@@ -99,25 +101,38 @@ export function sessionNamedBy({ authorizationServer }: AccessContext, authoriza
   return authorizationServer === undefined ? (subjectOf(token) ?? '') : ''
 }
 
-async function sessionOfOwnToken({ store, now }: AccessContext, text: string): Promise<TokenSession> {
+async function sessionOfOwnToken(context: AccessContext, text: string): Promise<TokenSession> {
   const sessionId = subjectOf(text)
-  const row = sessionId === undefined ? undefined : await store.get('issuance_session', sessionId)
-  const token = row?.value.token
-  if (
-    sessionId === undefined ||
-    row === undefined ||
-    token === undefined ||
-    !isSameSecret(token.digest, digestOf(text))
-  ) {
-    return refuse('invalid_token', 'the access token is not one of ours')
+  const row = sessionId === undefined ? undefined : await context.store.get('issuance_session', sessionId)
+  if (sessionId === undefined || row === undefined) return refuseUnknown()
+  const digest = digestOf(text)
+  const openToken = ({ token }: IssuanceSession): AccessTokenRecord => {
+    if (token === undefined || !isSameSecret(token.digest, digest)) return refuseUnknown()
+    if (context.now().getTime() >= token.expiresAt) refuse('invalid_token', 'the access token has expired')
+    return token
   }
-  if (now().getTime() >= token.expiresAt) refuse('invalid_token', 'the access token has expired')
-  return { sessionId, row, jkt: token.jkt }
+  const { jkt, authorized } = openToken(row.value)
+  return { sessionId, row, jkt, authorized, refuseUnlessOpen: openToken }
+}
+
+/** Refuses as `refuseUnlessOpen` does, with the challenge of DPoP. */
+function orChallenge(refuseUnlessOpen: OpenSession['refuseUnlessOpen']): OpenSession['refuseUnlessOpen'] {
+  return (session) => {
+    try {
+      refuseUnlessOpen(session)
+    } catch (error) {
+      challengedByDpop(error)
+    }
+  }
+}
+
+function refuseUnknown(): never {
+  return refuse('invalid_token', 'the access token is not one of ours')
 }
 
 /** A bound token needs a proof by its key, and no other token may come in that way. RFC 9449 sections 7.1 and 7.2. */
 function proofFor(
-  context: AccessContext,
+  context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
   request: AuthorizedRequest,
   token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
 ): readonly Spending[] {

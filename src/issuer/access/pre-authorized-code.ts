@@ -37,7 +37,7 @@ function nameUnder(secret: KeyObject, sessionId: string): string {
  * The code of the session's offer; undefined when it was supplied, and sealed under a secret that is no longer there.
  */
 export function codeOfSession(
-  { secrets }: AccessContext,
+  { secrets }: Pick<AccessContext, 'secrets'>,
   sessionId: string,
   { suppliedCode }: IssuanceSession,
 ): string | undefined {
@@ -46,7 +46,10 @@ export function codeOfSession(
 }
 
 /** The session of a code, whether we made it or the application supplied it. Only the latter has to be looked up. */
-export async function sessionOfAnyCode({ secrets, store }: AccessContext, code: string): Promise<string | undefined> {
+export async function sessionOfAnyCode(
+  { secrets, store }: Pick<AccessContext, 'secrets' | 'store'>,
+  code: string,
+): Promise<string | undefined> {
   const sessionId = sessionOfCode(secrets.code, code)
   if (sessionId !== undefined || code.length > MAX_CODE) return sessionId
   for (const secret of secrets.code) {

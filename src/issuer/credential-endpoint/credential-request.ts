@@ -8,11 +8,13 @@ import type { Configuration } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse } from '../../protocol/oid4vci.ts'
 import { configurationOfIdentifier } from '../access/authorization-details.ts'
-import { type Spending, spendNonce } from '../access/nonce.ts'
+import { checkNonce } from '../access/c-nonce.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
+import type { Spending } from '../access/spending.ts'
+import { TOKEN_SECONDS } from '../authorization.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { endOfIssuance, type IssuanceSession, isUndecided, recordWaiting, TOKEN_SECONDS } from '../session.ts'
+import { endOfIssuance, type IssuanceSession, isUndecided, recordWaiting } from '../session.ts'
 import { sessionEvent } from '../session-status.ts'
 import { type CredentialGrant, issueCredentials, refuseDenied, waitingResponse } from './issuing.ts'
 import { proveKeys } from './proofs.ts'
@@ -38,10 +40,10 @@ export async function requestCredential(
   { request, form }: FinalRequest,
 ): Promise<CredentialResponse> {
   const now = context.now()
-  const requested = await requestedConfiguration(context, open.row.value, request)
+  const requested = await requestedConfiguration(context, open, request)
   const { holderKeys, nonce } = await proveKeys(context, request, { ...open, ...requested, now })
-  // After everything else, so that a proof that is wrong in any other way does not use up the nonce.
-  const spending = await spendNonce(context, open.sessionId, nonce, now)
+  // After the proofs. The nonce is used up by the batch, so no refusal before it costs the wallet its nonce.
+  const spending = await checkNonce(context, open.sessionId, nonce, now)
   refuseDenied(open.row.value)
   const grant = { ...requested, holderKeys, now }
   return isUndecided(open.row.value)
@@ -57,11 +59,10 @@ export async function requestCredential(
  * OpenID4VCI 1.0, Credential Request.
  */
 async function requestedConfiguration(
-  context: IssuerContext,
-  session: IssuanceSession,
+  context: Pick<IssuerContext, 'loadConfiguration'>,
+  { row: { value: session }, authorized }: OpenSession,
   request: CredentialRequest,
 ): Promise<RequestedConfiguration> {
-  const authorized = session.token?.authorized
   if (request.credential_identifier !== undefined) {
     return findConfiguration(context, configurationIdentified(authorized ?? [], request))
   }
@@ -94,7 +95,7 @@ function configurationIdentified(authorized: readonly string[], request: Credent
 
 /** The configuration with this id, removed or not. Refuses with `unknown_credential_configuration`. */
 export async function findConfiguration(
-  context: IssuerContext,
+  context: Pick<IssuerContext, 'loadConfiguration'>,
   configurationId: string,
 ): Promise<RequestedConfiguration> {
   const configuration = await context.loadConfiguration(configurationId)
@@ -118,6 +119,7 @@ async function deferCredentials(
   const hasForm = Object.keys(form).length > 0
   const value = { sessionId, configurationId, holderKeys, ...(hasForm && { responseForm: form }) }
   const defer = (session: IssuanceSession) => {
+    refuseDenied(session)
     const next = recordWaiting(session, configurationId)
     // A token of the last refresh lives on for a while.
     const dueAt = new Date(endOfIssuance(next) + TOKEN_SECONDS * 1000)

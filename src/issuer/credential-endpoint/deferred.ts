@@ -32,7 +32,7 @@ export async function fetchDeferred(
   const row = await context.store.get('deferred_transaction', id)
   if (row === undefined || row.value.sessionId !== open.sessionId) return refuseTransaction()
   const { configurationId, holderKeys } = row.value
-  const { authorized } = session.token ?? {}
+  const { authorized } = open
   if (authorized !== undefined && !authorized.includes(configurationId)) {
     refuse('insufficient_scope', 'the access token has been narrowed to other credentials')
   }

@@ -10,8 +10,8 @@ import type { Configuration, Order } from '../../credential/format.ts'
 import type { PublicJwk } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse } from '../../protocol/oid4vci.ts'
-import type { Spending } from '../access/nonce.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
+import type { Spending } from '../access/spending.ts'
 import type { IssuerContext } from '../context.ts'
 import { datasetPart } from '../dataset.ts'
 import { type IssuanceSession, recordIssued } from '../session.ts'
@@ -50,7 +50,7 @@ export async function issueCredentials(
 ): Promise<CredentialResponse> {
   const { configurationId, configuration, holderKeys, now } = grant
   const copy = { configurationId, count: holderKeys.length, at: now }
-  // Refuses before anything is signed; the session is recorded anew as it is when it is changed.
+  // A trial, so that a refusal comes before anything is signed; `record` does it again on the current session.
   recordIssued(before(open.row.value), copy)
   if (open.row.value.issued.length > 0) await validStatus(context.store, open.sessionId)
   const dataset = await datasetOf(context, open, configuration)
@@ -62,6 +62,7 @@ export async function issueCredentials(
   const credentials = await runInTurn(orders, (order) => issueChecked(context, order))
   const { sessionId } = open
   const record = async (session: IssuanceSession) => {
+    refuseDenied(session)
     const next = recordIssued(before(session), copy)
     const isFirst = session.issued.length === 0
     const kept = await keptEntries(context, sessionId, { configurationId, entries, isFirst })

@@ -11,7 +11,7 @@ import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { attestedBeside, verifyKeyAttestation } from './key-attestation.ts'
-import { verifyKeyProof } from './key-proof.ts'
+import { readKeyProof, refuseUnlessSigned } from './key-proof.ts'
 
 const now = new Date()
 const clock = { now, clockSkewSeconds: 60 }
@@ -35,7 +35,11 @@ const policy = () => ({ ...clock, anchors, required: { key_storage: ['iso_18045_
 const readers = {
   'a key attestation': (text: string) => verifyKeyAttestation(text, 'attestation', policy()),
   'the key attestation of a key proof': (text: string) => verifyKeyAttestation(text, 'jwt', policy()),
-  'a key proof': (text: string) => attestedBeside(verifyKeyProof(text, { ...clock, audiences: [AUDIENCE] }), policy()),
+  'a key proof': (text: string) => {
+    const keyProof = readKeyProof(text, { ...clock, audiences: [AUDIENCE] })
+    refuseUnlessSigned(keyProof)
+    return attestedBeside(keyProof, policy())
+  },
 }
 
 describe.each(Object.entries(readers))('%s', (name, read) => {

@@ -11,7 +11,7 @@ import { signedBy } from '../../keys/signature.ts'
 import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
-import { orInvalidProof, type ProofClock, type ProvedKey, readProofJwt, refuseUnlessFresh } from './key-proof.ts'
+import { type KeyProof, orInvalidProof, type ProofClock, readProofJwt, refuseUnlessFresh } from './key-proof.ts'
 
 export interface KeyAttestationPolicy extends ProofClock {
   /** Undefined: an attestation that is sent must hold, and who signed it does not matter. */
@@ -49,7 +49,7 @@ export function verifyKeyAttestation(
  * gives keys only where one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type:
  * `key_attestation`.
  */
-export function attestedBeside(proved: ProvedKey, policy: KeyAttestationPolicy): readonly PublicJwk[] {
+export function attestedBeside(proved: KeyProof, policy: KeyAttestationPolicy): readonly PublicJwk[] {
   const { keyAttestation: sent } = proved
   if (sent === undefined) {
     if (policy.required === undefined) return []

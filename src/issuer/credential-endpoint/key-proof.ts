@@ -77,8 +77,10 @@ export interface ProofPolicy extends ProofClock {
   readonly audiences: readonly string[]
 }
 
-/** A key that a proof has shown to be the wallet's. */
-export interface ProvedKey {
+/** A key proof as it was read. */
+export interface KeyProof {
+  readonly jws: Jws
+  /** The key that the proof names: the wallet's, once `refuseUnlessSigned` has looked at the signature. */
   readonly holderKey: PublicJwk
   /** The nonce of the proof; whether it is ours, and not spent, is for the caller to decide. */
   readonly nonce: string
@@ -90,13 +92,13 @@ const NO_NONCE =
   'the key proof has no nonce; fetch one from the nonce endpoint (a wallet of draft 13 does not, and is served when ' +
   "compatibility of this issuer has 'draft13')"
 
-/** The public key the wallet proved and the nonce it proved it with. Refuses with `invalid_proof`. */
-export function verifyKeyProof(proof: string, policy: ProofPolicy): ProvedKey {
-  const jws = readProofJwt(proof, 'key proof')
+/**
+ * Reads a key proof: the key that it names, its nonce, and whether it is for us and fresh. Its signature, which costs
+ * most, is left to `refuseUnlessSigned`. Refuses with `invalid_proof`.
+ */
+export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
+  const jws = readProofJwt(text, 'key proof')
   const { header, payload } = jws
-  const holderKey = orInvalidProof('key proof', () => headerKey(header, policy))
-  const publicKey = orInvalidProof('key proof', () => importPublicKey(holderKey))
-  if (!signedBy(jws, publicKey)) refuse('invalid_proof', 'the signature of the key proof is not by the key it names')
   const audiences = [own(payload, 'aud')].flat()
   if (!audiences.some((audience) => typeof audience === 'string' && policy.audiences.includes(audience))) {
     refuse('invalid_proof', 'aud of the key proof must be the credential issuer identifier of the offer')
@@ -104,7 +106,14 @@ export function verifyKeyProof(proof: string, policy: ProofPolicy): ProvedKey {
   refuseUnlessFresh(payload, 'key proof', policy)
   const nonce = ownString(payload, 'nonce')
   if (!nonce) return refuse('invalid_proof', NO_NONCE)
-  return { holderKey, nonce, keyAttestation: own(header, 'key_attestation') }
+  const holderKey = orInvalidProof('key proof', () => headerKey(header, policy))
+  return { jws, holderKey, nonce, keyAttestation: own(header, 'key_attestation') }
+}
+
+/** Refuses with `invalid_proof` a key proof that its own key did not sign. */
+export function refuseUnlessSigned({ jws, holderKey }: KeyProof): void {
+  const publicKey = orInvalidProof('key proof', () => importPublicKey(holderKey))
+  if (!signedBy(jws, publicKey)) refuse('invalid_proof', 'the signature of the key proof is not by the key it names')
 }
 
 /** Exactly one of `kid`, `jwk` and `x5c` names the key; none of them makes the key a trusted one. */

@@ -14,11 +14,11 @@ import type {
   DeferredCredentialRequest,
   IssuerMetadata,
 } from '../../protocol/oid4vci.ts'
-import { nonceMembers } from '../access/nonce.ts'
+import { type NonceContext, nonceMembers } from '../access/c-nonce.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import type { CredentialResponseForm } from '../collections.ts'
+import type { IssuerConfig } from '../config.ts'
 import type { IssuerContext } from '../context.ts'
-import type { IssuanceSession } from '../session.ts'
 import { type FinalRequest, findConfiguration } from './credential-request.ts'
 import { type DeferredAnswer, fetchDeferred } from './deferred.ts'
 
@@ -28,6 +28,9 @@ export interface ReceivedRequest<T> {
   readonly form: CredentialResponseForm
 }
 
+/** The members of the context that the translation of a request and of its answer needs. */
+type DraftContext = NonceContext & Pick<IssuerContext, 'loadConfiguration'>
+
 /**
  * Has a credential request of any draft answered by `answer`, which knows the final form alone, in the words of the
  * wallet. Refuses like `answer`, with the codes of draft 13 where the request is of a wallet that old; with
@@ -35,7 +38,7 @@ export interface ReceivedRequest<T> {
  * be put into the final form.
  */
 export async function answerAnyDraft(
-  context: IssuerContext,
+  context: DraftContext & { readonly config: Pick<IssuerConfig, 'draft13'> },
   open: OpenSession,
   { request, form }: ReceivedRequest<CredentialRequest>,
   answer: (request: FinalRequest) => Promise<CredentialResponse>,
@@ -43,7 +46,7 @@ export async function answerAnyDraft(
   const isDraft13 = context.config.draft13 && mayBeDraft13(request)
   const responseForm = { ...form, ...((isDraft13 || asksByFormat(request)) && { hasSingleCredential: true as const }) }
   try {
-    const final = await inFinalForm(context, open.row.value, request)
+    const final = await inFinalForm(context, open, request)
     const response = inResponseForm(await answer({ request: final, form: responseForm }), responseForm)
     return isDraft13 ? { ...response, ...nonceMembers(context, open.sessionId) } : response
   } catch (error) {
@@ -123,11 +126,11 @@ function asksByFormat({
 }
 
 async function inFinalForm(
-  context: IssuerContext,
-  session: IssuanceSession,
+  context: DraftContext,
+  open: OpenSession,
   request: CredentialRequest,
 ): Promise<CredentialRequest> {
-  const id = asksByFormat(request) ? await configurationOfFormat(context, session, request) : undefined
+  const id = asksByFormat(request) ? await configurationOfFormat(context, open, request) : undefined
   const { proof, ...rest } = request
   return {
     ...rest,
@@ -148,15 +151,15 @@ function finalProofs(proof: unknown, proofs: unknown): JsonObject | undefined {
 
 /** The one configuration of the session with the format and type of the request. */
 async function configurationOfFormat(
-  context: IssuerContext,
-  session: IssuanceSession,
+  context: DraftContext,
+  open: OpenSession,
   request: CredentialRequest,
 ): Promise<string> {
   if (!typeMembers.some((name) => request[name] !== undefined)) {
     const why = `a format, as drafts up to 14 have it, needs ${typeMembers.slice(0, -1).join(', ')} or ${typeMembers.at(-1)}`
     refuse('invalid_credential_request', `send credential_configuration_id; ${why}`)
   }
-  const ids = session.token?.authorized ?? session.configurationIds
+  const ids = open.authorized ?? open.row.value.configurationIds
   const offered = await Promise.all(ids.map((id) => findConfiguration(context, id)))
   const [first, ...more] = offered.filter(({ configuration }) => isOfType(configuration, request))
   if (more.length > 0) {
@@ -197,8 +200,9 @@ const DRAFT_13_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
 }
 
 /** Refuses a credential request in the words of draft 13; with a nonce where one was missing or no good. */
-function refuseInDraft13(context: IssuerContext, sessionId: string, error: ProtocolError): never {
+function refuseInDraft13(context: DraftContext, sessionId: string, error: ProtocolError): never {
   const code = DRAFT_13_CODES[error.code] ?? error.code
-  const members = code === 'invalid_proof' ? nonceMembers(context, sessionId) : {}
-  return refuse(code, error.message, { cause: error.cause, members, challenge: error.challenge })
+  const { message, cause, challenge, retryAfterSeconds } = error
+  const members = { ...error.members, ...(code === 'invalid_proof' && nonceMembers(context, sessionId)) }
+  return refuse(code, message, { cause, members, challenge, retryAfterSeconds })
 }

@@ -8,16 +8,16 @@ import { isEd25519Point, type PublicJwk, thumbprint } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest } from '../../protocol/oid4vci.ts'
 import type { OpenSession } from '../access/open-session.ts'
+import { largestBatch } from '../configuration-metadata-text.ts'
 import type { IssuerContext } from '../context.ts'
-import { type IssuanceSession, issuerIdentifier } from '../session.ts'
-import { largestBatch } from '../shown-configurations.ts'
+import { credentialIssuerIdentifier, type IssuanceSession } from '../session.ts'
 import {
   attestedBeside,
   type KeyAttestation,
   type KeyAttestationPolicy,
   verifyKeyAttestation,
 } from './key-attestation.ts'
-import { verifyKeyProof } from './key-proof.ts'
+import { readKeyProof, refuseUnlessSigned } from './key-proof.ts'
 
 type SentProofs = { readonly type: 'jwt' | 'attestation'; readonly jwts: readonly string[] }
 
@@ -49,18 +49,21 @@ export async function proveKeys(
     return firstKeys(attested, most)
   }
   if (jwts.length > most) await refuseTooMany(context, row.value, jwts.length)
-  const identifiers = [undefined, sessionId].map((id) => issuerIdentifier(context.config, id))
+  const identifiers = [undefined, sessionId].map((id) => credentialIssuerIdentifier(context.config, id))
   const audiences = identifiers.flatMap((id) => [id, `${id}/`])
-  const proved = await runInTurn(jwts, (jwt) => {
-    const key = verifyKeyProof(jwt, { ...clock, audiences })
-    const hasNone = key.keyAttestation === undefined && required === undefined
-    return { ...key, attestedKeys: hasNone ? [] : attestedBeside(key, keyAttestations) }
-  })
-  const holderKeys = proved.map(({ holderKey }) => holderKey)
-  const [nonce = '', ...others] = new Set(proved.map((each) => each.nonce))
+  // A proof that was sent a hundred times is refused as a text: no signature is verified before all keys are different.
+  if (new Set(jwts).size < jwts.length) refuseSameKey()
+  const keyProofs = await runInTurn(jwts, (jwt) => readKeyProof(jwt, { ...clock, audiences }))
+  const holderKeys = keyProofs.map(({ holderKey }) => holderKey)
+  const [nonce = '', ...others] = new Set(keyProofs.map((each) => each.nonce))
   if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
   refuseRepeated(holderKeys)
-  const attested = proved.flatMap((each) => each.attestedKeys)
+  const attestedKeySets = await runInTurn(keyProofs, (keyProof) => {
+    refuseUnlessSigned(keyProof)
+    const hasNone = keyProof.keyAttestation === undefined && required === undefined
+    return hasNone ? [] : attestedBeside(keyProof, keyAttestations)
+  })
+  const attested = attestedKeySets.flat()
   await refuseNoPoints(attested)
   return firstKeys({ holderKeys: [...holderKeys, ...attested], nonce }, most)
 }
@@ -91,7 +94,11 @@ async function refuseTooMany(context: IssuerContext, session: IssuanceSession, s
 /** Each key gets one credential at most: OpenID4VCI 1.0, Credential Response. */
 function refuseRepeated(keys: readonly PublicJwk[]): void {
   if (keys.length === 1 || new Set(keys.map(thumbprint)).size === keys.length) return
-  refuse('invalid_proof', 'two key proofs are by the same key; make a key for each credential')
+  refuseSameKey()
+}
+
+function refuseSameKey(): never {
+  return refuse('invalid_proof', 'two key proofs are by the same key; make a key for each credential')
 }
 
 /** The first keys, up to the size of the batch: those that were proved come before those that were only attested. */

@@ -1,6 +1,15 @@
 /** Schemas of what the operations of `routes.ts` take and give. */
 import * as Type from 'typebox'
-import { answers, answersByType, byType, byWallet, JSON_TYPE, JWT_TYPE, refuses } from '../../http/answers.ts'
+import {
+  answers,
+  answersByType,
+  byType,
+  byWallet,
+  JSON_TYPE,
+  JWT_TYPE,
+  NO_CONTENT,
+  refuses,
+} from '../../http/answers.ts'
 import {
   CredentialRequest,
   CredentialResponse,
@@ -69,5 +78,5 @@ export const notification = {
   operationId: 'notifyIssuer',
   summary: 'Hear what became of credentials',
   body: NotificationRequest,
-  response: answers(204),
+  response: NO_CONTENT,
 }

@@ -16,16 +16,14 @@ export function statusRoutes(app: App, context: IssuerContext): void {
   bodylessRoutes(app, (scope) => {
     for (const act of ['revoke', 'suspend', 'reinstate'] as const) {
       const url = `/credential-status/${act}/:session_id`
-      scope.post(
-        url,
-        { config: { admin: true }, schema: schemas.changeStatusOperation[act] },
-        ({ params, apiKeyLabel }) => changeStatus(context, { sessionId: params.session_id, act, caller: apiKeyLabel }),
+      scope.post(url, { config: { admin: true }, schema: schemas.changeStatusRoute[act] }, ({ params, apiKeyLabel }) =>
+        changeStatus(context, { sessionId: params.session_id, act, caller: apiKeyLabel }),
       )
     }
   })
   const lists = listServer(context)
   const { ttlSeconds } = context.config.statusList
-  app.get('/status-list/:list_id', { schema: schemas.statusList }, async (request, reply) => {
+  app.get('/status-list/:list_id', { schema: schemas.statusListRoute }, async (request, reply) => {
     if (Object.hasOwn(request.query, 'time')) {
       refuse('not_implemented', 'time: only the present status is kept; ask without it')
     }
@@ -33,7 +31,7 @@ export function statusRoutes(app: App, context: IssuerContext): void {
     return answer(request, reply, { ...(await lists(request.params.list_id, kind)), kind, ttlSeconds })
   })
   for (const purpose of PURPOSES) {
-    const schema = schemas.bitstringList[purpose]
+    const schema = schemas.bitstringListRoute[purpose]
     app.get(`/status-list/:list_id/${purpose}`, { schema }, async (request, reply) => {
       const { list_id: listId } = request.params
       return answer(request, reply, { ...(await lists(listId, purpose)), kind: purpose, ttlSeconds })

@@ -1,17 +1,12 @@
-/** The schemas of the operations of `routes.ts`. */
+/** The schemas of the routes of `routes.ts`. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { answers, answersByType, byApplication, byWallet, refuses, SessionParams } from '../../http/answers.ts'
+import { CredentialState } from '../status-rows.ts'
 import { LIST_TYPES } from './documents.ts'
 
-export const CredentialStateSchema = Type.Union([
-  Type.Literal('VALID'),
-  Type.Literal('SUSPENDED'),
-  Type.Literal('REVOKED'),
-])
-
 export const ChangedStatus = Type.Object(
-  { session_id: Type.String(), credential_status: CredentialStateSchema },
+  { session_id: Type.String(), credential_status: CredentialState },
   { title: 'ChangedCredentialStatus' },
 )
 export type ChangedStatus = Static<typeof ChangedStatus>
@@ -26,13 +21,13 @@ const change = (operationId: string, summary: string) => ({
   response: answers(200, ChangedStatus),
 })
 
-export const changeStatusOperation = {
+export const changeStatusRoute = {
   revoke: change('revokeCredentials', 'Revoke the credentials of a session, for good'),
   suspend: change('suspendCredentials', 'Suspend the credentials of a session'),
   reinstate: change('reinstateCredentials', 'End the suspension of the credentials of a session'),
 }
 
-export const statusList = {
+export const statusListRoute = {
   ...byWallet,
   ...refuses('not_found', 'not_implemented'),
   operationId: 'getStatusList',
@@ -54,7 +49,7 @@ const bitstring = (operationId: string, summary: string) => ({
   response: answersByType({ [LIST_TYPES.revocation]: Type.String() }),
 })
 
-export const bitstringList = {
+export const bitstringListRoute = {
   revocation: bitstring('getRevocationList', 'A status list as a BitstringStatusListCredential: what has been revoked'),
   suspension: bitstring('getSuspensionList', 'A status list as a BitstringStatusListCredential: what is suspended'),
 }

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { type CachedValue, cacheValue } from '../../async/cache.ts'
 import { createLru } from '../../async/lru.ts'
 import type { Signer } from '../../keys/signer.ts'
+import type { CertifiedSigner } from '../../keys/status-list-signers.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import type { StoredStatusList } from '../status-rows.ts'
@@ -44,14 +45,14 @@ export function listServer(context: IssuerContext): ListServer {
     const row = await context.store.get('status_list', listId)
     if (row === undefined) return refuse('not_found', 'there is no such status list')
     const now = context.now()
-    const signer = context.keys.statusLists.signerOf(row.value.kid, now)
+    const certified = context.keys.statusLists.signerOf(row.value.kid, now)
     // The signature is another in each process, and the bytes in each encoding: a weak one. RFC 9110 section 8.8.1.
-    const etag = `W/"${row.version}.${Math.floor(now.getTime() / RENEWAL_MS)}.${kind}.${tagOf(signer)}"`
+    const etag = `W/"${row.version}.${Math.floor(now.getTime() / RENEWAL_MS)}.${kind}.${tagOf(certified.signer)}"`
     const cachedList = (): CachedList => {
       const key = `${listId}/${kind}`
       const cached = documents.get(key)
       if (cached?.etag === etag) return cached
-      const identity = cacheValue(() => makeDocument(context, { listId, kind, list: row.value, signer }))
+      const identity = cacheValue(() => makeDocument(context, { listId, kind, list: row.value, certified }))
       const list = { etag, identity, gzip: cacheValue(async () => contentEncoded(await identity.get())) }
       documents.set(key, list)
       return list
@@ -64,7 +65,7 @@ interface ListRequest {
   readonly listId: string
   readonly kind: ListKind
   readonly list: StoredStatusList
-  readonly signer: Signer
+  readonly certified: CertifiedSigner
 }
 
 /** Names the signer, its certificates and the lifetime in an entity tag: what a list has in it beside its bits. */
@@ -75,9 +76,10 @@ function signerTag({ kid, x5c }: Signer, ttlSeconds: number): string {
 /** The version was read before the bits are: what is served may be newer than its tag says, never older. */
 async function makeDocument(
   { store, config, now }: IssuerContext,
-  { listId, kind, list, signer }: ListRequest,
+  { listId, kind, list, certified: { signer, notAfter } }: ListRequest,
 ): Promise<Buffer> {
   const issuedAt = now()
+  const latest = issuedAt.getTime() + LIFETIME_MS
   const isToken = kind === 'jwt' || kind === 'cwt'
   const document = {
     uri: isToken ? listUri(config.baseUrl, listId) : purposeUri(config.baseUrl, listId, kind),
@@ -85,7 +87,8 @@ async function makeDocument(
     issuer: config.issuer.id,
     ttlSeconds: config.statusList.ttlSeconds,
     issuedAt,
-    expiresAt: new Date(issuedAt.getTime() + LIFETIME_MS),
+    // No list says that it is valid for longer than the certificate of its signer is.
+    expiresAt: new Date(Math.min(latest, notAfter?.getTime() ?? latest)),
   }
   return listDocument(kind, document, signer)
 }

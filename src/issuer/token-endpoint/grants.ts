@@ -6,10 +6,23 @@ import { refuse } from '../../protocol/error.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
 import { refuseProof } from '../access/dpop.ts'
 import { sessionOfAnyCode } from '../access/pre-authorized-code.ts'
+import { type Authorization, endTokens } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
-import { endRefresh, type IssuanceSession, recordWrongTxCode, refuseUnlessRedeemable } from '../session.ts'
-import { firstRefreshToken, nextRefreshToken, sessionOfRefreshToken } from './refresh-token.ts'
+import {
+  type AuthorizedSession,
+  type IssuanceSession,
+  type OfferedSession,
+  recordWrongTxCode,
+  refuseUnlessRedeemable,
+} from '../session.ts'
+import {
+  firstRefreshToken,
+  type MadeRefreshToken,
+  nextRefreshToken,
+  refuseUnknownRefreshToken,
+  sessionOfRefreshToken,
+} from './refresh-token.ts'
 import { isRightTxCode } from './tx-code.ts'
 
 const WRONG_TX_CODE = 'tx_code: this is not the transaction code'
@@ -24,12 +37,19 @@ export interface SessionForToken {
   readonly now: Date
 }
 
-export interface GrantDecision {
-  /** The session as it is to be, but for a new access token. */
+export type GrantDecision = GrantApproval | GrantRefusal
+
+/** The session gets an access token, and a refresh token if it may have one. */
+interface GrantApproval {
+  readonly session: OfferedSession | AuthorizedSession
+  readonly next: MadeRefreshToken | undefined
+  readonly refusal?: never
+}
+
+/** The description of `invalid_grant`, once the session is stored as it is here. */
+interface GrantRefusal {
   readonly session: IssuanceSession
-  /** Why there is none: `invalid_grant`, once the session is as it is to be. */
-  readonly refusal?: string
-  readonly refreshToken?: string | undefined
+  readonly refusal: string
 }
 
 export interface Grant {
@@ -60,10 +80,7 @@ async function codeGrant(context: IssuerContext, form: TokenRequest): Promise<Gr
         const wronged = recordWrongTxCode(session, now)
         return { session: wronged, refusal: wronged.lockedAt === undefined ? WRONG_TX_CODE : LAST_WRONG_TX_CODE }
       }
-      const first = firstRefreshToken(context, id, session, now)
-      return first === undefined
-        ? { session }
-        : { session: { ...session, refresh: first.refresh }, refreshToken: first.refreshToken }
+      return { session, next: firstRefreshToken(context, id, session, now) }
     },
   }
 }
@@ -74,18 +91,19 @@ function refreshGrant(context: IssuerContext, form: TokenRequest): Grant {
     sessionId: sessionOfRefreshToken(refreshToken),
     unknown: 'the refresh token is unknown',
     decide: async ({ id, session, jkt, now }) => {
+      if (session.token === undefined) return refuseUnknownRefreshToken()
       refuseOtherKey(session, jkt)
       const next = nextRefreshToken(context, id, session, { refreshToken, now })
-      if ('problem' in next) return { session: endRefresh(session, now), refusal: next.problem }
+      if ('problem' in next) return { session: endTokens(session, now), refusal: next.problem }
       await refuseUnlessValid(context, id)
-      return { session: { ...session, refresh: next.refresh }, refreshToken: next.refreshToken }
+      return { session, next }
     },
   }
 }
 
 /** The refresh tokens of a wallet that nobody knows are bound to the key of its access token. RFC 9449 section 5. */
-function refuseOtherKey({ token }: IssuanceSession, jkt: string | undefined): void {
-  if (token?.jkt === undefined || token.jkt === jkt) return
+function refuseOtherKey({ token }: Authorization, jkt: string | undefined): void {
+  if (token.jkt === undefined || token.jkt === jkt) return
   if (jkt === undefined) refuseProof('it is missing; the refresh token is bound to a key')
   refuse('invalid_grant', 'the refresh token is bound to another key')
 }

@@ -10,8 +10,9 @@ import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf } from '../../codec/digest.ts'
 import type { Problem } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
+import { type RefreshPolicy, withoutRetry } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
-import { type IssuanceSession, type RefreshPolicy, withoutRetry } from '../session.ts'
+import type { AuthorizedSession, IssuanceSession } from '../session.ts'
 
 /** A refresh token, and what a session keeps of it and its family. */
 export interface MadeRefreshToken {
@@ -19,7 +20,6 @@ export interface MadeRefreshToken {
   readonly refresh: RefreshPolicy
 }
 
-const UNKNOWN = 'the refresh token is unknown'
 const REPLAYED = 'the refresh token has been used, and none of this session is good any more; ask for a new offer'
 
 /** The first of a session that has just been redeemed, when its policy has any. */
@@ -45,13 +45,13 @@ export function sessionOfRefreshToken(token: string): string {
  * that is unknown, and any when the time is up.
  */
 export function nextRefreshToken(
-  { secrets }: IssuerContext,
+  { secrets }: Pick<IssuerContext, 'secrets'>,
   sessionId: string,
-  session: IssuanceSession,
+  session: AuthorizedSession,
   sent: { readonly refreshToken: string; readonly now: Date },
 ): MadeRefreshToken | Problem {
   const { refresh, token } = session
-  if (refresh === undefined) return refuse('invalid_grant', UNKNOWN)
+  if (refresh === undefined) return refuseUnknownRefreshToken()
   if (sent.now.getTime() >= refresh.until || session.expiredAt !== undefined || session.erasedAt !== undefined) {
     refuse('invalid_grant', 'the time is up in which this could be refreshed; ask for a new offer')
   }
@@ -60,16 +60,20 @@ export function nextRefreshToken(
   const isRetry = refresh.retry === digest
   if (refresh.spent.includes(digest)) {
     // A token that is bound to a key is of no use to a thief, so that this is a mistake of the wallet.
-    if (token?.jkt === undefined) return { problem: REPLAYED }
+    if (token.jkt === undefined) return { problem: REPLAYED }
     refuse('invalid_grant', 'the refresh token has been used; send the one that came in return')
   }
-  if (refresh.digest !== digest && !isRetry) refuse('invalid_grant', UNKNOWN)
+  if (refresh.digest !== digest && !isRetry) refuseUnknownRefreshToken()
   const [newest, ...older] = secrets.refresh
   const gaveSuccessor = (secret: KeyObject): boolean =>
     isRetry && refresh.digest === digestOf(successorOf(sent.refreshToken, sessionId, secret))
   const refreshToken = successorOf(sent.refreshToken, sessionId, older.find(gaveSuccessor) ?? newest)
   const policy = isRetry ? refresh : withoutRetry(refresh)
   return { refreshToken, refresh: { ...policy, digest: digestOf(refreshToken), retry: digest } }
+}
+
+export function refuseUnknownRefreshToken(): never {
+  return refuse('invalid_grant', 'the refresh token is unknown')
 }
 
 /**

@@ -22,10 +22,10 @@ export function tokenRoutes(app: App, context: IssuerContext): void {
 function documentRoutes(app: App, context: IssuerContext): void {
   const [base, inserted, appended] = documentPaths('oauth-authorization-server')
   const summary = 'Authorization server metadata'
-  const schema = schemas.document('getAuthorizationServerMetadata', summary, AuthorizationServerMetadata)
+  const schema = schemas.documentRoute('getAuthorizationServerMetadata', summary, AuthorizationServerMetadata)
   app.get(base, { schema }, () => authorizationServerMetadata(context, undefined))
   const ofSession = (operationId: string) => ({
-    ...schemas.document(operationId, `${summary} of a session`, AuthorizationServerMetadata),
+    ...schemas.documentRoute(operationId, `${summary} of a session`, AuthorizationServerMetadata),
     ...refuses('not_found'),
     params: SessionParams,
   })
@@ -36,20 +36,21 @@ function documentRoutes(app: App, context: IssuerContext): void {
     app.get(url, { schema: ofSession(id) }, ({ params }) => authorizationServerMetadata(context, params.session_id))
   }
   const keys = accessTokenKeys(context)
-  app.get('/auth/.well-known/jwks', { schema: schemas.keys }, (_, reply) =>
-    reply.header('cache-control', 'max-age=300').send(keys),
-  )
+  app.get('/auth/.well-known/jwks', { schema: schemas.tokenKeysRoute }, (_, reply) => {
+    reply.header('cache-control', 'max-age=300')
+    return keys
+  })
 }
 
 function endpointRoutes(app: App, context: IssuerContext): void {
   const config = { malformed: 'invalid_request', endpoint: 'token', logged: { 200: 'token_given' } } as const
   const onRequest = offerDpopNonce(context)
-  app.post('/auth/token-endpoint', { config, onRequest, schema: schemas.token }, async (request) => {
+  app.post('/auth/token-endpoint', { config, onRequest, schema: schemas.tokenRoute }, async (request) => {
     const grant = await grantOf(context, request.body)
     request.sessionId = grant.sessionId ?? ''
     return answerTokenRequest(context, grant, { ...provedRequest(request), form: request.body, sessionId: undefined })
   })
-  const schema = { ...schemas.token, operationId: 'requestSessionToken', params: SessionParams }
+  const schema = { ...schemas.tokenRoute, operationId: 'requestSessionToken', params: SessionParams }
   app.post('/auth/token-endpoint/:session_id', { config, onRequest, schema }, async (request) => {
     const call = { ...provedRequest(request), form: request.body, sessionId: request.params.session_id }
     return answerTokenRequest(context, await grantOf(context, request.body), call)

@@ -10,12 +10,14 @@ import type { TokenResponse } from '../../protocol/oauth.ts'
 import type { Attempt } from '../../store/retry.ts'
 import type { Row } from '../../store/store.ts'
 import { grantedDetails, readAuthorizationDetails } from '../access/authorization-details.ts'
+import { nonceMembers } from '../access/c-nonce.ts'
 import { type DpopProof, type ProvedRequest, verifyDpopProof } from '../access/dpop.ts'
-import { commitSpending, nonceMembers } from '../access/nonce.ts'
+import { commitSpending } from '../access/spending.ts'
+import { type AccessTokenRecord, TOKEN_SECONDS } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
-import { endOfIssuance, type IssuanceSession, issuerIdentifier, TOKEN_SECONDS } from '../session.ts'
-import type { Grant, GrantDecision } from './grants.ts'
+import { type AuthorizedSession, credentialIssuerIdentifier, endOfIssuance, type IssuanceSession } from '../session.ts'
+import type { Grant } from './grants.ts'
 
 /** A request to the token endpoint. */
 export interface TokenCall extends ProvedRequest {
@@ -79,12 +81,13 @@ async function attemptAnswer(
   const { accessToken, token: plainToken } = await makeAccessToken(context, id, { now, jkt: proof?.jkt })
   const issuedBefore = session.issued.length
   const token = { ...plainToken, ...(authorized && { authorized }), ...(issuedBefore > 0 && { issuedBefore }) }
-  const value: IssuanceSession = { ...decision.session, token }
+  const { next } = decision
+  const value: AuthorizedSession = { ...decision.session, token, ...(next && { refresh: next.refresh }) }
   const change = { update: 'issuance_session', id, version, value } as const
   const conflict = await commitSpending(context.store, [change], proof === undefined ? [] : [proof.spending])
   if (conflict !== undefined) return { conflict }
   context.progress.forgetFetch(id)
-  return { committed: responseOf(context, id, { accessToken, token, refreshToken: decision.refreshToken }) }
+  return { committed: responseOf(context, id, { accessToken, token, refreshToken: next?.refreshToken }) }
 }
 
 /** A new access token for the session (RFC 9068), and the part of it that the session keeps. */
@@ -114,8 +117,11 @@ async function makeAccessToken(
 function responseOf(
   context: IssuerContext,
   id: string,
-  tokens: Pick<GrantDecision, 'refreshToken'> &
-    Pick<Required<IssuanceSession>, 'token'> & { readonly accessToken: string },
+  tokens: {
+    readonly accessToken: string
+    readonly token: AccessTokenRecord
+    readonly refreshToken: string | undefined
+  },
 ): TokenResponse {
   const { accessToken, token, refreshToken } = tokens
   return {
@@ -139,6 +145,6 @@ function authorizedBy(
 ): readonly string[] | undefined {
   const { authorization_details: details } = form
   if (!details) return token?.authorized
-  const identifiers = [id, undefined].map((sessionId) => issuerIdentifier(context.config, sessionId))
+  const identifiers = [id, undefined].map((sessionId) => credentialIssuerIdentifier(context.config, sessionId))
   return readAuthorizationDetails(details, token?.authorized ?? configurationIds, identifiers)
 }

@@ -87,7 +87,7 @@ function codeElsewhere({
  * that is missing, which is no attempt, and one that was not asked for. OpenID4VCI 1.0, Token Error Response.
  */
 export function isRightTxCode(
-  { secrets }: IssuerContext,
+  { secrets }: Pick<IssuerContext, 'secrets'>,
   sessionId: string,
   txCode: TxCode | undefined,
   sent: string | undefined,

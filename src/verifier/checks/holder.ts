@@ -72,7 +72,7 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     needs: NEEDS,
     applies,
     run({ holder: proof }, { sessionStart, now, clockSkewSeconds }) {
-      const at = proof?.issuedAt?.getTime()
+      const at = proof?.presentedAt?.getTime()
       if (Number.isNaN(at)) return fail('the key binding does not say when it was made (iat)')
       const skew = clockSkewSeconds * 1000
       // iat has whole seconds: a presentation of the session's first second may say its beginning.

@@ -50,13 +50,14 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
     needs: CREDIBLE,
     applies: ({ trustAnchors }) => trustAnchors !== undefined || 'no trust anchors are configured (issuerTrustAnchors)',
     run({ issuer: evidence }, { issuerPath, parseCertificate, acceptTlsServerCertificates }) {
-      const found = issuerPath(evidence)
-      const [leaf] = 'path' in found ? found.path : evidence.chain.slice(0, 1).map((der) => parseCertificate(der))
-      if ('problem' in found) return fail(`${found.problem}. ${howToTrust(leaf)}`)
-      if (leaf && found.path.length > 1 && !acceptTlsServerCertificates && isForTlsAlone(leaf)) {
+      const trustPath = issuerPath(evidence)
+      const [leaf] =
+        'path' in trustPath ? trustPath.path : evidence.chain.slice(0, 1).map((der) => parseCertificate(der))
+      if ('problem' in trustPath) return fail(`${trustPath.problem}. ${howToTrust(leaf)}`)
+      if (leaf && trustPath.path.length > 1 && !acceptTlsServerCertificates && isForTlsAlone(leaf)) {
         return fail(`${tlsProblem(leaf)}. ${howToTrust(leaf)}`)
       }
-      return pass(`by way of ${found.path.map((each) => each.subjectText).join(', ')}`)
+      return pass(`by way of ${trustPath.path.map((each) => each.subjectText).join(', ')}`)
     },
   },
   {

@@ -12,24 +12,28 @@ export type ExpectedBinding = Omit<Binding, 'nonce' | 'audience'> & {
   readonly audience: string | undefined
 }
 
-/** The query and the trust of the operator. Nothing in the context comes from the wallet. */
-export interface PresentationContext {
-  readonly query: CredentialQuery
-  readonly format: CredentialFormat
-  readonly binding: ExpectedBinding
-  /** Undefined when there was no session. */
-  readonly sessionStart: Date | undefined
+/** The terms of the operator, which are the same for every verification at one time. */
+export interface OperatorTerms {
   readonly now: Date
   readonly clockSkewSeconds: number
   /** Undefined where nobody configured any: then nobody is trusted, and nobody is refused for it. */
   readonly trustAnchors: readonly Certificate[] | undefined
   readonly parseCertificate: (der: Uint8Array) => Certificate
-  readonly issuerPath: FindIssuerPath
   /** Where it is `match`, a name of the issuer that is none of its certificate's is a failure and not a warning. */
   readonly issuerIdentifier: 'match' | undefined
   /** Whether certificates for TLS alone may sign credentials and status lists below an anchor. */
   readonly acceptTlsServerCertificates: boolean
   readonly status: StatusPolicy
+}
+
+/** The query and the terms of the operator. Nothing in the context comes from the wallet. */
+export interface PresentationContext extends OperatorTerms {
+  readonly query: CredentialQuery
+  readonly format: CredentialFormat
+  readonly binding: ExpectedBinding
+  /** Undefined when there was no session. */
+  readonly sessionStart: Date | undefined
+  readonly issuerPath: FindIssuerPath
 }
 
 /** The checks that must hold before what a credential says is looked at. */

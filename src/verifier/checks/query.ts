@@ -73,16 +73,16 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
 ]
 
 /**
- * The certificates that were not merely sent along: those of the path to the trust anchor or, where none are configured,
- * those that the issuer's own leads to by signatures, each by the next (RFC 7515 section 4.1.6).
+ * The certificates that were not merely sent along: those of the path to the trust anchor or, where no anchors are
+ * configured, those that the issuer's own leads to by signatures, each by the next (RFC 7515 section 4.1.6).
  */
 function verifiedOf(
   issuer: Evidence['issuer'],
   { trustAnchors, issuerPath, parseCertificate }: PresentationContext,
 ): readonly Certificate[] {
   if (trustAnchors !== undefined) {
-    const found = issuerPath(issuer)
-    return 'path' in found ? found.path : []
+    const trustPath = issuerPath(issuer)
+    return 'path' in trustPath ? trustPath.path : []
   }
   const sent = parsedChain(issuer.chain, parseCertificate)
   if ('problem' in sent) return []

@@ -1,6 +1,6 @@
 /**
- * Status lists of the W3C, as VC-JWT, taken apart. Bitstring Status List 1.0, BitstringStatusListCredential; VC-JOSE-COSE,
- * Securing JSON-LD Verifiable Credentials with JOSE.
+ * Status lists of the W3C, as VC-JWT, taken apart. Bitstring Status List 1.0, BitstringStatusListCredential;
+ * VC-JOSE-COSE, Securing JSON-LD Verifiable Credentials with JOSE.
  */
 import { fromBase64url } from '../../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
@@ -25,7 +25,7 @@ export async function readBitstringCredential(text: string, uri: string): Promis
   const credential = isObject(inner) ? inner : payload
   const { types, identifiers, validity } = w3cEvidence(payload, credential)
   if (!types.includes('BitstringStatusListCredential')) malformed('it is no BitstringStatusListCredential')
-  // VCDM 1.1 section 6.3.1: a JWT may say it by its jti. Without either, any list of the issuer could stand in for this one.
+  // VCDM 1.1 section 6.3.1: a JWT may say it by its jti. Without either, any list of the issuer could stand in.
   const id = own(credential, 'id') ?? own(payload, 'jti')
   if (id === undefined) malformed('it has no id, by which it would say its address')
   if (id !== uri) malformed('its id is not the address that it was fetched from')

@@ -1,6 +1,6 @@
 /**
- * Status lists from other servers, kept for as long as they allow. Whoever asks for one that is on its way waits for the
- * same answer. Token Status List, Status List Caching; Bitstring Status List 1.0, ttl.
+ * Status lists from other servers, kept for as long as they allow. A second request for a list that is on its way waits
+ * for the same answer. Token Status List, Status List Caching; Bitstring Status List 1.0, ttl.
  */
 import { singleFlightByKey } from '../../async/single-flight.ts'
 import { MalformedError } from '../../codec/malformed.ts'
@@ -21,7 +21,7 @@ interface Fetched {
 /** The reason for which there is no list: nobody answered, or the answer is no list. */
 type NotFound = { readonly unreachable: string } | { readonly problem: string }
 
-/** `keep` says that signature, times and issuer are right: until then the list is kept for seconds, whatever it says itself. */
+/** `keep` says that signature, times and issuer are right: until then the list is kept for seconds only. */
 export type FetchResult = (Fetched & { readonly kept: boolean; readonly keep: () => void }) | NotFound
 
 type ListReference = Pick<StatusReference, 'kind' | 'uri'>
@@ -36,7 +36,7 @@ export interface StatusPolicy {
 }
 
 interface Kept {
-  readonly found: Fetched | NotFound
+  readonly result: Fetched | NotFound
   until: number
   readonly bytes: number
 }
@@ -62,18 +62,18 @@ export function statusLists(
   const fetchList = singleFlightByKey(
     ({ reference }) => keyOf(reference),
     async ({ reference, prefersCwt }: { readonly reference: ListReference; readonly prefersCwt: boolean }) => {
-      const found = await ask(outbound, reference, { prefersCwt, allowPrivateAddresses, now })
-      const why = 'list' in found ? undefined : 'problem' in found ? found.problem : found.unreachable
+      const result = await ask(outbound, reference, { prefersCwt, allowPrivateAddresses, now })
+      const why = 'list' in result ? undefined : 'problem' in result ? result.problem : result.unreachable
       if (why !== undefined) log.warn({ event: 'status_list_not_usable', why }, 'a status list cannot be used')
-      const entry: Kept = { found, until: now().getTime() + MIN_TTL_MS, bytes: bytesOf(found) }
+      const entry: Kept = { result, until: now().getTime() + MIN_TTL_MS, bytes: bytesOf(result) }
       keepEntry(kept, keyOf(reference), entry)
       return entry
     },
   )
   return async (reference, prefersCwt) => {
     const cached = kept.get(keyOf(reference))
-    if (cached !== undefined && now().getTime() < cached.until) return foundIn(cached, true)
-    return foundIn(await fetchList({ reference, prefersCwt }), false)
+    if (cached !== undefined && now().getTime() < cached.until) return resultIn(cached, true)
+    return resultIn(await fetchList({ reference, prefersCwt }), false)
   }
 }
 
@@ -81,16 +81,16 @@ function keyOf({ kind, uri }: ListReference): string {
   return `${kind} ${uri}`
 }
 
-function foundIn(entry: Kept, kept: boolean): FetchResult {
-  const { found } = entry
-  if (!('list' in found)) return found
+function resultIn(entry: Kept, kept: boolean): FetchResult {
+  const { result } = entry
+  if (!('list' in result)) return result
   const keep = (): void => {
-    entry.until = found.fetchedAt.getTime() + lifeOf(found)
+    entry.until = result.fetchedAt.getTime() + lifeOf(result)
   }
-  return { ...found, kept, keep }
+  return { ...result, kept, keep }
 }
 
-/** For the presentations of one response: after a few that nobody answers for, or that come slowly, no more are asked for. */
+/** The policy for one response: after a few lists that did not come, or came slowly, no more are fetched. */
 export function forOneResponse({ loadList, onUnreachable, now }: StatusPolicy): StatusPolicy {
   let [unreachable, waitedMs] = [0, 0]
   return {
@@ -100,10 +100,10 @@ export function forOneResponse({ loadList, onUnreachable, now }: StatusPolicy): 
       if (unreachable >= MAX_UNREACHABLE) return { problem: 'it was not asked for, because others did not come' }
       if (waitedMs >= MAX_WAIT_MS) return { problem: 'it was not asked for, because others came too slowly' }
       const begun = now().getTime()
-      const found = await loadList(...reference)
+      const result = await loadList(...reference)
       waitedMs += Math.max(0, now().getTime() - begun)
-      if ('unreachable' in found) unreachable += 1
-      return found
+      if ('unreachable' in result) unreachable += 1
+      return result
     },
   }
 }
@@ -112,7 +112,7 @@ async function ask(
   outbound: Outbound,
   { kind, uri }: ListReference,
   how: { readonly prefersCwt: boolean; readonly allowPrivateAddresses: boolean; readonly now: () => Date },
-): Promise<Kept['found']> {
+): Promise<Kept['result']> {
   const { allowPrivateAddresses } = how
   const headers = { accept: acceptOf(kind, how.prefersCwt) }
   try {
@@ -160,8 +160,8 @@ function lifeOf({ list: { ttlSeconds, validity }, fetchedAt }: Fetched): number 
 }
 
 /** About: beside the list there is what was signed, as it came and as it was read. */
-function bytesOf(found: Kept['found']): number {
-  return 'list' in found ? found.list.bytes.length + 2 * found.answerBytes : 0
+function bytesOf(result: Kept['result']): number {
+  return 'list' in result ? result.list.bytes.length + 2 * result.answerBytes : 0
 }
 
 /** The one that was fetched longest ago makes room. */

@@ -24,7 +24,7 @@ interface StatusReferences {
 /** Each is somebody to ask. */
 const MAX_ENTRIES = 8
 
-/** Throws a MalformedError when there is a status that cannot be looked up: that says as much as none, and is not none. */
+/** Throws a MalformedError when the credential has a status that cannot be looked up: that is not the same as none. */
 export function referencesOf({
   status,
   credentialStatus = [],

@@ -28,11 +28,11 @@ export function signerProblem(
   const problem = leafProblem(asSigner, context.now, context.clockSkewSeconds, 'status')
   if (problem !== undefined) return problem
   if (isSameKey(leaf, own)) return undefined
-  const found = pathOf(signer, context)
-  if ('problem' in found) return found.problem
-  if (found.path.length > 1 && !context.acceptTlsServerCertificates && isForTlsAlone(leaf)) return tlsProblem(leaf)
+  const trustPath = pathOf(signer, context)
+  if ('problem' in trustPath) return trustPath.problem
+  if (trustPath.path.length > 1 && !context.acceptTlsServerCertificates && isForTlsAlone(leaf)) return tlsProblem(leaf)
   if (isSameIssuer(leaf, own, evidence.identifiers)) return undefined
-  if (isProvider(leaf, found.path, context.issuerPath(evidence))) return undefined
+  if (isProvider(leaf, trustPath.path, context.issuerPath(evidence))) return undefined
   return `it is signed by ${leaf.subjectText}, who is not the issuer of the credential`
 }
 
@@ -56,7 +56,7 @@ function pathOf(
   return findTrustPath(certificates, trustAnchors, { now, clockSkewSeconds })
 }
 
-/** Not KeyObject.equals: on keys of two types it leaves an error behind, which the next key that is read is blamed for. */
+/** Does without KeyObject.equals: for keys of two types it leaves an OpenSSL error behind, which the next key gets. */
 function isSameKey(one: Certificate, other: Certificate): boolean {
   const spki = ({ publicKey }: Certificate): Buffer => publicKey.export({ type: 'spki', format: 'der' })
   return spki(one).equals(spki(other))

@@ -26,7 +26,7 @@ export interface FetchedStatusList {
 
 /** The size limit of another server's answer. */
 export const MAX_LIST_BYTES = 2 * 1024 * 1024
-/** The size limit of an unpacked list, which has four million entries of two bits: unpacking 4 MiB takes up to 70 ms. */
+/** The size limit of an unpacked list (four million entries of two bits): unpacking 4 MiB takes up to 70 ms. */
 const MAX_UNPACKED_BYTES = 1024 * 1024
 
 /** The bytes of a list. Throws a MalformedError when they are packed otherwise, or are too many. */

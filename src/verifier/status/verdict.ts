@@ -15,23 +15,23 @@ const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
 
 /** Looks at every list that the credential names: one that says no is enough. */
 export async function statusVerdict(evidence: Evidence, context: PresentationContext): Promise<Verdict> {
-  let named: ReturnType<typeof referencesOf>
+  let stated: ReturnType<typeof referencesOf>
   try {
-    named = referencesOf(evidence)
+    stated = referencesOf(evidence)
   } catch (error) {
     if (error instanceof MalformedError) return fail(error.message, error)
     throw error
   }
-  const beside = named.ignored.map((each) => `not looked at: ${each}`)
-  if (named.references.length === 0) return pass(['the credential carries no status', ...beside].join('; '))
+  const beside = stated.ignored.map((each) => `not looked at: ${each}`)
+  if (stated.references.length === 0) return pass(['the credential carries no status', ...beside].join('; '))
   const verdicts: Verdict[] = []
-  for (const reference of named.references) {
+  for (const reference of stated.references) {
     const verdict = await verdictOf(reference, evidence, context)
     if (verdict.passed === false) return verdict
     verdicts.push(verdict)
   }
-  const said = [...verdicts.flatMap(({ detail }) => detail ?? []), ...beside].join('; ')
-  return verdicts.some(({ passed }) => passed === 'tolerated') ? tolerate(said) : pass(said)
+  const detail = [...verdicts.flatMap((verdict) => verdict.detail ?? []), ...beside].join('; ')
+  return verdicts.some(({ passed }) => passed === 'tolerated') ? tolerate(detail) : pass(detail)
 }
 
 /** Whether readers of the credential's format take status lists as CWTs. */
@@ -46,19 +46,19 @@ async function verdictOf(
 ): Promise<Verdict> {
   const { loadList, onUnreachable } = context.status
   const at = `status list ${strangerText(reference.uri)}`
-  const found = await loadList(reference, prefersCwt(evidence))
-  if ('unreachable' in found) {
-    const why = `the ${at} could not be looked at: ${found.unreachable}`
+  const result = await loadList(reference, prefersCwt(evidence))
+  if ('unreachable' in result) {
+    const why = `the ${at} could not be looked at: ${result.unreachable}`
     return onUnreachable === 'accept' ? tolerate(why) : fail(why)
   }
-  if ('problem' in found) return fail(`the ${at} cannot be used: ${found.problem}`)
-  const { list, fetchedAt, kept } = found
+  if ('problem' in result) return fail(`the ${at} cannot be used: ${result.problem}`)
+  const { list, fetchedAt, kept } = result
   const problem =
     signerProblem(list, evidence.issuer, context) ??
     timeProblem(list, context) ??
     contentProblem(list, reference, evidence)
   if (problem !== undefined) return fail(`the ${at} cannot be used: ${problem}`)
-  found.keep()
+  result.keep()
   const value = entryOf(list, reference.index)
   const when = `by the ${at}, fetched at ${fetchedAt.toISOString()}${kept ? ' and kept since' : ''}`
   return value === 0

@@ -1,0 +1,53 @@
+/** Polling for several listeners: what those of one id wait for is read once a round, for all of them. */
+import { setImmediate } from 'node:timers/promises'
+
+export interface PollListener<T> {
+  /** Takes a value that was read after the listener was added. */
+  readonly take: (value: T) => void
+  readonly fail: (error: unknown) => void
+}
+
+/** Adds a listener for an id; the result removes it. */
+export type Poll<T> = (id: string, listener: PollListener<T>) => () => void
+
+/** Ids that are read at once; other work goes on between two of these groups. */
+const READ_AT_ONCE = 100
+
+/** Makes a poll that reads the id of each listener with `read`, and pauses for `pauseMs` after each round. */
+export function sharedPoll<T>(read: (id: string) => Promise<T>, pauseMs: number): Poll<T> {
+  const listeners = new Map<string, Set<PollListener<T>>>()
+  let isRunning = false
+
+  const readFor = async (id: string): Promise<void> => {
+    const present = [...(listeners.get(id) ?? [])]
+    if (present.length === 0) return
+    const [result] = await Promise.allSettled([Promise.resolve(id).then(read)])
+    for (const listener of present) {
+      if (listeners.get(id)?.has(listener) !== true) continue
+      if (result.status === 'fulfilled') listener.take(result.value)
+      else listener.fail(result.reason)
+    }
+  }
+  const round = async (): Promise<void> => {
+    const ids = [...listeners.keys()]
+    for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
+      await Promise.all(ids.slice(at, at + READ_AT_ONCE).map(readFor))
+      await setImmediate()
+    }
+    goOn()
+  }
+  const goOn = (): void => {
+    isRunning = listeners.size > 0
+    if (isRunning) setTimeout(() => void round(), pauseMs).unref()
+  }
+
+  return (id, listener) => {
+    const ofId = listeners.get(id) ?? new Set()
+    listeners.set(id, ofId.add(listener))
+    if (!isRunning) goOn()
+    return () => {
+      ofId.delete(listener)
+      if (ofId.size === 0 && listeners.get(id) === ofId) listeners.delete(id)
+    }
+  }
+}

@@ -1,0 +1,13 @@
+/** A background task: periodic work of a service without a request, such as ending what has expired. */
+export interface Task {
+  /** For the log. */
+  readonly name: string
+  readonly everyMs: number
+  /**
+   * Runs a round. A round may reject: the next comes all the same, and begins only after this one has ended. A long
+   * round ends early when `stop` is given.
+   */
+  readonly run: (stop?: AbortSignal) => Promise<void>
+  /** Whether there is a last round when the service stops. */
+  readonly atStop?: boolean
+}

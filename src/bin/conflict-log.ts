@@ -1,0 +1,22 @@
+/** Logs the counts of conflicts in the database: attempts that were repeated, and given up. */
+import type { Logger } from 'pino'
+import type { Task } from '../async/task.ts'
+import { conflictCounts } from './effects.ts'
+
+/** Creates the task that logs the counts once a minute when they have changed. */
+export function conflictTask(log: Logger): Task {
+  let logged = { ...conflictCounts }
+  return {
+    name: 'conflicts',
+    everyMs: 60_000,
+    atStop: true,
+    run: () => {
+      const { retried, givenUp } = conflictCounts
+      if (retried !== logged.retried || givenUp !== logged.givenUp) {
+        log.info({ event: 'store_conflicts', retried, givenUp }, 'work that was done anew after a conflict')
+      }
+      logged = { retried, givenUp }
+      return Promise.resolve()
+    },
+  }
+}

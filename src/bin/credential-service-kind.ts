@@ -1,0 +1,87 @@
+/** The issuer and the verifier as services of the command: a server on a database with encrypted personal data. */
+import { setFlagsFromString } from 'node:v8'
+import type { Logger } from 'pino'
+import type { CommonConfig } from '../config/common.ts'
+import { describeDatabase } from '../config/database.ts'
+import { findPkcs11Mistakes } from '../keys/pkcs11/check.ts'
+import { conflictTask } from './conflict-log.ts'
+import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
+import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from './effects.ts'
+import { signingKeyMistakes } from './renewal.ts'
+import { openServiceDatabase } from './service-database.ts'
+import type { BuiltService, ServiceKind } from './service-kind.ts'
+import type { ServiceMetrics } from './service-metrics.ts'
+
+export function credentialServiceKind<Name extends CredentialServiceName>(
+  name: Name,
+): ServiceKind<ConfigOf<Name>, StoreOf<Name>> {
+  const { settings, read } = credentialServices[name]
+  return {
+    name,
+    settings,
+    read,
+    open: (config, log) => openStore(name, config, log),
+    build: (config, store, log) => build(name, config, store, log),
+    close: (store) => store.close(),
+    fixedMistakes: signingKeyMistakes,
+    onListening: keepYoungGenerationSmall,
+  }
+}
+
+/** The open database, with what is personal in it encrypted when there is a key; or why there is none. */
+async function openStore<Name extends CredentialServiceName>(
+  name: Name,
+  config: ConfigOf<Name>,
+  log: Logger,
+): Promise<{ readonly parts: StoreOf<Name> } | { readonly mistake: string }> {
+  const { migrations, encryptedCollections } = credentialServices[name]
+  const { database, keys } = config
+  const mistakes = await findPkcs11Mistakes(keys, pkcs11Tokens)
+  if (mistakes.length > 0) return { mistake: mistakes.join('; ') }
+  let store: StoreOf<Name>
+  try {
+    store = await openServiceDatabase(database, migrations, { log })
+  } catch (error) {
+    return { mistake: `database.url: ${describeDatabase(database)}: ${(error as Error).message}` }
+  }
+  try {
+    return { parts: await encryptDatabase(store as never, encryptedCollections as never, config) }
+  } catch (error) {
+    await store.close()
+    return { mistake: `database.encryptionKeyFile: ${(error as Error).message}` }
+  }
+}
+
+async function build<Name extends CredentialServiceName>(
+  name: Name,
+  config: ConfigOf<Name>,
+  store: StoreOf<Name>,
+  log: Logger,
+): Promise<BuiltService<ConfigOf<Name>>> {
+  const { create, tasks } = credentialServices[name]
+  let current = config
+  const metrics = config.management && (await measure(name, () => current))
+  const effects = { store, retryOnConflict, outbound, now, random, log, pkcs11Tokens, observer: metrics?.observer }
+  return {
+    app: await create(config, { ...effects, current: () => current }),
+    ...(metrics && { metrics: metrics.registry }),
+    tasks: [...tasks(config, effects), conflictTask(log)],
+    renew: (next) => {
+      current = next
+    },
+  }
+}
+
+/**
+ * Under load V8 lets its young generation grow to 28 MB, and keeps it so. Measured on Node 20 and 24: resident memory
+ * after 10,000 flows is 116/114 MB and 109/114 MB instead of up to 144/139.
+ */
+function keepYoungGenerationSmall(): void {
+  setFlagsFromString('--semi-space-growth-factor=1')
+}
+
+/** Makes the metrics. Their code is loaded only where somebody reads them. */
+async function measure(name: CredentialServiceName, config: () => CommonConfig): Promise<ServiceMetrics> {
+  const { createServiceMetrics } = await import('./service-metrics.ts')
+  return createServiceMetrics(name, { config, conflicts: conflictCounts, now })
+}

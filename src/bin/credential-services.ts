@@ -1,0 +1,86 @@
+/**
+ * The credential services (issuer and verifier) in one table: what differs between them, for the code that runs, makes
+ * or examines one. `service-kinds.ts` has the kinds of all services, the engine among them.
+ */
+import type { Task } from '../async/task.ts'
+import type { CommonConfig, checkSettings, ReadResult, ServiceDefaults } from '../config/common.ts'
+import type { Files } from '../config/files.ts'
+import type { App } from '../http/app-type.ts'
+import type { Effects } from '../http/effects.ts'
+import { type IssuerCollections, issuerEncryptedCollections, issuerMigrations } from '../issuer/collections.ts'
+import { type IssuerConfig, IssuerSettings, issuerDefaults, issuerTitle, readIssuerConfig } from '../issuer/config.ts'
+import { issuerTasks } from '../issuer/tasks.ts'
+import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
+import type { Migration, Store } from '../store/store.ts'
+import { type VerifierCollections, verifierEncryptedCollections, verifierMigrations } from '../verifier/collections.ts'
+import {
+  readVerifierConfig,
+  type VerifierConfig,
+  VerifierSettings,
+  verifierDefaults,
+  verifierTitle,
+} from '../verifier/config.ts'
+import { verifierTasks } from '../verifier/tasks.ts'
+
+interface Configs {
+  readonly issuer: IssuerConfig
+  readonly verifier: VerifierConfig
+}
+export interface Collections {
+  readonly issuer: IssuerCollections
+  readonly verifier: VerifierCollections
+}
+
+export type CredentialServiceName = keyof Configs
+export type ConfigOf<Name extends CredentialServiceName> = Configs[Name]
+export type StoreOf<Name extends CredentialServiceName> = Store<Collections[Name]>
+
+interface CredentialService<Config extends CommonConfig, C> {
+  /** The schema of its `server.json`. */
+  readonly settings: Parameters<typeof checkSettings>[0]
+  readonly read: (value: unknown, files: Files, at: Date) => ReadResult<Config>
+  readonly defaults: ServiceDefaults
+  /** The title of the OpenAPI document. */
+  readonly title: string
+  readonly migrations: readonly Migration[]
+  /** The collections that are encrypted where there is a key. */
+  readonly encryptedCollections: readonly (keyof C & string)[]
+  /** The background tasks of the service. */
+  readonly tasks: (config: Config, effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens }) => readonly Task[]
+  /** A server that does not listen yet. Its code is loaded with the first. */
+  readonly create: (
+    config: Config,
+    effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens; readonly current: () => Config },
+  ) => Promise<App>
+}
+
+export const credentialServices: {
+  readonly [Name in CredentialServiceName]: CredentialService<Configs[Name], Collections[Name]>
+} = {
+  issuer: {
+    settings: IssuerSettings,
+    read: readIssuerConfig,
+    defaults: issuerDefaults,
+    title: issuerTitle,
+    migrations: issuerMigrations,
+    encryptedCollections: issuerEncryptedCollections,
+    tasks: issuerTasks,
+    create: async (config, effects) => (await import('../issuer/issuer.ts')).createIssuer(config, effects),
+  },
+  verifier: {
+    settings: VerifierSettings,
+    read: readVerifierConfig,
+    defaults: verifierDefaults,
+    title: verifierTitle,
+    migrations: verifierMigrations,
+    encryptedCollections: verifierEncryptedCollections,
+    tasks: verifierTasks,
+    create: async (config, effects) => (await import('../verifier/verifier.ts')).createVerifier(config, effects),
+  },
+}
+
+export const credentialServiceNames = Object.keys(credentialServices) as readonly CredentialServiceName[]
+
+export function isCredentialServiceName(word: string): word is CredentialServiceName {
+  return Object.hasOwn(credentialServices, word)
+}

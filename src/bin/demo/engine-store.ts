@@ -1,0 +1,29 @@
+/** The database of an engine of the demo, for what only an operator of that engine can do. */
+import { join, resolve } from 'node:path'
+import type { EngineStore } from '../../engine/collections.ts'
+import { readEngineConfig } from '../../engine/config.ts'
+import { CONFIG_FILE } from '../command-line.ts'
+import { readConfigFile } from '../config-file.ts'
+import { files, now } from '../effects.ts'
+import { openStore } from '../engine/store.ts'
+
+/**
+ * Runs `work` on the embedded database of the engine in `directory`, which must not run meanwhile. Throws a message for
+ * the operator when the database cannot be opened.
+ */
+export async function withEngineStore(directory: string, work: (store: EngineStore) => Promise<void>): Promise<void> {
+  const inDirectory = { ...files, read: (path: string) => files.read(resolve(directory, path)) }
+  const file = readConfigFile(join(directory, CONFIG_FILE), 'engine')
+  const result = 'mistakes' in file ? file : readEngineConfig(file.value, inDirectory, now())
+  if ('mistakes' in result) throw new Error(result.mistakes.join('\n'))
+  const { config } = result
+  if (config.database.kind !== 'sqlite') throw new Error('the database of this engine is not embedded')
+  const database = { ...config.database, file: resolve(directory, config.database.file) }
+  const store = await openStore({ ...config, database })
+  if ('mistake' in store) throw new Error(store.mistake)
+  try {
+    await work(store)
+  } finally {
+    await store.close()
+  }
+}

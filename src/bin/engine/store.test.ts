@@ -1,0 +1,41 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { readIdentity } from '../../engine/identity.ts'
+import { loadDriver } from '../../store/sqlite.ts'
+import { openStore } from './store.ts'
+
+const freshIdentity = () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'secp256k1' })
+  return readIdentity(privateKey.export({ format: 'pem', type: 'pkcs8' }).toString())
+}
+
+/** A database that an engine has used, with the settings that it was opened with. */
+async function usedDatabase() {
+  const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-engine-store-')), 'engine.db')
+  const config = { database: { kind: 'sqlite', file }, identity: freshIdentity() } as const
+  const store = await openStore(config)
+  if ('mistake' in store) throw new Error(store.mistake)
+  await store.close()
+  return { file, config }
+}
+
+it('a database of an engine with another key is a mistake in identity.keyFile', async () => {
+  const { file, config } = await usedDatabase()
+  expect(await openStore({ ...config, identity: freshIdentity() })).toEqual({
+    mistake: `identity.keyFile: the database ${file} is of an engine with another key`,
+  })
+})
+
+it('a database whose keys cannot be read says so, and nothing of another key', async () => {
+  const { file, config } = await usedDatabase()
+  const Database = await loadDriver()
+  const database = new Database(file)
+  database.exec("update encryption_key set value = 'damaged'")
+  database.close()
+  expect(await openStore(config)).toEqual({
+    mistake: expect.stringMatching(/^database\.url: .*engine\.db: .*is not valid JSON/) as string,
+  })
+})

@@ -1,0 +1,53 @@
+/** The metrics of an issuer or a verifier that are about its process rather than about one request. */
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { CommonConfig } from '../config/common.ts'
+import { createRequestObserver, type RequestObserver } from '../http/request-metrics.ts'
+import { listKeys } from '../keys/key-ring.ts'
+import type { ConflictCounts } from '../store/retry.ts'
+
+export interface ServiceMetrics {
+  readonly registry: Registry
+  readonly observer: RequestObserver
+}
+
+/** The sources of the metrics, which are read at each request for metrics. */
+interface Measured {
+  readonly config: () => CommonConfig
+  readonly conflicts: ConflictCounts
+  readonly now: () => Date
+}
+
+/** Makes the metrics of a service: requests, conflicts in the database, certificates, and the process. */
+export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Measured): ServiceMetrics {
+  const registry = new Registry()
+  const prefix = `vouchsafe_${name}_`
+  collectDefaultMetrics({ register: registry })
+  countConflicts(prefix, registry, measured.conflicts)
+  new Gauge({
+    name: `${prefix}certificate_expires_seconds`,
+    help: 'Time until the certificate of a key ends, by the setting of the key',
+    labelNames: ['key'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [key, { chain }] of listKeys(measured.config().keys)) {
+        this.set({ key }, Math.round((chain[0].notAfter.getTime() - measured.now().getTime()) / 1000))
+      }
+    },
+  })
+  return { registry, observer: createRequestObserver(prefix, registry) }
+}
+
+function countConflicts(prefix: string, registry: Registry, counts: ConflictCounts): void {
+  new Counter({
+    name: `${prefix}store_conflicts_total`,
+    help: 'Work that met a change by another, and was done anew or given up',
+    labelNames: ['end'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc({ end: 'retried' }, counts.retried)
+      this.inc({ end: 'given_up' }, counts.givenUp)
+    },
+  })
+}

@@ -1,0 +1,39 @@
+/** The refusal of a service to start: its mistakes, for the log and for the person who configured it. */
+import type { Logger } from 'pino'
+import { placeHint } from './config-file.ts'
+import { plain } from './terminal.ts'
+import { whoListens } from './who-listens.ts'
+
+/** Where it should listen; `within` is what the settings are in, up to their names. */
+interface Wanted {
+  readonly port: number
+  readonly host: string
+  readonly within?: string
+}
+
+/** Why it cannot listen, for the person who configured it. */
+export async function listenMistake(
+  { code, message }: NodeJS.ErrnoException,
+  { port, host, within = '' }: Wanted,
+): Promise<string> {
+  const setting = `${within}port`
+  if (code === 'EADDRINUSE') {
+    const change = within === '' ? 'port and baseUrl' : setting
+    return `${setting}: ${port} (host ${host}) is in use by ${await whoListens(port)}; stop that one, or change ${change}`
+  }
+  if (code === 'EACCES') return `${setting}: ${port} may not be used by this user`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `${within}host: ${host} is no address of this machine`
+  return `${setting}: ${message}`
+}
+
+/** Every mistake, in the log and for people; the exit status is 2. */
+export function refuseToStart(log: Logger, configFile: string, mistakes: readonly string[]): void {
+  const count = `${mistakes.length} mistake${mistakes.length === 1 ? '' : 's'}`
+  log.fatal({ event: 'refused_to_start', mistakes }, `${configFile}: ${count}, not started`)
+  const lines = mistakes.map((mistake) => `  - ${plain(mistake.replaceAll('\n', ' '))}\n`)
+  const hint = placeHint(configFile, mistakes)
+  process.stderr.write(
+    `${configFile} cannot be used:\n${lines.join('')}${hint === undefined ? '' : `${plain(hint)}\n`}`,
+  )
+  process.exitCode = 2
+}

@@ -1,0 +1,38 @@
+/** Runs the tasks of a service, each round after the last, until told to stop. */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Task } from '../async/task.ts'
+
+/** How long a round that runs may keep the service from stopping. What it leaves is found at the next start. */
+const STOP_WAIT_MS = 3000
+
+/** Gives the function that stops them: it resolves when the last rounds have ended, or take too long. */
+export function runTasks(tasks: readonly Task[], log: Logger): () => Promise<void> {
+  const stop = new AbortController()
+  const rounds = tasks.map(async (task) => {
+    while (await hasPassed(task.everyMs, stop.signal)) await round(task, log, stop.signal)
+  })
+  return async () => {
+    stop.abort()
+    const late = new AbortController()
+    await Promise.race([Promise.all(rounds), hasPassed(STOP_WAIT_MS, late.signal)])
+    late.abort()
+    for (const task of tasks.filter(({ atStop }) => atStop === true)) await round(task, log)
+  }
+}
+
+async function round(task: Task, log: Logger, stop?: AbortSignal): Promise<void> {
+  await task.run(stop).catch((err: unknown) => {
+    log.error({ event: 'upkeep_failed', task: task.name, err }, 'a background task failed; its next round tries again')
+  })
+}
+
+/** False as soon as the signal is given. */
+async function hasPassed(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await wait(milliseconds, undefined, { signal, ref: false })
+    return true
+  } catch {
+    return false
+  }
+}

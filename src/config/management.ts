@@ -1,0 +1,20 @@
+/** The setting `management`: a port for operators alone. */
+import * as Type from 'typebox'
+
+/** Where a service serves its metrics. */
+export interface Management {
+  readonly port: number
+  readonly host: string
+}
+
+export const ManagementSetting = Type.Object(
+  {
+    port: Type.Integer({ minimum: 0, maximum: 65_535, description: 'Port of GET /metrics' }),
+    host: Type.Optional(Type.String({ description: 'Address of it; 127.0.0.1 when absent' })),
+  },
+  { additionalProperties: false },
+)
+
+export function resolveManagement(setting: { readonly port: number; readonly host?: string }): Management {
+  return { port: setting.port, host: setting.host ?? '127.0.0.1' }
+}

@@ -1,0 +1,128 @@
+/**
+ * Pages of a collection, newest row first: the query of such a list, its cursors, and the rows that a filter looks at.
+ * docs/decisions/0012-listing-sessions.md.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import * as Type from 'typebox'
+import { toBase64url } from '../codec/base64url.ts'
+import { digestOf } from '../codec/digest.ts'
+import { refuse } from '../protocol/error.ts'
+import type { CreatedRow, RowPosition, Store } from '../store/store.ts'
+
+const DEFAULT_LIMIT = 50
+const MAX_LIMIT = 100
+/** A row may be large, since it has the report of a verification: few are in memory at once. */
+const ROWS_AT_ONCE = 25
+const MAX_EXAMINED = 1000
+/** Characters of the digest in a cursor. */
+const DIGEST_LENGTH = 12
+const CURSOR_TEXT = /^[\w-]{12}\.(\d{1,15})\.([\w-]+)$/
+
+/** The members that the query of every list has beside its filter. */
+export const pageQuery = {
+  limit: Type.Optional(
+    Type.String({
+      'x-described': Type.Integer({
+        minimum: 1,
+        maximum: MAX_LIMIT,
+        description: `The highest number of sessions in a page; ${DEFAULT_LIMIT} when absent`,
+      }),
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 200, description: 'The member `next` of the page before, with the same filter' }),
+  ),
+}
+
+export const NextCursor = Type.Optional(
+  Type.String({
+    description:
+      'The cursor of the following page; absent when there is none. With a filter a page may have few sessions, or none, and a next all the same',
+  }),
+)
+
+/** The query as it came: `limit`, `cursor` and the members of the filter. */
+export interface ListQuery {
+  readonly limit?: string
+  readonly cursor?: string
+  readonly [filter: string]: string | undefined
+}
+
+export interface Listing<Value, Entry> {
+  readonly query: ListQuery
+  /** Makes the entry of a row. */
+  readonly entryOf: (id: string, value: Value) => Entry
+  /** Whether the filter admits the entry. */
+  readonly matches: (entry: Entry) => boolean
+}
+
+export interface Page<Entry> {
+  readonly entries: readonly Entry[]
+  readonly next?: string
+}
+
+/**
+ * Reads a page of a collection. With a filter it examines a thousand rows at most, and `next` goes on after them. A row
+ * that cannot be read is left out, and logged. Refuses with `invalid_request` a limit out of range, and a cursor that
+ * is not from this list with the same filter.
+ */
+export async function readPage<C, K extends keyof C & string, Entry>(
+  { store, log }: { readonly store: Store<C>; readonly log: Logger },
+  collection: K,
+  { query, entryOf, matches }: Listing<C[K], Entry>,
+): Promise<Page<Entry>> {
+  const { limit, cursor, ...filter } = query
+  const size = sizeOf(limit)
+  const list = JSON.stringify([collection, ...Object.entries(filter).sort()])
+  let last = cursor === undefined ? undefined : positionOf(cursor, list)
+  const entries: Entry[] = []
+  for (let examined = 0; examined < MAX_EXAMINED; examined += ROWS_AT_ONCE) {
+    const isFull = entries.length === size
+    const rows = await store.newest(collection, isFull ? 1 : ROWS_AT_ONCE, last)
+    for (const row of rows) {
+      if (last !== undefined && entries.length === size) return { entries, next: cursorOf(last, list) }
+      const entry = readableEntry(row, entryOf, log)
+      if (entry !== undefined && matches(entry)) entries.push(entry)
+      last = row
+    }
+    if (isFull || rows.length < ROWS_AT_ONCE) return { entries }
+    // Other requests are served between two reads.
+    await setImmediate()
+  }
+  return { entries, ...(last && { next: cursorOf(last, list) }) }
+}
+
+function sizeOf(limit = String(DEFAULT_LIMIT)): number {
+  const size = /^[1-9]\d{0,2}$/.test(limit) ? Number(limit) : Infinity
+  return size <= MAX_LIMIT ? size : refuse('invalid_request', `limit: must be a number from 1 to ${MAX_LIMIT}`)
+}
+
+function readableEntry<Value, Entry>(
+  row: CreatedRow<Value>,
+  entryOf: Listing<Value, Entry>['entryOf'],
+  log: Logger,
+): Entry | undefined {
+  try {
+    return entryOf(row.id, row.value)
+  } catch (err) {
+    log.error({ event: 'session_unreadable', session: digestOf(row.id), err }, 'a session cannot be read')
+    return undefined
+  }
+}
+
+/**
+ * The position with a digest of it and of the list, so that a cursor that was changed, cut off or brought to another
+ * filter is refused. The digest keeps nothing secret: whoever may read a page may read every other.
+ */
+function cursorOf({ createdAt, id }: RowPosition, list: string): string {
+  const place = `${createdAt.getTime()}.${id}`
+  return toBase64url(`${digestOf(JSON.stringify([list, place])).slice(0, DIGEST_LENGTH)}.${place}`)
+}
+
+function positionOf(cursor: string, list: string): RowPosition {
+  const [, time, id] = CURSOR_TEXT.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
+  const position = { createdAt: new Date(Number(time)), id: id ?? '' }
+  if (cursorOf(position, list) === cursor && id !== undefined) return position
+  return refuse('invalid_request', 'cursor: it is not from this list with this filter; leave it out to begin anew')
+}

@@ -1,0 +1,78 @@
+/**
+ * The `c_nonce` of key proofs: made without storing anything, and accepted once (OpenID4VCI 1.0, Nonce Endpoint). A
+ * nonce carries its expiry and a MAC over the expiry and the session; only a spent nonce takes a row, until it would
+ * have expired.
+ */
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
+import { orUndefined } from '../../codec/malformed.ts'
+import type { Secrets } from '../../keys/secrets.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { AccessContext } from './context.ts'
+import { refuseIfSpent, type Spending } from './spending.ts'
+
+/** How long a nonce is good. */
+const NONCE_SECONDS = 300
+const RANDOM_BYTES = 16
+const EXPIRY_BYTES = 6
+const MAC_BYTES = 16
+
+/** The members of the context that a nonce is made with. */
+export interface NonceContext extends Pick<AccessContext, 'random' | 'now'> {
+  readonly secrets: Pick<AccessContext['secrets'], 'nonce'>
+}
+
+/** A fresh nonce for the session, or for any session when it is fetched from the endpoint without one. */
+export function makeNonce({ secrets, random, now }: NonceContext, sessionId: string | undefined): string {
+  const expiry = Buffer.alloc(EXPIRY_BYTES)
+  expiry.writeUIntBE(now().getTime() + NONCE_SECONDS * 1000, 0, EXPIRY_BYTES)
+  const body = Buffer.concat([expiry, random(RANDOM_BYTES)])
+  return toBase64url(Buffer.concat([body, mac(secrets.nonce[0], sessionId, body)]))
+}
+
+/** The members by which an answer of draft 13 gives a nonce: a token response, a credential response or an error. */
+export function nonceMembers(context: NonceContext, sessionId: string) {
+  return { c_nonce: makeNonce(context, sessionId), c_nonce_expires_in: NONCE_SECONDS }
+}
+
+/**
+ * Checks the nonce of a request of the session, and gives the change that spends it. Refuses with `invalid_nonce` a
+ * nonce that is not ours, expired or spent.
+ */
+export async function checkNonce(
+  { secrets, store }: Pick<AccessContext, 'secrets' | 'store'>,
+  sessionId: string,
+  nonce: string,
+  now: Date,
+): Promise<Spending> {
+  const dueAt = expiryOf(secrets.nonce, sessionId, nonce) ?? refuseNonce()
+  if (now >= dueAt) refuseNonce()
+  const spend = { insert: 'spent_nonce', id: nonce, value: {}, dueAt } as const
+  const spending = { spend, refuseSpent: refuseNonce }
+  await refuseIfSpent(store, spending)
+  return spending
+}
+
+/** When the nonce expires, if we made it for this session or for any. */
+function expiryOf(secrets: Secrets, sessionId: string, nonce: string): Date | undefined {
+  const bytes = orUndefined(() => fromBase64url(nonce))
+  if (bytes?.length !== EXPIRY_BYTES + RANDOM_BYTES + MAC_BYTES) return undefined
+  const body = bytes.subarray(0, -MAC_BYTES)
+  const sent = bytes.subarray(-MAC_BYTES)
+  const isOf = (session: string | undefined): boolean =>
+    secrets.some((secret) => timingSafeEqual(mac(secret, session, body), sent))
+  return isOf(sessionId) || isOf(undefined) ? new Date(body.readUIntBE(0, EXPIRY_BYTES)) : undefined
+}
+
+function mac(secret: KeyObject, sessionId: string | undefined, body: Uint8Array): Buffer {
+  // A session id is never empty, so the empty text stands for "any session" and nothing else.
+  return createHmac('sha256', secret)
+    .update(body)
+    .update(sessionId ?? '')
+    .digest()
+    .subarray(0, MAC_BYTES)
+}
+
+function refuseNonce(): never {
+  return refuse('invalid_nonce', 'the c_nonce is unknown, used or expired; fetch a new one from the nonce endpoint')
+}

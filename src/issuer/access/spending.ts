@@ -1,0 +1,30 @@
+/** Single use: a request spends a nonce, a proof or a transaction by a row in its batch that can be inserted once. */
+import type { Change } from '../../store/store.ts'
+import type { IssuerCollections, IssuerStore } from '../collections.ts'
+
+/** A change that a request may make once, and the refusal of a request that makes it again. */
+export interface Spending {
+  readonly spend: Change<IssuerCollections>
+  readonly refuseSpent: () => never
+}
+
+/**
+ * Commits the changes of a request together with what the request spends. Gives the change that conflicted. Refuses as
+ * the spending says when that had been spent before; nothing is committed then.
+ */
+export async function commitSpending(
+  store: IssuerStore,
+  changes: readonly Change<IssuerCollections>[],
+  spendings: readonly Spending[],
+): Promise<Change<IssuerCollections> | undefined> {
+  const batch = [...changes, ...spendings.map(({ spend }) => spend)]
+  if (batch.length === 0) return undefined
+  const conflict = await store.commit(batch)
+  if (conflict !== undefined) spendings.find(({ spend }) => spend === conflict)?.refuseSpent()
+  return conflict
+}
+
+/** Refuses a nonce or a proof that was spent. The batch decides; this only saves a replay the work of the request. */
+export async function refuseIfSpent(store: IssuerStore, { spend, refuseSpent }: Spending): Promise<void> {
+  if (await store.get('spent_nonce', spend.id)) refuseSpent()
+}

@@ -1,0 +1,76 @@
+/**
+ * The authorization of a wallet: what it got for the code of an offer, and how that is refreshed and ended. No function
+ * here needs more of a session than its authorization.
+ */
+
+/** The tokens that a redeemed code gave. */
+export interface Authorization {
+  readonly token: AccessTokenRecord
+  /** The refresh token, in a session that has any. */
+  readonly refresh?: RefreshPolicy
+}
+
+/** An access token, as far as it is stored. */
+export interface AccessTokenRecord {
+  /** Only this is kept of it. */
+  readonly digest: string
+  readonly expiresAt: number
+  /** The thumbprint of the key that the token is bound to. RFC 9449 section 6.1. */
+  readonly jkt?: string
+  /** How many credentials had been issued when the token was made; none, where the member is absent. */
+  readonly issuedBefore?: number
+  /** The configurations that the wallet named in authorization details; absent when it named none, and has all. */
+  readonly authorized?: readonly string[]
+}
+
+/** Refresh tokens, of which only digests are kept. */
+export interface RefreshPolicy {
+  readonly until: number
+  readonly digest: string
+  /** The token before it, for as long as the wallet has not shown that it got the answer to it. */
+  readonly retry?: string
+  /** Some of those before that. */
+  readonly spent: readonly string[]
+}
+
+/** Refresh tokens that are used up and known again. */
+const MAX_SPENT = 10
+
+/** How long an access token is good. */
+export const TOKEN_SECONDS = 300
+
+/** When the wallet can get nothing for its tokens any more. */
+export function endOfAuthorization({ token, refresh }: Authorization): number {
+  return Math.max(token.expiresAt, refresh?.until ?? 0)
+}
+
+/** The token before the current one is used up for good; some of those are known again when they come. */
+export function withoutRetry({ retry, spent, ...rest }: RefreshPolicy): RefreshPolicy {
+  return { ...rest, spent: retry === undefined ? spent : [...spent, retry].slice(-MAX_SPENT) }
+}
+
+/** The wallet has the access token, and with it the refresh token that came along. */
+export function withReceipt<T extends Partial<Authorization>>(authorized: T): T {
+  const { refresh } = authorized
+  return refresh?.retry === undefined ? authorized : { ...authorized, refresh: withoutRetry(refresh) }
+}
+
+/** Ends all tokens, since a refresh token that is used up came again: it may be stolen. RFC 9700 section 4.14.2. */
+export function endTokens<T extends Authorization>(authorized: T, now: Date): T {
+  const { token, refresh } = authorized
+  const at = now.getTime()
+  return {
+    ...authorized,
+    token: { ...token, expiresAt: Math.min(token.expiresAt, at) },
+    ...(refresh && { refresh: { ...refresh, until: Math.min(refresh.until, at) } }),
+  }
+}
+
+/** Ends refreshing, since the credentials of the session have been revoked. */
+export function endRefreshing<T extends Partial<Authorization>>(authorized: T, now: Date): T {
+  const { refresh } = authorized
+  const until = now.getTime()
+  return refresh === undefined || refresh.until <= until
+    ? authorized
+    : { ...authorized, refresh: { ...refresh, until } }
+}

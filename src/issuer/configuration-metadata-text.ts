@@ -1,0 +1,74 @@
+/**
+ * The configurations in issuer metadata, as text: made once for all documents that have the same of them, whoever asks.
+ * OpenID4VCI 1.0, Credential Issuer Metadata Parameters.
+ */
+import { hash } from 'node:crypto'
+import { cacheById } from '../async/cache.ts'
+import type { Configuration } from '../credential/format.ts'
+import type { Signer } from '../keys/signer.ts'
+import type { IssuerConfig } from './config.ts'
+import { configurationMetadata, olderConfigurationMetadata } from './configuration-metadata.ts'
+import type { ConfigurationsMember, IssuerContext, Shape } from './context.ts'
+
+export interface ConfigurationTexts {
+  /**
+   * Returns the member of all configurations that are not removed, for the final specification; the same object where
+   * nothing has changed.
+   */
+  readonly offered: () => Promise<ConfigurationsMember>
+  /** Returns the member of the configurations with these ids, removed or not. */
+  readonly withIds: (ids: readonly string[], shape: Shape) => Promise<ConfigurationsMember>
+}
+
+const CACHED = { texts: 1000, sets: 64 }
+
+export interface ConfigurationTextEffects extends Pick<IssuerContext, 'store' | 'loadConfiguration'> {
+  readonly signer: () => Signer
+  readonly config: Pick<IssuerConfig, 'draft13'>
+}
+
+export function createConfigurationTexts({
+  store,
+  signer,
+  loadConfiguration,
+  config,
+}: ConfigurationTextEffects): ConfigurationTexts {
+  const textOf = cacheById(CACHED.texts, async (key) => {
+    const [shape, id = ''] = key.split('/')
+    const configuration = await loadConfiguration(id)
+    if (configuration === undefined) return undefined
+    const metadataOf = shape === 'final' ? configurationMetadata : olderConfigurationMetadata
+    return JSON.stringify(metadataOf(configuration, signer(), config.draft13))
+  })
+  const joined = async (ids: readonly string[], shape: Shape): Promise<ConfigurationsMember> => {
+    const members = await Promise.all(
+      ids.map(async (id) => {
+        const text = await textOf(`${shape}/${id}`)
+        return text === undefined ? [] : [`${JSON.stringify(id)}:${text}`]
+      }),
+    )
+    const json = Buffer.from(`{${members.flat().join()}}`)
+    const batchSize = largestBatch(await Promise.all(ids.map(loadConfiguration)))
+    return { json, digest: hash('sha256', json, 'base64url'), batchSize }
+  }
+  const setOf = cacheById(CACHED.sets, async (key) => {
+    const [shape, ...ids] = key.split('/')
+    return joined(ids, shape as Shape)
+  })
+  let latest: ConfigurationsMember | undefined
+  return {
+    offered: async () => {
+      const rows = await store.list('credential_configuration')
+      const ids = rows.filter(({ value }) => !value.removed).map(({ id }) => id)
+      const current = await joined(ids, 'final')
+      if (latest?.digest !== current.digest) latest = current
+      return latest
+    },
+    withIds: async (ids, shape) => (await setOf([shape, ...ids].join('/'))) as ConfigurationsMember,
+  }
+}
+
+/** The largest batch size among the configurations; 1 of none. */
+export function largestBatch(configurations: readonly (Configuration | undefined)[]): number {
+  return Math.max(1, ...configurations.map((configuration) => configuration?.batchSize ?? 1))
+}

@@ -1,0 +1,55 @@
+/** The schemas of the list of issuance sessions. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { answers, byApplication, refuses, Seconds } from '../http/answers.ts'
+import { NextCursor, pageQuery } from '../http/page.ts'
+import { IssuanceState } from './session-schema.ts'
+
+const ListIssuanceSessions = Type.Object(
+  {
+    status: Type.Optional(IssuanceState),
+    credential_configuration_id: Type.Optional(
+      Type.String({ maxLength: 200, description: 'The configuration that the sessions offer' }),
+    ),
+    ...pageQuery,
+  },
+  { additionalProperties: false },
+)
+export type ListIssuanceSessions = Static<typeof ListIssuanceSessions>
+
+export const IssuanceSessionPage = Type.Object(
+  {
+    sessions: Type.Array(
+      Type.Object(
+        {
+          session_id: Type.String(),
+          status: IssuanceState,
+          created_at: Seconds,
+          expires_at: Seconds,
+          ended_at: Type.Optional(
+            Type.Integer({ description: 'The time when the first credential was issued, or the session expired' }),
+          ),
+          credential_configurations: Type.Array(Type.String()),
+          problem: Type.Optional(
+            Type.Object(
+              { endpoint: Type.String(), error: Type.String(), at: Seconds },
+              { description: 'The last refusal of a wallet; the status of the session says more' },
+            ),
+          ),
+        },
+        { title: 'ListedIssuanceSession' },
+      ),
+    ),
+    next: NextCursor,
+  },
+  { title: 'IssuanceSessionPage' },
+)
+
+export const listIssuanceRoute = {
+  ...byApplication,
+  ...refuses('invalid_request'),
+  operationId: 'listIssuanceSessions',
+  summary: 'The issuance sessions, newest first, page by page',
+  querystring: ListIssuanceSessions,
+  response: answers(200, IssuanceSessionPage),
+}

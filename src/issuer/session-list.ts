@@ -1,0 +1,46 @@
+/** The list of issuance sessions for operators: what became of each, and nothing of what it issues. */
+import type { Static } from 'typebox'
+import { readPage } from '../http/page.ts'
+import type { IssuerContext } from './context.ts'
+import type { IssuanceSessionPage, ListIssuanceSessions } from './list-schemas.ts'
+import { endOfIssuance, type IssuanceSession, issuanceStatus } from './session.ts'
+
+type Entry = Static<typeof IssuanceSessionPage>['sessions'][number]
+
+/** A page of the sessions, newest first. Refuses with `invalid_request`. */
+export async function listIssuanceSessions(
+  context: IssuerContext,
+  query: ListIssuanceSessions,
+): Promise<Static<typeof IssuanceSessionPage>> {
+  const { status, credential_configuration_id: configurationId } = query
+  const now = context.now()
+  const { entries, ...rest } = await readPage(context, 'issuance_session', {
+    query,
+    entryOf: (id, session) => entryOf(id, session, now),
+    matches: (entry) =>
+      (status === undefined || entry.status === status) &&
+      (configurationId === undefined || entry.credential_configurations.includes(configurationId)),
+  })
+  return { sessions: await Promise.all(entries.map((entry) => withProblem(context, entry))), ...rest }
+}
+
+function entryOf(id: string, session: IssuanceSession, now: Date): Entry {
+  const status = issuanceStatus(session, now)
+  const endedAt = status === 'EXPIRED' ? endOfIssuance(session) : session.issued[0]?.issuedAt
+  return {
+    session_id: id,
+    status,
+    created_at: Math.floor(session.createdAt / 1000),
+    expires_at: Math.floor(session.expiresAt / 1000),
+    ...(endedAt === undefined ? {} : { ended_at: Math.floor(endedAt / 1000) }),
+    credential_configurations: [...session.configurationIds],
+  }
+}
+
+/** Without the description of the refusal, which may repeat what a wallet sent: the status of the session has it. */
+async function withProblem({ progress }: IssuerContext, entry: Entry): Promise<Entry> {
+  const { problem } = await progress.read(entry.session_id)
+  if (problem === undefined) return entry
+  const { endpoint, error, at } = problem
+  return { ...entry, problem: { endpoint, error, at: Math.floor(at / 1000) } }
+}

@@ -1,0 +1,39 @@
+/** The tasks that the issuance service runs by itself. */
+
+import type { Task } from '../async/task.ts'
+import { createEventTasks } from '../event/tasks.ts'
+import { createKeyRing } from '../keys/key-ring.ts'
+import { purgeSpent } from '../store/spent.ts'
+import { partOf } from '../store/store.ts'
+import type { IssuerConfig } from './config.ts'
+import type { IssuerEffects } from './issuer.ts'
+import { sweepIssuanceSessions } from './retention.ts'
+import { withProgress, withWords } from './session-status.ts'
+
+const PURGED = ['pre_authorized_code', 'idempotent_answer', 'deferred_transaction', 'issuance_progress'] as const
+
+export function issuerTasks(config: IssuerConfig, effects: IssuerEffects): readonly Task[] {
+  const { store, now } = effects
+  const purge = async (): Promise<void> => {
+    for (const collection of PURGED) await store.purge(collection, now())
+    await purgeSpent(store, 'spent_nonce', now())
+  }
+  return [
+    { name: 'sessions', everyMs: 1000, run: () => sweepIssuanceSessions(config, effects) },
+    { name: 'purge', everyMs: 60_000, run: purge },
+    { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
+    ...createEventTasks({
+      ...effects,
+      store: partOf(store),
+      sessionCallback: config.sessionCallback,
+      signer: createKeyRing(config.keys, effects.pkcs11Tokens).audit,
+      // Each event has its own: a status changes more than once.
+      dataOf: async (sessionId, own) => {
+        const session = await store.get('issuance_session', sessionId)
+        if (own === undefined || session === undefined) return own
+        const progress = await store.get('issuance_progress', sessionId)
+        return withProgress(withWords(own, session.value), progress?.value ?? {})
+      },
+    }),
+  ]
+}

@@ -1,0 +1,121 @@
+/**
+ * A connection to a PKCS #11 token: its slot, the sessions with it, and the keys in it. PKCS #11 v2.40 sections 5.5 to
+ * 5.7.
+ */
+import type { PKCS11 } from 'pkcs11js'
+import { codeOf, isSessionLost, Pkcs11Error, pkcs11Error } from './error.ts'
+import { initialize } from './module.ts'
+
+/** Names a PKCS #11 token: by its label, or by the id of its slot. */
+export type Pkcs11Place = { readonly tokenLabel: string } | { readonly slot: number }
+
+export interface Pkcs11Connection {
+  /** Signs the digest by ECDSA, in a session that nobody else uses meanwhile. Rejects with the token's own error. */
+  readonly sign: (keyLabel: string, digest: Buffer) => Promise<Buffer>
+  /** Ends all sessions. */
+  readonly close: () => void
+}
+
+const CKF_SERIAL_SESSION = 4
+const CKU_USER = 1
+const CKA_CLASS = 0
+const CKA_LABEL = 3
+const CKO_PRIVATE_KEY = 3
+const CKM_ECDSA = 0x1041
+/** The bytes of a signature on P-521. */
+const MAX_SIGNATURE_BYTES = 132
+
+/** Finds the token and logs in. Throws the token's own error, or a Pkcs11Error where the token is missing. */
+export function connectPkcs11Token(module: PKCS11, place: Pkcs11Place, pin: string): Pkcs11Connection {
+  initialize(module)
+  const slot = findSlot(module, place)
+  const first = module.C_OpenSession(slot, CKF_SERIAL_SESSION)
+  login(module, first, pin)
+  // The first session only keeps the login: with the last session of a process the token ends that.
+  const sessions = new Set([first])
+  const idle: Buffer[] = []
+  const keys = new Map<string, Buffer>()
+  const open = (): Buffer => {
+    const session = module.C_OpenSession(slot, CKF_SERIAL_SESSION)
+    sessions.add(session)
+    return session
+  }
+  return {
+    sign: async (keyLabel, digest) => {
+      const session = idle.pop() ?? open()
+      try {
+        const key = keys.get(keyLabel) ?? findKey(module, session, keyLabel)
+        keys.set(keyLabel, key)
+        module.C_SignInit(session, { mechanism: CKM_ECDSA, parameter: null }, key)
+        // The token works in another thread of this process, so that the one that serves goes on.
+        const signature = await module.C_SignAsync(session, digest, Buffer.alloc(MAX_SIGNATURE_BYTES))
+        idle.push(session)
+        return signature
+      } catch (error) {
+        // A session in which something failed is not used again.
+        sessions.delete(session)
+        closeSession(module, session)
+        throw error
+      }
+    },
+    close: () => {
+      for (const session of sessions) closeSession(module, session)
+    },
+  }
+}
+
+function findSlot(module: PKCS11, place: Pkcs11Place): Buffer {
+  const slots = module.C_GetSlotList(true)
+  const labels = slots.map((slot) => module.C_GetTokenInfo(slot).label.trimEnd())
+  const fits = 'slot' in place ? (slot: Buffer) => idOf(slot) === place.slot : undefined
+  const [slot, ...others] = slots.filter((each, index) => fits?.(each) ?? labels[index] === placeLabel(place))
+  if (slot !== undefined && others.length === 0) return slot
+  const name = 'slot' in place ? `slot ${place.slot}` : `token ${place.tokenLabel}`
+  if (others.length > 0)
+    throw new Pkcs11Error(`there are several ${name}; name the slot instead: ${slots.map(idOf).join(', ')}`)
+  const there = slots.map((each, index) => `${labels[index] ?? ''} (slot ${idOf(each)})`).join(', ')
+  throw new Pkcs11Error(`there is no ${name}; put it there, or name one of these: ${there || 'none is there'}`)
+}
+
+function placeLabel(place: Pkcs11Place): string | undefined {
+  return 'tokenLabel' in place ? place.tokenLabel : undefined
+}
+
+/** Gives the number of a slot, which the package has as the bytes of a native integer. */
+function idOf(slot: Buffer): number {
+  const { buffer } = Uint8Array.from(slot)
+  return Number(slot.length === 8 ? new BigUint64Array(buffer)[0] : new Uint32Array(buffer)[0])
+}
+
+/** A token has one login for all sessions of a process. */
+function login(module: PKCS11, session: Buffer, pin: string): void {
+  try {
+    module.C_Login(session, CKU_USER, pin)
+  } catch (error) {
+    if (codeOf(error) === 'CKR_USER_ALREADY_LOGGED_IN') return
+    closeSession(module, session)
+    throw error
+  }
+}
+
+function findKey(module: PKCS11, session: Buffer, keyLabel: string): Buffer {
+  module.C_FindObjectsInit(session, [
+    { type: CKA_CLASS, value: CKO_PRIVATE_KEY },
+    { type: CKA_LABEL, value: keyLabel },
+  ])
+  const matches = module.C_FindObjects(session, 2)
+  module.C_FindObjectsFinal(session)
+  const [key] = matches
+  if (key !== undefined && matches.length === 1) return key
+  const text = key === undefined ? 'the token has no private key' : 'the token has several private keys'
+  throw new Pkcs11Error(`${text} with the label ${keyLabel}; give one key that label (CKA_LABEL)`)
+}
+
+/** Closes a session. A session that the token has closed already is no error. */
+function closeSession(module: PKCS11, session: Buffer): void {
+  try {
+    module.C_CloseSession(session)
+  } catch (error) {
+    if (!isSessionLost(error)) throw pkcs11Error(error)
+  }
+}

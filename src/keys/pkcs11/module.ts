@@ -1,0 +1,52 @@
+/**
+ * Modules of PKCS #11 tokens: shared libraries with that interface, which the package pkcs11js loads. PKCS #11 v2.40
+ * section 5.4.
+ */
+import type { PKCS11 } from 'pkcs11js'
+import { codeOf, Pkcs11Error, pkcs11Error } from './error.ts'
+
+/** The part of the package that is used here. */
+export interface Pkcs11Package {
+  readonly PKCS11: new () => PKCS11
+}
+
+const CKF_OS_LOCKING_OK = 2
+const INSTALL =
+  'install it beside this service: npm install pkcs11js@2.1.7 (it is compiled, by make and a C++ compiler)'
+
+/** Loads the package where it is installed. Rejects with a Pkcs11Error that says how to install it. */
+export async function loadPkcs11js(): Promise<Pkcs11Package> {
+  try {
+    const loaded = (await import('pkcs11js')) as Pkcs11Package & { readonly default?: Pkcs11Package }
+    return loaded.default ?? loaded
+  } catch (cause) {
+    const { message } = cause as Error
+    const isCompiled = !message.includes('pkcs11.node')
+    const text = isCompiled ? `the package pkcs11js is missing; ${INSTALL}` : `pkcs11js was not compiled; ${COMPILE}`
+    throw new Pkcs11Error(text, { cause })
+  }
+}
+
+const COMPILE = 'run: npm rebuild pkcs11js (with make and a C++ compiler)'
+
+/** Loads a module for calls of several threads. Throws a Pkcs11Error. */
+export function loadPkcs11Module({ PKCS11: Module }: Pkcs11Package, path: string): PKCS11 {
+  const module = new Module()
+  try {
+    module.load(path)
+  } catch (cause) {
+    const text = `the module cannot be loaded: ${(cause as Error).message}; is it the PKCS #11 library of the token, for this machine?`
+    throw new Pkcs11Error(text, { cause })
+  }
+  initialize(module)
+  return module
+}
+
+/** Initializes the module unless something else in this process has. */
+export function initialize(module: PKCS11): void {
+  try {
+    module.C_Initialize({ flags: CKF_OS_LOCKING_OK })
+  } catch (error) {
+    if (codeOf(error) !== 'CKR_CRYPTOKI_ALREADY_INITIALIZED') throw pkcs11Error(error)
+  }
+}

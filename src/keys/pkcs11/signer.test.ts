@@ -1,0 +1,268 @@
+import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
+import { p256, p384, p521 } from '@noble/curves/nist.js'
+import type { PKCS11 } from 'pkcs11js'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { makeKey } from '../../../test/support/services.ts'
+import { type Certificate, parseCertificate } from '../certificate.ts'
+import { selfSignedCertificate } from '../make-certificate.ts'
+import { verifySignature } from '../signature.ts'
+import { findPkcs11Mistakes } from './check.ts'
+import { createPkcs11Tokens, type Pkcs11Key, type Pkcs11Tokens } from './signer.ts'
+
+const CURVES = { ES256: p256, ES384: p384, ES512: p521 }
+type Alg = keyof typeof CURVES
+interface StoredKey {
+  readonly curve: typeof p256
+  readonly secret: Uint8Array
+}
+
+/** A token in memory, behind the interface of the package pkcs11js, as an HSM behaves at its worst. */
+class Token {
+  /** By their labels; a second key of the same label ends with `#2`. */
+  readonly keys = new Map<string, StoredKey>()
+  pin = '1234'
+  logins = 0
+  initialized = 0
+  present = true
+  most = 100
+  /** The errors that the next calls of C_Sign answer, instead of a signature. */
+  readonly failures: string[] = []
+  readonly sessions = new Set<string>()
+  readonly busy = new Set<string>()
+  mostBusy = 0
+  isLoggedIn = false
+
+  remove(): void {
+    this.sessions.clear()
+    this.isLoggedIn = false
+  }
+}
+
+const error = (code: string): Error => new Error(code)
+
+function moduleOf(token: Token): new () => PKCS11 {
+  let count = 0
+  const initialized = new Map<string, StoredKey>()
+  const inSession = (session: Buffer): string => {
+    const name = session.toString()
+    if (!token.sessions.has(name)) throw error('CKR_SESSION_HANDLE_INVALID')
+    return name
+  }
+  return class {
+    load(path: string): void {
+      if (path !== '/token.so') throw new Error(`${path}: cannot open shared object file`)
+    }
+    C_Initialize(): void {
+      token.initialized += 1
+      if (token.initialized > 1) throw error('CKR_CRYPTOKI_ALREADY_INITIALIZED')
+    }
+    C_GetSlotList(): Buffer[] {
+      return token.present ? [Buffer.from('0700000000000000', 'hex'), Buffer.from('0800000000000000', 'hex')] : []
+    }
+    C_GetTokenInfo(slot: Buffer): { readonly label: string } {
+      return { label: (slot[0] === 7 ? 'issuer' : 'other').padEnd(32) }
+    }
+    C_OpenSession(): Buffer {
+      if (token.sessions.size >= token.most) throw error('CKR_SESSION_COUNT')
+      const name = `session ${count++}`
+      token.sessions.add(name)
+      return Buffer.from(name)
+    }
+    C_CloseSession(session: Buffer): void {
+      token.sessions.delete(inSession(session))
+      // PKCS #11 v2.40 section 5.6: with its last session an application is logged out.
+      if (token.sessions.size === 0) token.isLoggedIn = false
+    }
+    C_Login(session: Buffer, _: number, pin: string): void {
+      inSession(session)
+      token.logins += 1
+      if (pin !== token.pin) throw error('CKR_PIN_INCORRECT')
+      if (token.isLoggedIn) throw error('CKR_USER_ALREADY_LOGGED_IN')
+      token.isLoggedIn = true
+    }
+    found: Buffer[] = []
+    C_FindObjectsInit(
+      session: Buffer,
+      template: readonly { readonly type: number; readonly value: number | string }[],
+    ): void {
+      inSession(session)
+      const label = template.find(({ type }) => type === 3)?.value
+      const visible = token.isLoggedIn ? [...token.keys.keys()] : []
+      this.found = visible.filter((name) => name.split('#')[0] === label).map((name) => Buffer.from(name))
+    }
+    C_FindObjects(): Buffer[] {
+      return this.found
+    }
+    C_FindObjectsFinal(): void {
+      this.found = []
+    }
+    C_SignInit(session: Buffer, _: object, key: Buffer): void {
+      const name = inSession(session)
+      if (token.busy.has(name)) throw error('CKR_OPERATION_ACTIVE')
+      initialized.set(name, token.keys.get(key.toString()) as StoredKey)
+    }
+    async C_SignAsync(session: Buffer, digest: Buffer, signature: Buffer): Promise<Buffer> {
+      const name = inSession(session)
+      token.busy.add(name)
+      token.mostBusy = Math.max(token.mostBusy, token.busy.size)
+      await new Promise((resolve) => setImmediate(resolve))
+      token.busy.delete(name)
+      const failure = token.failures.shift()
+      if (failure === 'CKR_DEVICE_REMOVED') token.remove()
+      if (failure !== undefined) throw error(failure)
+      inSession(session)
+      const { curve, secret } = initialized.get(name) as StoredKey
+      const bytes = curve.sign(digest, secret, { prehash: false })
+      signature.set(bytes)
+      return signature.subarray(0, bytes.length)
+    }
+  }
+}
+
+const KEY: Pkcs11Key = { module: '/token.so', place: { tokenLabel: 'issuer' }, keyLabel: 'signing', pin: '1234' }
+const data = Buffer.from('what is signed')
+
+let token: Token
+let tokens: Pkcs11Tokens
+let chains: Record<Alg, readonly [Certificate]>
+let clock: number
+
+async function storedKey(alg: Alg): Promise<{ readonly stored: StoredKey; readonly certificate: Certificate }> {
+  const key = await makeKey(alg)
+  const { d = '' } = key.export({ format: 'jwk' })
+  return { stored: { curve: CURVES[alg], secret: Buffer.from(d, 'base64url') }, certificate: certificateOf(key) }
+}
+
+function certificateOf(key: KeyObject): Certificate {
+  const names = { commonName: 'Uni', serial: randomBytes(16) }
+  const times = { notBefore: new Date(Date.now() - 1e6), notAfter: new Date(Date.now() + 1e9) }
+  const publicKey = createPublicKey(key)
+  return parseCertificate(selfSignedCertificate({ privateKey: key, publicKey, ...names, ...times }))
+}
+
+beforeEach(async () => {
+  token = new Token()
+  clock = 0
+  const made = await Promise.all(
+    (['ES256', 'ES384', 'ES512'] as const).map(async (alg) => [alg, await storedKey(alg)] as const),
+  )
+  for (const [alg, { stored }] of made) token.keys.set(alg, stored)
+  chains = Object.fromEntries(made.map(([alg, { certificate }]) => [alg, [certificate]])) as unknown as typeof chains
+  tokens = createPkcs11Tokens({ load: () => Promise.resolve({ PKCS11: moduleOf(token) }), now: () => new Date(clock) })
+})
+
+const signerOf = (change: Partial<Pkcs11Key> = {}, alg: Alg = 'ES256') =>
+  tokens.signer({ ...KEY, keyLabel: alg, ...change }, chains[alg])
+const isGood = async (alg: Alg = 'ES256') =>
+  verifySignature(chains[alg][0].publicKey, data, await signerOf({}, alg).sign(data))
+
+describe('a key in a token', () => {
+  it.each(['ES256', 'ES384', 'ES512'] as const)('signs as one in a file does: %s', async (alg) => {
+    expect(signerOf({}, alg)).toMatchObject({ alg, jwk: { kty: 'EC' }, x5c: [expect.any(String)] })
+    expect(await isGood(alg)).toBe(true)
+  })
+
+  it('is found by the slot of its token as well', async () => {
+    const signature = await signerOf({ place: { slot: 7 } }).sign(data)
+    expect(verifySignature(chains.ES256[0].publicKey, data, signature)).toBe(true)
+  })
+
+  it('signs for many who ask at once, in few sessions, each for one at a time, after one login', async () => {
+    const good = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => isGood(index % 2 === 0 ? 'ES256' : 'ES384')),
+    )
+    expect(good.every(Boolean)).toBe(true)
+    expect([token.sessions.size, token.mostBusy, token.logins, token.initialized > 0]).toEqual([5, 4, 1, true])
+  })
+
+  it('has a session anew when the token was away, and a signature that was on its way comes all the same', async () => {
+    await isGood()
+    token.remove()
+    expect(await Promise.all(Array.from({ length: 10 }, () => isGood()))).toEqual(Array(10).fill(true))
+    token.failures.push('CKR_DEVICE_REMOVED')
+    expect(await isGood()).toBe(true)
+  })
+
+  it('closes the session in which something failed, so that none is left over', async () => {
+    token.most = 5
+    for (let count = 0; count < 20; count += 1) {
+      token.failures.push('CKR_FUNCTION_FAILED')
+      await expect(signerOf().sign(data)).rejects.toThrow('the token failed; look at its own log (CKR_FUNCTION_FAILED)')
+    }
+    expect(await isGood()).toBe(true)
+    expect(token.sessions.size).toBeLessThan(3)
+  })
+
+  it('sends a PIN that was refused never again, so that the token does not lock it', async () => {
+    const wrong = signerOf({ pin: '9999' })
+    for (let count = 0; count < 5; count += 1) {
+      clock += 60_000
+      await expect(wrong.sign(data)).rejects.toThrow(
+        /^the PIN in pinFile is wrong; correct it before .* \(CKR_PIN_INCORRECT\)$/,
+      )
+    }
+    expect(token.logins).toBe(1)
+  })
+
+  it('is asked again a second after its token was not there', async () => {
+    token.present = false
+    await expect(signerOf().sign(data)).rejects.toThrow(
+      'there is no token issuer; put it there, or name one of these: none is there',
+    )
+    token.present = true
+    await expect(signerOf().sign(data)).rejects.toThrow('there is no token issuer')
+    clock += 1000
+    expect(await isGood()).toBe(true)
+  })
+
+  it.each<[string, Partial<Pkcs11Key>, RegExp]>([
+    [
+      'another module',
+      { module: '/nowhere.so' },
+      /^the module cannot be loaded: .*cannot open shared object file; is it/,
+    ],
+    [
+      'another token',
+      { place: { tokenLabel: 'x' } },
+      /^there is no token x; .* one of these: issuer \(slot 7\), other \(slot 8\)$/,
+    ],
+    ['another slot', { place: { slot: 1 } }, /^there is no slot 1; put it there, or name/],
+    [
+      'a key that is not there',
+      { keyLabel: 'x' },
+      /^the token has no private key with the label x; give one key that label/,
+    ],
+  ])('tells what to do about %s', async (_, change, why) => {
+    await expect(signerOf(change).sign(data)).rejects.toThrow(why)
+    expect(await isGood()).toBe(true)
+  })
+
+  it('tells that the key is on another curve than its certificate', async () => {
+    await expect(signerOf({ keyLabel: 'ES384' }).sign(data)).rejects.toThrow('ES384 is on another curve than its')
+  })
+
+  it('tells that two keys have the label', async () => {
+    token.keys.set('ES256#2', token.keys.get('ES384') as StoredKey)
+    await expect(signerOf().sign(data)).rejects.toThrow('the token has several private keys with the label ES256')
+  })
+
+  it('is tried before a service starts: it must be the key of the certificate', async () => {
+    const keysOf = (keyLabel: string) => ({
+      signing: { pkcs11Key: { ...KEY, keyLabel }, chain: chains.ES256, previous: [] },
+      secrets: ['signing-key'] as const,
+    })
+    expect(await findPkcs11Mistakes(keysOf('ES256'), tokens)).toEqual([])
+    token.keys.set('other', (await storedKey('ES256')).stored)
+    expect(await findPkcs11Mistakes(keysOf('other'), tokens)).toEqual([
+      'signing.pkcs11: the key is not the one of the first certificate (CN=Uni); name its certificate, or another keyLabel',
+    ])
+    expect(await findPkcs11Mistakes(keysOf('none'), tokens)).toEqual([
+      expect.stringMatching(/^signing\.pkcs11: the token has no private key/),
+    ])
+  })
+
+  it('needs the certificate of an EC key', async () => {
+    const ed25519 = certificateOf(await makeKey('EdDSA'))
+    expect(() => tokens.signer(KEY, [ed25519])).toThrow(TypeError)
+  })
+})

@@ -1,0 +1,127 @@
+/**
+ * Signers whose private keys are in tokens (PKCS #11): an HSM, a smart card. A key never is in this process. Sessions
+ * that are lost are opened again.
+ */
+import { hash } from 'node:crypto'
+import type { PKCS11 } from 'pkcs11js'
+import { limitConcurrency } from '../../async/limit.ts'
+import { algorithmOf, algorithms } from '../algorithm.ts'
+import { type Certificate, sentCertificates } from '../certificate.ts'
+import { publicJwkOf, thumbprint } from '../jwk.ts'
+import type { Signer } from '../signer.ts'
+import { connectPkcs11Token, type Pkcs11Connection, type Pkcs11Place } from './connection.ts'
+import { isPinRefused, isSessionLost, Pkcs11Error, pkcs11Error } from './error.ts'
+import { loadPkcs11Module, type Pkcs11Package } from './module.ts'
+
+/** A private key in a token, and how to get at it. */
+export interface Pkcs11Key {
+  /** The path of the module. */
+  readonly module: string
+  readonly place: Pkcs11Place
+  readonly keyLabel: string
+  readonly pin: string
+}
+
+export interface Pkcs11Tokens {
+  /**
+   * Makes a signer of a key in a token; `chain` begins with the certificate of the key, whose curve says the algorithm.
+   */
+  readonly signer: (key: Pkcs11Key, chain: readonly Certificate[]) => Signer
+}
+
+/** Signatures of a token at a time: as many as Node has threads for them. */
+const PARALLEL = 4
+/** A token that could not be reached is left alone for so long. */
+const REST_MS = 1000
+
+export interface Pkcs11Effects {
+  readonly load: () => Promise<Pkcs11Package>
+  readonly now: () => Date
+}
+
+/**
+ * Makes the PKCS #11 tokens of a process: a module is loaded once, and a token is logged in to once, whatever number
+ * of keys it has.
+ */
+export function createPkcs11Tokens({ load, now }: Pkcs11Effects): Pkcs11Tokens {
+  const modules = new Map<string, Promise<PKCS11>>()
+  const tokens = new Map<string, Pkcs11Token>()
+  const moduleAt = (path: string): Promise<PKCS11> => {
+    const module = modules.get(path) ?? load().then((loaded) => loadPkcs11Module(loaded, path))
+    modules.set(path, module)
+    // A module that was not found may be there at the next time.
+    module.catch(() => modules.delete(path))
+    return module
+  }
+  const tokenOf = ({ module, place, pin }: Pkcs11Key): Pkcs11Token => {
+    const name = JSON.stringify([module, place, pin])
+    const token =
+      tokens.get(name) ?? createPkcs11Token(async () => connectPkcs11Token(await moduleAt(module), place, pin), now)
+    tokens.set(name, token)
+    return token
+  }
+  return { signer: (key, chain) => pkcs11Signer(tokenOf(key), key.keyLabel, chain) }
+}
+
+/** Signs a digest with a key of the token; rejects with a Pkcs11Error. */
+type Pkcs11Token = (keyLabel: string, digest: Buffer) => Promise<Buffer>
+
+function createPkcs11Token(connect: () => Promise<Pkcs11Connection>, now: () => Date): Pkcs11Token {
+  let connection: Promise<Pkcs11Connection> | undefined
+  let failed: { readonly error: Pkcs11Error; readonly until: number } | undefined
+  const connected = (): Promise<Pkcs11Connection> => {
+    if (failed !== undefined && now().getTime() < failed.until) return Promise.reject(failed.error)
+    connection ??= connect().catch((error: unknown) => {
+      connection = undefined
+      // A wrong PIN is not tried again: the token would lock it.
+      const until = isPinRefused(error) ? Number.POSITIVE_INFINITY : now().getTime() + REST_MS
+      failed = { error: pkcs11Error(error), until }
+      throw failed.error
+    })
+    return connection
+  }
+  const signOnce: Pkcs11Token = async (...parts) => {
+    const opening = connected()
+    const open = await opening
+    return open.sign(...parts).catch((error: unknown) => {
+      if (isSessionLost(error) && connection === opening) {
+        connection = undefined
+        open.close()
+      }
+      throw error
+    })
+  }
+  const limit = limitConcurrency(PARALLEL)
+  return (...parts) =>
+    limit(() =>
+      signOnce(...parts)
+        .catch((error: unknown) => {
+          if (!isSessionLost(error)) throw error
+          return signOnce(...parts)
+        })
+        .catch((error: unknown) => {
+          throw pkcs11Error(error)
+        }),
+    )
+}
+
+function pkcs11Signer(token: Pkcs11Token, keyLabel: string, chain: readonly Certificate[]): Signer {
+  const [leaf] = chain
+  const alg = leaf && algorithmOf(leaf.publicKey)
+  if (leaf === undefined || alg === undefined || alg === 'EdDSA') {
+    throw new TypeError('a key in a token needs a certificate on P-256, P-384 or P-521')
+  }
+  const { digest, size } = algorithms[alg]
+  const jwk = publicJwkOf(leaf.publicKey)
+  return {
+    alg,
+    jwk,
+    kid: thumbprint(jwk),
+    x5c: sentCertificates(chain).map(({ der }) => der.toString('base64')),
+    sign: async (data) => {
+      const signature = await token(keyLabel, hash(digest, data, 'buffer'))
+      if (signature.length === 2 * size) return signature
+      throw new Pkcs11Error(`the key with the label ${keyLabel} is on another curve than its certificate`)
+    },
+  }
+}

@@ -1,0 +1,49 @@
+/** The schemas of the list of verification sessions. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { answers, byApplication, refuses, Seconds } from '../http/answers.ts'
+import { NextCursor, pageQuery } from '../http/page.ts'
+import { VerificationState } from './report-schemas.ts'
+
+const ListVerificationSessions = Type.Object(
+  {
+    status: Type.Optional(VerificationState),
+    verification_query_id: Type.Optional(Type.String({ maxLength: 200, description: 'The query of the sessions' })),
+    ...pageQuery,
+  },
+  { additionalProperties: false },
+)
+export type ListVerificationSessions = Static<typeof ListVerificationSessions>
+
+export const VerificationSessionPage = Type.Object(
+  {
+    sessions: Type.Array(
+      Type.Object(
+        {
+          session_id: Type.String(),
+          status: VerificationState,
+          verification_query_id: Type.String(),
+          created_at: Seconds,
+          expires_at: Seconds,
+          ended_at: Type.Optional(Type.Integer({ description: 'The time when the session came to its final state' })),
+          failed_checks: Type.Optional(
+            Type.Array(Type.String(), { description: 'The ids of the checks that failed; docs/checks.md' }),
+          ),
+          wallet_error: Type.Optional(Type.Object({ error: Type.String() })),
+        },
+        { title: 'ListedVerificationSession' },
+      ),
+    ),
+    next: NextCursor,
+  },
+  { title: 'VerificationSessionPage' },
+)
+
+export const listVerificationRoute = {
+  ...byApplication,
+  ...refuses('invalid_request'),
+  operationId: 'listVerificationSessions',
+  summary: 'The verification sessions, newest first, page by page',
+  querystring: ListVerificationSessions,
+  response: answers(200, VerificationSessionPage),
+}

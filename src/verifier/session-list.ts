@@ -1,0 +1,48 @@
+/** The list of verification sessions for operators: what became of each, and nothing of what was presented. */
+import type { Static } from 'typebox'
+import { readPage } from '../http/page.ts'
+import type { VerifierContext } from './context.ts'
+import type { ListVerificationSessions, VerificationSessionPage } from './list-schemas.ts'
+import { registeredError, type VerificationSession, verificationStatus } from './session.ts'
+import { failedChecks } from './verification.ts'
+
+type Entry = Static<typeof VerificationSessionPage>['sessions'][number]
+
+/** A page of the sessions, newest first. Refuses with `invalid_request`. */
+export async function listVerificationSessions(
+  context: VerifierContext,
+  query: ListVerificationSessions,
+): Promise<Static<typeof VerificationSessionPage>> {
+  const { status, verification_query_id: queryId } = query
+  const now = context.now()
+  const { entries, ...rest } = await readPage(context, 'verification_session', {
+    query,
+    entryOf: (id, session) => entryOf(id, session, now),
+    matches: (entry) =>
+      (status === undefined || entry.status === status) &&
+      (queryId === undefined || entry.verification_query_id === queryId),
+  })
+  return { sessions: [...entries], ...rest }
+}
+
+function entryOf(id: string, session: VerificationSession, now: Date): Entry {
+  const status = verificationStatus(session, now)
+  const endedAt = status === 'EXPIRED' ? session.expiresAt : session.finishedAt
+  return {
+    session_id: id,
+    status,
+    verification_query_id: session.queryId,
+    created_at: Math.floor(session.createdAt / 1000),
+    expires_at: Math.floor(session.expiresAt / 1000),
+    ...(endedAt === undefined ? {} : { ended_at: Math.floor(endedAt / 1000) }),
+    ...problemOf(session),
+  }
+}
+
+/** The names of what failed: a detail, or the words of a wallet, could repeat what was presented. */
+function problemOf({ outcome }: VerificationSession): Pick<Entry, 'failed_checks' | 'wallet_error'> {
+  if (outcome === undefined) return {}
+  if ('walletError' in outcome) return { wallet_error: { error: registeredError(outcome.walletError.error) } }
+  const failed = [...new Set(failedChecks(outcome.report))]
+  return failed.length === 0 ? {} : { failed_checks: failed }
+}

@@ -1,0 +1,83 @@
+/** What the command says to words that it cannot use: what is wrong, which words there are, and one that works. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { temporaryDirectory, vouchsafe } from '../support/command.ts'
+
+const AN_EXAMPLE = /(?:For example|as in): node \S+vouchsafe\.cjs (\S.*)\n$/
+
+/** Runs the command without a configuration, which it must not need to refuse its words. */
+async function refusalOf(...words: string[]): Promise<string> {
+  const { status, stdout, stderr } = await vouchsafe(words, { cwd: temporaryDirectory() })
+  expect([status, stdout]).toEqual([2, ''])
+  return stderr
+}
+
+describe('a service that there is not', () => {
+  it.each([
+    ['doctor', 'foo', 'There is no service foo; there are issuer, verifier and engine.'],
+    ['init', 'wallet', 'There is no service wallet; there are issuer, verifier and engine.'],
+  ])('is refused with those that there are: %s %s', async (command, word, problem) => {
+    const text = await refusalOf(command, word)
+    expect(text).toContain(problem)
+    expect(AN_EXAMPLE.exec(text)?.[1]).toBe(`${command} issuer`)
+  })
+
+  it.each([
+    [['init'], 'Say which service: issuer, verifier or engine.'],
+    [['init', 'issuer', 'verifier'], 'Name one service at a time: issuer, verifier or engine.'],
+    [['doctor', 'issuer', 'engine'], 'Name one service at a time: issuer, verifier or engine.'],
+  ])('is none, or several: %j', async (words, problem) => {
+    const text = await refusalOf(...words)
+    expect(text).toContain(problem)
+    expect(AN_EXAMPLE.exec(text)?.[1]).toBe(`${words[0] ?? ''} issuer`)
+  })
+})
+
+describe('vouchsafe audit', () => {
+  it('verify without a certificate says which certificate that is and where it is', async () => {
+    const text = await refusalOf('audit', 'verify', 'copy.jsonl')
+    expect(text).toMatch(/--certificate is missing/)
+    expect(text).toMatch(/keys\.audit\.certificateFiles[\s\S]*signing\.certificateFiles/)
+    expect(AN_EXAMPLE.exec(text)?.[1]).toBe('audit verify copy.jsonl --certificate conf/issuer.pem')
+  })
+
+  it('verify without a copy says how to get one', async () => {
+    const text = await refusalOf('audit', 'verify', '--certificate', 'conf/verifier.pem')
+    expect(text).toMatch(/the copy is missing.*audit export/s)
+    expect(AN_EXAMPLE.exec(text)?.[1]).toBe('audit verify copy.jsonl --certificate conf/verifier.pem')
+  })
+
+  it.each([[['verify', 'a', 'b']], [['export', 'a']], [[]], [['toString']]])('tells its words: %j', async (words) => {
+    expect(await refusalOf('audit', ...words)).toMatch(/^Usage:\n {2}vouchsafe audit export/)
+  })
+})
+
+describe('a word that is no command', () => {
+  it('is refused in one line, with the nearest command and where all are listed', async () => {
+    expect(await refusalOf('isuer')).toMatch(/^There is no command isuer. Did you mean issuer\? .* help lists all.\n$/)
+    expect(await refusalOf('sing')).toMatch(/^There is no command sing. .* help lists all.\n$/)
+  })
+
+  it('is not missing: the command alone tells its usage, as help does', async () => {
+    const [alone, help] = [await vouchsafe([]), await vouchsafe(['help'])]
+    expect([alone.status, alone.stdout]).toEqual([0, help.stdout])
+    expect(help.stdout).toContain('vouchsafe audit verify COPY')
+  })
+})
+
+describe("another service's configuration", () => {
+  it.each([['issuer'], ['doctor', 'issuer']])('is refused with the command that takes it: %s %s', async (...words) => {
+    const cwd = temporaryDirectory()
+    const settings = { baseUrl: 'http://127.0.0.1:1', clientMetadata: { clientName: 'a' } }
+    writeFileSync(join(cwd, 'my conf.json'), JSON.stringify(settings))
+    const { status, stdout, stderr } = await vouchsafe([...words, '--config', 'my conf.json'], { cwd })
+    expect(status).toBe(2)
+    const command = ['doctor', 'verifier'].slice(words.length === 1 ? 1 : 0).join(' ')
+    expect((stdout + stderr).replace(/\s+/g, ' ')).toMatch(
+      new RegExp(
+        `this is a verifier's configuration, and not the issuer's; use: \\S+ \\S+ ${command} --config 'my conf.json'`,
+      ),
+    )
+  })
+})

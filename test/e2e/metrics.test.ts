@@ -1,0 +1,82 @@
+/** `GET /metrics` of an issuer and of a verifier, on a port of its own. */
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Running, serviceDirectory, start } from '../support/service-process.ts'
+import { API_KEY } from '../support/services.ts'
+import { configuration, dcqlQuery } from '../support/wire.ts'
+
+const running: Running[] = []
+afterEach(async () => {
+  for (const { child, ended } of running.splice(0)) {
+    child.kill('SIGTERM')
+    await ended
+  }
+})
+
+/** A service with metrics, and a function that reads them. */
+async function measured(name: 'issuer' | 'verifier'): Promise<{ service: Running; metrics: () => Promise<string> }> {
+  const service = await start(name, await serviceDirectory(name, { management: { port: 0 } }))
+  running.push(service)
+  const url = `http://127.0.0.1:${String(service.listening.managementPort)}/metrics`
+  return { service, metrics: async () => (await fetch(url)).text() }
+}
+
+describe.each([
+  ['issuer', '/credential-configuration/create', configuration],
+  ['verifier', '/verification-query/create', { dcql_query: dcqlQuery }],
+] as const)('the metrics of the %s', (name, path, body) => {
+  const prefix = `vouchsafe_${name}_`
+  const post = ({ url }: Running, value: unknown, key = API_KEY) =>
+    fetch(url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(value),
+    })
+
+  it('count requests by route and status, and refusals by error', async () => {
+    const { service, metrics } = await measured(name)
+    for (const value of [body, body, { wrong: 1 }]) await post(service, value)
+    await post(service, body, 'no key')
+    const text = await metrics()
+    const route = `method="POST",route="${path}"`
+    expect(text).toContain(`${prefix}http_requests_total{${route},status="201"} 2\n`)
+    expect(text).toContain(`${prefix}http_requests_total{${route},status="400"} 1\n`)
+    expect(text).toContain(`${prefix}http_refusals_total{route="${path}",error="invalid_request"} 1\n`)
+    expect(text).toContain(`${prefix}http_refusals_total{route="${path}",error="unauthorized"} 1\n`)
+    expect(text).toContain(`${prefix}http_request_seconds_count{route="${path}"} 4\n`)
+  })
+
+  it('have no label that a caller chose, and none of the texts that a caller sent', async () => {
+    const { service, metrics } = await measured(name)
+    for (let n = 0; n < 20; n += 1) await fetch(`${service.url}/no-such-path-${n}/secret?secret=${n}`)
+    await fetch(service.url, { method: 'PROPFIND' })
+    await fetch(`${service.url}/issuance/oid4vci/status/secret`)
+    const text = await metrics()
+    expect(text).not.toMatch(/no-such-path|secret|PROPFIND/)
+    expect(text).toContain(`${prefix}http_requests_total{method="none",route="none",status="404"}`)
+  })
+
+  it('say when the certificate of each key ends, and how the process does', async () => {
+    const { metrics } = await measured(name)
+    const text = await metrics()
+    const [, seconds] = new RegExp(`${prefix}certificate_expires_seconds\\{key="signing"\\} (\\d+)`).exec(text) ?? []
+    expect(Number(seconds)).toBeGreaterThan(86_000)
+    expect(Number(seconds)).toBeLessThanOrEqual(86_400)
+    for (const each of [
+      'nodejs_eventloop_lag_p99_seconds',
+      'process_resident_memory_bytes',
+      `${prefix}store_conflicts_total`,
+    ])
+      expect(text).toContain(each)
+  })
+
+  it('are not on the port that wallets reach', async () => {
+    const { service } = await measured(name)
+    expect((await fetch(`${service.url}/metrics`)).status).toBe(404)
+  })
+})
+
+it('are served nowhere unless a port is set', async () => {
+  const service = await start('issuer', await serviceDirectory('issuer'))
+  running.push(service)
+  expect(service.listening).not.toHaveProperty('managementPort')
+})
