@@ -1,0 +1,147 @@
+/** Sends a request of an application to its issuer or verifier, again where that is safe, until a deadline. */
+import { parseJson } from '../../src/codec/json.ts'
+import { orUndefined } from '../../src/codec/malformed.ts'
+import { ServiceError } from './service-error.ts'
+
+/** The address of a service, and how requests go there. */
+export interface ServiceOptions {
+  /** The base URL, such as `http://localhost:8079`. */
+  readonly url: string
+  /** A key of `integrations.authentication`. It opens every administrative endpoint: never give it to a browser. */
+  readonly apiKey: string
+  /** The `fetch` of the runtime when absent. */
+  readonly fetch?: typeof globalThis.fetch
+  /** How long a call may take, with all its repetitions; 30 seconds when absent. */
+  readonly timeoutMilliseconds?: number
+}
+
+export interface ServiceRequest {
+  readonly method: 'GET' | 'POST'
+  /** With the query, and every part encoded. */
+  readonly path: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** Whether the request may arrive twice: it reads, its end is the same, or it has an `Idempotency-Key`. */
+  readonly isRepeatable: boolean
+  /** Whether the answer is an id as text; it is JSON otherwise. */
+  readonly answersText?: boolean
+}
+
+/** An administrative request; resolves with the body of its answer. Rejects with a {@link ServiceError}. */
+export type CallService = (request: ServiceRequest) => Promise<unknown>
+
+/** How long a call may take unless the application says otherwise. */
+export const TIMEOUT_MS = 30_000
+/** The pauses before a request is sent again. */
+const PAUSES_MS = [200, 500, 1000, 2000, 4000]
+/** Statuses after which the same request may succeed. RFC 9110 section 15.6, RFC 6585 section 4. */
+const TEMPORARY = [429, 502, 503, 504]
+
+/**
+ * Makes the function that sends requests to one service. A request that may arrive twice is sent again while the
+ * service cannot be reached, is overloaded or stops, until the deadline.
+ */
+export function createCallService(options: ServiceOptions): CallService {
+  const { timeoutMilliseconds = TIMEOUT_MS } = options
+  const { base, send, authorization } = serviceAddress(options)
+  return async ({ method, path, body, headers, isRepeatable, answersText = false }) => {
+    const end = AbortSignal.timeout(timeoutMilliseconds)
+    const init: RequestInit = {
+      method,
+      headers: {
+        authorization,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      // A redirect would carry the API key elsewhere.
+      redirect: 'error',
+      signal: end,
+    }
+    for (let attempt = 0; ; attempt += 1) {
+      const result = await attemptOnce(() => send(base + path, init), answersText)
+      if (!(result instanceof ServiceError)) return result
+      if (end.aborted) throw new ServiceError('deadline', `${base} did not answer within the time`, { cause: result })
+      const pause = PAUSES_MS[attempt]
+      if (!isRepeatable || pause === undefined || !isTemporary(result)) throw result
+      await waitUnlessAborted(Math.max(pause, (result.retryAfterSeconds ?? 0) * 1000), end)
+    }
+  }
+}
+
+export function serviceAddress({ url, apiKey, fetch: send = globalThis.fetch }: ServiceOptions) {
+  return { base: url.replace(/\/+$/, ''), send, authorization: `Bearer ${apiKey}` }
+}
+
+/** Starts a session once, however often its request has to be sent. */
+export function startOnce(call: CallService, path: string, body: unknown, idempotencyKey?: string): Promise<unknown> {
+  const headers = { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() }
+  return call({ method: 'POST', path, body, headers, isRepeatable: true })
+}
+
+/** Tests whether the same request may succeed later. */
+export function isTemporary({ status, code }: ServiceError): boolean {
+  return status === undefined ? code === 'unreachable' : TEMPORARY.includes(status)
+}
+
+async function attemptOnce(send: () => Promise<Response>, answersText: boolean): Promise<unknown> {
+  let response: Response
+  let text: string
+  try {
+    response = await send()
+    text = await response.text()
+  } catch (cause) {
+    return unreachable(cause)
+  }
+  return response.ok ? bodyOf(response, text, answersText) : refusalOf(response, text)
+}
+
+export function unreachable(cause: unknown): ServiceError {
+  return new ServiceError('unreachable', `the service could not be reached: ${reasonOf(cause)}`, { cause })
+}
+
+/** The reason of a failed `fetch`, which Node has below its cause. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error
+  return cause instanceof Error && cause.message !== '' ? cause.message : message
+}
+
+function bodyOf(response: Response, text: string, answersText: boolean): unknown {
+  if (answersText && response.headers.get('content-type')?.startsWith('text/plain')) return text
+  const value = parse(text)
+  return value ?? foreignAnswer(response)
+}
+
+/** The error of an answer that is not as the request wants it. */
+export function refusalOf(response: Response, text: string): ServiceError {
+  const { error, error_description: description } = (parse(text) ?? {}) as Record<string, unknown>
+  if (typeof error !== 'string') return foreignAnswer(response)
+  const retryAfter = Number(response.headers.get('retry-after') ?? undefined)
+  return new ServiceError(error, typeof description === 'string' ? description : error, {
+    status: response.status,
+    requestId: response.headers.get('x-request-id') ?? undefined,
+    retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
+  })
+}
+
+function foreignAnswer({ status, url }: Response): ServiceError {
+  const message = `${url} answered with ${status} and not as Vouchsafe does; is this the address of the service?`
+  return new ServiceError('foreign_answer', message, { status })
+}
+
+function parse(text: string): unknown {
+  return orUndefined(() => parseJson(text))
+}
+
+/** Resolves after so many milliseconds, or as soon as the signal ends the waiting. */
+export function waitUnlessAborted(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const over = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', over)
+      resolve()
+    }
+    const timer = setTimeout(over, milliseconds)
+    signal?.addEventListener('abort', over)
+  })
+}

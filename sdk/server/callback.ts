@@ -1,0 +1,199 @@
+/** Reads and verifies the callbacks of an issuer or a verifier. Standard Webhooks. */
+import { isObject, parseJson } from '../../src/codec/json.ts'
+import { orUndefined } from '../../src/codec/malformed.ts'
+import type { IssuerSchemas } from './issuer-schemas.ts'
+import type { VerifierSchemas } from './verifier-schemas.ts'
+
+/** An event of a session. More types may be added: ignore those that you do not know. */
+export interface CallbackEvent {
+  /** The same when the event comes twice. */
+  readonly id: string
+  readonly type: string
+  /** RFC 3339. */
+  readonly timestamp: string
+  readonly data: IssuerSchemas['IssuanceSession'] | VerifierSchemas['VerificationSession']
+}
+
+/** How a receiver knows its service: `sessionCallback.secret`, `sessionCallback.apiKey`, or both. */
+export interface CallbackKeys {
+  /** Base64, with or without `whsec_` before it. */
+  readonly secret?: string
+  readonly apiKey?: string
+}
+
+export interface ReceivedCallback {
+  readonly headers: Headers
+  /** The body as it came, byte for byte. */
+  readonly body: Uint8Array | string
+}
+
+/** The most bytes of a callback that a handler reads. */
+const MAX_BYTES = 4 * 1024 * 1024
+const BASE64_SECRET = /^(whsec_)?([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$/
+/** The headers of a callback. Standard Webhooks, Webhook headers. */
+const HEADERS = ['authorization', 'webhook-id', 'webhook-timestamp', 'webhook-signature']
+/** How far the time of a callback may be from now. Standard Webhooks, Verifying webhook authenticity. */
+const TOLERANCE_SECONDS = 300
+
+/**
+ * Verifies a callback. Resolves with its event, or with undefined when it is not from the service, is older than five
+ * minutes or is no event. Throws when there is neither a secret nor an API key, since such a receiver would believe
+ * everybody.
+ */
+export async function readCallback(
+  { headers, body }: ReceivedCallback,
+  keys: CallbackKeys,
+  now: Date = new Date(),
+): Promise<CallbackEvent | undefined> {
+  checkKeys(keys)
+  const { secret, apiKey } = keys
+  if (apiKey && !(await isEqual(headers.get('authorization') ?? '', `Bearer ${apiKey}`))) return undefined
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  if (secret && !(await isSigned(headers, bytes, secret, now))) return undefined
+  return eventOf(bytes)
+}
+
+/** Throws when the keys cannot verify anything. */
+function checkKeys({ secret, apiKey }: CallbackKeys): void {
+  if (!secret && !apiKey) throw new TypeError('give the secret or the apiKey of sessionCallback')
+  if (secret && !BASE64_SECRET.test(secret)) {
+    throw new TypeError('the secret must be that of sessionCallback, which is base64')
+  }
+}
+
+/**
+ * Makes a handler for servers that take a `Request` and give a `Response` (Deno, Bun, Workers, Hono, Next.js). It
+ * answers 204 after `receive` has resolved, 401 to what is not from the service, and 500 when `receive` rejects, after
+ * which the service sends the event again. Throws when there is neither a secret nor an API key.
+ */
+export function callbackHandler(
+  keys: CallbackKeys,
+  receive: (event: CallbackEvent) => void | Promise<void>,
+): (request: Request) => Promise<Response> {
+  checkKeys(keys)
+  return async ({ headers, body }) => {
+    const read = await readBody(body)
+    const status = read instanceof Uint8Array ? await receiveBody({ headers, body: read }, keys, receive) : read
+    return new Response(null, { status })
+  }
+}
+
+/** The request of `node:http`, as far as a handler reads it. */
+interface NodeRequest extends AsyncIterable<Uint8Array> {
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+}
+
+interface NodeResponse {
+  writeHead(status: number): { end(): unknown }
+}
+
+/** Makes a handler for `node:http` and Express, before any parser of bodies; it answers as {@link callbackHandler}. */
+export function nodeCallbackHandler(
+  keys: CallbackKeys,
+  receive: (event: CallbackEvent) => void | Promise<void>,
+): (request: NodeRequest, response: NodeResponse) => Promise<void> {
+  checkKeys(keys)
+  return async (request, response) => {
+    const body = await readBody(request)
+    const headers = new Headers()
+    for (const name of HEADERS) {
+      const value = request.headers[name]
+      if (typeof value === 'string') headers.set(name, value)
+    }
+    const status = body instanceof Uint8Array ? await receiveBody({ headers, body }, keys, receive) : body
+    response.writeHead(status).end()
+  }
+}
+
+/** Verifies a callback and hands its event on; resolves with the status of the answer. */
+async function receiveBody(
+  callback: ReceivedCallback,
+  keys: CallbackKeys,
+  receive: (event: CallbackEvent) => void | Promise<void>,
+): Promise<number> {
+  const event = await readCallback(callback, keys)
+  return event === undefined ? 401 : statusOfReceipt(receive, event)
+}
+
+async function statusOfReceipt(
+  receive: (event: CallbackEvent) => void | Promise<void>,
+  event: CallbackEvent,
+): Promise<number> {
+  try {
+    await receive(event)
+    return 204
+  } catch {
+    return 500
+  }
+}
+
+/**
+ * Reads a body up to the limit. Resolves with the status of the answer where there is no body to verify: nothing waits
+ * for the handler, so that a rejection would end a process of Node.
+ */
+async function readBody(
+  chunks: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null,
+): Promise<Uint8Array | 400 | 413> {
+  const read: Uint8Array[] = []
+  let length = 0
+  try {
+    for await (const chunk of (chunks ?? []) as AsyncIterable<Uint8Array>) {
+      length += chunk.length
+      if (length > MAX_BYTES) return 413
+      read.push(chunk)
+    }
+  } catch {
+    return 400
+  }
+  return joined(read)
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+/** Verifies the signature over id, time and body, of which the header may have several. */
+async function isSigned(headers: Headers, body: Uint8Array, secret: string, now: Date): Promise<boolean> {
+  const [id, time] = [headers.get('webhook-id'), headers.get('webhook-timestamp')]
+  if (id === null || time === null || !/^\d{1,12}$/.test(time)) return false
+  if (Math.abs(now.getTime() / 1000 - Number(time)) > TOLERANCE_SECONDS) return false
+  const key = await hmacKey(keyOf(secret))
+  const signed = joined([new TextEncoder().encode(`${id}.${time}.`), body])
+  for (const signature of (headers.get('webhook-signature') ?? '').split(' ').slice(0, 10)) {
+    const [, base64] = /^v1,([A-Za-z0-9+/]{43}=)$/.exec(signature) ?? []
+    if (base64 !== undefined && (await crypto.subtle.verify('HMAC', key, bytesOf(base64), signed))) return true
+  }
+  return false
+}
+
+/** Compares two texts in a time that does not depend on where they differ. */
+async function isEqual(one: string, other: string): Promise<boolean> {
+  const key = await hmacKey(crypto.getRandomValues(new Uint8Array(32)))
+  const encoder = new TextEncoder()
+  const mac = await crypto.subtle.sign('HMAC', key, encoder.encode(one))
+  return crypto.subtle.verify('HMAC', key, mac, encoder.encode(other))
+}
+
+function hmacKey(secret: Uint8Array<ArrayBuffer>): Promise<Awaited<ReturnType<typeof crypto.subtle.importKey>>> {
+  return crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
+}
+
+function keyOf(secret: string): Uint8Array<ArrayBuffer> {
+  return bytesOf(secret.replace(/^whsec_/, ''))
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
+}
+
+function eventOf(body: Uint8Array): CallbackEvent | undefined {
+  const value = orUndefined(() => parseJson(body))
+  if (!isObject(value) || typeof value.id !== 'string' || typeof value.type !== 'string') return undefined
+  return isObject(value.data) ? (value as unknown as CallbackEvent) : undefined
+}

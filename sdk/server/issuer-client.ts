@@ -1,0 +1,92 @@
+/** The client of an issuance service, for the application that has credentials issued. */
+import { createCallService, type ServiceOptions, startOnce } from './call-service.ts'
+import type { IssuerSchemas } from './issuer-schemas.ts'
+import { listSessions } from './list-sessions.ts'
+import { type WaitOptions, waitForEnd } from './wait-for-end.ts'
+import { createWatchSession, type WatchOptions } from './watch-session.ts'
+
+type Configuration = IssuerSchemas['CredentialConfiguration']
+type Session = IssuerSchemas['IssuanceSession']
+type ListedSession = IssuerSchemas['ListedIssuanceSession']
+type CredentialStatusChange = IssuerSchemas['ChangedCredentialStatus']
+
+/** The sessions to list; all when empty. */
+export interface IssuanceSessionFilter {
+  readonly status?: ListedSession['status']
+  readonly credential_configuration_id?: string
+}
+
+/** The administrative endpoints of an issuance service. Every function rejects with a `ServiceError`. */
+export interface IssuerClient {
+  /** Stores a credential configuration; resolves with its id. A call that fails may have stored it all the same. */
+  createConfiguration(configuration: Configuration): Promise<string>
+  getConfiguration(id: string): Promise<Configuration>
+  /** Removes a credential configuration; sessions that have started keep it. */
+  removeConfiguration(id: string): Promise<void>
+  /**
+   * Starts a session. A lost answer starts no second session: each call has an `Idempotency-Key`. Give one of your own
+   * to make a call of another process the same call.
+   */
+  startSession(
+    session: IssuerSchemas['NewIssuanceSession'],
+    options?: { readonly idempotencyKey?: string },
+  ): Promise<IssuerSchemas['StartedIssuanceSession']>
+  /** Gives a deferred session its dataset, or denies it. */
+  completeSession(sessionId: string, completion: IssuerSchemas['Completion']): Promise<Session>
+  getSession(sessionId: string): Promise<Session>
+  /** Yields the sessions, the newest first; end the loop when you have seen enough. */
+  listSessions(filter?: IssuanceSessionFilter): AsyncGenerator<ListedSession, void>
+  /** Waits until the session has issued a credential or has expired. */
+  waitForSession(sessionId: string, options?: WaitOptions): Promise<Session>
+  /**
+   * Yields the session as it is, and each change of it as it comes, until it has expired; leave the loop when you have
+   * seen enough. Notifications of the wallet and a revocation may follow `SUCCEEDED`.
+   */
+  watchSession(sessionId: string, options?: WatchOptions): AsyncGenerator<Session, void>
+  /** Revokes every credential of the session, for good. */
+  revoke(sessionId: string): Promise<CredentialStatusChange>
+  suspend(sessionId: string): Promise<CredentialStatusChange>
+  /** Ends a suspension; what is revoked stays so. */
+  reinstate(sessionId: string): Promise<CredentialStatusChange>
+}
+
+/** Makes the client of the issuance service at `url`. */
+export function createIssuerClient(options: ServiceOptions): IssuerClient {
+  const call = createCallService(options)
+  const get = (path: string) => call({ method: 'GET', path, isRepeatable: true })
+  const post = (path: string, body?: unknown) => call({ method: 'POST', path, body, isRepeatable: true })
+  const getSession = async (id: string) => (await get(`/issuance/oid4vci/status/${encodeURIComponent(id)}`)) as Session
+  const changeStatus = async (change: string, id: string) =>
+    (await post(`/credential-status/${change}/${encodeURIComponent(id)}`)) as CredentialStatusChange
+  return {
+    createConfiguration: async (body) => {
+      const path = '/credential-configuration/create'
+      return (await call({ method: 'POST', path, body, isRepeatable: false, answersText: true })) as string
+    },
+    getConfiguration: async (id) => (await get(`/credential-configuration/${encodeURIComponent(id)}`)) as Configuration,
+    removeConfiguration: async (id) => {
+      const path = `/credential-configuration/remove/${encodeURIComponent(id)}`
+      await call({ method: 'POST', path, isRepeatable: false })
+    },
+    startSession: async (body, { idempotencyKey } = {}) => {
+      const path = '/issuance/oid4vci/new-session'
+      return (await startOnce(call, path, body, idempotencyKey)) as IssuerSchemas['StartedIssuanceSession']
+    },
+    completeSession: async (id, body) => {
+      const path = `/issuance/oid4vci/complete/${encodeURIComponent(id)}`
+      return (await call({ method: 'POST', path, body, isRepeatable: false })) as Session
+    },
+    getSession,
+    listSessions: (filter = {}) => listSessions(call, '/issuance/oid4vci/sessions', { ...filter }),
+    waitForSession: (id, waiting = {}) =>
+      waitForEnd(
+        () => getSession(id),
+        ({ status }) => status !== 'STARTED',
+        waiting,
+      ),
+    watchSession: createWatchSession<Session>(options, '/issuance/oid4vci/events/'),
+    revoke: (id) => changeStatus('revoke', id),
+    suspend: (id) => changeStatus('suspend', id),
+    reinstate: (id) => changeStatus('reinstate', id),
+  }
+}

@@ -1,0 +1,186 @@
+/** The schemas of an issuer. Generated from its OpenAPI document by `npm run docs`; do not edit. */
+export interface IssuerSchemas {
+  ChangedCredentialStatus: {
+    session_id: string
+    credential_status: 'VALID' | 'SUSPENDED' | 'REVOKED'
+  }
+  ClaimDescription: {
+    path: (string | number | null)[]
+    mandatory?: boolean
+    display?: {
+      name: string
+      locale?: string
+    }[]
+  }
+  Completion: {
+    credential_dataset?: IssuerSchemas['CredentialDataset']
+    /** There will be no credential. */
+    denied?: true
+    /** For the wallet, why it was denied. */
+    reason?: string
+  }
+  CredentialConfiguration: {
+    /** jwt_vc_json-ld, vc+sd-jwt, dc+sd-jwt, jwt_vc_json or mso_mdoc. */
+    format: string
+    credential_definition?: IssuerSchemas['CredentialDefinition']
+    /** For dc+sd-jwt: the type. */
+    vct?: string
+    /** For mso_mdoc: the type. */
+    doctype?: string
+    credential_metadata?: {
+      display?: IssuerSchemas['CredentialDisplay'][]
+      claims?: IssuerSchemas['ClaimDescription'][]
+    }
+    scope?: string
+    /** Which claims the holder may hide: all (the default), none, or those at the given paths. */
+    selective_disclosure?: 'all' | 'none' | (string | number | null)[][]
+    /** Seconds for which a credential is valid; one year when absent. */
+    validity_seconds?: number
+    /** Wallets must attest their keys; of each list that is there, one level has to fit. */
+    key_attestations_required?: {
+      key_storage?: string[]
+      user_authentication?: string[]
+    }
+    /** How many credentials a request may have, each for a key of its own; one when absent. */
+    batch_size?: number
+    /** Whether credentials have an entry in a status list; they have when absent. */
+    revocable?: boolean
+    /** For W3C formats: credentialStatus, with entries in Bitstring Status Lists, beside status. */
+    status?: 'bitstring'
+  }
+  /** The claims of the credentials of a session. */
+  CredentialDataset: {
+    credentialSubject?: Record<string, unknown>
+    [name: string]: unknown
+  }
+  /** OpenID4VCI 1.0, W3C Verifiable Credentials. */
+  CredentialDefinition: {
+    '@context'?: (string | Record<string, unknown>)[]
+    type: string[]
+    [name: string]: unknown
+  }
+  CredentialDisplay: {
+    name: string
+    locale?: string
+    description?: string
+    background_color?: string
+    text_color?: string
+    logo?: {
+      uri: string
+      alt_text?: string
+    }
+    background_image?: {
+      uri: string
+    }
+  }
+  IssuanceSession: {
+    session_id: string
+    status: 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
+    /** Seconds since the epoch. */
+    created_at: number
+    /** Seconds since the epoch. */
+    expires_at: number
+    /** Seconds since the epoch. */
+    refresh_until?: number
+    /** Seconds since the epoch. */
+    erased_at?: number
+    /** Seconds since the epoch. */
+    offer_fetched_at?: number
+    /** The last refusal of a wallet. */
+    problem?: {
+      /** Such as credential-offer, token, credential, deferred-credential. */
+      endpoint: string
+      error: string
+      error_description: string
+      /** How many refusals up to this one had its endpoint and its error, with no other refusal between them. */
+      count: number
+      /** Seconds since the epoch. */
+      at: number
+    }
+    credential_configurations: string[]
+    credentials: {
+      credential_configuration_id: string
+      /** Seconds since the epoch. */
+      issued_at: number
+      credential_status: 'VALID' | 'SUSPENDED' | 'REVOKED'
+    }[]
+    /** Present when the session was started without its dataset. */
+    deferred?: {
+      state: 'PENDING' | 'COMPLETED' | 'DENIED'
+      /** Credential requests whose credentials were not fetched yet. */
+      waiting_requests: number
+    }
+    /** Reports of wallets about their credentials. */
+    notifications?: {
+      credential_configuration_id: string
+      event: 'credential_accepted' | 'credential_failure' | 'credential_deleted'
+      event_description?: string
+      /** Seconds since the epoch. */
+      notified_at: number
+    }[]
+  }
+  IssuanceSessionPage: {
+    sessions: IssuerSchemas['ListedIssuanceSession'][]
+    /**
+     * The cursor of the following page; absent when there is none. With a filter a page may have few sessions, or none,
+     * and a next all the same.
+     */
+    next?: string
+  }
+  ListedIssuanceSession: {
+    session_id: string
+    status: 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
+    /** Seconds since the epoch. */
+    created_at: number
+    /** Seconds since the epoch. */
+    expires_at: number
+    /** The time when the first credential was issued, or the session expired. */
+    ended_at?: number
+    credential_configurations: string[]
+    /** The last refusal of a wallet; the status of the session says more. */
+    problem?: {
+      endpoint: string
+      error: string
+      /** Seconds since the epoch. */
+      at: number
+    }
+  }
+  NewIssuanceSession: {
+    credential_dataset?: IssuerSchemas['CredentialDataset']
+    /** The dataset comes later; wallets wait. Then without credential_dataset. */
+    deferred?: boolean
+    credential_configurations: string[]
+    /** Seconds; 600 when absent. */
+    expires_in?: number
+    /** The code of the offer, where an authorization server knows it already; used once; made when absent. */
+    'pre-authorized_code'?: string
+    /**
+     * The grants of the offer; the pre-authorized code alone when absent. authorization_code needs an
+     * authorizationServer.
+     */
+    grants?: ('authorization_code' | 'urn:ietf:params:oauth:grant-type:pre-authorized_code')[]
+    tx_code?: IssuerSchemas['NewTransactionCode']
+    /**
+     * How long after its first token the wallet may get the credential anew; when absent not at all, and seven days
+     * where it is deferred.
+     */
+    refresh_seconds?: number
+  }
+  /** The wallet asks its holder for a transaction code; give it another way than the offer. */
+  NewTransactionCode: {
+    /** Generated, and in the answer, when absent. */
+    value?: string
+    /** numeric when absent. */
+    input_mode?: 'numeric' | 'text'
+    /** The length of the value when absent; else 6, or 8 of text. */
+    length?: number
+    /** Shown by the wallet. */
+    description?: string
+  }
+  StartedIssuanceSession: {
+    session_id: string
+    credential_offer_uri: string
+    /** The transaction code, where one was generated. */
+    tx_code?: string
+  }
+}

@@ -1,0 +1,381 @@
+/** Tests `vouchsafe/server` against real services. */
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { signatureHeaders } from '../../src/callback/signature.ts'
+import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
+import {
+  configuration,
+  dataset,
+  dcqlQuery,
+  fetchNonce,
+  holderSigner,
+  issueCredential,
+  keyProof,
+  postForm,
+  presentationOf,
+  type RequestObject,
+  redeem,
+  requestCredential,
+} from '../../test/support/wire.ts'
+import {
+  type CallbackEvent,
+  callbackHandler,
+  createIssuerClient,
+  createVerifierClient,
+  nodeCallbackHandler,
+  readCallback,
+  ServiceError,
+} from './index.ts'
+
+let services: Services
+beforeAll(async () => {
+  services = await startServices()
+})
+afterAll(() => services.close())
+
+const issuer = (fetch = services.fetch) => createIssuerClient({ url: `${ISSUER_URL}/`, apiKey: API_KEY, fetch })
+const verifier = (fetch = services.fetch) => createVerifierClient({ url: VERIFIER_URL, apiKey: API_KEY, fetch })
+
+/** The credential request of a wallet that has redeemed the offer of the session. */
+async function receiveCredential(sessionId: string, id: string): Promise<number> {
+  const token = await redeem(services, sessionId)
+  const nonce = await fetchNonce(services, sessionId)
+  const audience = `${ISSUER_URL}/${sessionId}`
+  const proof = await keyProof({ holder: await holderSigner(), nonce, audience }, services.clock.now)
+  const body = { credential_configuration_id: id, proof: { proof_type: 'jwt', jwt: proof } }
+  return (await requestCredential(services, token, body)).status
+}
+
+describe('the client of an issuer', () => {
+  it('declares, starts, waits, suspends, reinstates, revokes and removes', async () => {
+    const client = issuer()
+    const id = await client.createConfiguration(configuration)
+    expect(await client.getConfiguration(id)).toEqual(configuration)
+    const { session_id: sessionId, credential_offer_uri: link } = await client.startSession({
+      credential_configurations: [id],
+      credential_dataset: dataset,
+    })
+    expect(link).toMatch(/^haip-vci:/)
+    expect((await client.getSession(sessionId)).status).toBe('STARTED')
+    const waiting = client.waitForSession(sessionId, { everyMilliseconds: 10 })
+    expect(await receiveCredential(sessionId, id)).toBe(200)
+    expect(await waiting).toMatchObject({ status: 'SUCCEEDED', credentials: [{ credential_status: 'VALID' }] })
+    expect(await client.suspend(sessionId)).toMatchObject({ credential_status: 'SUSPENDED' })
+    expect(await client.reinstate(sessionId)).toMatchObject({ credential_status: 'VALID' })
+    expect(await client.revoke(sessionId)).toMatchObject({ credential_status: 'REVOKED' })
+    await expect(client.reinstate(sessionId)).rejects.toMatchObject({ status: 409, code: 'invalid_state' })
+    await client.removeConfiguration(id)
+    await expect(client.getConfiguration(id)).rejects.toMatchObject({ status: 404, code: 'not_found' })
+  })
+
+  it('completes a deferred session', async () => {
+    const client = issuer()
+    const id = await client.createConfiguration(configuration)
+    const { session_id } = await client.startSession({ credential_configurations: [id], deferred: true })
+    expect(await client.completeSession(session_id, { credential_dataset: dataset })).toMatchObject({
+      deferred: { state: 'COMPLETED' },
+    })
+  })
+
+  it('gives up waiting at its deadline and when it is told to', async () => {
+    const client = issuer()
+    const id = await client.createConfiguration(configuration)
+    const session = { credential_configurations: [id], credential_dataset: dataset }
+    const { session_id } = await client.startSession(session)
+    const options = { everyMilliseconds: 5, timeoutMilliseconds: 30 }
+    await expect(client.waitForSession(session_id, options)).rejects.toMatchObject({ code: 'deadline' })
+    const signal = AbortSignal.abort(new Error('enough'))
+    await expect(client.waitForSession(session_id, { signal })).rejects.toThrow('enough')
+  })
+
+  it('says what the service refused, with the id of the request, and never the key', async () => {
+    const refused = await issuer()
+      .startSession({ credential_configurations: ['none'], credential_dataset: dataset })
+      .catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(ServiceError)
+    expect(refused).toMatchObject({
+      code: 'invalid_request',
+      status: 400,
+      requestId: expect.stringMatching(/^.{16}$/) as string,
+    })
+    expect((refused as Error).message).toContain('none')
+    const wrong = createIssuerClient({ url: ISSUER_URL, apiKey: 'a-wrong-key', fetch: services.fetch })
+    const unauthorized = await wrong.getSession('x').catch((error: unknown) => error)
+    expect(unauthorized).toMatchObject({ code: 'unauthorized', status: 401 })
+    expect(`${JSON.stringify(unauthorized)} ${(unauthorized as Error).stack ?? ''}`).not.toContain('a-wrong-key')
+  })
+
+  it('keeps ids inside of their part of the path', async () => {
+    await expect(issuer().getSession('../../health/live')).rejects.toMatchObject({ status: 404 })
+  })
+})
+
+describe('the list of sessions', () => {
+  it('is walked over its pages, by a filter and until the loop ends', async () => {
+    const client = issuer()
+    const id = await client.createConfiguration(configuration)
+    const started: string[] = []
+    for (let n = 0; n < 120; n += 1) {
+      const session = { credential_configurations: [id], credential_dataset: dataset }
+      started.unshift((await client.startSession(session)).session_id)
+    }
+    const listed: string[] = []
+    for await (const session of client.listSessions({ credential_configuration_id: id }))
+      listed.push(session.session_id)
+    expect([...listed].sort()).toEqual([...started].sort())
+    for await (const { status } of client.listSessions({ status: 'STARTED' })) {
+      expect(status).toBe('STARTED')
+      break
+    }
+    const query = await verifier().createQuery(dcqlQuery)
+    const { session_id } = await verifier().startSession({ verification_query_id: query })
+    for await (const session of verifier().listSessions({ verification_query_id: query })) {
+      expect(session).toMatchObject({ session_id, status: 'STARTED' })
+    }
+  })
+})
+
+describe('a request that may arrive twice', () => {
+  /** A `fetch` whose first calls fail in turn, after the service has done the work where `isDone`. */
+  function failing(failures: readonly (Error | Response)[], isDone = false) {
+    const calls: string[] = []
+    let at = 0
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      calls.push(new Request(input).url)
+      const failure = failures[at]
+      at += 1
+      if (failure === undefined) return services.fetch(input, init)
+      if (isDone) await services.fetch(input, init)
+      if (failure instanceof Error) throw failure
+      return failure
+    }
+    return { fetch, calls }
+  }
+  const busy = (retryAfter: string) =>
+    Response.json(
+      { error: 'temporarily_unavailable', error_description: 'busy' },
+      { status: 503, headers: { 'retry-after': retryAfter } },
+    )
+
+  it('starts one session when the answer is lost', async () => {
+    const id = await issuer().createConfiguration(configuration)
+    const { fetch, calls } = failing([new TypeError('fetch failed')], true)
+    const session = { credential_configurations: [id], credential_dataset: dataset }
+    const before = (await services.issuerStore.list('issuance_session')).length
+    const { session_id } = await issuer(fetch).startSession(session)
+    expect(calls).toHaveLength(2)
+    expect((await services.issuerStore.list('issuance_session')).length).toBe(before + 1)
+    expect((await issuer().getSession(session_id)).status).toBe('STARTED')
+  })
+
+  it('is sent again after 503, as late as the service asks for', async () => {
+    const { fetch, calls } = failing([busy('1')])
+    const started = Date.now()
+    await expect(issuer(fetch).getSession('none')).rejects.toMatchObject({ status: 404 })
+    expect(calls).toHaveLength(2)
+    expect(Date.now() - started).toBeGreaterThanOrEqual(990)
+  })
+
+  it('is given up at the deadline', async () => {
+    const { fetch } = failing([busy('30')])
+    const client = createIssuerClient({ url: ISSUER_URL, apiKey: API_KEY, fetch, timeoutMilliseconds: 50 })
+    await expect(client.getSession('none')).rejects.toMatchObject({ code: 'deadline' })
+  })
+
+  it.each([
+    ['refused', Response.json({ error: 'invalid_request', error_description: 'wrong' }, { status: 400 }), /wrong/],
+    ['answered by something else', new Response('<html>', { status: 200 }), /is this the address of the service/],
+  ])('is not sent again when it is %s', async (_, answer, message) => {
+    const { fetch, calls } = failing([answer])
+    await expect(issuer(fetch).getSession('none')).rejects.toThrow(message)
+    expect(calls).toHaveLength(1)
+  })
+
+  it('is unlike a configuration, which would be stored twice', async () => {
+    const { fetch, calls } = failing([new TypeError('fetch failed')], true)
+    await expect(issuer(fetch).createConfiguration(configuration)).rejects.toMatchObject({ code: 'unreachable' })
+    expect(calls).toHaveLength(1)
+  })
+
+  it('takes its key nowhere else', async () => {
+    const elsewhere = createServer((_, response) => response.end('{}')).listen(0)
+    const { port } = elsewhere.address() as AddressInfo
+    const here = createServer((_, response) =>
+      response.writeHead(307, { location: `http://127.0.0.1:${port}/` }).end(),
+    ).listen(0)
+    const url = `http://127.0.0.1:${(here.address() as AddressInfo).port}`
+    let asked = 0
+    elsewhere.on('request', () => (asked += 1))
+    const client = createIssuerClient({ url, apiKey: API_KEY, timeoutMilliseconds: 300 })
+    await expect(client.getSession('x')).rejects.toBeInstanceOf(ServiceError)
+    expect(asked).toBe(0)
+    for (const server of [here, elsewhere]) server.close()
+  })
+})
+
+describe('the client of a verifier', () => {
+  it('asks, waits and reads the report; and verifies what the application holds', async () => {
+    const client = verifier()
+    const holder = await holderSigner()
+    const credential = await issueCredential(services, holder)
+    const query = await client.createQuery(dcqlQuery)
+    expect(await client.getQuery(query)).toEqual(dcqlQuery)
+    expect(await client.simulate({ dcql_query: dcqlQuery, credentials: [credential] })).toMatchObject({
+      satisfied: true,
+    })
+    const { session_id } = await client.startSession({ verification_query_id: query })
+    const address = `${VERIFIER_URL}/presentation/oid4vp/authorization-request/${session_id}`
+    const jwt = await (await services.fetch(address)).text()
+    const request = JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()) as RequestObject
+    const waiting = client.waitForSession(session_id, { everyMilliseconds: 10 })
+    const presentation = await presentationOf(credential, holder, request, { now: services.clock.now })
+    const form = { vp_token: JSON.stringify({ card: [presentation] }), state: request.state }
+    expect((await postForm(services, request.response_uri, form)).status).toBe(200)
+    const { status, result } = await waiting
+    expect([status, result?.verified]).toEqual(['VERIFICATION_SUCCEEDED', true])
+    const checked = await client.verifyPresentation({
+      dcql_query: dcqlQuery,
+      vp_token: { card: [presentation] },
+      nonce: request.nonce,
+      audience: request.client_id,
+    })
+    expect(checked.verified).toBe(true)
+  })
+
+  it('reads the result of a session with a redirect_uri by its response code alone', async () => {
+    const client = verifier()
+    const query = await client.createQuery(dcqlQuery)
+    const { session_id } = await client.startSession({
+      verification_query_id: query,
+      redirect_uri: 'https://app.example/done',
+    })
+    const session = await client.getSession(session_id, { responseCode: 'a code & more' })
+    expect(session).not.toHaveProperty('result')
+  })
+})
+
+describe('a callback', () => {
+  const secretBytes = Buffer.alloc(32, 7)
+  const secret = `whsec_${secretBytes.toString('base64')}`
+  const event = {
+    id: 'e1',
+    type: 'issuance.succeeded',
+    timestamp: '2026-05-01T08:00:00.000Z',
+    data: { session_id: 's' },
+  }
+  const body = JSON.stringify(event)
+  const at = new Date()
+  const signed = (changes: Record<string, string> = {}) =>
+    new Headers({ ...signatureHeaders('e1', at, body, secretBytes), ...changes })
+
+  it('is read when its signature or its API key is right', async () => {
+    expect(await readCallback({ headers: signed(), body }, { secret })).toEqual(event)
+    const bare = { secret: secretBytes.toString('base64') }
+    expect(await readCallback({ headers: signed(), body }, bare)).toEqual(event)
+    const headers = signed({ authorization: 'Bearer k' })
+    expect(await readCallback({ headers, body }, { apiKey: 'k' })).toEqual(event)
+    expect(await readCallback({ headers, body }, { apiKey: 'k', secret })).toEqual(event)
+    const both = signed({ 'webhook-signature': `v1,${'A'.repeat(43)}= ${signed().get('webhook-signature')}` })
+    expect(await readCallback({ headers: both, body }, { secret })).toEqual(event)
+  })
+
+  it.each([
+    ['another body', signed(), body.replace('succeeded', 'expired')],
+    ['another id', signed({ 'webhook-id': 'e2' }), body],
+    ['another time', signed({ 'webhook-timestamp': String(Math.floor(at.getTime() / 1000) + 1) }), body],
+    ['no signature', signed({ 'webhook-signature': '' }), body],
+    ['a signature of another version', signed({ 'webhook-signature': `v2,${'A'.repeat(43)}=` }), body],
+    ['half a signature', signed({ 'webhook-signature': 'v1,AAAA' }), body],
+    ['a key of another', new Headers(signatureHeaders('e1', at, body, Buffer.alloc(32, 8))), body],
+    ['a time that is no number', signed({ 'webhook-timestamp': '1e9' }), body],
+  ])('is refused with %s', async (_, headers, text) => {
+    expect(await readCallback({ headers, body: text }, { secret })).toBeUndefined()
+  })
+
+  it('is refused when it is old, from the future, or no event', async () => {
+    for (const seconds of [-301, 301]) {
+      const now = new Date(at.getTime() + seconds * 1000)
+      expect(await readCallback({ headers: signed(), body }, { secret }, now)).toBeUndefined()
+    }
+    for (const text of ['{', 'null', '{"id":1}', '[]']) {
+      const headers = new Headers(signatureHeaders('e1', at, text, secretBytes))
+      expect(await readCallback({ headers, body: text }, { secret })).toBeUndefined()
+    }
+  })
+
+  it('is refused with another API key, and nobody is believed without a key', async () => {
+    const headers = signed({ authorization: 'Bearer k2' })
+    expect(await readCallback({ headers, body }, { apiKey: 'k' })).toBeUndefined()
+    expect(await readCallback({ headers: new Headers(), body }, { apiKey: 'k' })).toBeUndefined()
+    await expect(readCallback({ headers, body }, {})).rejects.toThrow(/secret or the apiKey/)
+    await expect(readCallback({ headers, body }, { secret: '' })).rejects.toThrow(/secret or the apiKey/)
+  })
+
+  it.each([
+    ['204 once it is received', 204],
+    ['500 when receiving fails, so that it comes again', 500],
+  ])('gets %s, from either handler', async (_, status) => {
+    const received: CallbackEvent[] = []
+    const handle = (each: CallbackEvent): void => {
+      received.push(each)
+      if (status === 500) throw new Error('full')
+    }
+    const request = new Request('http://localhost/events', { method: 'POST', headers: signed(), body })
+    expect((await callbackHandler({ secret }, handle)(request)).status).toBe(status)
+    const statuses = await overNode(handle, [{ headers: signed(), body }])
+    expect([statuses, received]).toEqual([[status], [event, event]])
+  })
+
+  it('gets 401 when it is not signed, and 413 when it is huge, from either handler', async () => {
+    const received: CallbackEvent[] = []
+    const handle = (each: CallbackEvent) => void received.push(each)
+    const posts = [
+      { headers: new Headers(), body },
+      { headers: signed(), body: 'a'.repeat(4 * 1024 * 1024 + 1) },
+    ]
+    const answers = posts.map((init) =>
+      callbackHandler({ secret }, handle)(new Request('http://localhost/', { method: 'POST', ...init })),
+    )
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([401, 413])
+    expect(await overNode(handle, posts)).toEqual([401, 413])
+    expect(received).toEqual([])
+  })
+
+  it('leaves the process alone when its sender goes in the middle of a body', async () => {
+    const ends: Promise<void>[] = []
+    const handler = nodeCallbackHandler({ secret }, () => undefined)
+    const server = createServer((request, response) => void ends.push(handler(request, response))).listen(0)
+    const { port } = server.address() as AddressInfo
+    const socket = connect(port, '127.0.0.1')
+    socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf')
+    while (ends.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    socket.destroy()
+    await expect(Promise.all(ends)).resolves.toEqual([undefined])
+    server.close()
+  })
+
+  it.each([
+    ['without a key', {}],
+    ['with a secret that is no base64', { secret: 'whsec_?' }],
+  ])('has no handler %s, which the start of the application shows', (_, keys) => {
+    for (const make of [nodeCallbackHandler, callbackHandler]) {
+      expect(() => make(keys, () => undefined)).toThrow(TypeError)
+    }
+  })
+
+  /** The statuses by which a handler of `node:http` answers. */
+  async function overNode(
+    receive: (event: CallbackEvent) => void | Promise<void>,
+    posts: readonly { readonly headers: Headers; readonly body: string }[],
+  ): Promise<number[]> {
+    const handler = nodeCallbackHandler({ secret }, receive)
+    const server = createServer((request, response) => void handler(request, response)).listen(0)
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const statuses: number[] = []
+    for (const init of posts) statuses.push((await fetch(url, { method: 'POST', ...init })).status)
+    server.close()
+    server.closeAllConnections()
+    return statuses
+  }
+})

@@ -1,0 +1,102 @@
+/** The client of a verification service, for the application that asks wallets for credentials. */
+import { createCallService, type ServiceOptions, startOnce } from './call-service.ts'
+import { listSessions } from './list-sessions.ts'
+import type { VerifierSchemas } from './verifier-schemas.ts'
+import { type WaitOptions, waitForEnd } from './wait-for-end.ts'
+import { createWatchSession, type WatchOptions, type WatchSession } from './watch-session.ts'
+
+type Query = VerifierSchemas['DcqlQuery']
+type Session = VerifierSchemas['VerificationSession']
+
+type ListedSession = VerifierSchemas['ListedVerificationSession']
+
+/** The sessions to list; all when empty. */
+export interface VerificationSessionFilter {
+  readonly status?: ListedSession['status']
+  readonly verification_query_id?: string
+}
+
+/** The code that a browser brought back from the wallet, by which the result of its session can be read. */
+export interface ResultOptions {
+  readonly responseCode?: string
+}
+
+/** The administrative endpoints of a verification service. Every function rejects with a `ServiceError`. */
+export interface VerifierClient {
+  /** Stores a query; resolves with its id. A call that fails may have stored it all the same. */
+  createQuery(query: Query): Promise<string>
+  getQuery(id: string): Promise<Query>
+  /** Says which of the credentials would answer the query, before anybody is asked. */
+  simulate(simulation: VerifierSchemas['Simulation']): Promise<VerifierSchemas['SimulationResult']>
+  /**
+   * Starts a session. A lost answer starts no second session: each call has an `Idempotency-Key`. Give one of your own
+   * to make a call of another process the same call.
+   */
+  startSession(
+    session: VerifierSchemas['NewVerificationSession'],
+    options?: { readonly idempotencyKey?: string },
+  ): Promise<VerifierSchemas['StartedVerificationSession']>
+  /** Reads the session, with its report once a wallet has answered. */
+  getSession(sessionId: string, options?: ResultOptions): Promise<Session>
+  /** Yields the sessions, the newest first; end the loop when you have seen enough. */
+  listSessions(filter?: VerificationSessionFilter): AsyncGenerator<ListedSession, void>
+  /** Waits until a wallet has answered, or the session has expired. */
+  waitForSession(sessionId: string, options?: WaitOptions & ResultOptions): Promise<Session>
+  /** Yields the session as it is, and each change of it as it comes, until a wallet has answered or it has expired. */
+  watchSession(sessionId: string, options?: WatchOptions & ResultOptions): AsyncGenerator<Session, void>
+  /** Verifies a presentation that the application holds already, without a session. */
+  verifyPresentation(
+    presentation: VerifierSchemas['StaticPresentation'],
+  ): Promise<VerifierSchemas['VerificationResult']>
+}
+
+/** Makes the client of the verification service at `url`. */
+export function createVerifierClient(options: ServiceOptions): VerifierClient {
+  const call = createCallService(options)
+  const watch = createWatchSession<Session>(options, '/presentation/oid4vp/events/')
+  const get = (path: string) => call({ method: 'GET', path, isRepeatable: true })
+  const post = (path: string, body: unknown) => call({ method: 'POST', path, body, isRepeatable: true })
+  const getSession = async (id: string, { responseCode }: ResultOptions = {}) => {
+    const query = responseCode === undefined ? '' : `?response_code=${encodeURIComponent(responseCode)}`
+    return (await get(`/presentation/oid4vp/status/${encodeURIComponent(id)}${query}`)) as Session
+  }
+  return {
+    createQuery: async (query) => {
+      const [path, body] = ['/verification-query/create', { dcql_query: query }]
+      return (await call({ method: 'POST', path, body, isRepeatable: false, answersText: true })) as string
+    },
+    getQuery: async (id) => {
+      const query = (await get(`/verification-query/${encodeURIComponent(id)}`)) as VerifierSchemas['VerificationQuery']
+      return query.dcql_query
+    },
+    simulate: async (body) => (await post('/verification-query/simulate', body)) as VerifierSchemas['SimulationResult'],
+    startSession: async (body, { idempotencyKey } = {}) => {
+      const path = '/presentation/oid4vp/new-session'
+      return (await startOnce(call, path, body, idempotencyKey)) as VerifierSchemas['StartedVerificationSession']
+    },
+    getSession,
+    listSessions: (filter = {}) => listSessions(call, '/presentation/oid4vp/sessions', { ...filter }),
+    waitForSession: (id, waiting = {}) =>
+      waitForEnd(
+        () => getSession(id, waiting),
+        ({ status }) => status !== 'STARTED',
+        waiting,
+      ),
+    watchSession: withResult(watch, getSession),
+    verifyPresentation: async (body) =>
+      (await post('/presentation/oid4vp/static-presentation', body)) as VerifierSchemas['VerificationResult'],
+  }
+}
+
+/** Adds the result that only a response code opens, which no stream has. */
+function withResult(
+  watch: WatchSession<Session>,
+  getSession: VerifierClient['getSession'],
+): VerifierClient['watchSession'] {
+  return async function* (id, { responseCode, ...watching } = {}) {
+    for await (const session of watch(id, watching)) {
+      const hasCode = responseCode !== undefined && session.status !== 'STARTED'
+      yield hasCode ? await getSession(id, { responseCode }) : session
+    }
+  }
+}

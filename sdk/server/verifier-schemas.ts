@@ -1,0 +1,225 @@
+/** The schemas of a verifier. Generated from its OpenAPI document by `npm run docs`; do not edit. */
+export interface VerifierSchemas {
+  /** docs/checks.md. */
+  Check: {
+    id: string
+    asks: string
+    spec: string
+    level: 'MUST' | 'SHOULD'
+    outcome: 'passed' | 'failed' | 'warning' | 'not_applicable' | 'not_run'
+    detail?: string
+  }
+  Claims: Record<string, unknown>
+  /** OpenID4VP 1.0, Claims Query. */
+  ClaimsQuery: {
+    id?: string
+    path: (string | number | null)[]
+    values?: (string | number | boolean)[]
+  }
+  /** OpenID4VP 1.0, Credential Query. */
+  CredentialQuery: {
+    id: string
+    /** jwt_vc_json-ld, vc+sd-jwt, dc+sd-jwt, jwt_vc_json or mso_mdoc. */
+    format: string
+    meta: VerifierSchemas['CredentialQueryMeta']
+    /** False when absent. */
+    multiple?: boolean
+    claims?: VerifierSchemas['ClaimsQuery'][]
+    /** Ids of claims, best first. */
+    claim_sets?: string[][]
+    /** True when absent. */
+    require_cryptographic_holder_binding?: boolean
+    trusted_authorities?: VerifierSchemas['TrustedAuthoritiesQuery'][]
+  }
+  /** Which types are wanted; any where it is empty. */
+  CredentialQueryMeta: {
+    /** The wanted sets of types, for W3C formats. */
+    type_values?: string[][]
+    /** The wanted types, for dc+sd-jwt. */
+    vct_values?: string[]
+    /** The wanted type, for mso_mdoc. */
+    doctype_value?: string
+  }
+  CredentialReport: {
+    format: string
+    /** The verified certificate of the key that signed: who issued it. */
+    issuer_certificate?: {
+      /** The name of its holder, as in CN=Example University, C=DE. */
+      subject: string
+      /** The digest of the certificate, in hexadecimal. */
+      sha256: string
+      /** The trust anchor that it leads to. */
+      anchor?: {
+        /** The name of its holder, as in CN=Example University, C=DE. */
+        subject: string
+        /** The digest of the certificate, in hexadecimal. */
+        sha256: string
+      }
+    }
+    /** The issuer that the credential names: a canonical https URL, DID or URN. Look at issuer.identifier too. */
+    issuer?: string
+    type?: string[]
+    claims?: VerifierSchemas['Claims']
+    holder_key_thumbprint?: string
+    valid_from?: string
+    valid_until?: string
+    checks: VerifierSchemas['Check'][]
+  }
+  /** OpenID4VP 1.0, Credential Set Query. */
+  CredentialSetQuery: {
+    options: string[][]
+    /** True when absent. */
+    required?: boolean
+  }
+  /** OpenID4VP 1.0, Digital Credentials Query Language. */
+  DcqlQuery: {
+    credentials: VerifierSchemas['CredentialQuery'][]
+    credential_sets?: VerifierSchemas['CredentialSetQuery'][]
+  }
+  ListedVerificationSession: {
+    session_id: string
+    status: 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
+    verification_query_id: string
+    /** Seconds since the epoch. */
+    created_at: number
+    /** Seconds since the epoch. */
+    expires_at: number
+    /** The time when the session came to its final state. */
+    ended_at?: number
+    /** The ids of the checks that failed; docs/checks.md. */
+    failed_checks?: string[]
+    wallet_error?: {
+      error: string
+    }
+  }
+  NewVerificationQuery: {
+    dcql_query: VerifierSchemas['DcqlQuery']
+  }
+  NewVerificationSession: {
+    verification_query_id: string
+    /** Seconds. */
+    expires_in?: number
+    /**
+     * Same-device flow: where the wallet sends the person afterwards, with a response_code, without which the status
+     * has no result.
+     */
+    redirect_uri?: string
+    transaction_data?: VerifierSchemas['TransactionData'][]
+    /** Stands in the link when it is given; with post, a wallet may send a wallet_nonce. */
+    request_uri_method?: 'post' | 'get'
+  }
+  Simulation: {
+    dcql_query: VerifierSchemas['DcqlQuery']
+    credentials: (
+      | string
+      | {
+          /** Required. */
+          format?: string
+          /** The credential as issued. */
+          credential?: string
+          claims?: VerifierSchemas['Claims']
+          type?: string | string[]
+          vct?: string
+          doctype?: string
+        }
+    )[]
+  }
+  SimulationResult: {
+    /** Whether a wallet with all of these credentials could answer. */
+    satisfied: boolean
+    explanation?: string
+    /** The format and the type that each was read as. */
+    credentials: {
+      format: string
+      type: string[]
+    }[]
+    credential_queries: Record<
+      string,
+      {
+        matches: {
+          credential: number
+          discloses: (string | number | null)[][]
+        }[]
+        others: {
+          credential: number
+          reason: string
+        }[]
+      }
+    >
+    credential_sets?: {
+      required: boolean
+      /** The option. */
+      satisfied_by: string[] | null
+    }[]
+  }
+  StartedVerificationSession: {
+    session_id: string
+    request_uri: string
+  }
+  StaticPresentation: {
+    /** Either this or dcql_query. */
+    verification_query_id?: string
+    dcql_query?: VerifierSchemas['DcqlQuery']
+    vp_token: VerifierSchemas['VpToken']
+    /** Not compared when absent. */
+    nonce?: string
+    /** The client_id of the request; not compared when absent. */
+    audience?: string
+    /** The address of the request; an mso_mdoc is signed over it. */
+    response_uri?: string
+    /** The thumbprint (RFC 7638) of the key that the response was encrypted to; an mso_mdoc is signed over it. */
+    encryption_jwk_thumbprint?: string
+  }
+  /** OpenID4VP 1.0, Transaction Data; with the members of the type. */
+  TransactionData: {
+    type: string
+    credential_ids: string[]
+    [name: string]: unknown
+  }
+  /** OpenID4VP 1.0, Trusted Authorities Query. */
+  TrustedAuthoritiesQuery: {
+    /** aki. */
+    type: string
+    values: string[]
+  }
+  VerificationQuery: {
+    verification_query_id: string
+    dcql_query: VerifierSchemas['DcqlQuery']
+  }
+  VerificationResult: {
+    verified: boolean
+    /**
+     * `anchors`: issuers lead to one of issuerTrustAnchors; `open`: none are configured, and anybody may have issued
+     * what verifies. Absent in reports of earlier releases.
+     */
+    trust?: 'open' | 'anchors'
+    checks: VerifierSchemas['Check'][]
+    credentials: Record<string, VerifierSchemas['CredentialReport'][]>
+  }
+  VerificationSession: {
+    session_id: string
+    status: 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
+    verification_query_id: string
+    /** Seconds since the epoch. */
+    created_at: number
+    /** Seconds since the epoch. */
+    expires_at: number
+    /** Seconds since the epoch. */
+    erased_at?: number
+    result?: VerifierSchemas['VerificationResult']
+    wallet_error?: {
+      error: string
+      error_description?: string
+    }
+  }
+  VerificationSessionPage: {
+    sessions: VerifierSchemas['ListedVerificationSession'][]
+    /**
+     * The cursor of the following page; absent when there is none. With a filter a page may have few sessions, or none,
+     * and a next all the same.
+     */
+    next?: string
+  }
+  /** Credential query id to array of presentations. */
+  VpToken: Record<string, (string | Record<string, unknown>)[]>
+}

@@ -1,0 +1,31 @@
+/** Waiting for the end of a session. */
+import { ServiceError } from './service-error.ts'
+
+export interface WaitOptions {
+  /** Rejects with the code `deadline` when the session has no end within this time; ten minutes when absent. */
+  readonly timeoutMilliseconds?: number
+  /** The time between two looks at the session; one second when absent. */
+  readonly everyMilliseconds?: number
+  readonly signal?: AbortSignal
+}
+
+const TIMEOUT_MS = 600_000
+const EVERY_MS = 1000
+
+/** Reads the session until `isOver` holds. Rejects with a {@link ServiceError}, or with the reason of the signal. */
+export async function waitForEnd<Session>(
+  read: () => Promise<Session>,
+  isOver: (session: Session) => boolean,
+  { timeoutMilliseconds = TIMEOUT_MS, everyMilliseconds = EVERY_MS, signal }: WaitOptions,
+): Promise<Session> {
+  const end = AbortSignal.timeout(timeoutMilliseconds)
+  for (;;) {
+    signal?.throwIfAborted()
+    const session = await read()
+    if (isOver(session)) return session
+    if (end.aborted) {
+      throw new ServiceError('deadline', 'the session has not ended within the time; a wallet may still answer')
+    }
+    await new Promise((resolve) => setTimeout(resolve, everyMilliseconds))
+  }
+}

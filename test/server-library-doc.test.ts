@@ -1,0 +1,108 @@
+/** The snippets in docs/server-library.md do what the page says, with the library as it is published. */
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { signatureHeaders } from '../src/callback/signature.ts'
+import type { WalletContext } from '../src/wallet/context.ts'
+import { planPresentation, present } from '../src/wallet/present.ts'
+import { receive } from '../src/wallet/receive.ts'
+import { type Running, serviceDirectory, start } from './support/service-process.ts'
+import { API_KEY } from './support/services.ts'
+import { memoryStore } from './support/wallet.ts'
+
+const root = join(import.meta.dirname, '..')
+const page = readFileSync(join(root, 'docs/server-library.md'), 'utf8')
+
+/** The snippet of the page that has the text. */
+function snippet(text: string): string {
+  const code = [...page.matchAll(/```js\n([\s\S]*?)```/g)]
+    .map(([, each = '']) => each)
+    .find((each) => each.includes(text))
+  if (code === undefined) throw new Error(`no snippet has ${text}`)
+  return code
+}
+
+interface Script {
+  /** Resolves with the first line that matches. */
+  line(pattern: RegExp): Promise<string>
+  readonly ended: Promise<number | null>
+}
+
+/** Runs a snippet as an application that has installed the package. */
+function run(code: string, env: Record<string, string>): Script {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-application-'))
+  mkdirSync(join(directory, 'node_modules'))
+  symlinkSync(root, join(directory, 'node_modules', 'vouchsafe'))
+  writeFileSync(join(directory, 'application.mjs'), code)
+  const child = spawn(process.execPath, ['application.mjs'], { cwd: directory, env: { ...process.env, ...env } })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  return {
+    ended,
+    line: async (pattern) => {
+      await expect.poll(() => output, { timeout: 30_000 }).toMatch(pattern)
+      return pattern.exec(output)?.[0] ?? ''
+    },
+  }
+}
+
+/** The directory of a service whose wallets reach it at its own port. */
+async function directoryOf(name: 'issuer' | 'verifier'): Promise<string> {
+  const port = await freePort()
+  return serviceDirectory(name, { port, baseUrl: `http://127.0.0.1:${port}` })
+}
+
+/** A service until the test has ended. */
+async function started(name: 'issuer' | 'verifier', directory: string): Promise<Running> {
+  const service = await start(name, directory)
+  onTestFinished(() => void service.child.kill('SIGKILL'))
+  return service
+}
+
+it('issues a credential and asks for it, each with one snippet', { timeout: 60_000 }, async () => {
+  const directories = { issuer: await directoryOf('issuer'), verifier: await directoryOf('verifier') }
+  copyFileSync(join(directories.issuer, 'issuer.pem'), join(directories.verifier, 'anchors', 'issuer.pem'))
+  const issuer = await started('issuer', directories.issuer)
+  const verifier = await started('verifier', directories.verifier)
+  const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
+  const issuing = run(snippet('createIssuerClient'), { ISSUER_URL: issuer.url, ISSUER_API_KEY: API_KEY })
+  await receive(wallet, await issuing.line(/haip-vci:\S+/))
+  expect(await issuing.line(/SUCCEEDED|EXPIRED|Error.*/)).toBe('SUCCEEDED')
+  expect(await issuing.ended).toBe(0)
+
+  const asking = run(snippet('createVerifierClient'), { VERIFIER_URL: verifier.url, VERIFIER_API_KEY: API_KEY })
+  await present(wallet, await planPresentation(wallet, await asking.line(/haip-vp:\S+/)))
+  expect(await asking.line(/^[A-Z]+_?[A-Z]+ .*|Error.*/m)).toBe("VERIFICATION_SUCCEEDED { given_name: 'Ada' }")
+  expect(await asking.ended).toBe(0)
+})
+
+it('is told the end of a session by a callback that is signed, and by no other', { timeout: 60_000 }, async () => {
+  const secret = Buffer.alloc(32, 9)
+  const code = snippet('nodeCallbackHandler').replace(
+    '.listen(3000)',
+    ".listen(0, function () { console.log('port', this.address().port) })",
+  )
+  const receiver = run(code, { CALLBACK_SECRET: `whsec_${secret.toString('base64')}` })
+  const [, port = ''] = (await receiver.line(/port \d+/)).split(' ')
+  const body = JSON.stringify({ id: 'e1', type: 'issuance.succeeded', data: { session_id: 'the session' } })
+  const post = (headers: Record<string, string>) =>
+    fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body })
+  expect((await post({})).status).toBe(401)
+  expect((await post(signatureHeaders('e1', new Date(), body, secret))).status).toBe(204)
+  await receiver.line(/issuance\.succeeded the session/)
+})
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
