@@ -1,0 +1,83 @@
+/** Watching the status of a session at an address of the application, by polling or by server-sent events. */
+import { readStatusAnswer, type StatusAnswer } from './status.ts'
+
+export interface StatusListener {
+  /** Is called with each answer; `now` is the time of the application, in seconds since 1970. */
+  onAnswer(answer: StatusAnswer, now: number): void
+  /** Is called when the application could not be asked several times in a row. */
+  onLost(): void
+}
+
+const EVERY_MS = 1000
+const SLOWEST_MS = 15_000
+const TIMEOUT_MS = 10_000
+/** The failures in a row after which the person is told. */
+const FAILURES = 3
+
+/** Asks until the signal is aborted: each second, while the page can be seen. */
+export async function watchStatus(
+  url: string,
+  credentials: RequestCredentials,
+  listener: StatusListener,
+  signal: AbortSignal,
+): Promise<void> {
+  let failures = 0
+  const tell = (text: string, now: number): void => {
+    const answer = readStatusAnswer(text)
+    if (signal.aborted) return
+    if (answer !== undefined) {
+      failures = 0
+      listener.onAnswer(answer, now)
+    } else if (++failures >= FAILURES) listener.onLost()
+  }
+  while (!signal.aborted) {
+    await visiblePage()
+    const response = await ask(url, credentials, signal)
+    const now = secondsOf(response)
+    if (response?.headers.get('content-type')?.startsWith('text/event-stream')) {
+      await response.body?.cancel()
+      await followEvents(url, (text) => tell(text, secondsOf(undefined)), signal)
+      tell('', now)
+    } else tell(response?.ok ? await response.text().catch(() => '') : '', now)
+    await new Promise((resolve) => setTimeout(resolve, Math.min(EVERY_MS * 2 ** failures, SLOWEST_MS)))
+  }
+}
+
+function ask(url: string, credentials: RequestCredentials, signal: AbortSignal): Promise<Response | undefined> {
+  return fetch(url, {
+    credentials,
+    cache: 'no-store',
+    headers: { accept: 'application/json, text/event-stream' },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+  }).catch(() => undefined)
+}
+
+/** The time of an answer: the clock of a phone may be wrong. */
+function secondsOf(response: Response | undefined): number {
+  return (Date.parse(response?.headers.get('date') ?? '') || Date.now()) / 1000
+}
+
+/** Follows a stream until it is closed for good. */
+function followEvents(url: string, onText: (text: string) => void, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const source = new EventSource(url)
+    const close = (): void => {
+      source.close()
+      resolve()
+    }
+    signal.addEventListener('abort', close, { once: true })
+    for (const type of ['message', 'status']) {
+      source.addEventListener(type, (event) => onText(String((event as MessageEvent<unknown>).data)))
+    }
+    source.addEventListener('error', () => {
+      if (source.readyState === source.CLOSED) close()
+    })
+  })
+}
+
+function visiblePage(): Promise<void> {
+  return new Promise((resolve) => {
+    if (document.hidden) document.addEventListener('visibilitychange', () => resolve(), { once: true })
+    else resolve()
+  })
+}
