@@ -1,0 +1,74 @@
+/** The console: its pages by the part of the address after `#`, and the way between them. */
+import { readServices, type Services } from './clients.ts'
+import { element } from './dom.ts'
+import { showIssue } from './issue.ts'
+import { showOverview } from './overview.ts'
+import { showSession } from './session.ts'
+import { showSessions } from './sessions.ts'
+import { showVerify } from './verify.ts'
+
+/** Fills `main` with a page. `signal` ends when another page is shown. */
+export type ShowPage = (main: HTMLElement, place: Place) => Promise<void>
+
+export interface Place {
+  readonly services: Services
+  /** The parts of the address after the name of the page. */
+  readonly parts: readonly string[]
+  readonly signal: AbortSignal
+}
+
+const PAGES: Readonly<Record<string, { readonly title: string; readonly show: ShowPage; readonly isInMenu: boolean }>> =
+  {
+    overview: { title: 'Overview', show: showOverview, isInMenu: true },
+    issue: { title: 'Issue', show: showIssue, isInMenu: true },
+    verify: { title: 'Verify', show: showVerify, isInMenu: true },
+    sessions: { title: 'Sessions', show: showSessions, isInMenu: true },
+    session: { title: 'Session', show: showSession, isInMenu: false },
+  }
+
+let current = new AbortController()
+
+async function show(services: Services): Promise<void> {
+  const main = document.querySelector('main')
+  if (main === null) return
+  current.abort()
+  current = new AbortController()
+  const { signal } = current
+  const [name = 'overview', ...parts] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent)
+  const page = PAGES[name === '' ? 'overview' : name] ?? PAGES.overview
+  if (page === undefined) return
+  document.title = `${page.title} · Vouchsafe console`
+  drawMenu(page.title)
+  // Each page has a root of its own, so that one that is late writes nowhere.
+  const root = element('div')
+  main.replaceChildren(root)
+  try {
+    await page.show(root, { services, parts, signal })
+  } catch (error) {
+    if (!signal.aborted) root.append(element('p', { class: 'problem', role: 'alert' }, (error as Error).message))
+  }
+}
+
+function drawMenu(title: string): void {
+  const links = Object.entries(PAGES)
+    .filter(([, { isInMenu }]) => isInMenu)
+    .map(([name, page]) =>
+      element('a', { href: `#/${name}`, 'aria-current': page.title === title ? 'page' : undefined }, page.title),
+    )
+  document.querySelector('nav')?.replaceChildren(...links)
+}
+
+readServices().then(
+  (services) => {
+    addEventListener('hashchange', () => {
+      document.querySelector('main')?.focus()
+      void show(services)
+    })
+    void show(services)
+  },
+  (error: unknown) => {
+    document
+      .querySelector('main')
+      ?.replaceChildren(element('p', { class: 'problem', role: 'alert' }, (error as Error).message))
+  },
+)

@@ -1,0 +1,70 @@
+/** The clients of the services behind the console, which adds their API keys. */
+import {
+  createIssuerClient,
+  createVerifierClient,
+  type IssuerClient,
+  type VerifierClient,
+} from '../sdk/server/index.ts'
+
+/** The console replaces whatever key the page sends; addresses are relative, since its path is another each time. */
+const NO_KEY = 'kept-by-the-console'
+
+export const issuerClient: IssuerClient = createIssuerClient({ url: 'api/issuer', apiKey: NO_KEY })
+export const verifierClient: VerifierClient = createVerifierClient({ url: 'api/verifier', apiKey: NO_KEY })
+
+export type ServiceName = 'issuer' | 'verifier'
+
+/** Which services there are, and where. */
+export type Services = Partial<Readonly<Record<ServiceName, { readonly url: string }>>>
+
+export async function readServices(): Promise<Services> {
+  return (await readJson('api/services')) as Services
+}
+
+/** Whether the service can work; false too when it cannot be reached. */
+export async function isReady(name: ServiceName): Promise<boolean> {
+  try {
+    const response = await fetch(`api/${name}/health/ready`)
+    // A body that nobody reads keeps its connection.
+    await response.arrayBuffer()
+    return response.ok
+  } catch {
+    return false
+  }
+}
+
+/** A credential configuration as the issuer's metadata has it. OpenID4VCI 1.0, Credential Issuer Metadata. */
+export interface OfferedConfiguration {
+  readonly format: string
+  readonly vct?: string
+  readonly doctype?: string
+  readonly credential_definition?: { readonly type?: readonly string[] }
+  readonly credential_metadata?: {
+    readonly display?: readonly Display[]
+    readonly claims?: readonly { readonly path: readonly (string | number | null)[]; readonly mandatory?: boolean }[]
+  }
+}
+
+export interface Display {
+  readonly name?: string
+  readonly description?: string
+  readonly background_color?: string
+  readonly text_color?: string
+  readonly logo?: { readonly uri?: string; readonly alt_text?: string }
+  readonly background_image?: { readonly uri?: string }
+}
+
+/** The configurations that the issuer has, by id. */
+export async function readConfigurations(): Promise<ReadonlyMap<string, OfferedConfiguration>> {
+  const metadata = (await readJson('api/issuer/.well-known/openid-credential-issuer')) as {
+    readonly credential_configurations_supported?: Record<string, OfferedConfiguration>
+  }
+  return new Map(Object.entries(metadata.credential_configurations_supported ?? {}))
+}
+
+async function readJson(path: string): Promise<unknown> {
+  const response = await fetch(path)
+  const value = (await response.json()) as { readonly error_description?: string }
+  if (response.ok) return value
+  throw new Error(value.error_description ?? `${path}: ${response.status}`)
+}

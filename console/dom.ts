@@ -1,0 +1,49 @@
+/** Makes elements of the page. Texts are set as text, so that nothing of a wallet or an issuer is read as HTML. */
+
+type Child = Node | string | undefined | false
+type Properties = Readonly<Record<string, string | boolean | ((event: Event) => void) | undefined>>
+
+/** An element with attributes (`on…` are listeners, false and undefined are left out) and children. */
+export function element<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  properties: Properties = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[Tag] {
+  const node = document.createElement(tag)
+  for (const [name, value] of Object.entries(properties)) {
+    if (typeof value === 'function') node.addEventListener(name.slice(2), value)
+    else if (value === true) node.setAttribute(name, '')
+    else if (typeof value === 'string') node.setAttribute(name, value)
+  }
+  node.append(...children.filter((child) => child !== undefined && child !== false))
+  return node
+}
+
+/** A heading with its paragraph. */
+export function introduction(title: string, text: string): DocumentFragment {
+  const fragment = document.createDocumentFragment()
+  fragment.append(element('h1', {}, title), element('p', { class: 'lead' }, text))
+  return fragment
+}
+
+/** A field with its label. */
+export function field(label: string, control: HTMLElement, note?: string): HTMLElement {
+  return element(
+    'label',
+    { class: 'field' },
+    element('span', {}, label),
+    control,
+    note === undefined ? undefined : element('small', {}, note),
+  )
+}
+
+/** A local time for a number of seconds since the epoch. */
+export function localTime(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleString()
+}
+
+/** Shows an error in a paragraph that was hidden. */
+export function showProblem(problem: HTMLElement, error: unknown): void {
+  problem.hidden = false
+  problem.textContent = (error as Error).message
+}

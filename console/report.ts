@@ -1,0 +1,84 @@
+/** The report of a verification as a list that can be read. */
+import type { VerifierSchemas } from '../sdk/server/index.ts'
+import { element } from './dom.ts'
+
+type Result = VerifierSchemas['VerificationResult']
+type Check = VerifierSchemas['Check']
+
+const WORDS: Readonly<Record<string, string>> = {
+  passed: 'passed',
+  failed: 'failed',
+  warning: 'warning',
+  not_applicable: 'does not apply',
+  not_run: 'not looked at',
+}
+
+/** Draws the outcome, each credential with its claims, and every check with its reason. */
+export function drawReport({ verified, trust, checks, credentials }: Result): HTMLElement {
+  const cards = Object.entries(credentials).flatMap(([id, presented]) =>
+    presented.map((each) => drawCredential(id, each)),
+  )
+  return element(
+    'section',
+    { class: 'card' },
+    element('h2', {}, 'Report'),
+    element(
+      'p',
+      {},
+      element('span', { class: verified ? 'state good' : 'state bad' }, verified ? 'verified' : 'not verified'),
+    ),
+    trust === 'open' &&
+      element(
+        'p',
+        { class: 'problem' },
+        'No trust anchors are configured: anybody may have issued what was presented.',
+      ),
+    drawChecks('Checks of the presentation', checks),
+    ...cards,
+  )
+}
+
+function drawCredential(id: string, credential: VerifierSchemas['CredentialReport']): HTMLElement {
+  const { format, issuer, issuer_certificate: certificate, claims, checks } = credential
+  return element(
+    'section',
+    {},
+    element('h3', {}, `${id} (${format})`),
+    element(
+      'dl',
+      {},
+      ...row('Issued by', certificate === undefined ? 'no certificate was verified' : certificate.subject),
+      ...(issuer === undefined ? [] : row('It names as its issuer', issuer)),
+    ),
+    claims !== undefined && element('pre', { tabindex: '0' }, JSON.stringify(claims, null, 2)),
+    drawChecks('Checks of the credential', checks),
+  )
+}
+
+function row(name: string, value: string): readonly HTMLElement[] {
+  return [element('dt', {}, name), element('dd', {}, value)]
+}
+
+/** Failures come first: they are what somebody looks for. */
+function drawChecks(caption: string, checks: readonly Check[]): HTMLElement {
+  const order = ['failed', 'warning', 'not_run', 'passed', 'not_applicable']
+  const sorted = [...checks].sort((one, other) => order.indexOf(one.outcome) - order.indexOf(other.outcome))
+  return element(
+    'table',
+    { class: 'checks' },
+    element('caption', {}, caption),
+    ...sorted.map(({ id, asks, outcome, detail, spec }) =>
+      element(
+        'tr',
+        { class: outcome },
+        element('td', {}, element('span', { class: `outcome ${outcome}` }, WORDS[outcome] ?? outcome)),
+        element(
+          'th',
+          { scope: 'row', title: `${id} · ${spec}` },
+          asks,
+          detail !== undefined && element('small', {}, detail),
+        ),
+      ),
+    ),
+  )
+}

@@ -1,0 +1,94 @@
+/** `vouchsafe console`: a page in the browser for whoever integrates or operates an issuer and a verifier. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { builtDirectory } from '../../toolchain/places.ts'
+import { readWords, usageOf } from '../command-line.ts'
+import { now, random } from '../effects.ts'
+import { type ConsoleServices, createConsoleServer } from './server.ts'
+
+/** The usual port of the console. */
+export const CONSOLE_PORT = 8090
+/** The files of the page, with their media types; each is read once. */
+const FILES = {
+  'index.html': 'text/html; charset=utf-8',
+  'app.js': 'text/javascript; charset=utf-8',
+  'style.css': 'text/css; charset=utf-8',
+} as const
+
+/** A console that listens. */
+export interface OpenConsole {
+  /** The link that signs in once. */
+  readonly link: string
+  close(): Promise<void>
+}
+
+/**
+ * Runs the console until a signal ends it. The API keys come from the environment, which no list of processes shows.
+ */
+export async function runConsole(args: string[]): Promise<void> {
+  const { values } = readWords('console', {
+    args,
+    options: {
+      issuer: { type: 'string' },
+      verifier: { type: 'string' },
+      port: { type: 'string', default: String(CONSOLE_PORT) },
+    },
+  })
+  const services = {
+    ...serviceOf('issuer', values.issuer, process.env.VOUCHSAFE_ISSUER_API_KEY),
+    ...serviceOf('verifier', values.verifier, process.env.VOUCHSAFE_VERIFIER_API_KEY),
+  }
+  if (services.issuer === undefined && services.verifier === undefined) {
+    throw new Error(`Say where a service is: --issuer URL, --verifier URL, or both.\n\n${usageOf('console').trimEnd()}`)
+  }
+  const opened = await openConsole(services, portOf(values.port))
+  process.stdout.write(`The console is open. This link signs in once, within ten minutes:\n\n  ${opened.link}\n\n`)
+  const stop = (): void => void opened.close().then(() => process.exit(0))
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+}
+
+/** Opens a console on this machine alone. Rejects when the port is in use. */
+export async function openConsole(services: ConsoleServices, port: number): Promise<OpenConsole> {
+  const files = new Map(
+    Object.entries(FILES).map(([name, type]) => {
+      const text = readFileSync(join(builtDirectory(), 'console', name))
+      return [name === 'index.html' ? '/' : `/${name}`, { type, body: text }]
+    }),
+  )
+  const { server, signInPath } = createConsoleServer({ services, files, random, now, fetch })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, host: '127.0.0.1' }, resolve)
+  }).catch((error: unknown) => {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new Error(code === 'EADDRINUSE' ? `--port: ${port} is in use; name another` : `--port: ${message}`)
+  })
+  const address = server.address()
+  const listening = typeof address === 'object' && address !== null ? address.port : port
+  return {
+    // Another user of this machine may listen at ::1, which browsers try first for localhost.
+    link: `http://127.0.0.1:${listening}${signInPath}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function serviceOf(name: 'issuer' | 'verifier', url: string | undefined, apiKey: string | undefined): ConsoleServices {
+  if (url === undefined) return {}
+  const variable = `VOUCHSAFE_${name.toUpperCase()}_API_KEY`
+  if (!/^https?:\/\/[^/?#]+\/?$/.test(url)) {
+    throw new Error(`--${name}: ${url} is no base URL of a service; write one as in http://localhost:8079`)
+  }
+  if (!apiKey) throw new Error(`${variable} is not set; it is a key of integrations.authentication of the ${name}`)
+  return { [name]: { url: url.replace(/\/$/, ''), apiKey } }
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
+  throw new Error(`--port: ${text} is no port`)
+}
