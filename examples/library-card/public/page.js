@@ -1,0 +1,41 @@
+// The page of the library: each button asks the library's own server, and the element does the rest.
+const byId = (id) => document.getElementById(id)
+
+async function post(path, body) {
+  const response = await fetch(path, {
+    method: 'POST',
+    ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  })
+  if (!response.ok) throw new Error((await response.json()).error)
+  return response.json()
+}
+
+/** Shows the link of a session, and calls `onEnd` when the session has ended. */
+function show(place, { link, kind, path }, onEnd) {
+  const element = document.createElement('vouchsafe-request')
+  element.setAttribute('kind', kind)
+  element.setAttribute('link', link)
+  element.setAttribute('status-url', path)
+  element.addEventListener('end', async () => onEnd(await (await fetch(path)).json()))
+  place.replaceChildren(element)
+}
+
+byId('new-card').addEventListener('submit', async (event) => {
+  event.preventDefault()
+  const { id, link } = await post('/cards', { name: new FormData(event.target).get('name') })
+  show(byId('offer'), { link, kind: 'offer', path: `/cards/${id}` }, ({ status, number }) => {
+    byId('card-state').textContent = status === 'SUCCEEDED' ? `Your card number is ${number}.` : 'There is no card.'
+    byId('revoke').hidden = status !== 'SUCCEEDED'
+  })
+  byId('revoke').onclick = async () => {
+    const { status } = await post(`/cards/${id}/revoke`)
+    byId('card-state').textContent = status === 'REVOKED' ? 'The card is no longer valid.' : status
+  }
+})
+
+byId('new-visit').addEventListener('click', async () => {
+  const { id, link } = await post('/visits')
+  show(byId('request'), { link, kind: 'presentation', path: `/visits/${id}` }, ({ name, reasons }) => {
+    byId('visit-state').textContent = name ? `Welcome, ${name}!` : `You cannot come in. ${reasons.join(' ')}`
+  })
+})
