@@ -1,0 +1,107 @@
+/**
+ * A browser that is on this machine, for tests of pages: VOUCHSAFE_TEST_BROWSER may have its path. Where there is none,
+ * the tests say so and are left out, unless VOUCHSAFE_TEST_BROWSER is `required`.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+
+const PLACES = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/opt/google/chrome/chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+]
+
+export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 740 }, isMobile: true, hasTouch: true }
+
+/** A page in a window of its own; the faults that it reported are for the test to look at. */
+export interface OpenPage {
+  readonly page: Page
+  /** Breaches of the page's content security policy, and errors that nothing caught. */
+  readonly faults: readonly string[]
+  /** The addresses that the page asked for. */
+  readonly requests: readonly string[]
+}
+
+export type OpenWindow = (options?: BrowserContextOptions) => Promise<OpenPage>
+
+/** Describes tests with a browser. A window is open until the test ends. */
+export function describeInBrowser(name: string, tests: (openWindow: OpenWindow) => void): void {
+  const { VOUCHSAFE_TEST_BROWSER: wish = 'required' } = process.env
+  const executablePath = wish === 'required' ? PLACES.find((path) => existsSync(path)) : wish
+  if (executablePath === undefined) {
+    it(`${name}: left out, since no Chromium or Chrome is on this machine`, () => {
+      process.stderr.write(
+        `NO BROWSER, NO TESTS OF PAGES (${name}): install one, such as by apt-get install chromium\n`,
+      )
+      expect(process.env.VOUCHSAFE_TEST_BROWSER).not.toBe('required')
+    })
+    return
+  }
+  describe(name, () => {
+    let browser: Browser
+    beforeAll(async () => {
+      // The superuser of a container has no sandbox.
+      const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+      browser = await chromium.launch({ executablePath, args })
+    })
+    afterAll(() => browser.close())
+    tests((options) => openWindow(browser, options))
+  })
+}
+
+async function openWindow(browser: Browser, options: BrowserContextOptions = {}): Promise<OpenPage> {
+  const context = await browser.newContext({ viewport: { width: 1000, height: 800 }, ...options })
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  const [faults, requests]: [string[], string[]] = [[], []]
+  page.on('console', (message) => {
+    if (message.text().includes('Content Security Policy')) faults.push(message.text())
+  })
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('request', (request) => requests.push(request.url()))
+  return { page, faults, requests }
+}
+
+const textOf = (path: string): string => readFileSync(createRequire(import.meta.url).resolve(path), 'utf8')
+
+/** Reads the QR code that is to be seen on the page; undefined where there is none. */
+export async function readCode(page: Page): Promise<string | undefined> {
+  const png = (await page.screenshot()).toString('base64')
+  const reader = await page.context().newPage()
+  try {
+    // The reader is a script for pages, and a page decodes the picture.
+    await reader.evaluate(textOf('jsqr'))
+    return await reader.evaluate(async (base64) => {
+      const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
+      const picture = await createImageBitmap(new Blob([bytes]))
+      const canvas = new OffscreenCanvas(picture.width, picture.height).getContext('2d')
+      canvas?.drawImage(picture, 0, 0)
+      const pixels = canvas?.getImageData(0, 0, picture.width, picture.height)
+      const { jsQR } = globalThis as unknown as {
+        jsQR: (data: unknown, width: number, height: number) => { data: string } | null
+      }
+      return jsQR(pixels?.data, picture.width, picture.height)?.data
+    }, png)
+  } finally {
+    await reader.close()
+  }
+}
+
+/** What axe finds wrong with a page, each as its rule and the places. */
+export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
+  await page.evaluate(textOf('axe-core/axe.min.js'))
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run: () => Promise<AxeResult> } }
+    const { violations } = await axe.run()
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)
+  })
+}
+
+interface AxeResult {
+  readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly target: string[] }[] }[]
+}

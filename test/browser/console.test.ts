@@ -1,0 +1,202 @@
+/** The console in a browser: the whole walk with a wallet, what goes wrong, and that everybody can use it. */
+import type { ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { copyFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import type { WalletContext } from '../../src/wallet/context.ts'
+import { decline, planPresentation, present } from '../../src/wallet/present.ts'
+import { receive } from '../../src/wallet/receive.ts'
+import { startCommand } from '../support/command.ts'
+import { serviceDirectory, start } from '../support/service-process.ts'
+import { API_KEY } from '../support/services.ts'
+import { memoryStore } from '../support/wallet.ts'
+import { accessibilityFaults, describeInBrowser, type OpenPage, PHONE, readCode } from './browser.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const PAGES = ['overview', 'issue', 'verify', 'sessions'] as const
+
+describeInBrowser('the console', (openWindow) => {
+  const running: ChildProcess[] = []
+  const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
+  let link = ''
+  let address = ''
+  let state: BrowserContextOptions['storageState']
+
+  beforeAll(async () => {
+    const directories = { issuer: await directoryOf('issuer'), verifier: await directoryOf('verifier') }
+    copyFileSync(join(directories.issuer, 'issuer.pem'), join(directories.verifier, 'anchors', 'issuer.pem'))
+    const issuer = await start('issuer', directories.issuer)
+    running.push(issuer.child)
+    const verifier = await start('verifier', directories.verifier)
+    running.push(verifier.child)
+    const env = { VOUCHSAFE_ISSUER_API_KEY: API_KEY, VOUCHSAFE_VERIFIER_API_KEY: API_KEY }
+    const words = ['console', '--port', '0', '--issuer', issuer.url, '--verifier', verifier.url]
+    const { child } = startCommand(words, { env })
+    running.push(child)
+    let output = ''
+    child.stdout?.on('data', (chunk: string) => (output += chunk))
+    link = await vi.waitUntil(() => /http:\S+code=\S+/.exec(output)?.[0], { timeout: 20_000 })
+  })
+  afterAll(() => {
+    for (const child of running) child.kill('SIGKILL')
+  })
+
+  /** A page of the console; the first window signs in, and the others have its cookie. */
+  async function open(place: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+    const opened = await openWindow({ ...options, ...(state && { storageState: state }) })
+    const { page } = opened
+    if (state === undefined) {
+      await page.goto(link)
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      state = await page.context().storageState()
+      address = page.url().replace(/#.*$/, '')
+    }
+    await page.goto(`${address}#/${place}`)
+    await page.locator('h1').waitFor()
+    return opened
+  }
+
+  /** Makes an offer in the page; resolves with its link. */
+  async function offer(page: Page, hasCode = false): Promise<string> {
+    const stored = page.locator('.choice').first()
+    const store = page.getByRole('button', { name: 'Store' })
+    await stored.or(store).first().waitFor()
+    if ((await stored.count()) === 0) await store.click()
+    await stored.click()
+    await page.getByLabel('given_name').fill('Ada')
+    if (hasCode) await page.getByLabel('Ask the holder for a transaction code').check()
+    await page.getByRole('button', { name: 'Make the offer' }).click()
+    return walletLink(page)
+  }
+
+  /** Asks for a claim in the page; resolves with the link of the request. */
+  async function ask(page: Page): Promise<string> {
+    await page.getByRole('link', { name: 'Verify', exact: true }).click()
+    await page.getByLabel('given_name').check()
+    await page.getByRole('button', { name: 'Ask' }).click()
+    return walletLink(page)
+  }
+
+  it('issues, receives, asks, verifies and revokes, by the code that a wallet would scan', async () => {
+    const { page, faults } = await open('issue')
+    const offered = await offer(page)
+    await page.locator('svg.qr').scrollIntoViewIfNeeded()
+    expect(await readCode(page)).toBe(offered)
+    await receive(wallet, offered)
+    await page.getByText('A credential was issued.').waitFor()
+    await present(wallet, await planPresentation(wallet, await ask(page)))
+    await page.getByRole('heading', { name: 'Report' }).waitFor()
+    expect(await page.locator('pre').innerText()).toBe('{\n  "given_name": "Ada"\n}')
+    expect(await page.locator('.outcome.failed').count()).toBe(0)
+    expect(await page.locator('.outcome.passed').count()).toBeGreaterThan(15)
+    await page.getByRole('link', { name: 'Sessions' }).click()
+    await page.locator('tbody a').first().click()
+    await page.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('The credentials are VALID.').waitFor()
+    await page.getByRole('button', { name: 'Revoke for good?' }).click()
+    await page.getByText('The credentials are REVOKED.').waitFor()
+    expect(await page.getByRole('button', { name: 'Suspend' }).count()).toBe(0)
+    expect(faults).toEqual([])
+  })
+
+  it('shows why a wallet was refused, as it happens', async () => {
+    const { page } = await open('issue')
+    const offered = await offer(page, true)
+    const code = await page.locator('strong.code').innerText()
+    expect(code).toMatch(/^\d{6}$/)
+    const wrong = String((Number(code) + 1) % 1_000_000).padStart(6, '0')
+    await expect(receive(wallet, offered, { txCode: () => Promise.resolve(wrong) })).rejects.toThrow()
+    await page.getByText(/refused at the token endpoint: invalid_grant/).waitFor()
+    await receive(wallet, offered, { txCode: () => Promise.resolve(code) })
+    await page.getByText('A credential was issued.').waitFor()
+  })
+
+  it('shows that the holder declined', async () => {
+    const { page } = await open('verify')
+    await decline(wallet, await planPresentation(wallet, await ask(page)))
+    await page.getByText('declined by its holder').waitFor()
+  })
+
+  it('tells a mistake in a configuration and in a query beside them, and stores neither', async () => {
+    const { page } = await open('issue')
+    await page.getByText('New credential configuration').click()
+    await page.getByLabel('Configuration').fill('{"format": "dc+sd-jwt"}')
+    await page.getByRole('button', { name: 'Store' }).click()
+    expect(await page.getByRole('alert').innerText()).toMatch(/vct/)
+    await page.getByRole('link', { name: 'Verify', exact: true }).click()
+    await page.getByLabel('Query (DCQL)').fill('{"credentials": []}')
+    await page.getByRole('button', { name: 'Ask' }).click()
+    await page.getByRole('alert').filter({ hasText: 'credentials' }).waitFor()
+  })
+
+  it('shows a text of an issuer as text, whatever is in it', async () => {
+    const { page, faults } = await open('issue')
+    await page.getByText('New credential configuration').click()
+    const name = '<img src=x onerror="document.title=1">'
+    const display = { name, background_color: 'red;position:fixed', logo: { uri: 'javascript:alert(1)' } }
+    const configuration = { format: 'dc+sd-jwt', vct: 'urn:x', credential_metadata: { display: [display] } }
+    await page.getByLabel('Configuration').fill(JSON.stringify(configuration))
+    expect(await page.locator('.columns .credential strong').innerText()).toBe(name)
+    expect(await page.locator('.columns .credential img').count()).toBe(0)
+    expect(await page.locator('.columns .credential').getAttribute('style')).toBeNull()
+    expect([await page.title(), faults]).toEqual(['Issue · Vouchsafe console', []])
+  })
+
+  it.each(PAGES.flatMap((place) => [[place, 'light'] as const, [place, 'dark'] as const]))(
+    'has nothing that axe finds at a desk and on a phone, and fits it: %s, %s',
+    async (place, colorScheme) => {
+      for (const options of [{}, PHONE]) {
+        const { page, faults } = await open(place, { ...options, colorScheme })
+        await page.waitForLoadState('networkidle')
+        expect([await accessibilityFaults(page), faults]).toEqual([[], []])
+        const { width = 0 } = page.viewportSize() ?? {}
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+      }
+    },
+  )
+
+  it('is used by keys alone', async () => {
+    const { page } = await open('overview')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content')
+    for (const title of ['Overview', 'Issue', 'Verify']) {
+      await page.keyboard.press('Tab')
+      expect(await page.evaluate('document.activeElement.textContent')).toBe(title)
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Verify a credential' }).waitFor()
+  })
+
+  it('lets nobody in by a link that was used', async () => {
+    await open('overview')
+    const { page } = await openWindow()
+    await page.goto(link)
+    expect(await page.locator('body').innerText()).toContain('This link has been used')
+    await page.goto(address)
+    expect(await page.locator('body').innerText()).toContain('Sign in by the link')
+  })
+})
+
+/** The link for a wallet that the page shows. */
+async function walletLink(page: Page): Promise<string> {
+  return (await page.getByRole('link', { name: 'Open in a wallet on this device' }).getAttribute('href')) ?? ''
+}
+
+/** The directory of a service whose wallets reach it at its own port. */
+async function directoryOf(name: 'issuer' | 'verifier'): Promise<string> {
+  const port = await freePort()
+  return serviceDirectory(name, { port, baseUrl: `http://127.0.0.1:${port}` })
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
