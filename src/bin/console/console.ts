@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { builtDirectory } from '../../toolchain/places.ts'
 import { readWords, usageOf } from '../command-line.ts'
 import { now, random } from '../effects.ts'
-import { type ConsoleServices, createConsoleServer } from './server.ts'
+import type { ConsoleServices } from './endpoints.ts'
+import { createConsoleServer } from './server.ts'
 
 /** The usual port of the console. */
 export const CONSOLE_PORT = 8090

@@ -41,7 +41,10 @@ async function started() {
   const clock = { now: new Date() }
   const { server, signInPath } = createConsoleServer({
     services: { issuer: { url: `http://127.0.0.1:${servicePort}`, apiKey: API_KEY } },
-    files: new Map([['/', { type: 'text/html', body: Buffer.from('the page') }]]),
+    files: new Map([
+      ['/', { type: 'text/html', body: Buffer.from('the page') }],
+      ['/style.css', { type: 'text/css', body: Buffer.from('the style') }],
+    ]),
     random,
     now: () => clock.now,
     fetch,
@@ -139,6 +142,19 @@ describe('signing in', () => {
   it.each(['/sign-in', '/sign-in?code=', '/sign-in?code=abc'])('is refused by %s', async (path) => {
     const { send } = await started()
     expect((await send('GET', path)).status).toBe(401)
+  })
+
+  it.each([
+    ['/', /Please sign in.*start it again/],
+    ['/sign-in?code=abc', /This link is over.*start it again/],
+  ])('is explained at %s, in a page to a person and in JSON to a script', async (path, text) => {
+    const { send } = await started()
+    const page = await send('GET', path, { accept: 'text/html,application/xhtml+xml' })
+    expect([page.status, page.headers['content-type']]).toEqual([401, 'text/html; charset=utf-8'])
+    expect(page.body).toMatch(text)
+    expect((await send('GET', '/style.css')).body).toBe('the style')
+    const answer = await send('GET', path, { accept: '*/*' })
+    expect(JSON.parse(answer.body)).toEqual({ error: 'console', error_description: expect.any(String) as string })
   })
 })
 

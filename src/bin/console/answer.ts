@@ -1,0 +1,60 @@
+/** Answers of the console itself: files, values, and refusals, as pages for people and as JSON for scripts. */
+import type { ServerResponse } from 'node:http'
+
+export interface ConsoleFile {
+  readonly type: string
+  readonly body: Uint8Array
+}
+
+export interface ConsoleAnswer extends ConsoleFile {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Says no to a request, and what a person does next. */
+export interface ConsoleRefusal {
+  readonly status: number
+  readonly title: string
+  readonly message: string
+  /** Where a person signs in, when this helps. */
+  readonly signIn?: string | undefined
+}
+
+const PAGE_TYPE = 'text/html; charset=utf-8'
+
+export function jsonAnswer(value: object, status = 200): ConsoleAnswer {
+  return { status, type: 'application/json; charset=utf-8', body: Buffer.from(JSON.stringify(value)) }
+}
+
+/** A refusal as a page where a person looks, and else in the form of the services' errors. */
+export function refusalAnswer(refusal: ConsoleRefusal, accepts: string | undefined): ConsoleAnswer {
+  const { status, title, message, signIn } = refusal
+  if (accepts?.includes('text/html') !== true)
+    return jsonAnswer({ error: 'console', error_description: message }, status)
+  const link = signIn === undefined ? '' : `<p><a class="button" href="${signIn}">Sign in</a></p>`
+  return pageAnswer(`<h1>${title}</h1><p>${escapeText(message)}</p>${link}`, status)
+}
+
+/**
+ * The page after signing in, which goes on to the console by itself; a redirect would not carry the cookie where the
+ * link was opened from another site.
+ */
+export function enteredAnswer(path: string, cookie: string): ConsoleAnswer {
+  const body = `<h1>You are signed in</h1><p><a href="${path}">Go on to the console.</a></p>`
+  const answer = pageAnswer(body, 200, `<meta http-equiv="refresh" content="0; url=${path}">`)
+  return { ...answer, headers: { 'set-cookie': cookie } }
+}
+
+export function sendAnswer(response: ServerResponse, { status, type, body, headers = {} }: ConsoleAnswer): void {
+  response.writeHead(status, { ...headers, 'content-type': type, 'content-length': body.length }).end(body)
+}
+
+/** A page outside of the console, with its style sheet. */
+function pageAnswer(body: string, status: number, head = ''): ConsoleAnswer {
+  const text = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>Vouchsafe console</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css">${head}</head><body><header><p class="brand">Vouchsafe</p></header><main>${body}</main></body></html>`
+  return { status, type: PAGE_TYPE, body: Buffer.from(text) }
+}
+
+function escapeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+}

@@ -1,0 +1,47 @@
+/** The endpoints of the services that the pages use; the console passes nothing else on. */
+
+export interface ConsoleService {
+  /** The base URL. */
+  readonly url: string
+  readonly apiKey: string
+}
+
+export interface ConsoleServices {
+  readonly issuer?: ConsoleService
+  readonly verifier?: ConsoleService
+}
+
+/** A request to pass on to a service. */
+export interface PassedOn {
+  readonly service: ConsoleService
+  readonly method: string
+  readonly target: string
+}
+
+const ENDPOINTS: Readonly<Record<keyof ConsoleServices, readonly RegExp[]>> = {
+  issuer: [
+    /^GET \/health\/ready$/,
+    /^GET \/\.well-known\/openid-credential-issuer$/,
+    /^GET \/issuance\/oid4vci\/sessions(\?[^#]*)?$/,
+    /^(GET|POST) \/issuance\/oid4vci\/(status\/[\w-]+|new-session|complete\/[\w-]+)$/,
+    /^GET \/issuance\/oid4vci\/events\/[\w-]+$/,
+    /^(GET|POST) \/credential-configuration\/[\w-]+$/,
+    /^POST \/credential-status\/(revoke|suspend|reinstate)\/[\w-]+$/,
+  ],
+  verifier: [
+    /^GET \/health\/ready$/,
+    /^GET \/presentation\/oid4vp\/sessions(\?[^#]*)?$/,
+    /^(GET|POST) \/presentation\/oid4vp\/(status\/[\w-]+|new-session|static-presentation)$/,
+    /^GET \/presentation\/oid4vp\/events\/[\w-]+$/,
+    /^(GET|POST) \/verification-query\/[\w-]+$/,
+  ],
+}
+
+/** Finds the service and the target of a request of the pages; undefined when these use no such endpoint. */
+export function findEndpoint(services: ConsoleServices, method: string, url: string): PassedOn | undefined {
+  const [, name, target = ''] = /^\/api\/(issuer|verifier)(\/.*)$/.exec(url) ?? []
+  if (name !== 'issuer' && name !== 'verifier') return undefined
+  const service = services[name]
+  const isPassedOn = ENDPOINTS[name].some((each) => each.test(`${method} ${target}`))
+  return service !== undefined && isPassedOn ? { service, method, target } : undefined
+}
