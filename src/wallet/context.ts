@@ -1,4 +1,7 @@
 /** The access of the wallet to the world outside, which the caller provides. */
+import type { JsonObject } from '../codec/json.ts'
+import type { Algorithm } from '../keys/algorithm.ts'
+import type { Signer } from '../keys/signer.ts'
 
 export interface WalletContext {
   readonly fetch: typeof globalThis.fetch
@@ -29,11 +32,28 @@ export interface Step {
 }
 
 /**
- * The texts of the wallet by name. A write replaces the whole text or nothing, and keeps it unreadable for other users,
- * as the texts have private keys.
+ * The texts of the wallet by name, and the keys of its credentials. A write replaces the whole text or nothing, and
+ * keeps it unreadable for other users, as the texts may have private keys.
  */
 export interface WalletStore {
   list(): Promise<readonly string[]>
   read(name: string): Promise<string>
   write(name: string, text: string): Promise<void>
+  readonly keys: HolderKeys
+}
+
+/**
+ * The keys to which credentials are bound: a new one for each credential, so that keys do not link the credentials of a
+ * person. RFC 9901, Unlinkability.
+ */
+export interface HolderKeys {
+  make(algorithm: Algorithm): Promise<HolderKey>
+  /** Opens the key that `stored` stands for. Rejects with a MalformedError when there is none. */
+  open(stored: JsonObject): Promise<Signer>
+}
+
+export interface HolderKey {
+  readonly signer: Signer
+  /** The member `holder_key` of the credential: the private key itself, or the name of one that stays elsewhere. */
+  readonly stored: JsonObject
 }

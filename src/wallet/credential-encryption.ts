@@ -2,7 +2,6 @@
  * Encrypted credential requests and responses, for issuers that require them. OpenID4VCI 1.0, Encrypted Credential
  * Requests and Responses.
  */
-import type { KeyObject } from 'node:crypto'
 import { isObject, type JsonObject, memberOf, own } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import {
@@ -15,7 +14,7 @@ import {
   jweEncryptions,
   publishedKey,
 } from '../keys/jwe.ts'
-import { importPrivateKey, makePrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
+import { makePrivateJwk, type PrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
 import type { WalletContext } from './context.ts'
 import { abort } from './error.ts'
 import { type ExchangeRequest, exchangeJson, exchangeText } from './exchange.ts'
@@ -67,10 +66,10 @@ export async function exchangeEncrypted(
   const responseKey = { jwk: publishedKey(publicPartOf(privateJwk), KID), enc: response }
   const body = await encryptJwe(JSON.stringify({ ...members, credential_response_encryption: responseKey }), request)
   const text = await exchangeText(wallet, { ...ask, headers, body, type: JWT_TYPE })
-  return decrypt(text, importPrivateKey(privateJwk), response, `the encrypted answer of ${ask.url} cannot be read`)
+  return decrypt(text, privateJwk, response, `the encrypted answer of ${ask.url} cannot be read`)
 }
 
-async function decrypt(text: string, key: KeyObject, enc: JweEncryption, problem: string): Promise<JsonObject> {
+async function decrypt(text: string, key: PrivateJwk, enc: JweEncryption, problem: string): Promise<JsonObject> {
   try {
     return await decryptJwe(text, { keys: [{ key, kid: KID }], encs: [enc], maxBytes: MAX_ANSWER })
   } catch (error) {

@@ -1,15 +1,25 @@
-/**
- * The key to which a credential is bound: a new one for each credential, so that keys do not link the credentials of a
- * person. RFC 9901, Unlinkability. The wallet's own random source makes the key.
- */
+/** Keys of credentials that stand in the texts of the store, as private JWKs. The given random source makes them. */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
 import { within } from '../codec/malformed.ts'
 import { type Algorithm, algorithms } from '../keys/algorithm.ts'
+import { createSigner, privateJwkOf } from '../keys/file-signer.ts'
 import { importPrivateKey, makeEcPrivateJwk } from '../keys/private-jwk.ts'
+import type { HolderKeys } from './context.ts'
 
 /** The PKCS #8 prefix of the 32 bytes of an Ed25519 key. RFC 8410 section 7. */
 const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+export function keysInTexts(random: (bytes: number) => Uint8Array): HolderKeys {
+  return {
+    make: (algorithm) => {
+      const key = makeHolderKey(random, algorithm)
+      return Promise.resolve({ signer: createSigner(key, []), stored: privateJwkOf(key) as JsonObject })
+    },
+    // An error that is thrown here rejects the promise.
+    open: (stored) => new Promise((resolve) => resolve(createSigner(readHolderKey(stored), []))),
+  }
+}
 
 export function makeHolderKey(random: (bytes: number) => Uint8Array, algorithm: Algorithm = 'ES256'): KeyObject {
   if (algorithm !== 'EdDSA') return importPrivateKey(makeEcPrivateJwk(random, algorithms[algorithm]))

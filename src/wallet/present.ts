@@ -51,12 +51,19 @@ export async function planPresentation(wallet: WalletContext, requestLink: strin
   return { request, answers, chosen: [], approvals: [], problem }
 }
 
-/** Presents the plan. Throws a WalletError: `cannot_answer`, or `refused` when the verifier did not accept it. */
-export async function present(wallet: WalletContext, plan: PresentationPlan): Promise<PresentationResult> {
+/**
+ * Presents the plan. Throws a WalletError: `cannot_answer`, or `refused` when the verifier did not accept it. `make`
+ * makes each presentation; a wallet that misbehaves for a test has another.
+ */
+export async function present(
+  wallet: WalletContext,
+  plan: PresentationPlan,
+  make: typeof makePresentation = makePresentation,
+): Promise<PresentationResult> {
   if (plan.problem !== undefined)
     abort('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
   const presentations = await Promise.all(
-    chosenAnswers(plan).map(async (answer) => [answer.query.id, await presentationOf(wallet, plan, answer)] as const),
+    chosenAnswers(plan).map(async (answer) => [answer.query.id, await make(wallet, plan, answer)] as const),
   )
   const presented = new Map(
     presentations.map(([id]) => [id, presentations.flatMap(([of, text]) => (of === id ? text : []))]),
@@ -82,7 +89,8 @@ export async function decline(wallet: WalletContext, plan: PresentationPlan): Pr
   })
 }
 
-async function presentationOf(
+/** Makes the presentation of one answer, and refuses with `cannot_answer` one that would not answer its query. */
+export async function makePresentation(
   wallet: WalletContext,
   { request, approvals }: PresentationPlan,
   answer: AnsweredQuery,

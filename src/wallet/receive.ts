@@ -2,12 +2,10 @@
  * Receives credentials: from the link of an offer to credentials in the store. OpenID4VCI 1.0, Pre-Authorized Code
  * Flow.
  */
-import { createSigner } from '../keys/file-signer.ts'
 import { type AccessToken, fetchTokenEndpoint, redeemCode } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { sendCredentialRequest } from './credential-request.ts'
 import { abort, WalletError } from './error.ts'
-import { makeHolderKey } from './holder-key.ts'
 import {
   fetchIssuerMetadata,
   type IssuerDescription,
@@ -63,8 +61,8 @@ async function receiveOne(
   offered: OfferedCredential,
   accessToken: AccessToken,
 ): Promise<StoredCredential> {
-  const holderKey = makeHolderKey(wallet.random, offered.proofKey.algorithm)
-  const holder = createSigner(holderKey, [])
+  const holderKey = await wallet.store.keys.make(offered.proofKey.algorithm)
+  const holder = holderKey.signer
   const { credential, notificationId } = await sendCredentialRequest(wallet, issuer, offered, { accessToken, holder })
   checkReceived(credential, offered, holder, wallet.now())
   wallet.onStep?.({

@@ -1,16 +1,14 @@
 /** Stored credentials: each with its key in one text, which is checked whenever it is read. */
-import { createHash, type KeyObject } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isObject, type Json, type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { lastStart } from '../credential/evidence.ts'
 import { formatOf } from '../credential/formats.ts'
 import { type Certificate, parseCertificate } from '../keys/certificate.ts'
-import { createSigner, privateJwkOf } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
-import type { WalletContext, WalletStore } from './context.ts'
-import { abort, orAbort } from './error.ts'
-import { readHolderKey } from './holder-key.ts'
+import type { HolderKey, HolderKeys, WalletContext, WalletStore } from './context.ts'
+import { abort } from './error.ts'
 import type { ClaimName } from './issuer-metadata.ts'
 
 export interface StoredCredential {
@@ -50,7 +48,7 @@ export interface NewCredential {
   readonly claimNames: readonly ClaimName[]
   readonly issuerName: string | undefined
   readonly receivedAt: Date
-  readonly holderKey: KeyObject
+  readonly holderKey: HolderKey
 }
 
 export interface Unreadable {
@@ -66,13 +64,13 @@ export async function storeCredential({ store }: WalletContext, received: NewCre
     name: received.name,
     format: received.format,
     credential: received.credential,
-    holder_key: privateJwkOf(received.holderKey),
+    holder_key: received.holderKey.stored,
     issuer_name: received.issuerName,
     claim_names: received.claimNames,
     received_at: received.receivedAt.toISOString(),
   }
   await store.write(id, `${JSON.stringify(record, null, 2)}\n`)
-  return readStored(id, await store.read(id))
+  return readStored(id, await store.read(id), store.keys)
 }
 
 /** Lists every credential, the newest first, and those that cannot be read with the reason. Changes nothing. */
@@ -83,7 +81,7 @@ export async function listCredentials(
   const unreadable: Unreadable[] = []
   for (const id of await store.list()) {
     try {
-      credentials.push(readStored(id, await store.read(id)))
+      credentials.push(await readStored(id, await store.read(id), store.keys))
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error
       unreadable.push({ id, problem: error.message })
@@ -99,18 +97,21 @@ export async function findCredential(store: WalletStore, prefix: string): Promis
   if (id === undefined || prefix === '') return abort('not_found', `the wallet has no credential ${prefix}`)
   if (more.length > 0) abort('not_found', `${more.length + 1} credentials begin with ${prefix}; give more of the id`)
   const text = await store.read(id)
-  const damaged = `credential ${id} is damaged and was left as it is`
-  return orAbort('unreadable_credential', damaged, () => readStored(id, text))
+  return readStored(id, text, store.keys).catch((error: unknown) => {
+    if (!(error instanceof MalformedError)) throw error
+    return abort('unreadable_credential', `credential ${id} is damaged and was left as it is: ${error.message}`)
+  })
 }
 
-function readStored(id: string, text: string): StoredCredential {
+async function readStored(id: string, text: string, keys: HolderKeys): Promise<StoredCredential> {
   const record = parseJsonObject(text)
   const credential = ownString(record, 'credential') ?? malformed('it has no credential')
   if (idOf(credential) !== id) malformed('the credential is not the one that was stored under this id')
   const format = ownString(record, 'format') ?? ''
   const plugin = formatOf(format) ?? malformed(`its format ${JSON.stringify(format)} is unknown`)
   const { claims, envelope, types, expiresAt, issuer, boundKey, validity, hidable } = plugin.hold(credential)
-  const holder = signerOf(own(record, 'holder_key'))
+  const holderKey = own(record, 'holder_key')
+  const holder = await keys.open(isObject(holderKey) ? holderKey : malformed('it has no holder key'))
   const [leaf] = issuer.chain
   const issuerCertificate = leaf && parseCertificate(leaf)
   if ('problem' in boundKey || boundKey.thumbprint !== holder.kid) malformed('its key is not the one it is bound to')
@@ -135,15 +136,11 @@ function readStored(id: string, text: string): StoredCredential {
   }
 }
 
-function signerOf(jwk: Json | undefined): Signer {
-  return createSigner(readHolderKey(isObject(jwk) ? jwk : malformed('it has no holder key')), [])
-}
-
 function dateOf(value: Json | undefined): Date {
   const date = new Date(typeof value === 'string' ? value : Number.NaN)
   return Number.isNaN(date.getTime()) ? malformed('it does not say when it was received') : date
 }
 
 function idOf(credential: string): string {
-  return createHash('sha256').update(credential).digest('hex').slice(0, ID_CHARACTERS)
+  return hash('sha256', credential, 'hex').slice(0, ID_CHARACTERS)
 }

@@ -4,10 +4,11 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { WalletContext, WalletStore } from '../../src/wallet/context.ts'
+import type { WalletContext } from '../../src/wallet/context.ts'
 import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { COMMAND, filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { memoryStore } from '../support/wallet.ts'
 
 // Five processes start in each, and wait for each other.
 vi.setConfig({ testTimeout: 120_000 })
@@ -144,7 +145,7 @@ describe('vouchsafe demo', () => {
     const running = await start('--part', 'credential')
     await running.says('Press Ctrl-C')
     const { fetch } = globalThis
-    const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memory() }
+    const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
     const [, rest = ''] = running.output().split('Now with a wallet of your own')
     expect(rest).toMatch(/█▄▄▄▄▄▄▄█/)
     await receive(wallet, /^haip-vci:\S+$/m.exec(rest)?.[0] ?? '')
@@ -257,15 +258,6 @@ function bash(script: string): Promise<string> {
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   return new Promise((resolve) => child.once('close', () => resolve(output)))
-}
-
-function memory(): WalletStore {
-  const texts = new Map<string, string>()
-  return {
-    list: () => Promise.resolve([...texts.keys()]),
-    read: (name) => Promise.resolve(texts.get(name) ?? ''),
-    write: (name, text) => Promise.resolve(void texts.set(name, text)),
-  }
 }
 
 /** The first of three that are free in a row, or nearly: the demo takes this one and the next but one. */

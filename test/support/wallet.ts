@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../src/codec/json.ts'
 import type { Step, WalletContext, WalletStore } from '../../src/wallet/context.ts'
 import { WalletError } from '../../src/wallet/error.ts'
+import { keysInTexts } from '../../src/wallet/holder-key.ts'
 import type { Clock } from './services.ts'
 
 export interface TestWallet {
@@ -43,6 +44,7 @@ export function testWallet(
 
 export function memoryStore(texts: Map<string, string>): WalletStore {
   return {
+    keys: keysInTexts(randomBytes),
     list: () => Promise.resolve([...texts.keys()]),
     read: (name) => Promise.resolve(texts.get(name) ?? ''),
     write: (name, text) => Promise.resolve(void texts.set(name, text)),

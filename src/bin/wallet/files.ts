@@ -5,6 +5,7 @@
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { WalletStore } from '../../wallet/context.ts'
+import { keysInTexts } from '../../wallet/holder-key.ts'
 import { makeDirectory } from '../directory.ts'
 import { random } from '../effects.ts'
 
@@ -19,6 +20,7 @@ export function walletFiles(home: string): WalletStore {
       const kept = names.filter((name) => name.endsWith(SUFFIX) && !name.startsWith('.'))
       return kept.map((name) => name.slice(0, -SUFFIX.length)).sort()
     },
+    keys: keysInTexts(random),
     read: (name) => readFile(join(directory, name + SUFFIX), 'utf8'),
     write: async (name, text) => {
       makeDirectory(directory, 0o700)
