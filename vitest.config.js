@@ -29,7 +29,12 @@ const BOTH = [
 ]
 
 // A limit only ends what hangs: no test depends on how fast or how busy its machine is.
-export const shared = { isolate: false, testTimeout: 120_000, hookTimeout: 120_000 }
+export const shared = {
+  isolate: false,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 60_000 } },
+}
 
 export default defineConfig({
   test: {

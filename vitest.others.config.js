@@ -10,8 +10,6 @@ export default defineConfig({
     ...shared,
     name: 'others',
     maxWorkers: 3,
-    // A browser on a busy machine takes its time.
-    expect: { poll: { timeout: 30_000 } },
     reporters: [['default', { summary: false }]],
     globalSetup: ['test/support/others-setup.js', 'test/support/command-setup.ts', 'test/support/component-setup.js'],
     // What else runs on chains runs on the local one by `npm test`, and on a Hardhat node here.
