@@ -12,11 +12,9 @@ import { problems } from '../src/engine/problem.ts'
 const ROOT = join(import.meta.dirname, '..')
 const pages = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-  ...['docs', 'docs/decisions', 'docs/divergences'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder))
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => `${folder}/${name}`),
-  ),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md') && !path.startsWith('site'))
+    .map((path) => `docs/${path}`),
 ]
 
 describe('links', () => {
@@ -184,8 +182,8 @@ describe('a component of your own, in ten minutes', () => {
   })
 
   it('is written, deployed, called, tested and changed with the commands as they stand there', async () => {
-    const [, walk = ''] = readFileSync(join(ROOT, 'docs/engine.md'), 'utf8').split('## A component of your own')
-    const blocks = [...(walk.split('\n## ')[0] ?? '').matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block ?? '')
+    const walk = readFileSync(join(ROOT, 'docs/how-to/write-a-component.md'), 'utf8')
+    const blocks = [...walk.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block ?? '')
     expect(blocks).toHaveLength(7)
     const [init = '', engine = '', write = '', deploy = '', call = '', testIt = '', change = ''] = blocks
 

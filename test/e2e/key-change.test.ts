@@ -1,4 +1,4 @@
-/** Changing the key of an issuer by the steps of docs/operating.md, and what becomes of older credentials in another order. */
+/** Changing the key of an issuer by the steps of docs/how-to/change-a-key.md, and what becomes of older credentials in another order. */
 import { createPublicKey, randomBytes, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readJws } from '../../src/codec/jws.ts'

@@ -1,4 +1,7 @@
-/** Changing the secrets file of an issuer, or its signing key beside one, by the steps of docs/operating.md: nothing that is open is voided. */
+/**
+ * Changing the secrets file of an issuer, or its signing key beside one, by the steps of docs/how-to/change-a-key.md:
+ * nothing that is open is voided.
+ */
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { encryptJwe } from '../../src/keys/jwe.ts'

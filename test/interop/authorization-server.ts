@@ -1,6 +1,6 @@
 /**
  * The npm package `oidc-provider` as the external authorization server, on a socket of its own: with its experimental
- * pre-authorized code grant, and with whatever its users may have configured. What follows `configuration` is in docs/issuing.md.
+ * pre-authorized code grant, and with whatever its users may have configured. What follows `configuration` is in docs/how-to/external-authorization-server.md.
  */
 import { randomBytes } from 'node:crypto'
 import { createServer, type RequestListener } from 'node:http'
