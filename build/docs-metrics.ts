@@ -1,0 +1,70 @@
+/** docs/metrics.md: the metrics of each service, read from the registries that serve them. */
+import type { Registry } from 'prom-client'
+import { createServiceMetrics } from '../src/bin/service-metrics.ts'
+import { createMetrics, observe } from '../src/engine/metrics.ts'
+import { GENERATED, tableText } from './docs-text.ts'
+
+/** The members of a metric that prom-client has and does not declare. */
+interface Described {
+  readonly name: string
+  readonly help: string
+  readonly labelNames?: readonly string[]
+  readonly constructor: { readonly name: string }
+}
+
+export function metricsPage(): string {
+  return `${GENERATED}
+# Metrics
+
+On this page you find every metric that a service has, with its labels, to watch it and to be woken by it
+([which are worth an alarm](how-to/production.md#watching)).
+
+\`"management": {"port": 9464}\` serves \`GET /metrics\` for Prometheus, on this machine alone unless \`management.host\` is set. No
+label has a value that a caller chose; \`route\` is \`none\` for addresses without a route. Beside these there are \`process_…\` and
+\`nodejs_…\` of an issuer and a verifier: memory, processor time, open files, the delay of the event loop, garbage collection.
+
+## Metrics of an issuer
+
+${metricsTable(serviceRegistry('issuer'))}
+
+## Metrics of a verifier
+
+${metricsTable(serviceRegistry('verifier'))}
+
+## Metrics of an execution engine
+
+${metricsTable(engineRegistry())}
+`
+}
+
+/** A registry that nobody reads: its values would need a service that runs. */
+function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
+  const unread = (): never => {
+    throw new Error('the names of metrics are read, and not their values')
+  }
+  return createServiceMetrics(name, { config: unread, conflicts: { retried: 0, givenUp: 0 }, now: unread }).registry
+}
+
+function engineRegistry(): Registry {
+  const metrics = createMetrics({} as Parameters<typeof createMetrics>[0])
+  observe(metrics, () => {
+    throw new Error('the names of metrics are read, and not their values')
+  })
+  return metrics.registry
+}
+
+function metricsTable(registry: Registry): string {
+  const ours = (registry.getMetricsAsArray() as unknown as Described[]).filter(({ name }) =>
+    name.startsWith('vouchsafe_'),
+  )
+  const rows = ours.map(({ name, help, labelNames = [], constructor: kind }) => [
+    `\`${name}\``,
+    kind.name.toLowerCase(),
+    labelNames.map((label) => `\`${label}\``).join(', '),
+    help,
+  ])
+  return tableText(
+    ['metric', 'type', 'labels', 'says'],
+    rows.sort(([a = ''], [b = '']) => a.localeCompare(b)),
+  )
+}
