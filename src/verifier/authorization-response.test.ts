@@ -11,9 +11,9 @@ import {
   startVerification,
   statusOf,
 } from '../../test/support/wire.ts'
+import type { CheckResult } from '../check/check.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { TRANSACTION_CHECK } from '../protocol/transaction-data.ts'
-import type { CheckResult } from './checks/check.ts'
 import type { VerificationReport } from './verification.ts'
 
 const TYPES = ['VerifiableCredential', 'StudentCard']

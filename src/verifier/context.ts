@@ -1,11 +1,12 @@
 /** The context of the verification service: everything that it does not decide itself. */
+
+import type { StatusPolicy } from '../check/status/lists.ts'
 import type { Effects } from '../http/effects.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import type { VerifierCollections } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
-import type { StatusPolicy } from './status/lists.ts'
 
 export interface VerifierContext extends Effects<VerifierCollections> {
   readonly config: VerifierConfig

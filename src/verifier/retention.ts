@@ -2,11 +2,12 @@
  * The end of a verification session: its expiry is recorded, what was disclosed is erased a while after the final
  * state, and later the session is deleted.
  */
+
+import type { CheckResult } from '../check/check.ts'
 import { planRetention, type Retention } from '../config/retention.ts'
 import { eventOrder, recordEvent } from '../event/event.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
-import type { CheckResult } from './checks/check.ts'
 import type { VerifierCollections } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
 import {

@@ -3,6 +3,8 @@
  * not decide, and its only effects are fetched status lists and the log. OpenID4VP 1.0, VP Token Validation.
  */
 import { setImmediate } from 'node:timers/promises'
+import { allHold, type CheckLog, type CheckResult, runChecks } from '../check/check.ts'
+import { forOneResponse } from '../check/status/lists.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { firstEnd, lastStart } from '../credential/evidence.ts'
@@ -11,11 +13,9 @@ import { formatOf } from '../credential/formats.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { isCanonicalIdentifier } from '../keys/identifier.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
-import { allHold, type CheckLog, type CheckResult, runChecks } from './checks/check.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
 import type { PresentationContext, Reading } from './checks/presentation.ts'
 import { issuerPathFinder } from './issuer-path.ts'
-import { forOneResponse } from './status/lists.ts'
 import { transactionsFor } from './transaction-data.ts'
 
 export interface VerificationReport {

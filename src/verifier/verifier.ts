@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { cacheById, cacheDerived } from '../async/cache.ts'
 import { createLru } from '../async/lru.ts'
+import { statusLists } from '../check/status/lists.ts'
 import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
@@ -16,7 +17,6 @@ import type { VerifierCollections } from './collections.ts'
 import { type VerifierConfig, verifierTitle } from './config.ts'
 import type { VerifierContext } from './context.ts'
 import { verifierRoutes } from './routes.ts'
-import { statusLists } from './status/lists.ts'
 
 export interface VerifierEffects extends Effects<VerifierCollections> {
   /** Gives the configuration with its certificates and trust anchors as last read; when absent, the first stays. */

@@ -1,9 +1,9 @@
 /** What a row of a table of attacks says, and what is then expected. The tables are in the files beside this one, one for each subject. */
 import { expect } from 'vitest'
+import type { StatusPolicy } from '../../src/check/status/lists.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { TRANSACTION_CHECK } from '../../src/protocol/transaction-data.ts'
 import { evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
-import type { StatusPolicy } from '../../src/verifier/status/lists.ts'
 import type { CredentialReport, VerificationReport } from '../../src/verifier/verification.ts'
 import type { Forgery, World } from '../support/forge.ts'
 import type { Profile } from '../support/profiles.ts'

@@ -1,8 +1,8 @@
 /** A presentation that the application holds already, verified without a session. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { CheckResult } from '../../src/check/check.ts'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { formatOf } from '../../src/credential/formats.ts'
-import type { CheckResult } from '../../src/verifier/checks/check.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { MDL, mdocConfiguration, mdocDataset, NAMESPACE } from '../support/mdoc.ts'
 import { profiles, queryFor } from '../support/profiles.ts'

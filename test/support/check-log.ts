@@ -1,5 +1,5 @@
 /** A log of checks that keeps nothing. */
 import { pino } from 'pino'
-import type { CheckLog } from '../../src/verifier/checks/check.ts'
+import type { CheckLog } from '../../src/check/check.ts'
 
 export const silentLog: CheckLog = { log: pino({ level: 'silent' }), requestId: 'a-request' }

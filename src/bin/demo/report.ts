@@ -1,6 +1,7 @@
 /** A verification report for people: every question with its outcome, then what was disclosed. */
+
+import type { CheckResult } from '../../check/check.ts'
 import { isObject, type Json } from '../../codec/json.ts'
-import type { CheckResult } from '../../verifier/checks/check.ts'
 import type { VerificationReport } from '../../verifier/verification.ts'
 import { hanging, paint, plain } from '../terminal.ts'
 import { INDENT } from './narrator.ts'

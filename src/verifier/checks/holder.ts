@@ -2,9 +2,10 @@
  * Checks that the holder agreed to this presentation, for us, in this session. OpenID4VP 1.0, Preventing Replay; RFC
  * 9901, Key Binding.
  */
+
+import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { TRANSACTION_CHECK } from '../../protocol/transaction-data.ts'
-import { type Check, cannotAsk, fail, pass } from './check.ts'
 import type { PresentationContext } from './presentation.ts'
 
 const NEEDS = ['holder.binding']

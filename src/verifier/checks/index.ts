@@ -1,6 +1,7 @@
 /** Every check there is, in the order in which they are asked. These lists are the verifier. */
+
+import type { Check } from '../../check/check.ts'
 import type { Evidence } from '../../credential/format.ts'
-import type { Check } from './check.ts'
 import { holder } from './holder.ts'
 import { issuer } from './issuer.ts'
 import { type PresentationContext, presentation } from './presentation.ts'

@@ -1,5 +1,6 @@
 /** Checks of the issuer and of its trust. Trust is decided on the key that verified the signature. */
 
+import { type Check, cannotAsk, fail, pass, tolerate } from '../../check/check.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import { MAX_URL } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
@@ -9,7 +10,6 @@ import { identifierProblem } from '../../keys/identifier.ts'
 import { anchorAsSigner } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
 import { SD_JWT_VC } from '../../protocol/specifications.ts'
-import { type Check, cannotAsk, fail, pass, tolerate } from './check.ts'
 import { CREDIBLE, type PresentationContext } from './presentation.ts'
 
 export const issuer: readonly Check<Evidence, PresentationContext>[] = [

@@ -1,10 +1,11 @@
 /** The context of the checks of one presentation, and the check that comes before all others. */
+
+import { type Check, fail, pass } from '../../check/check.ts'
+import type { StatusPolicy } from '../../check/status/lists.ts'
 import type { Binding, CredentialFormat, Evidence } from '../../credential/format.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
 import type { FindIssuerPath } from '../issuer-path.ts'
-import type { StatusPolicy } from '../status/lists.ts'
-import { type Check, fail, pass } from './check.ts'
 
 /** The binding that a presentation must have. Parts are unknown where another party made the request. */
 export type ExpectedBinding = Omit<Binding, 'nonce' | 'audience'> & {

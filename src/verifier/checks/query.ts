@@ -1,11 +1,12 @@
 /** Whether the credential is what was asked for. The wallet is not relied on: OpenID4VP 1.0, DCQL evaluated again. */
+
+import { type Check, fail, pass } from '../../check/check.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { verifiedAuthorityKeyIds } from '../../keys/authority-key-ids.ts'
 import { type Certificate, isSignedBy } from '../../keys/certificate.ts'
 import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
 import { answerClaims } from '../../protocol/dcql-match.ts'
 import { parsedChain } from '../issuer-path.ts'
-import { type Check, fail, pass } from './check.ts'
 import { CREDIBLE, type PresentationContext } from './presentation.ts'
 
 export const query: readonly Check<Evidence, PresentationContext>[] = [

@@ -1,10 +1,10 @@
 /** Checks of the response as a whole, before and beside its presentations. */
 
+import { type Check, fail, pass } from '../../check/check.ts'
 import type { Binding } from '../../credential/format.ts'
 import type { DcqlQuery } from '../../protocol/dcql.ts'
 import { answerCredentials } from '../../protocol/dcql-match.ts'
 import { parseTransaction } from '../../protocol/transaction-data.ts'
-import { type Check, fail, pass } from './check.ts'
 
 export interface ResponseContext {
   readonly query: DcqlQuery

@@ -1,9 +1,9 @@
 /** Whether the issuer has taken the credential back. The lists come from elsewhere: `../status`. */
 
+import type { Check } from '../../check/check.ts'
+import { statusVerdict } from '../../check/status/verdict.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
-import { statusVerdict } from '../status/verdict.ts'
-import type { Check } from './check.ts'
 import type { PresentationContext } from './presentation.ts'
 
 export const status: Check<Evidence, PresentationContext> = {

@@ -1,6 +1,7 @@
 /** Whether the credential holds now: its disclosures, its type, its time, its status. */
+
+import { type Check, fail, pass } from '../../check/check.ts'
 import type { Evidence, Instant } from '../../credential/format.ts'
-import { type Check, fail, pass } from './check.ts'
 import type { PresentationContext } from './presentation.ts'
 import { status } from './status.ts'
 

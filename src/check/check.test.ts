@@ -1,8 +1,8 @@
 import { createPublicKey } from 'node:crypto'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { silentLog } from '../../../test/support/check-log.ts'
-import { malformed } from '../../codec/malformed.ts'
+import { silentLog } from '../../test/support/check-log.ts'
+import { malformed } from '../codec/malformed.ts'
 import { allHold, type Check, cannotAsk, fail, pass, runChecks, tolerate, type Verdict } from './check.ts'
 
 type Made = Partial<Check<string, { readonly asked: boolean }>>

@@ -1,11 +1,11 @@
 /** The verdict of the status lists of a credential. Token Status List, Status Types; Bitstring Status List 1.0. */
 import { MalformedError } from '../../codec/malformed.ts'
 import { capacityOf, statusAt } from '../../codec/status-list.ts'
-import type { Evidence, Instant } from '../../credential/format.ts'
+import type { Instant } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
 import { strangerText } from '../../keys/certificate-name.ts'
-import { fail, pass, tolerate, type Verdict } from '../checks/check.ts'
-import type { PresentationContext } from '../checks/presentation.ts'
+import { fail, pass, tolerate, type Verdict } from '../check.ts'
+import type { StatusContext, StatusEvidence } from './context.ts'
 import { referencesOf, type StatusReference } from './reference.ts'
 import { signerProblem } from './signer.ts'
 import type { FetchedStatusList } from './status-list.ts'
@@ -14,7 +14,7 @@ import type { FetchedStatusList } from './status-list.ts'
 const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
 
 /** Looks at every list that the credential names: one that says no is enough. */
-export async function statusVerdict(evidence: Evidence, context: PresentationContext): Promise<Verdict> {
+export async function statusVerdict(evidence: StatusEvidence, context: StatusContext): Promise<Verdict> {
   let stated: ReturnType<typeof referencesOf>
   try {
     stated = referencesOf(evidence)
@@ -35,14 +35,14 @@ export async function statusVerdict(evidence: Evidence, context: PresentationCon
 }
 
 /** Whether readers of the credential's format take status lists as CWTs. */
-function prefersCwt({ formats }: Evidence): boolean {
+function prefersCwt({ formats }: StatusEvidence): boolean {
   return formats.some((id) => formatOf(id)?.statusListType === 'cwt')
 }
 
 async function verdictOf(
   reference: StatusReference,
-  evidence: Evidence,
-  context: PresentationContext,
+  evidence: StatusEvidence,
+  context: StatusContext,
 ): Promise<Verdict> {
   const { loadList, onUnreachable } = context.status
   const at = `status list ${strangerText(reference.uri)}`
@@ -68,7 +68,7 @@ async function verdictOf(
 
 function timeProblem(
   { issuedAt, validity: { notBefore, notAfter } }: FetchedStatusList,
-  { now, clockSkewSeconds }: PresentationContext,
+  { now, clockSkewSeconds }: StatusContext,
 ): string | undefined {
   const skew = clockSkewSeconds * 1000
   const wrong = (instants: readonly Instant[], is: (at: number) => boolean): Instant | undefined =>
@@ -83,7 +83,7 @@ function timeProblem(
 function contentProblem(
   list: FetchedStatusList,
   { index, purpose }: StatusReference,
-  { issuer: { identifiers } }: Evidence,
+  { issuer: { identifiers } }: StatusEvidence,
 ): string | undefined {
   if (list.identifiers.some((name) => name !== identifiers[0])) return 'it names another issuer than the credential'
   if (purpose !== undefined && !list.purposes.includes(purpose)) return `its statusPurpose is not ${purpose}`

@@ -9,14 +9,14 @@ import { EXTENDED_KEY_USAGE, isForTlsAlone, tlsProblem } from '../../keys/certif
 import { identifierProblem } from '../../keys/identifier.ts'
 import { anchorAsSigner, findTrustPath } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
-import type { PresentationContext } from '../checks/presentation.ts'
+import type { StatusContext } from './context.ts'
 import type { FetchedStatusList } from './status-list.ts'
 
 /** Why nobody may have signed the list who speaks for the issuer of the credential, which is trusted; or undefined. */
 export function signerProblem(
   list: FetchedStatusList,
   evidence: Evidence['issuer'],
-  context: PresentationContext,
+  context: StatusContext,
 ): string | undefined {
   const issuer = evidence.chain.map((der) => context.parseCertificate(der))
   const signer = list.chain.length === 0 ? issuer : readChain(list.chain, context)
@@ -38,7 +38,7 @@ export function signerProblem(
 
 function readChain(
   chain: readonly Uint8Array[],
-  { parseCertificate }: PresentationContext,
+  { parseCertificate }: StatusContext,
 ): readonly Certificate[] | { readonly problem: string } {
   if (chain.length > MAX_CHAIN) return { problem: `it comes with more than ${MAX_CHAIN} certificates` }
   try {
@@ -49,10 +49,7 @@ function readChain(
   }
 }
 
-function pathOf(
-  certificates: readonly Certificate[],
-  { trustAnchors = [], now, clockSkewSeconds }: PresentationContext,
-) {
+function pathOf(certificates: readonly Certificate[], { trustAnchors = [], now, clockSkewSeconds }: StatusContext) {
   return findTrustPath(certificates, trustAnchors, { now, clockSkewSeconds })
 }
 

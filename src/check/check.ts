@@ -3,8 +3,8 @@
  * check that is not asked says why. A check may have to ask another server first; the next check waits for the answer.
  */
 import type { Logger } from 'pino'
-import { MalformedError } from '../../codec/malformed.ts'
-import { loggedCause, loggedError } from '../../http/logged-error.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import { loggedCause, loggedError } from '../http/logged-error.ts'
 
 export interface Check<Evidence, Context> {
   /** Stable: reports, documents and tests know it by this. */
