@@ -52,6 +52,20 @@ describe('docs/callbacks.md', () => {
     expect(printed().match(/"session_id":"s1"/g)).toHaveLength(1)
   })
 
+  it('shows the members that the body of a callback has', async () => {
+    const [, shown = '{}'] = /```json\n(\{[\s\S]*?)```/.exec(page) ?? []
+    const bodies: string[] = []
+    const recording = (request: Parameters<typeof outbound>[0]) => {
+      bodies.push(Buffer.from(request.body ?? '').toString())
+      return Promise.resolve({ status: 204, headers: {}, body: new Uint8Array(0) })
+    }
+    const sessionCallback = resolveSessionCallback({ url: 'http://127.0.0.1/events', secret })
+    const event = { id: 'e1', type: 'verification.succeeded', at: 0, queuedAt: 0 }
+    await postCallback({ sessionCallback, outbound: recording }, event, { session_id: 's1' }, new Date())
+    const namesOf = (text: string) => Object.keys(JSON.parse(text) as object)
+    expect(namesOf(bodies[0] ?? '{}')).toEqual(namesOf(shown))
+  })
+
   it('lists the types that callbacks carry', () => {
     const table = page.split('\n').filter((line) => line.startsWith('| `'))
     const listed = table.flatMap((row) =>

@@ -82,6 +82,22 @@ it('issues a credential and asks for it, each with one snippet', { timeout: 60_0
   expect(await asking.ended).toBe(0)
 })
 
+it('watches a verification to its end', { timeout: 60_000 }, async () => {
+  const verifier = await started('verifier', await directoryOf('verifier'))
+  const [asking = ''] = snippet('createVerifierClient').split('const { status, result }')
+  const env = { VERIFIER_URL: verifier.url, VERIFIER_API_KEY: API_KEY }
+  const watching = run(`${asking}\n${snippet('watchSession')}`, env)
+  await watching.line(/STARTED/)
+  const link = new URL(await watching.line(/haip-vp:\S+/))
+  const response = await fetch(link.searchParams.get('request_uri') ?? '')
+  const [, payload = ''] = (await response.text()).split('.')
+  const { state, response_uri } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, string>
+  const body = new URLSearchParams({ error: 'access_denied', state: state ?? '' })
+  await fetch(response_uri ?? '', { method: 'POST', body })
+  await watching.line(/DECLINED/)
+  expect(await watching.ended).toBe(0)
+})
+
 it('is told the end of a session by a callback that is signed, and by no other', { timeout: 60_000 }, async () => {
   const secret = Buffer.alloc(32, 9)
   const code = snippet('nodeCallbackHandler').replace(

@@ -20,7 +20,7 @@ const PAGE = readFileSync(join(ROOT, 'docs/element.md'), 'utf8')
 const VCT = 'https://university.example/student-card'
 
 /** The snippets of the page, in its order: the server, the page, the script, the style. */
-const [SERVER = '', HTML = '', SCRIPT = ''] = [...PAGE.matchAll(/```(?:js|html|css)\n([\s\S]*?)```/g)].map(
+const [SERVER = '', HTML = '', SCRIPT = '', STYLE = ''] = [...PAGE.matchAll(/```(?:js|html|css)\n([\s\S]*?)```/g)].map(
   ([, code = '']) => code,
 )
 
@@ -46,6 +46,17 @@ describeInBrowser('docs/element.md', (openWindow) => {
     expect(await page.getByRole('status').innerText()).toBe('Done: your credential was accepted')
     expect(faults).toEqual([])
     expect(requests.filter((each) => !each.startsWith(url))).toEqual([])
+
+    const accent = await page.evaluate((style) => {
+      const sheet = new CSSStyleSheet()
+      sheet.replaceSync(style)
+      document.adoptedStyleSheets.push(sheet)
+      const frame = document.querySelector('vouchsafe-request')?.shadowRoot?.querySelector('[part~=frame]')
+      return (
+        frame && [getComputedStyle(frame).getPropertyValue('--vouchsafe-accent'), getComputedStyle(frame).borderStyle]
+      )
+    }, STYLE)
+    expect(accent).toEqual(['#7b2d8b', 'none'])
 
     // The page hears `renew` as it does when a person presses the button.
     await page.locator('vouchsafe-request').evaluate((element) => element.dispatchEvent(new CustomEvent('renew')))

@@ -1,0 +1,105 @@
+/** The steps of docs/how-to/trust-anchor.md and production.md lead where the pages say. */
+import { spawn, spawnSync } from 'node:child_process'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { COMMAND, endOf, temporaryDirectory, vouchsafe } from './support/command.ts'
+import { snippetWith } from './support/documents.ts'
+import { listening, start } from './support/service-process.ts'
+import { runShell } from './support/shell.ts'
+
+const ANCHOR = 'docs/how-to/trust-anchor.md'
+const PRODUCTION = 'docs/how-to/production.md'
+
+/** Sets members of the configuration in a directory. */
+function configure(directory: string, more: object): void {
+  const file = join(directory, 'conf/server.json')
+  writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...more }))
+}
+
+it('a verifier trusts one more issuer without a restart', async () => {
+  const directory = temporaryDirectory()
+  await vouchsafe(['init', 'issuer', '--dir', 'issuer'], { cwd: directory })
+  await vouchsafe(['init', 'verifier'], { cwd: directory })
+  copyFileSync(join(directory, 'conf/verifier.pem'), join(directory, 'conf/trust-anchors/first.pem'))
+  copyFileSync(join(directory, 'issuer/conf/issuer.pem'), join(directory, 'issuer.pem'))
+  configure(directory, { port: 0 })
+  const { child, ended } = await start('verifier', directory)
+  onTestFinished(() => void child.kill('SIGKILL'))
+
+  const shown = await runShell(snippetWith(ANCHOR, '-fingerprint'), directory)
+  const fingerprint = /Fingerprint=([\dA-F:]+)/i.exec(shown)?.[1]?.replaceAll(':', '').toLowerCase() ?? 'none'
+  const doctor = await runShell(snippetWith(ANCHOR, 'vouchsafe doctor'), directory)
+  expect(doctor).toContain('issuerTrustAnchors: CN=Example Issuer is valid until')
+  await runShell(snippetWith(ANCHOR, 'kill -HUP'), directory, { PID: String(child.pid) })
+  let log = ''
+  child.stdout?.on('data', (chunk: string) => (log += chunk))
+  await expect.poll(() => log, { timeout: 30_000 }).toContain('"event":"renewed"')
+  child.kill('SIGTERM')
+  await ended
+  // A report names a certificate by the same fingerprint.
+  expect(fingerprint).toMatch(/^[\da-f]{64}$/)
+})
+
+describe('in production', () => {
+  it('the doctor finds nothing in what init wrote but a self-signed certificate', async () => {
+    const directory = temporaryDirectory()
+    // A name that can be resolved everywhere.
+    const init = snippetWith(PRODUCTION, 'vouchsafe init issuer').replace('issuer.example', 'localhost')
+    await runShell(init, directory)
+    configure(directory, { port: 0 })
+    const report = await runShell(snippetWith(PRODUCTION, 'vouchsafe doctor issuer'), directory)
+    expect(report).toMatch(/self-signed/)
+  })
+
+  it('the unit of systemd starts, renews and stops the service', async () => {
+    const unit = snippetWith(PRODUCTION, '[Unit]')
+    const directive = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? ''
+    const directory = temporaryDirectory()
+    await vouchsafe(['init', directive('ExecStart').split(' ').at(-1) ?? ''], { cwd: directory })
+    configure(directory, { port: 0, stopping: { graceSeconds: 1 } })
+
+    const [, script = '', ...words] = directive('ExecStart').split(' ')
+    expect(script).toMatch(/\/node_modules\/vouchsafe\/dist\/vouchsafe\.cjs$/)
+    const child = spawn(process.execPath, [COMMAND, ...words], { cwd: directory })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const ended = endOf(child)
+    await listening(child, ended)
+    await runShell(directive('ExecReload').replace('/bin/kill', 'kill'), directory, { MAINPID: String(child.pid) })
+    let log = ''
+    child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()))
+    await expect.poll(() => log, { timeout: 30_000 }).toContain('"event":"renewed"')
+    child.kill('SIGTERM')
+    expect((await ended).status).toBe(0)
+
+    // What no restart mends ends with the status for which the unit does not try again.
+    configure(directory, { port: 'none' })
+    const refused = spawnSync(process.execPath, [COMMAND, ...words], { cwd: directory })
+    expect(String(refused.status)).toBe(directive('RestartPreventExitStatus'))
+    const { stopping } = JSON.parse(snippetWith(PRODUCTION, '"stopping"')) as { stopping: { graceSeconds: number } }
+    expect(Number(directive('TimeoutStopSec'))).toBeGreaterThanOrEqual(stopping.graceSeconds + 15)
+  })
+
+  it('the unit has no directive that systemd does not know', () => {
+    const analyze = spawnSync('systemd-analyze', ['--version'])
+    if (analyze.status !== 0) {
+      process.stderr.write('NO SYSTEMD, NO TEST OF ITS UNIT: systemd-analyze is not on this machine\n')
+      return
+    }
+    const unit = snippetWith(PRODUCTION, '[Unit]')
+      .replace(/^ExecStart=.*$/m, `ExecStart=${process.execPath} ${COMMAND} issuer`)
+      .replace(/^(User|WorkingDirectory|ReadWritePaths)=.*\n/gm, '')
+    const file = join(temporaryDirectory(), 'vouchsafe-issuer.service')
+    writeFileSync(file, unit)
+    const { stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
+    expect(stderr.split('\n').filter((line) => line.includes('vouchsafe-issuer.service'))).toEqual([])
+  })
+})
+
+it('a page names no metric that no service has', () => {
+  const metrics = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8')
+  const page = readFileSync(join(import.meta.dirname, '..', PRODUCTION), 'utf8')
+  const names = [...page.matchAll(/vouchsafe_\w+/g)].map(([name]) => name)
+  expect(names.length).toBeGreaterThan(3)
+  expect(names.filter((name) => !metrics.includes(`\`${name}\``))).toEqual([])
+})

@@ -1,0 +1,47 @@
+/** The documents of the repository, and the blocks of code in them. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export const ROOT = join(import.meta.dirname, '..', '..')
+
+/** The paths of the Markdown files at the root, in docs/ and beside the examples and components. */
+export const documents: readonly string[] = [
+  ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
+  ...['docs', 'examples', 'components'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .map((path) => `${folder}/${path}`)
+      .filter((path) => path.endsWith('.md') && !/node_modules|^docs\/site\//.test(path)),
+  ),
+].sort()
+
+export interface Snippet {
+  readonly page: string
+  readonly line: number
+  readonly language: string
+  readonly code: string
+}
+
+export function textOf(page: string): string {
+  return readFileSync(join(ROOT, page), 'utf8')
+}
+
+/** The fenced blocks of a page, in its order. A block in a list has the code without the indentation of the list. */
+export function snippetsOf(page: string): Snippet[] {
+  const text = textOf(page)
+  return [...text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm)].map(
+    ({ 1: indent = '', 2: language = '', 3: code = '', index }) => ({
+      page,
+      line: text.slice(0, index).split('\n').length,
+      language,
+      code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+    }),
+  )
+}
+
+/** The one block of a page that has the text. Throws where there is none, or where there are several. */
+export function snippetWith(page: string, text: string): string {
+  const [snippet, ...more] = snippetsOf(page).filter(({ code }) => code.includes(text))
+  if (snippet === undefined || more.length > 0)
+    throw new Error(`${page} has ${more.length + 1} blocks with ${text}, not one`)
+  return snippet.code
+}

@@ -1,0 +1,96 @@
+/** The test that runs each block of the documents which test/snippets.test.ts does not try by itself. */
+
+export interface SnippetRow {
+  /** The path of the document. */
+  readonly page: string
+  /** A text that only this block of the page has. */
+  readonly has: string
+  /** The file that runs the block; it names the page. */
+  readonly by: string
+}
+
+/** A block that no test can run. */
+export interface UnrunRow extends Omit<SnippetRow, 'by'> {
+  readonly because: string
+}
+
+const rowsOf = (page: string, by: string, ...texts: readonly string[]): SnippetRow[] =>
+  texts.map((has) => ({ page, has, by }))
+
+const OPERATING = 'test/operating-doc.test.ts'
+const HOW_TO = 'test/how-to-doc.test.ts'
+const ENGINE = 'test/engine-doc.test.ts'
+const APPLICATION = 'test/application-doc.test.ts'
+const CONTRACT = 'test/contracts/contract-doc.test.ts'
+const WALKS = 'test/docs.test.ts'
+const LIBRARY = 'test/server-library-doc.test.ts'
+const ELEMENT = 'test/browser/element-doc.test.ts'
+const CARD = 'test/e2e/library-card.test.ts'
+
+export const runBy: readonly SnippetRow[] = [
+  ...rowsOf('README.md', WALKS, 'init verifier', 'cd try/issuer', 'cd try/verifier', 'CONFIGURATION=', 'QUERY='),
+  ...rowsOf('docs/callbacks.md', 'test/callbacks-doc.test.ts', '"timestamp"', 'createHmac'),
+  ...rowsOf('docs/callbacks.md', OPERATING, 'callbacks retry'),
+  ...rowsOf('docs/chains.md', ENGINE, 'chain deploy Component'),
+  ...rowsOf('docs/console.md', OPERATING, 'vouchsafe console'),
+  ...rowsOf(
+    'docs/element.md',
+    ELEMENT,
+    'createVerifierClient',
+    '<!doctype html>',
+    'element.addEventListener',
+    '::part',
+  ),
+  ...rowsOf('docs/engine.md', WALKS, 'client.callAll'),
+  ...rowsOf('docs/engine.md', ENGINE, 'for n in 1 2 3', 'secret put', 'createKey 1 2', 'signTogether('),
+  ...rowsOf('docs/engine.md', CONTRACT, 'struct Engine', 'contract Guestbook', 'out/Guestbook.json'),
+  ...rowsOf('docs/how-to/external-authorization-server.md', APPLICATION, '"pre-authorized_code": "Leh8'),
+  ...rowsOf('docs/how-to/external-authorization-server.md', 'test/interop/authorization-server.ts', 'new Provider('),
+  ...rowsOf('docs/how-to/production.md', HOW_TO, 'vouchsafe init issuer', 'vouchsafe doctor issuer', '[Unit]'),
+  ...rowsOf('docs/how-to/production.md', 'test/interop/proxy.test.ts', 'proxy_pass'),
+  ...rowsOf('docs/how-to/restore-a-backup.md', OPERATING, 'data/before'),
+  ...rowsOf('docs/how-to/trust-anchor.md', HOW_TO, '-fingerprint', 'vouchsafe doctor', 'kill -HUP'),
+  ...rowsOf('docs/how-to/write-a-component.md', WALKS, 'init engine', 'cd try/engine', 'component({', 'CONTRACT='),
+  ...rowsOf('docs/how-to/write-a-component.md', WALKS, 'sleep 3', 'loadComponent', 'sed -i.old'),
+  ...rowsOf('docs/issuing.md', APPLICATION, 'driving_privileges', '"org.iso.18013.5.1": { "given_name"'),
+  ...rowsOf(
+    'docs/issuing.md',
+    APPLICATION,
+    '{ "credential_dataset": {',
+    'key_attestations_required',
+    '"endpoint": "token"',
+  ),
+  ...rowsOf('docs/operating.md', OPERATING, 'openssl req -new', 'vacuum into', 'conf/database.key)', 'openssl dgst'),
+  ...rowsOf(
+    'docs/operating.md',
+    OPERATING,
+    'sessions?status=',
+    '"failed_checks"',
+    '/events/$SESSION_ID',
+    'retry: 2000',
+  ),
+  ...rowsOf('docs/operating.md', OPERATING, 'vouchsafe audit export'),
+  ...rowsOf('docs/operating.md', 'test/e2e/postgresql-doc.test.ts', 'create role'),
+  ...rowsOf('docs/server-library.md', LIBRARY, 'createIssuerClient', 'watchSession', 'createVerifierClient'),
+  ...rowsOf('docs/server-library.md', LIBRARY, 'nodeCallbackHandler'),
+  ...rowsOf('docs/verifying.md', OPERATING, 'authorityKeyIdentifier'),
+  ...rowsOf('docs/verifying.md', APPLICATION, '"issuer_certificate"', '"transaction_data"'),
+  ...rowsOf('docs/verifying.md', 'test/e2e/simulate.test.ts', '"claims": { "credentialSubject": { "given_name": "Bob"'),
+  ...rowsOf('docs/verifying.md', 'test/e2e/simulate.test.ts', '"satisfied"'),
+  ...rowsOf(
+    'examples/library-card/README.md',
+    CARD,
+    'init verifier',
+    'cd try/issuer',
+    'cd try/verifier',
+    'cd examples',
+  ),
+  ...rowsOf('examples/library-card/README.md', CARD, 'wallet receive', 'wallet present'),
+]
+
+export const unrun: readonly UnrunRow[] = [
+  { page: 'README.md', has: 'git clone', because: 'a test runs in a clone, by npm test' },
+  { page: 'docs/how-to/production.md', has: 'useradd', because: 'it makes a user of the machine' },
+  { page: 'docs/how-to/production.md', has: 'systemctl', because: 'it starts a service of the machine' },
+  { page: 'docs/operating.md', has: 'npm pack ', because: 'it installs a package from the registry' },
+]
