@@ -1,132 +1,88 @@
-/** Command lines: what each command takes, how its words are read, and how one is shown so that it can be copied. */
+/** Command lines: how their words are read by the table of commands, and how one is shown so that it can be copied. */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { nearestName } from '../codec/misspelling.ts'
-import type { KindName } from './service-kind.ts'
+import {
+  type CommandName,
+  commandEntry,
+  commandNames,
+  commandTable,
+  isCommandName,
+  optionNamesOf,
+} from './command-table/index.ts'
+import { usageOf } from './help.ts'
 
 /** The version in package.json, which an installed command need not have beside it; a test compares them. */
 export const PACKAGE_VERSION = '0.1.0'
 
-/** The commands beside `engine` that are loaded with the execution engine. */
-export type EngineWord = 'chain' | 'component' | 'secret'
-export type CommandName =
-  | KindName
-  | EngineWord
-  | 'demo'
-  | 'init'
-  | 'doctor'
-  | 'console'
-  | 'wallet'
-  | 'callbacks'
-  | 'audit'
+/** A wrong command line; the message of the error ends with the usage. */
+export class UsageError extends Error {
+  /** The problem, without the usage. */
+  readonly why: string
 
-const USAGES: Readonly<Record<CommandName, string>> = {
-  issuer: '  vouchsafe issuer   [--config FILE]          issue credentials to wallets',
-  verifier: '  vouchsafe verifier [--config FILE]          verify what wallets present',
-  engine: '  vouchsafe engine   [--config FILE]          run off-chain components of smart contracts',
-  demo: `  vouchsafe demo [--once] [--part credential|secret] [--home DIR] [--port-base PORT]
-                                              a credential and a shared secret, with all services, on this machine`,
-  init: `  vouchsafe init issuer|verifier|engine [--dir DIR] [--base-url URL]
-                                              write keys and a configuration`,
-  doctor: `  vouchsafe doctor [issuer|verifier|engine] [--config FILE] [--json]
-                                              say everything that is wrong with a configuration`,
-  console: `  vouchsafe console [--issuer URL] [--verifier URL] [--port PORT]
-                                              a page in the browser: issue, verify, look at sessions; the API keys come
-                                              from VOUCHSAFE_ISSUER_API_KEY and VOUCHSAFE_VERIFIER_API_KEY`,
-  wallet: `  vouchsafe wallet receive OFFER-URI | list | show ID | present REQUEST-URI | decline REQUEST-URI
-                   [--tx-code CODE] [--home DIR] [--json] [--yes]`,
-  callbacks: `  vouchsafe callbacks list [--pending|--dead] [--json] | retry ID | retry --all
-                   [--service issuer|verifier] [--config FILE]
-                                              what your application has not been told`,
-  audit: `  vouchsafe audit export [--service issuer|verifier] [--config FILE]
-                                              a copy of the audit log
-  vouchsafe audit verify COPY --certificate PEM [--checkpoint KEPT] [--json]
-                                              say whether a copy is right`,
-  chain: `  vouchsafe chain deploy NAME|ARTIFACT.json [--engine URL|ADDRESS=URL ...] [--args JSON]
-                   [--component MODULE] [--component-uri URL]
-  vouchsafe chain send ADDRESS FUNCTION [ARGUMENT ...]
-  vouchsafe chain send ADDRESS setComponent --component MODULE [--component-uri URL]
-  vouchsafe chain call ADDRESS FUNCTION [ARGUMENT ...]
-  vouchsafe chain show [ADDRESS] | mine | serve [--port PORT]
-                   [--dir DIR | --rpc URL] [--key KEYFILE] [--artifact NAME|ARTIFACT.json] [--json]
-                                              contracts on the chain in DIR, or on the one of a node`,
-  component: `  vouchsafe component build FILE [--out FILE]
-                                              bundle an off-chain component; say its digest and its hooks
-  vouchsafe component test FILE               run tests of a component in the sandbox`,
-  secret: `  vouchsafe secret key FILE
-  vouchsafe secret put    --contract ADDRESS [--file FILE] [--threshold NUMBER] [--id ID] [--resume FILE]
-  vouchsafe secret get    --contract ADDRESS --id ID [--out FILE] [--all]
-  vouchsafe secret delete --contract ADDRESS --id ID
-  vouchsafe secret status --contract ADDRESS --id ID
-                   [--chain DIR | --rpc URL] [--key KEYFILE] [--json]
-                                              share a secret among engines, and get it back`,
-}
-
-/** The words that come after a command, where there is a choice of them. */
-const SUBCOMMANDS: Partial<Readonly<Record<CommandName, readonly string[]>>> = {
-  init: ['issuer', 'verifier', 'engine'],
-  doctor: ['issuer', 'verifier', 'engine'],
-  wallet: ['receive', 'list', 'show', 'present', 'decline'],
-  callbacks: ['list', 'retry'],
-  audit: ['export', 'verify'],
-  chain: ['deploy', 'send', 'call', 'show', 'mine', 'serve'],
-  component: ['build', 'test'],
-  secret: ['key', 'put', 'get', 'delete', 'status'],
-}
-
-/** The configuration of a service, unless its command names another. */
-export const CONFIG_FILE = 'conf/server.json'
-const CONFIG_NOTE = `FILE is ${CONFIG_FILE} unless given, and paths in it are relative to the working directory`
-
-/** The options of every command. */
-export const USAGE = `vouchsafe - issue and verify digital credentials, run off-chain components of contracts
-
-Services; ${CONFIG_NOTE}:
-${USAGES.issuer}
-${USAGES.verifier}
-${USAGES.engine}
-
-Getting started and finding out:
-${USAGES.demo}
-${USAGES.init}
-${USAGES.doctor}
-
-Operating a service:
-${USAGES.console}
-${USAGES.callbacks}
-${USAGES.audit}
-
-Off-chain components of contracts:
-${USAGES.component}
-
-The reference wallet; it keeps its key and credentials in DIR:
-${USAGES.wallet}
-
-Contracts with off-chain components; DIR is data/chain unless given; deploy makes it:
-${USAGES.chain}
-${USAGES.secret}
-
---help after a command tells its options; --version tells the version
-`
-
-export function usageOf(command: CommandName): string {
-  const note = USAGES[command].includes('--config FILE') ? `\n${CONFIG_NOTE}.\n` : ''
-  return `Usage:\n${USAGES[command]}\n${note}`
-}
-
-/** The words after a command. Throws what is wrong with them, and the usage. */
-export function readWords<T extends ParseArgsConfig>(command: CommandName, config: T): ReturnType<typeof parseArgs<T>> {
-  try {
-    return parseArgs(config)
-  } catch (error) {
-    throw new Error(`${wordsProblem(error, Object.keys(config.options ?? {}))}\n\n${usageOf(command).trimEnd()}`)
+  constructor(command: CommandName, why = '') {
+    super([why, usageOf(command, commandName())].filter((text) => text !== '').join('\n\n'))
+    this.why = why
   }
+}
+
+interface ReadConfig<Name extends CommandName> {
+  readonly args: string[]
+  readonly allowPositionals: true
+  readonly options: (typeof commandTable)[Name]['options']
+}
+
+/**
+ * Reads the words after a command by its table. Throws a {@link UsageError} with what is wrong: an option that the
+ * command or its subcommand does not take, or a value that is none of the choices.
+ */
+export function readWords<Name extends CommandName>(
+  command: Name,
+  args: string[],
+): ReturnType<typeof parseArgs<ReadConfig<Name>>> {
+  const config: ParseArgsConfig = { args, allowPositionals: true, options: commandTable[command].options }
+  const read = parsed(command, config)
+  const [subcommand] = read.positionals
+  for (const token of read.tokens) {
+    if (token.kind === 'option') mustBeTaken(command, subcommand, token)
+  }
+  if (commandEntry(command).choices === undefined && subcommand !== undefined) {
+    throw new UsageError(command, `Unexpected argument '${subcommand}'`)
+  }
+  return read as unknown as ReturnType<typeof parseArgs<ReadConfig<Name>>>
+}
+
+function parsed(command: CommandName, config: ParseArgsConfig) {
+  try {
+    return parseArgs({ ...config, tokens: true })
+  } catch (error) {
+    throw new UsageError(command, wordsProblem(error, optionNamesOf(command)))
+  }
+}
+
+interface GivenOption {
+  readonly name: string
+  readonly value?: string | undefined
+}
+
+function mustBeTaken(command: CommandName, subcommand: string | undefined, { name, value }: GivenOption): void {
+  const { of, choices } = commandEntry(command).options[name] ?? {}
+  if (of !== undefined && subcommand !== undefined && isSubcommand(command, subcommand) && !of.includes(subcommand)) {
+    throw new UsageError(command, `--${name} is for ${of.map((word) => `${command} ${word}`).join(', ')}`)
+  }
+  if (choices !== undefined && value !== undefined && !choices.includes(value)) {
+    throw new UsageError(command, `--${name} ${value}: say ${choices.join(' or ')}`)
+  }
+}
+
+function isSubcommand(command: CommandName, word: string): boolean {
+  return commandEntry(command).choices?.includes(word) === true
 }
 
 /**
  * Returns the message of Node about a wrong option, without its advice on hyphens, and with the option that was
  * probably meant.
  */
-export function wordsProblem(error: unknown, options: readonly string[]): string {
+function wordsProblem(error: unknown, options: readonly string[]): string {
   const text = (error as Error).message.replace(/\.?\s+To specify a positional argument.*$/s, '')
   const [, unknown = ''] = /^Unknown option '--([^']*)'/.exec(text) ?? []
   const nearest = nearestName(unknown, options)
@@ -135,9 +91,9 @@ export function wordsProblem(error: unknown, options: readonly string[]): string
 
 /** A sentence for a word that is nearly a command, or nearly one of its subcommands. Undefined where it is not. */
 export function wordHint(word: string, after: string | undefined): string | undefined {
-  const command = nearestName(word, Object.keys(USAGES))
+  const command = nearestName(word, commandNames)
   if (command !== undefined) return `Did you mean ${command}?`
-  const subcommands = Object.hasOwn(USAGES, word) ? (SUBCOMMANDS[word as CommandName] ?? []) : []
+  const subcommands = isCommandName(word) ? (commandEntry(word).choices ?? []) : []
   const subcommand = nearestName(after ?? '', subcommands)
   return subcommand === undefined
     ? undefined

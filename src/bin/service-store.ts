@@ -3,17 +3,10 @@ import { existsSync } from 'node:fs'
 import { describeDatabase } from '../config/database.ts'
 import type { EventCollections } from '../event/event.ts'
 import type { Store } from '../store/store.ts'
-import { CONFIG_FILE } from './command-line.ts'
 import { placeHint, readConfigFile } from './config-file.ts'
 import { type CredentialServiceName, credentialServices, isCredentialServiceName } from './credential-services.ts'
 import { files, now, openDatabase } from './effects.ts'
 import { serviceOf } from './which-service.ts'
-
-/** The words that every such command takes. */
-export const storeOptions = {
-  service: { type: 'string' },
-  config: { type: 'string', default: CONFIG_FILE },
-} as const
 
 /**
  * Runs `work` on the database of the service. Throws a message for the operator when the configuration or the database

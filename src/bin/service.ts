@@ -109,8 +109,9 @@ async function start(
   kind.onListening?.()
   const { app, management, facts } = service
   const ports = { port: addressPort(app), managementPort: management && addressPort(management) }
-  log.info({ event: 'listening', ...ports, ...facts }, 'accepting connections')
+  // A reader of the next line may stop the service at once.
   stopOnSignal(service, config.stopping, log)
+  log.info({ event: 'listening', ...ports, ...facts }, 'accepting connections')
   const fixed = (again: ListeningConfig) => kind.fixedMistakes(config, again)
   hangup.act(() => renew(service, { read, fixed, log }))
   return []

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hanging, indented, plain, plainLines, wrap } from './terminal.ts'
+import { hanging, hasColours, indented, plain, plainLines, wrap } from './terminal.ts'
 
 describe('wrapped text', () => {
   it('is broken between words, of which a long one stands alone', () => {
@@ -12,5 +12,22 @@ describe('wrapped text', () => {
     expect(indented(evil, ' ')).toBe(' red \ufffd[31m \ufffddlrow\ufffd')
     for (const turn of ['\u061c', '\u200f', '\u202b', '\u2067', '\u206a']) expect(plain(turn)).toBe('\ufffd')
     expect(plainLines('one\n\u001b[2Jtwo')).toBe('one\n\ufffd[2Jtwo')
+  })
+})
+
+describe('colours', () => {
+  const terminal = { hasColors: () => true }
+  const pipe = {}
+
+  it.each([
+    ['a terminal', terminal, {}, true],
+    ['a pipe', pipe, {}, false],
+    ['a terminal with NO_COLOR', terminal, { NO_COLOR: '1' }, false],
+    ['a terminal with an empty NO_COLOR', terminal, { NO_COLOR: '' }, true],
+    ['a pipe with FORCE_COLOR', pipe, { FORCE_COLOR: '1' }, true],
+    ['a terminal with FORCE_COLOR=0', terminal, { FORCE_COLOR: '0' }, false],
+    ['a pipe with both', pipe, { NO_COLOR: '1', FORCE_COLOR: '1' }, true],
+  ])('of %s', (_, stream, variables, expected) => {
+    expect(hasColours(stream, variables)).toBe(expected)
   })
 })

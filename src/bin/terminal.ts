@@ -9,15 +9,23 @@ const WIDEST_COLUMN = 32
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Tests whether stdout is a terminal with colours and NO_COLOR is not set. */
-export function hasColours(): boolean {
-  // The method is absent when stdout is no terminal, although the types have it.
-  const { stdout } = process as { stdout: { hasColors?: () => boolean } }
-  return stdout.hasColors?.() ?? false
+/** A stream, which has the method only when it is a terminal, although the types of Node have it always. */
+interface Output {
+  hasColors?(): boolean
 }
 
-export function paint(style: Style, text: string): string {
-  return hasColours() ? styleText(style, text, { validateStream: false }) : text
+/**
+ * Tests whether a stream gets colours: a terminal that has them, unless NO_COLOR is set, and any stream where
+ * FORCE_COLOR is set to something else than 0, whatever NO_COLOR is, as Node does it.
+ */
+export function hasColours(stream: Output = process.stdout, { NO_COLOR, FORCE_COLOR } = process.env): boolean {
+  if (FORCE_COLOR) return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false'
+  if (NO_COLOR) return false
+  return stream.hasColors?.() ?? false
+}
+
+export function paint(style: Style, text: string, stream: Output = process.stdout): string {
+  return hasColours(stream) ? styleText(style, text, { validateStream: false }) : text
 }
 
 /** Wraps the text to lines of at most `width`, between words; a longer word stands alone. Each word is plain. */

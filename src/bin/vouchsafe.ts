@@ -1,18 +1,10 @@
 /** The command `vouchsafe`. The code of each service or tool is loaded only when it is used. */
-import {
-  CONFIG_FILE,
-  type CommandName,
-  commandName,
-  type EngineWord,
-  PACKAGE_VERSION,
-  readWords,
-  USAGE,
-  usageOf,
-  wordHint,
-} from './command-line.ts'
+import { commandName, PACKAGE_VERSION, readWords, wordHint } from './command-line.ts'
+import { type CommandName, commandEntry, isCommandName } from './command-table/index.ts'
+import { reportFailure } from './failure.ts'
+import { helpOf, overallHelp } from './help.ts'
 import { bypassProxy } from './proxy.ts'
 import type { KindName } from './service-kind.ts'
-import { plainLines } from './terminal.ts'
 
 /** The function of each command, which takes the words after it. */
 const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>> = {
@@ -29,40 +21,49 @@ const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>>
   callbacks: async (args) => (await import('./callbacks/callbacks.ts')).runCallbacks(args),
   audit: async (args) => (await import('./audit/audit.ts')).runAudit(args),
   wallet: async (args) => (await import('./wallet/wallet.ts')).runWallet(args),
+  completion: async (args) => (await import('./completion/completion.ts')).runCompletion(args),
 }
 
 /** Runs a command of the execution engine, whose code is in a file of its own. */
-async function runWord(word: EngineWord, args: string[]): Promise<void> {
+async function runWord(word: 'chain' | 'component' | 'secret', args: string[]): Promise<void> {
   return (await import('./engine/commands.ts')).engineCommands[word](args)
 }
 
 /** Runs the service with the configuration that its command line names. */
 async function runServiceWord(name: KindName, args: string[]): Promise<void> {
-  const options = { config: { type: 'string', default: CONFIG_FILE } } as const
-  const { config } = readWords(name, { args, options }).values
+  const { config } = readWords(name, args).values
   return (await import('./service.ts')).runService(name, config)
 }
 
 async function main(): Promise<void> {
   const [word = 'help', ...args] = process.argv.slice(2)
-  if (isCommand(word)) {
-    const hint = wordHint(word, args[0])
-    if (hint !== undefined) throw new Error(hint)
-    // The wallet explains itself at greater length.
-    if (word === 'wallet' || !asksForHelp(args)) return commands[word](args)
-    process.stdout.write(usageOf(word))
-  } else if (word === 'help' || asksForHelp([word])) process.stdout.write(USAGE)
-  else if (word === '--version') process.stdout.write(`${PACKAGE_VERSION}\n`)
-  else {
-    const hint = wordHint(word, undefined)
-    throw new Error(
-      `There is no command ${word}. ${hint === undefined ? '' : `${hint} `}${commandName()} help lists all.`,
-    )
-  }
+  if (word === 'help' || asksForHelp([word])) explain(args)
+  else if (word === '--version') print(`${PACKAGE_VERSION}\n`)
+  else if (isCommandName(word)) await runCommand(word, args)
+  else throw new Error(unknownText(word))
 }
 
-function isCommand(word: string): word is CommandName {
-  return Object.hasOwn(commands, word)
+async function runCommand(word: CommandName, args: string[]): Promise<void> {
+  const hint = wordHint(word, args[0])
+  if (hint !== undefined) throw new Error(hint)
+  if (asksForHelp(args)) explain([word, ...args.filter((arg) => !asksForHelp([arg]))])
+  else await commands[word](args)
+}
+
+/** Prints the help of a command, or of one of its subcommands; without a word that of all. */
+function explain([word, subcommand]: readonly string[]): void {
+  if (word === undefined) print(overallHelp())
+  else if (isCommandName(word)) print(helpOf(word, subcommand))
+  else throw new Error(unknownText(word))
+}
+
+function unknownText(word: string): string {
+  const hint = wordHint(word, undefined)
+  return `There is no command ${word}. ${hint === undefined ? '' : `${hint} `}${commandName()} help lists all.`
+}
+
+function print(text: string): void {
+  process.stdout.write(text)
 }
 
 function asksForHelp(words: readonly string[]): boolean {
@@ -78,7 +79,7 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 })
 bypassProxy()
 main().catch((error: unknown) => {
-  // The message may quote a contract, a node or an issuer.
-  process.stderr.write(`${plainLines((error as Error).message)}\n`)
-  process.exitCode = 2
+  const [word = '', ...args] = process.argv.slice(2)
+  const json = isCommandName(word) && 'json' in commandEntry(word).options && args.includes('--json')
+  reportFailure(error, { json, status: 2 })
 })

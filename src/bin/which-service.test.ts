@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CONFIG_FILE } from './command-line.ts'
+import { CONFIG_FILE } from './command-table/command.ts'
 import { makeEngineFiles } from './engine/init.ts'
 import { makeFiles } from './init/files.ts'
 import type { KindName } from './service-kind.ts'

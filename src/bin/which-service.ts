@@ -1,6 +1,7 @@
 /** Which service a configuration is of, by the settings that no other service has. */
 import { isObject } from '../codec/json.ts'
-import { CONFIG_FILE, commandName, shellWord } from './command-line.ts'
+import { commandName, shellWord } from './command-line.ts'
+import { CONFIG_FILE } from './command-table/command.ts'
 import type { KindName } from './service-kind.ts'
 import { serviceKinds } from './service-kinds.ts'
 

@@ -149,6 +149,6 @@ describe('vouchsafe secret', () => {
   it('exits with 2 and the usage for a wrong command line', async () => {
     const { status, stderr, stdout } = await vouchsafe(['secret', 'get', '--id', '1'], { cwd: temporaryDirectory() })
     expect([status, stdout]).toEqual([2, ''])
-    expect(stderr).toContain('--contract ADDRESS is missing\n\nUsage:\n  vouchsafe secret key FILE\n')
+    expect(stderr).toContain('--contract ADDRESS is missing\n\nUsage:\n  vouchsafe secret key FILE [OPTIONS]\n')
   })
 })

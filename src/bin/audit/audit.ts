@@ -9,28 +9,19 @@ import { type CheckpointKeys, findCheckpoints, indexCheckpointKeys } from '../..
 import { exportLog } from '../../audit/copy.ts'
 import { type AuditReport, verifyCopy } from '../../audit/verify.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
-import { commandName, readWords, shellWord, usageOf } from '../command-line.ts'
+import { commandName, readWords, shellWord, UsageError } from '../command-line.ts'
 import { files } from '../effects.ts'
-import { storeOptions, withStore } from '../service-store.ts'
+import { withStore } from '../service-store.ts'
 import { plain } from '../terminal.ts'
 
 /** The most characters of a line of a copy; a record has some hundred. */
 const LONGEST_LINE = 1024 * 1024
 
 export async function runAudit(args: string[]): Promise<void> {
-  const { values, positionals } = readWords('audit', {
-    args,
-    allowPositionals: true,
-    options: {
-      ...storeOptions,
-      certificate: { type: 'string', multiple: true, default: [] },
-      checkpoint: { type: 'string', multiple: true, default: [] },
-      json: { type: 'boolean', default: false },
-    },
-  })
+  const { values, positionals } = readWords('audit', args)
   const [word, file, ...more] = positionals
   if (word === 'export' && file === undefined) return withStore(values, (store) => print(exportLog(store)))
-  if (word !== 'verify' || more.length > 0) throw new Error(usageOf('audit').trimEnd())
+  if (word !== 'verify' || more.length > 0) throw new UsageError('audit')
   if (file === undefined || values.certificate.length === 0) throw new Error(missingWords(file, values.certificate))
   const keys = keysOf(values.certificate)
   const kept = values.checkpoint.flatMap(checkpointsOf)

@@ -4,9 +4,9 @@
  */
 import { type CallbackStore, type PendingCallback, requeueDead, retryNow } from '../../callback/queue.ts'
 import { partOf } from '../../store/store.ts'
-import { readWords, usageOf } from '../command-line.ts'
+import { readWords, UsageError } from '../command-line.ts'
 import { now, retryOnConflict } from '../effects.ts'
-import { storeOptions, withStore } from '../service-store.ts'
+import { withStore } from '../service-store.ts'
 import { plain, timeText } from '../terminal.ts'
 
 /** The most rows of the list. */
@@ -31,17 +31,10 @@ interface ListedEvent {
 export async function runCallbacks(words: string[]): Promise<void> {
   const isId = (word: string): boolean => HYPHENED_ID.test(word)
   const ids = words.filter(isId)
-  const { values, positionals } = readWords('callbacks', {
-    args: ids.length === 0 ? words : [...words.filter((word) => !isId(word)), '--', ...ids],
-    allowPositionals: true,
-    options: {
-      ...storeOptions,
-      dead: { type: 'boolean', default: false },
-      pending: { type: 'boolean', default: false },
-      all: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-    },
-  })
+  const { values, positionals } = readWords(
+    'callbacks',
+    ids.length === 0 ? words : [...words.filter((word) => !isId(word)), '--', ...ids],
+  )
   const [word, id, ...more] = positionals
   if (word === 'list' && id === undefined) {
     const both = values.dead === values.pending
@@ -49,8 +42,11 @@ export async function runCallbacks(words: string[]): Promise<void> {
     const events = await withStore(values, (store) => list(partOf(store), filter))
     process.stdout.write(values.json ? `${JSON.stringify(events, null, 2)}\n` : textOf(events, filter))
   } else if (word === 'retry' && more.length === 0 && (id === undefined) === values.all) {
-    await withStore(values, (store) => (id === undefined ? retryAll(partOf(store)) : retry(partOf(store), id)))
-  } else throw new Error(usageOf('callbacks').trimEnd())
+    const outcome = await withStore(values, (store) =>
+      id === undefined ? retryAll(partOf(store)) : retry(partOf(store), id),
+    )
+    process.stdout.write(values.json ? `${JSON.stringify({ retried: outcome.retried })}\n` : `${outcome.text}\n`)
+  } else throw new UsageError('callbacks')
 }
 
 /** The states that the list includes. */
@@ -78,20 +74,29 @@ function describeEvent({ id, type, at }: PendingCallback, state: ListedEvent['st
   return { id, type, state, timestamp: new Date(at).toISOString() }
 }
 
-async function retry(store: CallbackStore, id: string): Promise<void> {
+interface RetryOutcome {
+  /** The number of events that are tried again at once. */
+  readonly retried: number
+  readonly text: string
+}
+
+async function retry(store: CallbackStore, id: string): Promise<RetryOutcome> {
   const waiting = (await store.due('callback', FOR_EVER, MOST_TRIED)).find(({ value }) =>
     value.events.some((event) => event.id === id),
   )
   if (waiting !== undefined) {
     const isFirst = waiting.value.events[0]?.id === id
     const hastened = isFirst && (await retryNow({ store, retryOnConflict }, waiting.id, now()))
-    say(hastened ? 'It is tried again at once.' : 'It is being delivered, or stands behind another of its session.')
-  } else if (await requeueDead({ store, retryOnConflict }, id, now())) say('It is tried again at once.')
-  else throw new Error(`There is no event ${plain(id)} that waits or is dead; see: vouchsafe callbacks list`)
+    return hastened ? RETRIED : { retried: 0, text: 'It is being delivered, or stands behind another of its session.' }
+  }
+  if (await requeueDead({ store, retryOnConflict }, id, now())) return RETRIED
+  throw new Error(`There is no event ${plain(id)} that waits or is dead; see: vouchsafe callbacks list`)
 }
 
-/** Formats the dead events, and those that wait for their next delivery. */
-async function retryAll(store: CallbackStore): Promise<void> {
+const RETRIED: RetryOutcome = { retried: 1, text: 'It is tried again at once.' }
+
+/** Hastens the dead events, and those that wait for their next delivery. */
+async function retryAll(store: CallbackStore): Promise<RetryOutcome> {
   let count = 0
   for (const { id } of await store.due('callback', FOR_EVER, MOST_TRIED)) {
     if (await retryNow({ store, retryOnConflict }, id, now())) count += 1
@@ -99,7 +104,8 @@ async function retryAll(store: CallbackStore): Promise<void> {
   for (const { id } of await store.due('dead_callback', FOR_EVER, MOST_TRIED)) {
     if (await requeueDead({ store, retryOnConflict }, id, now())) count += 1
   }
-  say(count === 0 ? 'There is nothing to try again.' : `${count} tried again at once, by the service that runs.`)
+  const some = `${count} tried again at once, by the service that runs.`
+  return { retried: count, text: count === 0 ? 'There is nothing to try again.' : some }
 }
 
 function textOf(all: readonly ListedEvent[], { dead, pending }: StateFilter): string {
@@ -115,8 +121,4 @@ function textOf(all: readonly ListedEvent[], { dead, pending }: StateFilter): st
   })
   const more = all.length >= MOST_SHOWN ? `\nNo more than ${MOST_SHOWN} of each are shown.\n` : ''
   return lines.join('') + more
-}
-
-function say(sentence: string): void {
-  process.stdout.write(`${sentence}\n`)
 }

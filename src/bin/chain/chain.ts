@@ -5,11 +5,11 @@ import { type AbiItem, decodeAnswer, encodeCall } from '../../chain/evm/abi.ts'
 import { type Json, parseJson } from '../../codec/json.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
-import { readWords, usageOf } from '../command-line.ts'
+import { readWords, UsageError } from '../command-line.ts'
 import { plain, timeText } from '../terminal.ts'
 import { abiOf, findFunction } from './artifact.ts'
-import { type Connection, connect, connectionOptions } from './connection.ts'
-import { deploy, deployOptions, newComponent } from './deploy.ts'
+import { type Connection, connect } from './connection.ts'
+import { deploy, newComponent } from './deploy.ts'
 import { serveChain } from './serve.ts'
 import { transact } from './transactions.ts'
 
@@ -19,16 +19,8 @@ interface Said {
   readonly json: Json
 }
 
-const options = {
-  ...connectionOptions,
-  ...deployOptions,
-  artifact: { type: 'string' },
-  port: { type: 'string', default: '8545' },
-  json: { type: 'boolean', default: false },
-} as const
-
 export async function runChain(args: string[]): Promise<void> {
-  const { values, positionals } = readWords('chain', { args: withNegatives(args), allowPositionals: true, options })
+  const { values, positionals } = readWords('chain', withNegatives(args))
   const [word = '', first, second, ...rest] = positionals
   const count = positionals.length - 1
   if (word === 'serve' && count === 0) return serveChain((await connect(values)).rpc, portOf(values.port))
@@ -49,7 +41,7 @@ export async function runChain(args: string[]): Promise<void> {
       if (connection.directory !== undefined) await component?.keep(connection.directory)
       return sent(connection, to, input)
     }
-    throw new Error(`${missing(word, count)}${usageOf('chain').trimEnd()}`)
+    throw new UsageError('chain', missing(word, count))
   }
   const { text, json } = await run()
   process.stdout.write(values.json ? `${JSON.stringify(json, null, 2)}\n` : text)
@@ -73,7 +65,7 @@ const WANTED: Readonly<Record<string, string>> = {
 
 function missing(word: string, count: number): string {
   if (word === '' && count <= 0) return ''
-  return `${WANTED[word] ?? `there is no command chain ${plain(word)}`}\n\n`
+  return WANTED[word] ?? `there is no command chain ${plain(word)}`
 }
 
 /** Separates negative numbers from options. */

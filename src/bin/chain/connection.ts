@@ -14,12 +14,6 @@ import { blockFiles } from './block-files.ts'
 import { namingErrors } from './custom-errors.ts'
 import { httpJsonRpc } from './json-rpc-http.ts'
 
-export const connectionOptions = {
-  dir: { type: 'string' },
-  rpc: { type: 'string' },
-  key: { type: 'string' },
-} as const
-
 export interface Where {
   readonly dir?: string | undefined
   readonly rpc?: string | undefined

@@ -20,13 +20,6 @@ import { transact } from './transactions.ts'
 /** The pauses for an engine that was just started. */
 const PAUSES_MS = [250, 500, 1000, 2000]
 
-export const deployOptions = {
-  engine: { type: 'string', multiple: true, default: [] as string[] },
-  component: { type: 'string' },
-  'component-uri': { type: 'string', default: '' },
-  args: { type: 'string', default: '[]' },
-} as const
-
 export interface DeployWords extends Where {
   readonly engine: readonly string[]
   readonly component?: string | undefined

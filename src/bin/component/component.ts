@@ -7,38 +7,31 @@ import { basename, join } from 'node:path'
 import { DEFAULT_LIMITS } from '../../component/limits.ts'
 import { bundleTest, readComponent } from '../../toolchain/bundle.ts'
 import { startRuntime } from '../../toolchain/places.ts'
-import { readWords, usageOf } from '../command-line.ts'
+import { readWords, UsageError } from '../command-line.ts'
 
 export async function runComponent(args: string[]): Promise<void> {
-  const { values, positionals } = readWords('component', {
-    args,
-    allowPositionals: true,
-    options: { out: { type: 'string' } },
-  })
+  const { values, positionals } = readWords('component', args)
   const [word, file, ...more] = positionals
-  const problem =
-    word === undefined
-      ? ''
-      : `${word === 'build' || word === 'test' ? `${word} takes one file` : 'there is no such command'}\n\n`
-  if (file === undefined || more.length > 0) throw new Error(`${problem}${usageOf('component').trimEnd()}`)
-  if (word === 'build') return build(file, values.out)
-  if (word === 'test' && values.out === undefined) return test(file)
-  throw new Error(`${problem}${usageOf('component').trimEnd()}`)
+  if (word !== 'build' && word !== 'test') throw new UsageError('component', word && 'there is no such command')
+  if (file === undefined || more.length > 0) throw new UsageError('component', `${word} takes one file`)
+  return word === 'build' ? build(file, values) : test(file)
 }
 
 /** Builds a component. Writes nothing that an engine would not run. */
-async function build(file: string, out: string | undefined): Promise<void> {
+async function build(file: string, { out, json }: { readonly out?: string | undefined; readonly json: boolean }) {
   const component = await readComponent(file)
   const runtime = await startRuntime(1, DEFAULT_LIMITS)
   const { kind, hooks } = await runtime.describe(component).finally(() => runtime.close())
   const to = out ?? (kind === 'wasm' ? file : file.replace(/(\.[cm]?[jt]s)?$/, '.component.js'))
   if (to !== file) writeFileSync(to, component.bytes)
+  const { sha256, bytes } = component
   const lines = [
-    `${to}  (${component.bytes.length} bytes, ${kind === 'wasm' ? 'WebAssembly' : 'JavaScript'})`,
-    `sha256  ${component.sha256}`,
+    `${to}  (${bytes.length} bytes, ${kind === 'wasm' ? 'WebAssembly' : 'JavaScript'})`,
+    `sha256  ${sha256}`,
     `hooks   ${hooks.join(', ')}`,
   ]
-  process.stdout.write(`${lines.join('\n')}\n`)
+  const facts = { file: to, bytes: bytes.length, kind, sha256, hooks }
+  process.stdout.write(json ? `${JSON.stringify(facts)}\n` : `${lines.join('\n')}\n`)
 }
 
 /** Runs the tests, and exits with their status. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtDirectory } from '../../toolchain/places.ts'
-import { readWords, usageOf } from '../command-line.ts'
+import { readWords, UsageError } from '../command-line.ts'
 import { now, random } from '../effects.ts'
 import type { ConsoleServices } from './endpoints.ts'
 import { createConsoleServer } from './server.ts'
@@ -27,20 +27,13 @@ export interface OpenConsole {
  * Runs the console until a signal ends it. The API keys come from the environment, which no list of processes shows.
  */
 export async function runConsole(args: string[]): Promise<void> {
-  const { values } = readWords('console', {
-    args,
-    options: {
-      issuer: { type: 'string' },
-      verifier: { type: 'string' },
-      port: { type: 'string', default: String(CONSOLE_PORT) },
-    },
-  })
+  const { values } = readWords('console', args)
   const services = {
     ...serviceOf('issuer', values.issuer, process.env.VOUCHSAFE_ISSUER_API_KEY),
     ...serviceOf('verifier', values.verifier, process.env.VOUCHSAFE_VERIFIER_API_KEY),
   }
   if (services.issuer === undefined && services.verifier === undefined) {
-    throw new Error(`Say where a service is: --issuer URL, --verifier URL, or both.\n\n${usageOf('console').trimEnd()}`)
+    throw new UsageError('console', 'Say where a service is: --issuer URL, --verifier URL, or both.')
   }
   const opened = await openConsole(services, portOf(values.port))
   process.stdout.write(`The console is open. This link signs in once, within ten minutes:\n\n  ${opened.link}\n\n`)

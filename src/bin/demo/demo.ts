@@ -82,30 +82,20 @@ function removeHome(home: string): void {
 }
 
 function readOptions(args: string[]): Options {
-  const { values } = readWords('demo', {
-    args,
-    options: {
-      once: { type: 'boolean', default: false },
-      part: { type: 'string' },
-      home: { type: 'string' },
-      'port-base': { type: 'string', default: String(PORT_BASE) },
-    },
-  })
+  const { values } = readWords('demo', args)
   const portBase = Number(values['port-base'])
   if (!Number.isInteger(portBase) || portBase < 1 || portBase > 65_535 - ENGINE_OFFSET - ENGINES) {
     throw new Error(
       `--port-base: ${values['port-base']} is no port; the issuer takes it, the verifier the next but one, the engines from ${ENGINE_OFFSET} above`,
     )
   }
-  if (values.part !== undefined && !isPart(values.part))
-    throw new Error(`--part ${values.part}: say credential or secret`)
   const isTemporary = values.home === undefined
   const home = isTemporary ? mkdtempSync(join(tmpdir(), 'vouchsafe-demo-')) : resolve(values.home ?? '')
-  return { once: values.once, part: values.part, home, isTemporary, portBase }
+  return { once: values.once, part: partOf(values.part), home, isTemporary, portBase }
 }
 
-function isPart(word: string): word is Part {
-  return word === 'credential' || word === 'secret'
+function partOf(word: string | undefined): Part | undefined {
+  return word === 'credential' || word === 'secret' ? word : undefined
 }
 
 async function showCredential(

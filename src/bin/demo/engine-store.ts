@@ -2,7 +2,7 @@
 import { join, resolve } from 'node:path'
 import type { EngineStore } from '../../engine/collections.ts'
 import { readEngineConfig } from '../../engine/config.ts'
-import { CONFIG_FILE } from '../command-line.ts'
+import { CONFIG_FILE } from '../command-table/command.ts'
 import { readConfigFile } from '../config-file.ts'
 import { files, now } from '../effects.ts'
 import { openStore } from '../engine/store.ts'

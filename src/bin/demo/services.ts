@@ -3,7 +3,7 @@ import { copyFileSync, existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { CommonConfig } from '../../config/common.ts'
 import type { Files } from '../../config/files.ts'
-import { CONFIG_FILE } from '../command-line.ts'
+import { CONFIG_FILE } from '../command-table/command.ts'
 import { readConfigFile } from '../config-file.ts'
 import { credentialServiceKind } from '../credential-service-kind.ts'
 import {

@@ -1,5 +1,5 @@
 /** `vouchsafe doctor`: says everything that is wrong with a configuration before anything starts. */
-import { CONFIG_FILE, readWords, serviceProblem } from '../command-line.ts'
+import { readWords, serviceProblem } from '../command-line.ts'
 import { placeHint, readConfigFile } from '../config-file.ts'
 import type { CredentialServiceName } from '../credential-services.ts'
 import { files, now } from '../effects.ts'
@@ -11,11 +11,7 @@ import type { Finding } from './finding.ts'
 import { tell } from './report.ts'
 
 export async function runDoctor(args: string[]): Promise<void> {
-  const { values, positionals } = readWords('doctor', {
-    args,
-    allowPositionals: true,
-    options: { config: { type: 'string', default: CONFIG_FILE }, json: { type: 'boolean', default: false } },
-  })
+  const { values, positionals } = readWords('doctor', args)
   const file = readConfigFile(values.config, positionals[0])
   const value = 'value' in file ? file.value : undefined
   const service = namedService(positionals) ?? (await serviceOf(value))

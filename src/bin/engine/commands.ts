@@ -2,12 +2,12 @@
  * The commands of the execution engine, in a file of their own: `dist/engine.cjs`, which is loaded for these commands
  * only.
  */
-import type { EngineWord } from '../command-line.ts'
 import type { Narrator } from '../demo/narrator.ts'
 import type { ServiceKind } from '../service-kind.ts'
+import type { InitWords } from './init.ts'
 
 /** The function of each word, which takes the words after it. */
-export const engineCommands: Readonly<Record<EngineWord, (args: string[]) => Promise<void>>> = {
+export const engineCommands: Readonly<Record<'chain' | 'component' | 'secret', (args: string[]) => Promise<void>>> = {
   chain: async (args) => (await import('../chain/chain.ts')).runChain(args),
   component: async (args) => (await import('../component/component.ts')).runComponent(args),
   secret: async (args) => (await import('../secret/secret.ts')).runSecret(args),
@@ -19,8 +19,8 @@ export async function loadEngineKind(): Promise<ServiceKind> {
 }
 
 /** `vouchsafe init engine` */
-export async function runInitEngine(directory: string, baseUrl: string | undefined): Promise<void> {
-  return (await import('./init.ts')).initEngine(directory, baseUrl)
+export async function runInitEngine(words: InitWords): Promise<void> {
+  return (await import('./init.ts')).initEngine(words)
 }
 
 /** `vouchsafe doctor engine` */

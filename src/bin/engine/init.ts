@@ -5,20 +5,28 @@ import { promisify } from 'node:util'
 import { findAddressMistakes } from '../../config/address.ts'
 import { engineDefaults } from '../../engine/config.ts'
 import { privateKeyPem } from '../../keys/file-signer.ts'
-import type { Address } from '../../offchain/address.ts'
+import { type Address, evmAddress } from '../../offchain/address.ts'
 import { accountOf } from '../../offchain/authentication/recover.ts'
-import { CONFIG_FILE, commandName, shellWord } from '../command-line.ts'
-import { existingFiles, loopbackHost, type NewFiles, PRIVATE, writeFiles } from '../init/files.ts'
+import { commandName, shellWord } from '../command-line.ts'
+import { CONFIG_FILE } from '../command-table/command.ts'
+import { existingFiles, loopbackHost, type NewFiles, PRIVATE, writeFiles, writtenJson } from '../init/files.ts'
 
 const KEY_FILE = 'conf/engine.key'
 const CHAIN_DIRECTORY = 'data/chain'
 
-export async function initEngine(directoryWord: string, baseUrlWord: string | undefined): Promise<void> {
-  const baseUrl = baseUrlWord ?? `http://localhost:${engineDefaults.port}`
+/** The options of `vouchsafe init`. */
+export interface InitWords {
+  readonly dir: string
+  readonly 'base-url'?: string | undefined
+  readonly json: boolean
+}
+
+export async function initEngine({ dir, 'base-url': url, json }: InitWords): Promise<void> {
+  const baseUrl = url ?? `http://localhost:${engineDefaults.port}`
   const mistakes = findAddressMistakes(baseUrl)
   if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
-  const directory = resolve(directoryWord)
-  const { newFiles, publicKey } = await makeEngineFiles(baseUrl, CHAIN_DIRECTORY)
+  const directory = resolve(dir)
+  const { newFiles, publicKey, address } = await makeEngineFiles(baseUrl, CHAIN_DIRECTORY)
   const existing = existingFiles(directory, newFiles)
   if (existing.length > 0) {
     throw new Error(
@@ -28,7 +36,8 @@ export async function initEngine(directoryWord: string, baseUrlWord: string | un
     )
   }
   writeFiles(directory, newFiles)
-  process.stdout.write(explain(directory, baseUrl, publicKey))
+  const facts = { service: 'engine', directory, base_url: baseUrl, address: evmAddress(address) }
+  process.stdout.write(json ? writtenJson(newFiles, facts) : explain(directory, baseUrl, publicKey))
 }
 
 /** Makes the files of a new engine with a new key. */

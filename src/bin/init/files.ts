@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import { type SubjectAltNames, selfSignedCertificate, toPem } from '../../keys/make-certificate.ts'
 import { isLoopback, withoutBrackets } from '../../protocol/private-host.ts'
-import { CONFIG_FILE } from '../command-line.ts'
+import { CONFIG_FILE } from '../command-table/command.ts'
 import type { CredentialServiceName } from '../credential-services.ts'
 import { makeDirectory } from '../directory.ts'
 import { now, random } from '../effects.ts'
@@ -71,6 +71,15 @@ export async function makeFiles(options: NewService): Promise<NewFiles> {
 /** Lists the files that exist already. */
 export function existingFiles(directory: string, { files }: Pick<NewFiles, 'files'>): readonly string[] {
   return files.map(({ path }) => path).filter((path) => lstatSync(join(directory, path), { throwIfNoEntry: false }))
+}
+
+/** Describes what was written, for programs; the API key stays in the configuration. */
+export function writtenJson(
+  { files, directories }: Pick<NewFiles, 'files' | 'directories'>,
+  facts: Readonly<Record<string, unknown>>,
+): string {
+  const paths = [...files.map(({ path }) => path), ...directories]
+  return `${JSON.stringify({ ...facts, config: CONFIG_FILE, files: paths })}\n`
 }
 
 /** Writes the files into `directory`, which is made if need be. Throws rather than overwrite. */

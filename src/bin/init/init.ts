@@ -5,7 +5,8 @@
 import { resolve } from 'node:path'
 import { findAddressMistakes } from '../../config/address.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
-import { CONFIG_FILE, commandName, readWords, serviceProblem, shellWord } from '../command-line.ts'
+import { commandName, readWords, serviceProblem, shellWord } from '../command-line.ts'
+import { CONFIG_FILE } from '../command-table/command.ts'
 import { type CredentialServiceName, credentialServices, isCredentialServiceName } from '../credential-services.ts'
 import { lanAddress } from '../network.ts'
 import {
@@ -18,6 +19,7 @@ import {
   SECRETS_FILE,
   TRUST_ANCHORS,
   writeFiles,
+  writtenJson,
 } from './files.ts'
 
 const OTHERS: Readonly<Record<CredentialServiceName, string>> = {
@@ -47,13 +49,9 @@ interface Written extends NewFiles {
 }
 
 export async function runInit(args: string[]): Promise<void> {
-  const { values, positionals } = readWords('init', {
-    args,
-    allowPositionals: true,
-    options: { dir: { type: 'string', default: '.' }, 'base-url': { type: 'string' } },
-  })
+  const { values, positionals } = readWords('init', args)
   if (positionals.join() === 'engine') {
-    return (await import('../engine/commands.ts')).runInitEngine(values.dir, values['base-url'])
+    return (await import('../engine/commands.ts')).runInitEngine(values)
   }
   const service = serviceOf(positionals)
   const baseUrl = values['base-url'] ?? `http://localhost:${credentialServices[service].defaults.port}`
@@ -65,7 +63,10 @@ export async function runInit(args: string[]): Promise<void> {
   const existing = existingFiles(directory, files)
   if (existing.length > 0) refuseToOverwrite(service, directory, existing)
   writeFiles(directory, files)
-  process.stdout.write(explain({ ...files, service, directory, baseUrl, port }))
+  const facts = { service, directory, base_url: baseUrl, port, certificate_valid_until: files.validUntil.toISOString() }
+  process.stdout.write(
+    values.json ? writtenJson(files, facts) : explain({ ...files, service, directory, baseUrl, port }),
+  )
 }
 
 function serviceOf(positionals: readonly string[]): CredentialServiceName {

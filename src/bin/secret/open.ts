@@ -5,16 +5,17 @@ import type { SecretSharing } from '../../../sdk/client/secret-sharing.ts'
 import { keySigner } from '../../../sdk/client/signers.ts'
 import { accountTransactor } from '../../../sdk/client/transactor.ts'
 import { connect } from '../chain/connection.ts'
+import { UsageError } from '../command-line.ts'
 import { now, random } from '../effects.ts'
 import { readKey } from './files.ts'
-import { type Command, type SecretOptions, UsageError } from './words.ts'
+import type { Command, SecretOptions } from './words.ts'
 
 const wait = (ms: number): Promise<void> => sleep(ms)
 
 /** Reads the key of `--key`; without it, on a local chain, the default key of `vouchsafe chain`. */
 export async function openCommand(options: SecretOptions): Promise<Command> {
   if (options.chain !== undefined && options.rpc !== undefined) {
-    throw new UsageError('a chain is in a directory or at a URL: give --chain or --rpc')
+    throw new UsageError('secret', 'a chain is in a directory or at a URL: give --chain or --rpc')
   }
   const connection = await connect({ dir: options.chain, rpc: options.rpc }, { option: '--chain' })
   const { chain } = connection
@@ -28,5 +29,5 @@ export async function openCommand(options: SecretOptions): Promise<Command> {
 }
 
 function missingId(): never {
-  throw new UsageError('--id ID is missing: the one that vouchsafe secret put told')
+  throw new UsageError('secret', '--id ID is missing: the one that vouchsafe secret put told')
 }

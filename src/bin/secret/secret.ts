@@ -7,10 +7,12 @@ import { type EngineError, SharingError } from '../../../sdk/client/errors.ts'
 import { deleteSecret, type SharingState, sharingStatus } from '../../../sdk/client/secret-sharing.ts'
 import { type UploadOutcome, upload } from '../../../sdk/client/upload.ts'
 import { evmAddress } from '../../offchain/address.ts'
+import { UsageError } from '../command-line.ts'
+import { reportFailure } from '../failure.ts'
 import { plain, timeText } from '../terminal.ts'
 import { makeKey, printBytes, writePrivate } from './files.ts'
 import { openUpload } from './pending.ts'
-import { type Command, readCommand, type SecretOptions, UsageError } from './words.ts'
+import { type Command, readCommand, type SecretOptions } from './words.ts'
 
 /** The output of a command. `failed` when it succeeded only in part. */
 interface Output {
@@ -50,7 +52,7 @@ async function run(args: string[]): Promise<Output> {
   if (word === 'key') return key(rest)
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command === undefined || rest.length > 0)
-    throw new UsageError(`there is no command secret ${[word, ...rest].join(' ')}`)
+    throw new UsageError('secret', `there is no command secret ${[word, ...rest].join(' ')}`)
   return command(await open(options)).catch((error: unknown) => {
     throw options.key === undefined ? withKeyHint(error) : error
   })
@@ -70,7 +72,7 @@ async function open(options: SecretOptions): Promise<Command> {
 
 async function key([file, ...more]: readonly string[]): Promise<Output> {
   if (file === undefined || more.length > 0)
-    throw new UsageError('vouchsafe secret key takes the file that is to be made')
+    throw new UsageError('secret', 'vouchsafe secret key takes the file that is to be made')
   const { address } = await makeKey(file)
   const text = `The key is in ${file}; its address is ${address}. Whoever has the file can get your secrets back.\n`
   return { text, json: { file, address } }
@@ -163,13 +165,7 @@ function engineJson({ engine, code, message, status: httpStatus, problem }: Engi
 }
 
 function report(error: unknown, json: boolean): void {
-  const isUsage = error instanceof UsageError
-  const { message } = error as Error
-  process.exitCode = isUsage ? 2 : 1
-  const [code, engines] =
-    error instanceof SharingError ? [error.code, error.engines] : [isUsage ? 'usage' : 'failed', []]
-  if (json) {
-    const failures = engines.length === 0 ? {} : { engine_errors: engines.map(engineJson) }
-    process.stdout.write(`${JSON.stringify({ error: code, message, ...failures })}\n`)
-  } else process.stderr.write(`${message.split('\n').map(plain).join('\n')}\n`)
+  const [code, engines] = error instanceof SharingError ? [error.code, error.engines] : [undefined, []]
+  const failures = engines.length === 0 ? {} : { engine_errors: engines.map(engineJson) }
+  reportFailure(error, { json, status: 1, facts: { ...(code === undefined ? {} : { error: code }), ...failures } })
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readCommand, UsageError } from './words.ts'
+import { UsageError } from '../command-line.ts'
+import { readCommand } from './words.ts'
 
 const CONTRACT = `0x${'0A'.repeat(20)}`
 
@@ -18,14 +19,15 @@ describe('the words after vouchsafe secret', () => {
   })
 
   it.each([
-    [[], 'which command?'],
+    [[], 'Usage:'],
     [['gte'], 'there is no command secret gte'],
     [['get'], '--contract ADDRESS is missing'],
     [['get', '--contract', '0x12', '--id', '1'], '--contract 0x12 is no address'],
     [['get', '--contract', CONTRACT, '--id', 'x'], '--id x is no decimal number'],
-    [['get', '--contract', CONTRACT, '--id', '1', '--scheme', 'rot13'], '--scheme is shamir or xor'],
+    [['get', '--contract', CONTRACT, '--id', '1', '--scheme', 'rot13'], '--scheme rot13: say shamir or xor'],
     [['put', '--contract', CONTRACT, '--threshold', 'two'], '--threshold two is no number'],
     [['put', '--nothing'], "Unknown option '--nothing'"],
+    [['get', '--contract', CONTRACT, '--resume', 'a'], '--resume is for secret put'],
   ])('are refused with the usage: %j', (words, why) => {
     const read = () => readCommand(words)
     expect(read).toThrow(UsageError)

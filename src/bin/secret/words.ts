@@ -1,11 +1,10 @@
 /** The command line of `vouchsafe secret`. */
-import { parseArgs } from 'node:util'
 import type { EngineClient } from '../../../sdk/client/engine-client.ts'
 import { parseSharingId, type SecretSharing } from '../../../sdk/client/secret-sharing.ts'
 import type { Scheme } from '../../../sdk/client/shares.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import { type Address, parseAddress } from '../../offchain/address.ts'
-import { usageOf, wordsProblem } from '../command-line.ts'
+import { readWords, UsageError } from '../command-line.ts'
 
 export interface SecretOptions {
   readonly contract: Address
@@ -30,39 +29,15 @@ export interface Command {
   readonly id: () => bigint
 }
 
-/** A wrong command line; `message` includes the usage. */
-export class UsageError extends Error {
-  constructor(why: string) {
-    super(`${why}\n\n${usageOf('secret').trimEnd()}`)
-  }
-}
-
-const text = { type: 'string' } as const
-const words = {
-  chain: text,
-  rpc: text,
-  contract: text,
-  key: text,
-  id: text,
-  threshold: text,
-  file: text,
-  out: text,
-  resume: text,
-  scheme: { type: 'string', default: 'shamir' },
-  all: { type: 'boolean', default: false },
-  json: { type: 'boolean', default: false },
-} as const
-
 const WORDS = ['key', 'put', 'get', 'delete', 'status']
 
 /** Parses the command line. Throws a {@link UsageError}. */
 export function readCommand(args: string[]): { word: string; rest: readonly string[]; options: SecretOptions } {
-  const { values, positionals } = parsed(args)
+  const { values, positionals } = readWords('secret', args)
   const [word = '', ...rest] = positionals
   const { contract, id, threshold, scheme } = values
-  if (scheme !== 'shamir' && scheme !== 'xor') throw new UsageError('--scheme is shamir or xor')
-  if (word === '') throw new UsageError('which command?')
-  if (!WORDS.includes(word)) throw new UsageError(`there is no command secret ${word}`)
+  if (word === '') throw new UsageError('secret')
+  if (!WORDS.includes(word)) throw new UsageError('secret', `there is no command secret ${word}`)
   const options = {
     ...values,
     chain: values.chain,
@@ -74,21 +49,13 @@ export function readCommand(args: string[]): { word: string; rest: readonly stri
     contract: word === 'key' ? '' : contractOf(contract),
     id: id === undefined ? undefined : idOf(id),
     threshold: threshold === undefined ? undefined : thresholdOf(threshold),
-    scheme,
+    scheme: scheme === 'xor' ? 'xor' : 'shamir',
   } as const
   return { word, rest, options }
 }
 
-function parsed(args: string[]) {
-  try {
-    return parseArgs({ args, options: words, allowPositionals: true })
-  } catch (error) {
-    throw new UsageError(wordsProblem(error, Object.keys(words)))
-  }
-}
-
 function contractOf(contract: string | undefined): Address {
-  if (contract === undefined) throw new UsageError('--contract ADDRESS is missing')
+  if (contract === undefined) throw new UsageError('secret', '--contract ADDRESS is missing')
   return orUndefined(() => parseAddress(contract)) ?? wrong(`--contract ${contract} is no address`)
 }
 
@@ -105,5 +72,5 @@ function thresholdOf(threshold: string): number {
 }
 
 function wrong(why: string): never {
-  throw new UsageError(why)
+  throw new UsageError('secret', why)
 }

@@ -2,7 +2,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { parseArgs } from 'node:util'
 import { chosenAnswers } from '../../wallet/answer.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { abort, WalletError } from '../../wallet/error.ts'
@@ -10,29 +9,12 @@ import type { AskedTxCode } from '../../wallet/offer.ts'
 import { decline, type PresentationPlan, planPresentation, present } from '../../wallet/present.ts'
 import { receive } from '../../wallet/receive.ts'
 import { findCredential, listCredentials, type StoredCredential } from '../../wallet/stored-credential.ts'
-import { commandName, shellWord, wordsProblem } from '../command-line.ts'
+import { commandName, readWords, shellWord, UsageError } from '../command-line.ts'
 import { now, random, wait } from '../effects.ts'
+import { reportFailure } from '../failure.ts'
 import { indented, paint, plain } from '../terminal.ts'
 import { walletFiles } from './files.ts'
 import { card, describeDamage, details, formatList, planText, verifierName } from './text.ts'
-
-const USAGE = `vouchsafe wallet - hold credentials, and present no more of them than is asked for
-
-  vouchsafe wallet receive OFFER-URI            take a credential that an issuer offers, and wait
-                                                up to a minute for one that comes later
-        [--tx-code CODE]                        with the transaction code that the issuer gave you, if it did
-        [--client-id ID]                        as the client that an authorization server knows, if it has to
-  vouchsafe wallet list                         what the wallet holds
-  vouchsafe wallet show ID                      one credential, and what of it can stay hidden
-  vouchsafe wallet present REQUEST-URI [--yes]  show what a verifier asks for, agree, and present it
-  vouchsafe wallet decline REQUEST-URI          tell the verifier that you do not agree
-
-  --home DIR  where keys and credentials are kept (VOUCHSAFE_WALLET_HOME, else ~/.vouchsafe/wallet)
-  --yes       agree beforehand; needed where nobody can be asked
-  --json      print one JSON object and nothing else, errors too
-
-A URI has characters that mean something to a shell: put it in single quotes.
-`
 
 interface Command {
   readonly wallet: WalletContext
@@ -60,8 +42,6 @@ const commands: Readonly<Record<string, { readonly takes?: string; run(command: 
   decline: { takes: 'REQUEST-URI', run: runDecline },
 }
 
-class UsageError extends Error {}
-
 /** Sets the exit status to 1 when the wallet gives up, to 2 when the command line is wrong. */
 export async function runWallet(args: string[]): Promise<void> {
   const json = args.includes('--json')
@@ -70,22 +50,18 @@ export async function runWallet(args: string[]): Promise<void> {
     if (json) printLine(JSON.stringify(outcome))
     if (failed) process.exitCode = 1
   } catch (error) {
-    reportFailure(error, json)
+    reportWalletFailure(error, json)
   }
 }
 
 async function run(args: string[], json: boolean): Promise<Outcome> {
-  const { values, positionals } = readArgs(args)
-  const [word, subject, ...more] = positionals
+  const { values, positionals } = readWords('wallet', args)
+  const [word = '', subject, ...more] = positionals
   const say = json ? () => undefined : printLine
-  if (word === undefined || values.help) {
-    say(USAGE.trimEnd())
-    return { json: { usage: USAGE } }
-  }
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
-  if (command === undefined) throw new UsageError(`there is no command wallet ${word}`)
+  if (command === undefined) throw new UsageError('wallet', word === '' ? '' : `there is no command wallet ${word}`)
   if ((subject === undefined) !== (command.takes === undefined) || more.length > 0) {
-    throw new UsageError(`${commandName()} wallet ${word} takes ${command.takes ?? 'nothing after it'}`)
+    throw new UsageError('wallet', `wallet ${word} takes ${command.takes ?? 'nothing after it'}`)
   }
   const home = values.home ?? (process.env.VOUCHSAFE_WALLET_HOME || join(homedir(), '.vouchsafe', 'wallet'))
   const agree = values.yes ? agreeUnasked(say) : process.stdin.isTTY ? ask : nobodyToAsk(say)
@@ -99,22 +75,6 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
 function lineWith(home: string | undefined): Command['line'] {
   const place = home === undefined ? [] : ['--home', home]
   return (...words) => `${commandName()} wallet ${[...words, ...place].map(shellWord).join(' ')}`
-}
-
-function readArgs(args: string[]) {
-  const options = {
-    'client-id': { type: 'string' },
-    home: { type: 'string' },
-    json: { type: 'boolean' },
-    'tx-code': { type: 'string' },
-    yes: { type: 'boolean', short: 'y' },
-    help: { type: 'boolean', short: 'h' },
-  } as const
-  try {
-    return parseArgs({ args, options, allowPositionals: true })
-  } catch (error) {
-    throw new UsageError(wordsProblem(error, Object.keys(options)))
-  }
 }
 
 async function runReceive({ wallet, subject, line, say, txCode }: Command): Promise<Outcome> {
@@ -256,13 +216,10 @@ function describedPlan(plan: PresentationPlan) {
   }
 }
 
-function reportFailure(error: unknown, json: boolean): void {
-  const usage = error instanceof UsageError
-  const { message } = error as Error
-  const [code, server] = error instanceof WalletError ? [error.code, error.server] : [usage ? 'usage' : 'failed']
-  process.exitCode = usage ? 2 : 1
-  if (json) printLine(JSON.stringify({ error: code, message, ...(server === undefined ? {} : { server }) }))
-  else process.stderr.write(`${paint('red', '✗')} ${plain(message)}\n${usage ? `\n${USAGE}` : ''}`)
+function reportWalletFailure(error: unknown, json: boolean): void {
+  const [code, server] = error instanceof WalletError ? [error.code, error.server] : []
+  const facts = { ...(code === undefined ? {} : { error: code }), ...(server === undefined ? {} : { server }) }
+  reportFailure(error, { json, status: 1, mark: `${paint('red', '✗', process.stderr)} `, facts })
 }
 
 function printLine(text: string): void {

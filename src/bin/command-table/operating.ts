@@ -1,0 +1,143 @@
+/** The commands of operators beside a service that runs, the wallet, and the completion of shells. */
+import { CONFIG_OPTION, type CommandEntry, JSON_OPTION, WRONG_WORDS } from './command.ts'
+
+const SERVICE_OPTION = {
+  type: 'string',
+  choices: ['issuer', 'verifier'],
+  does: 'the service, where the configuration does not tell it',
+} as const
+
+const OTHERS_REFUSE = 'the other side refused or cannot be reached, or you did not agree'
+
+export const operatingCommands = {
+  console: {
+    group: 'Operating a service',
+    does: 'a page in the browser: issue, verify, look at sessions',
+    forms: [
+      { words: '', does: 'serve the page on this machine until a signal stops it, and print a link that signs in' },
+    ],
+    options: {
+      issuer: { type: 'string', value: 'URL', does: 'the base URL of the issuer' },
+      verifier: { type: 'string', value: 'URL', does: 'the base URL of the verifier' },
+      port: { type: 'string', default: '8090', value: 'PORT', does: 'where the page is served' },
+    },
+    notes: ['The API keys come from VOUCHSAFE_ISSUER_API_KEY and VOUCHSAFE_VERIFIER_API_KEY.'],
+    examples: [
+      {
+        line: 'VOUCHSAFE_ISSUER_API_KEY=… vouchsafe console --issuer http://localhost:8079',
+        does: 'a console of one issuer',
+      },
+    ],
+    exits: {
+      0: 'a signal stopped it',
+      2: `it cannot be served: no service, no API key, or the port is in use; or ${WRONG_WORDS}`,
+    },
+  },
+  callbacks: {
+    group: 'Operating a service',
+    does: 'the events that your application has not been told',
+    forms: [
+      { words: 'list', does: 'list the events that wait, and those that were given up (dead)' },
+      { words: 'retry ID', does: 'send one of them now' },
+      { words: 'retry --all', does: 'send all of them now' },
+    ],
+    choices: ['list', 'retry'],
+    options: {
+      pending: { type: 'boolean', default: false, of: ['list'], does: 'only those that wait' },
+      dead: { type: 'boolean', default: false, of: ['list'], does: 'only those that were given up' },
+      all: { type: 'boolean', default: false, of: ['retry'], does: 'every event that waits or is dead' },
+      service: SERVICE_OPTION,
+      config: CONFIG_OPTION,
+      json: JSON_OPTION,
+    },
+    examples: [
+      { line: 'vouchsafe callbacks list --dead', does: 'what your application missed for a day' },
+      { line: 'vouchsafe callbacks retry --all', does: 'when your application is back' },
+    ],
+    exits: {
+      0: 'done',
+      2: `there is no such event, the database or the configuration cannot be read, or ${WRONG_WORDS}`,
+    },
+  },
+  audit: {
+    group: 'Operating a service',
+    does: 'copy the audit log, and verify a copy',
+    forms: [
+      { words: 'export', does: 'write a copy of the audit log to stdout, one JSON object a line' },
+      { words: 'verify COPY --certificate PEM', does: 'say whether a copy is whole and unchanged' },
+    ],
+    choices: ['export', 'verify'],
+    options: {
+      certificate: {
+        ...{ type: 'string', multiple: true, default: [] as string[], value: 'PEM', of: ['verify'] },
+        does: 'the certificate of the key that signs the log; may be repeated',
+      },
+      checkpoint: {
+        ...{ type: 'string', multiple: true, default: [] as string[], value: 'KEPT', of: ['verify'] },
+        does: 'a checkpoint that you kept, or a file with some; may be repeated',
+      },
+      service: SERVICE_OPTION,
+      config: CONFIG_OPTION,
+      json: JSON_OPTION,
+    },
+    examples: [
+      { line: 'vouchsafe audit export > copy.jsonl', does: 'beside the running service' },
+      { line: 'vouchsafe audit verify copy.jsonl --certificate conf/issuer.pem', does: 'anywhere, without a service' },
+    ],
+    exits: {
+      0: 'the copy is written, or intact',
+      1: 'the copy is not intact',
+      2: `it cannot be told whether the copy is intact, a file or the database cannot be read, or ${WRONG_WORDS}`,
+    },
+  },
+  wallet: {
+    group: 'The reference wallet',
+    does: 'hold credentials, and present no more of them than is asked for',
+    forms: [
+      { words: 'receive OFFER-URI', does: 'take what an issuer offers; wait up to a minute for what comes later' },
+      { words: 'list', does: 'what the wallet holds' },
+      { words: 'show ID', does: 'one credential, and what of it can stay hidden' },
+      { words: 'present REQUEST-URI', does: 'show what a verifier asks for, agree, and present it' },
+      { words: 'decline REQUEST-URI', does: 'tell the verifier that you do not agree' },
+    ],
+    choices: ['receive', 'list', 'show', 'present', 'decline'],
+    options: {
+      'tx-code': {
+        type: 'string',
+        value: 'CODE',
+        of: ['receive'],
+        does: 'the transaction code that the issuer gave you',
+      },
+      'client-id': {
+        ...{ type: 'string', value: 'ID', of: ['receive'] },
+        does: 'the client that an authorization server knows, if it has to',
+      },
+      yes: { type: 'boolean', short: 'y', of: ['present'], does: 'agree beforehand; needed where nobody can be asked' },
+      home: {
+        ...{ type: 'string', value: 'DIR' },
+        does: 'where keys and credentials are (VOUCHSAFE_WALLET_HOME, else ~/.vouchsafe/wallet)',
+      },
+      json: { ...JSON_OPTION, does: 'print one JSON object and nothing else, errors too' },
+    },
+    notes: ['A URI has characters that mean something to a shell: put it in single quotes.'],
+    examples: [
+      { line: "vouchsafe wallet receive 'openid-credential-offer://?…'", does: 'an offer of an issuer' },
+      { line: 'vouchsafe wallet list --json', does: 'for a program' },
+      { line: "vouchsafe wallet present 'openid4vp://?…' --yes", does: 'a request of a verifier, in a script' },
+    ],
+    exits: { 0: 'done', 1: `not done: ${OTHERS_REFUSE}`, 2: WRONG_WORDS },
+  },
+  completion: {
+    group: 'Your shell',
+    does: 'let your shell complete commands, options and their values',
+    forms: [{ words: 'bash|zsh|fish', does: 'print a script for this shell' }],
+    choices: ['bash', 'zsh', 'fish'],
+    options: {},
+    examples: [
+      { line: 'source <(vouchsafe completion bash)', does: 'a line of ~/.bashrc' },
+      { line: 'source <(vouchsafe completion zsh)', does: 'a line of ~/.zshrc, after compinit' },
+      { line: 'vouchsafe completion fish > ~/.config/fish/completions/vouchsafe.fish', does: 'once' },
+    ],
+    exits: { 0: 'the script is printed', 2: WRONG_WORDS },
+  },
+} as const satisfies Record<string, CommandEntry>

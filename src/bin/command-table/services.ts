@@ -1,0 +1,106 @@
+/** The commands that run, make and examine services. */
+import { CONFIG_OPTION, type CommandEntry, JSON_OPTION, WRONG_WORDS } from './command.ts'
+
+const SERVICES = ['issuer', 'verifier', 'engine'] as const
+
+const SERVICE_EXITS = {
+  0: 'a signal (SIGTERM, SIGINT) stopped the service, and what ran has ended',
+  1: 'the service stopped before what ran had ended: it took too long, or a second signal came',
+  2: `the service cannot start: every mistake of its configuration is told; or ${WRONG_WORDS}`,
+} as const
+
+export const serviceCommands = {
+  issuer: {
+    group: 'Services',
+    does: 'issue credentials to wallets (OpenID4VCI)',
+    forms: [{ words: '', does: 'run the service until a signal stops it; its log is JSON lines on stdout' }],
+    options: { config: CONFIG_OPTION },
+    examples: [
+      { line: 'vouchsafe issuer', does: 'with conf/server.json of the working directory' },
+      { line: 'vouchsafe issuer --config /etc/vouchsafe/issuer.json', does: 'with another configuration' },
+    ],
+    exits: SERVICE_EXITS,
+  },
+  verifier: {
+    group: 'Services',
+    does: 'verify what wallets present (OpenID4VP)',
+    forms: [{ words: '', does: 'run the service until a signal stops it; its log is JSON lines on stdout' }],
+    options: { config: CONFIG_OPTION },
+    examples: [
+      { line: 'vouchsafe verifier', does: 'with conf/server.json of the working directory' },
+      { line: 'vouchsafe verifier --config /etc/vouchsafe/verifier.json', does: 'with another configuration' },
+    ],
+    exits: SERVICE_EXITS,
+  },
+  engine: {
+    group: 'Services',
+    does: 'run off-chain components of smart contracts',
+    forms: [{ words: '', does: 'run the service until a signal stops it; its log is JSON lines on stdout' }],
+    options: { config: CONFIG_OPTION },
+    examples: [
+      { line: 'vouchsafe engine', does: 'with conf/server.json of the working directory' },
+      { line: 'vouchsafe engine --config /etc/vouchsafe/engine.json', does: 'with another configuration' },
+    ],
+    exits: SERVICE_EXITS,
+  },
+  demo: {
+    group: 'Getting started and finding out',
+    does: 'a credential and a shared secret, with all services, on this machine',
+    forms: [{ words: '', does: 'walk through both, and then stay up for a wallet and a browser of your own' }],
+    options: {
+      once: { type: 'boolean', default: false, does: 'end after the walk' },
+      part: { type: 'string', choices: ['credential', 'secret'], does: 'one part alone' },
+      home: {
+        type: 'string',
+        value: 'DIR',
+        does: 'keep keys, databases and log there; else they are removed at the end',
+      },
+      'port-base': {
+        type: 'string',
+        default: '8079',
+        value: 'PORT',
+        does: 'the port of the issuer; those of the others follow it',
+      },
+    },
+    examples: [
+      { line: 'vouchsafe demo', does: 'everything, until Ctrl-C' },
+      { line: 'vouchsafe demo --once --part credential', does: 'a test of an installation, for scripts' },
+    ],
+    notes: ['A signal before the end of the walk ends it with 130, as in a shell.'],
+    exits: { 0: 'the walk succeeded', 1: 'the walk failed, and says at which step', 2: WRONG_WORDS },
+  },
+  init: {
+    group: 'Getting started and finding out',
+    does: 'write keys and a configuration for a service',
+    forms: [{ words: 'issuer|verifier|engine', does: 'write the files of a first start; nothing is overwritten' }],
+    choices: SERVICES,
+    options: {
+      dir: { type: 'string', default: '.', value: 'DIR', does: 'where to write' },
+      'base-url': { type: 'string', value: 'URL', does: 'where others reach the service; this machine when absent' },
+      json: JSON_OPTION,
+    },
+    examples: [
+      { line: 'vouchsafe init issuer --dir issuer', does: 'an issuer of this machine, in a directory of its own' },
+      { line: 'vouchsafe init verifier --base-url https://verify.example.org', does: 'a verifier behind a proxy' },
+    ],
+    exits: { 0: 'the files are written', 2: `nothing is written: a file is there already, or ${WRONG_WORDS}` },
+  },
+  doctor: {
+    group: 'Getting started and finding out',
+    does: 'say everything that is wrong with a configuration, and what support asks for',
+    forms: [
+      { words: '[issuer|verifier|engine]', does: 'examine the configuration, of the service that its settings tell' },
+    ],
+    choices: SERVICES,
+    options: { config: CONFIG_OPTION, json: JSON_OPTION },
+    notes: ['Nothing secret is in the output: no key, password or token, and of an address only its host.'],
+    examples: [
+      { line: 'vouchsafe doctor', does: 'before a start, and when something is odd' },
+      { line: 'vouchsafe doctor verifier --json > report.json', does: 'to send to whoever helps you' },
+    ],
+    exits: {
+      0: 'the service can start with it',
+      2: `the service cannot start with it, or not be used; or ${WRONG_WORDS}`,
+    },
+  },
+} as const satisfies Record<string, CommandEntry>

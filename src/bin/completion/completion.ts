@@ -1,0 +1,18 @@
+/** `vouchsafe completion`: a script with which a shell completes the words of the command, made of the table. */
+import { readWords, UsageError } from '../command-line.ts'
+import { bashScript } from './bash.ts'
+import { fishScript } from './fish.ts'
+import { zshScript } from './zsh.ts'
+
+const scripts: Readonly<Record<string, () => string>> = { bash: bashScript, zsh: zshScript, fish: fishScript }
+
+export function runCompletion(args: string[]): Promise<void> {
+  const [shell = '', ...more] = readWords('completion', args).positionals
+  const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined
+  if (script === undefined || more.length > 0) {
+    const words = [shell, ...more].join(' ')
+    throw new UsageError('completion', words && `There is no completion for ${words}; say bash, zsh or fish`)
+  }
+  process.stdout.write(script())
+  return Promise.resolve()
+}

@@ -1,0 +1,108 @@
+/** The help of the command, in one style for all its words: what they do, options, examples and exit statuses. */
+import { COMMAND_GROUPS, type CommandOption, type ExitStatus } from './command-table/command.ts'
+import { type CommandName, commandEntry, commandNames, optionNamesOf } from './command-table/index.ts'
+import { hanging, paint } from './terminal.ts'
+
+const INDENT = '  '
+/** The width up to which the left column of a list stands beside its right one. */
+const COLUMN = 26
+const STATUSES = [0, 1, 2] as const satisfies readonly ExitStatus[]
+
+/** Returns the list of all commands. */
+export function overallHelp(): string {
+  const groups = COMMAND_GROUPS.map((group) => {
+    const rows = commandNames
+      .filter((name) => commandEntry(name).group === group)
+      .map((name) => [name, commandEntry(name).does] as const)
+    return section(group, rows)
+  })
+  return [
+    'vouchsafe - issue and verify digital credentials, run off-chain components of contracts\n',
+    ...groups,
+    section('All commands', [
+      ['--help', 'options, examples and exit statuses of a command; also: vouchsafe help COMMAND'],
+      ['--version', 'the version'],
+    ]),
+    section('Environment', [
+      ['NO_COLOR', 'no colours; without it they are used on terminals alone'],
+      ['FORCE_COLOR', 'colours everywhere'],
+    ]),
+  ].join('\n')
+}
+
+/** Returns the help of a command; where a subcommand is named, of that alone. */
+export function helpOf(command: CommandName, word?: string): string {
+  const { does, forms, choices, options, notes = [], examples, exits } = commandEntry(command)
+  const subcommand = word !== undefined && choices?.includes(word) && isOfWord(word, forms) ? word : undefined
+  const uses = forms.filter(({ words }) => subcommand === undefined || words.split(' ')[0] === subcommand)
+  const names = optionNamesOf(command, subcommand)
+  const name = subcommand === undefined ? command : `${command} ${subcommand}`
+  const fitting = examples.filter(({ line }) => line.includes(`vouchsafe ${name}`))
+  return [
+    `vouchsafe ${command} - ${does}\n`,
+    section(
+      'Usage',
+      uses.map(({ words, does: what }) => [formLine(command, words, names.length > 0), what] as const),
+    ),
+    section(
+      'Options',
+      names.map((option) => [optionText(option, options[option]), optionMeaning(options[option], subcommand)] as const),
+    ),
+    notes.map((note) => `${hanging('', 0, note)}\n`).join(''),
+    section(
+      'Examples',
+      (fitting.length > 0 ? fitting : examples).map(({ line, does: what }) => [line, what] as const),
+    ),
+    section(
+      'Exit status',
+      STATUSES.flatMap((status) => (exits[status] === undefined ? [] : [[String(status), exits[status]] as const])),
+    ),
+  ]
+    .filter((text) => text !== '')
+    .join('\n')
+}
+
+/** Tests whether the word is a subcommand with a form of its own, and not one of the services or shells. */
+function isOfWord(word: string, forms: readonly { readonly words: string }[]): boolean {
+  return forms.some(({ words }) => words.split(' ')[0] === word)
+}
+
+/** Returns the forms of a command, and where its options are told, for the end of an error message. */
+export function usageOf(command: CommandName, called = 'vouchsafe'): string {
+  const { forms, options } = commandEntry(command)
+  const lines = forms.map(({ words }) => `${INDENT}${formLine(command, words, Object.keys(options).length > 0)}`)
+  return `Usage:\n${lines.join('\n')}\n\nOptions and examples: ${called} ${command} --help`
+}
+
+function formLine(command: CommandName, words: string, hasOptions: boolean): string {
+  return ['vouchsafe', command, words, hasOptions ? '[OPTIONS]' : ''].filter((word) => word !== '').join(' ')
+}
+
+/** Formats the names of an option and what stands for its value, as in `-y, --yes` or `--config FILE`. */
+export function optionText(
+  name: string,
+  { short, choices, value = '' }: CommandOption = { type: 'string', does: '' },
+): string {
+  const names = short === undefined ? `--${name}` : `-${short}, --${name}`
+  return `${names} ${choices?.join('|') ?? value}`.trimEnd()
+}
+
+function optionMeaning(
+  { does, default: preset, of = [] }: CommandOption = { type: 'string', does: '' },
+  subcommand?: string,
+): string {
+  const taken = subcommand === undefined && of.length > 0 ? `${of.join(', ')}: ` : ''
+  return `${taken}${does}${typeof preset === 'string' && preset !== '' ? ` (${preset} when absent)` : ''}`
+}
+
+/** Formats a heading with rows of two columns; a long left one has the right one below. */
+function section(heading: string, rows: readonly (readonly [string, string])[]): string {
+  if (rows.length === 0) return ''
+  const width = Math.max(...rows.map(([left]) => left.length).filter((length) => length <= COLUMN), 0)
+  const margin = INDENT.length + width + 2
+  const lines = rows.map(([left, right]) => {
+    if (left.length <= width) return hanging(`${INDENT}${left.padEnd(width)}  `, margin, right)
+    return `${INDENT}${left}\n${hanging(' '.repeat(margin), margin, right)}`
+  })
+  return `${paint('bold', `${heading}:`)}\n${lines.join('\n')}\n`
+}

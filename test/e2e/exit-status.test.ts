@@ -1,0 +1,191 @@
+/** Every exit status that the table of commands documents, seen from a process that ends with it. */
+import type { ChildProcess } from 'node:child_process'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { commandEntry, commandNames } from '../../src/bin/command-table/index.ts'
+import { startCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { serviceDirectory, start } from '../support/service-process.ts'
+import { API_KEY } from '../support/services.ts'
+import { configuration, dcqlQuery } from '../support/wire.ts'
+
+const GOOD = "import { component } from 'vouchsafe/component'\ncomponent({ http: () => ({ status: 200 }) })\n"
+
+/** Words, with the status that they end with in a directory with the files below. */
+const rows: readonly (readonly [status: 0 | 1 | 2, words: string])[] = [
+  [2, 'issuer'],
+  [2, 'verifier --config list.json'],
+  [2, 'engine now'],
+  [1, 'demo --once --part credential --home list.json --port-base 18079'],
+  [2, 'demo --part all'],
+  [0, 'init issuer --dir new'],
+  [2, 'init shop'],
+  [2, 'doctor issuer'],
+  [2, 'console'],
+  [2, 'callbacks list --service verifier'],
+  [2, 'audit export --service verifier'],
+  [1, 'audit verify list.json --certificate verifier.pem'],
+  [0, 'wallet list --home wallet'],
+  [1, 'wallet show nothing --home wallet'],
+  [2, 'wallet steal'],
+  [0, 'completion bash'],
+  [2, 'completion'],
+  [0, 'chain deploy Component --dir chain'],
+  [2, 'chain show --dir nowhere'],
+  [0, 'component build good.js'],
+  [1, 'component test failing.test.js'],
+  [2, 'component build nowhere.js'],
+  [0, 'secret key new.key'],
+  [1, 'secret key list.json'],
+  [2, 'secret put'],
+]
+
+function prepared(certificate: string): string {
+  const cwd = temporaryDirectory()
+  writeFileSync(join(cwd, 'list.json'), '[]\n')
+  cpSync(certificate, join(cwd, 'verifier.pem'))
+  writeFileSync(join(cwd, 'good.js'), GOOD)
+  writeFileSync(
+    join(cwd, 'failing.test.js'),
+    "import test from 'node:test'\ntest('a', () => { throw new Error('no') })\n",
+  )
+  return cwd
+}
+
+/** Waits until the log of a service has an event, or the service has ended. */
+function said(child: ChildProcess, event: string): Promise<void> {
+  let text = ''
+  return new Promise<void>((resolve) => {
+    child.once('close', () => resolve())
+    child.stdout?.on('data', (chunk: string) => {
+      text += chunk
+      if (text.includes(`"event":"${event}"`)) resolve()
+    })
+  })
+}
+
+describe('the documented exit status', () => {
+  it.each(rows)('%i of %s', async (status, words) => {
+    const cwd = prepared(join(await serviceDirectory('verifier'), 'verifier.pem'))
+    const end = await vouchsafe(words.split(' '), { cwd, input: '' })
+    expect([end.status, end.stdout, end.stderr]).toEqual([status, expect.anything(), expect.anything()])
+  })
+
+  it.each(['issuer', 'verifier'] as const)('0 of %s, of its operators’ commands and its doctor', async (service) => {
+    const cwd = await serviceDirectory(service, { port: 0 })
+    const { child, ended, url } = await start(service, cwd)
+    const path = service === 'issuer' ? '/credential-configuration/create' : '/verification-query/create'
+    const body = JSON.stringify(service === 'issuer' ? configuration : { dcql_query: dcqlQuery })
+    const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
+    expect((await fetch(`${url}${path}`, { method: 'POST', headers, body })).status).toBe(201)
+    for (const words of [['callbacks', 'list'], ['callbacks', 'retry', '--all'], ['audit', 'export'], ['doctor']]) {
+      const named = words[0] === 'doctor' ? [] : ['--service', service]
+      expect([words, (await vouchsafe([...words, ...named], { cwd })).status]).toEqual([words, 0])
+    }
+    child.kill('SIGTERM')
+    expect((await ended).status).toBe(0)
+    const copy = await vouchsafe(['audit', 'export', '--service', service], { cwd })
+    writeFileSync(join(cwd, 'copy.jsonl'), copy.stdout)
+    const verified = await vouchsafe(['audit', 'verify', 'copy.jsonl', '--certificate', `${service}.pem`], { cwd })
+    expect([verified.status, verified.stderr]).toEqual([0, ''])
+    writeFileSync(join(cwd, 'empty.jsonl'), '')
+    const empty = await vouchsafe(['audit', 'verify', 'empty.jsonl', '--certificate', `${service}.pem`], { cwd })
+    expect(empty.status).toBe(2)
+  })
+
+  it.each(['issuer', 'verifier'] as const)('1 of %s that a second signal ends', async (service) => {
+    const cwd = await serviceDirectory(service, { port: 0, stopping: { graceSeconds: 60 } })
+    const { child, ended } = await start(service, cwd)
+    const stopping = said(child, 'stopping')
+    child.kill('SIGTERM')
+    await stopping
+    child.kill('SIGINT')
+    expect((await ended).status).toBe(1)
+  })
+
+  it.each([
+    [0, ['SIGINT']],
+    [1, ['SIGTERM', 'SIGINT']],
+  ] as const)('%i of an engine after %j', async (status, signals) => {
+    const cwd = temporaryDirectory()
+    await vouchsafe(['init', 'engine'], { cwd })
+    const file = join(cwd, 'conf/server.json')
+    const settings = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
+    writeFileSync(file, JSON.stringify({ ...settings, port: 0, stopping: { graceSeconds: 60 } }))
+    const { child, ended } = startCommand(['engine'], { cwd })
+    await said(child, 'listening')
+    const stopping = said(child, 'stopping')
+    child.kill(signals[0])
+    await stopping
+    if (signals.length > 1) child.kill('SIGINT')
+    expect((await ended).status).toBe(status)
+  })
+
+  it('0 of a console that a signal ends', async () => {
+    const env = { VOUCHSAFE_ISSUER_API_KEY: 'a' }
+    const { child, ended } = startCommand(['console', '--issuer', 'http://127.0.0.1:1', '--port', '0'], { env })
+    await new Promise((resolve) => child.stdout?.once('data', resolve))
+    child.kill('SIGTERM')
+    expect((await ended).status).toBe(0)
+  })
+
+  it('is seen of every command: here, or 0 of the demo in demo.test.ts', () => {
+    const inProcesses = ['issuer 0', 'verifier 0', 'engine 0', 'issuer 1', 'verifier 1', 'engine 1', 'doctor 0']
+    const operators = ['callbacks 0', 'audit 0', 'console 0', 'demo 0']
+    const seen = new Set([
+      ...rows.map(([status, words]) => `${words.split(' ')[0] ?? ''} ${status}`),
+      ...inProcesses,
+      ...operators,
+    ])
+    const documented = commandNames.flatMap((name) =>
+      Object.keys(commandEntry(name).exits).map((each) => `${name} ${each}`),
+    )
+    expect([...seen].sort()).toEqual(documented.sort())
+  })
+})
+
+describe('with --json', () => {
+  it.each<[words: readonly string[], code: string]>([
+    [['callbacks', 'list', '--service', 'verifier', '--json'], 'failed'],
+    [['callbacks', 'forget', '--json'], 'usage'],
+    [['audit', 'verify', 'nowhere', '--certificate', 'nowhere', '--json'], 'failed'],
+    [['component', 'build', 'nowhere.js', '--json'], 'failed'],
+    [['init', 'issuer', '--base-url', 'nowhere', '--json'], 'failed'],
+    [['chain', 'show', '--dir', 'nowhere', '--json'], 'failed'],
+    [['wallet', 'steal', '--json'], 'usage'],
+    [['secret', 'put', '--json'], 'usage'],
+  ])('a failure is one object on stdout: %j', async (words, code) => {
+    const { stdout, stderr } = await vouchsafe(words, { cwd: temporaryDirectory() })
+    expect(JSON.parse(stdout)).toEqual({ error: code, message: expect.stringMatching(/./) as string })
+    expect(stderr).toBe('')
+  })
+
+  it('init and component build say what they wrote', async () => {
+    const cwd = temporaryDirectory()
+    writeFileSync(join(cwd, 'good.js'), GOOD)
+    const init = await vouchsafe(['init', 'issuer', '--json'], { cwd })
+    expect(JSON.parse(init.stdout)).toMatchObject({
+      service: 'issuer',
+      directory: cwd,
+      config: 'conf/server.json',
+      files: ['conf/server.json', 'conf/issuer.key', 'conf/issuer.pem', 'conf/issuer.secrets'],
+    })
+    const settings = readFileSync(join(cwd, 'conf/server.json'), 'utf8')
+    expect(init.stdout).not.toContain(/[0-9a-f]{64}/.exec(settings)?.[0])
+    const engine = await vouchsafe(['init', 'engine', '--dir', 'engine', '--json'], { cwd })
+    expect(JSON.parse(engine.stdout)).toMatchObject({
+      service: 'engine',
+      address: expect.stringMatching(/^0x/) as string,
+    })
+    const built = JSON.parse((await vouchsafe(['component', 'build', 'good.js', '--json'], { cwd })).stdout) as object
+    expect(built).toMatchObject({ file: 'good.component.js', kind: 'javascript', hooks: ['off_chain_on_http_request'] })
+  })
+})
+
+it.each([
+  [{ FORCE_COLOR: '1' }, true],
+  [{ FORCE_COLOR: '' }, false],
+])('colours in a pipe with %j: %s', async (env, expected) => {
+  const { stdout } = await vouchsafe(['--help'], { env: { NO_COLOR: '', ...env } })
+  expect(stdout.includes('\u001b[1m')).toBe(expected)
+})
