@@ -12,6 +12,7 @@ step('types', ['tsc', '--noEmit', '-p', isFast ? '.' : 'test/tsconfig.others.jso
 step('types in browsers', ['tsc', '--noEmit', '-p', isFast ? 'sdk/element' : 'test/browser'])
 if (isFast) process.exit(0)
 step('types of the console', ['tsc', '--noEmit', '-p', 'console'])
+step('types of the wallet in the console', ['tsc', '--noEmit', '-p', 'console/wallet'])
 step('lint with types', ['eslint', 'console', 'src', 'sdk', 'components', 'test', 'bench', 'build'])
 step('unused files, exports and packages', ['knip'])
 step('build', ['node', 'build/bundle.js'])

@@ -23,8 +23,16 @@ const PAGES: Readonly<Record<string, { readonly title: string; readonly show: Sh
     issue: { title: 'Issue', show: showIssue, isInMenu: true },
     verify: { title: 'Verify', show: showVerify, isInMenu: true },
     sessions: { title: 'Sessions', show: showSessions, isInMenu: true },
+    wallet: { title: 'Wallet', show: showWallet, isInMenu: true },
     session: { title: 'Session', show: showSession, isInMenu: false },
   }
+
+/** Loads the script of the wallet, which is larger than all others, when its page is opened. */
+async function showWallet(...place: Parameters<ShowPage>): Promise<void> {
+  const path: string = './wallet.js'
+  const loaded = (await import(path)) as { readonly showWallet: ShowPage }
+  await loaded.showWallet(...place)
+}
 
 let current = new AbortController()
 

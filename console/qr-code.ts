@@ -12,6 +12,11 @@ export function drawLink(link: string): HTMLElement {
     { class: 'link' },
     drawQrCode(link),
     element('p', {}, element('a', { href: link }, 'Open in a wallet on this device')),
+    element(
+      'p',
+      {},
+      element('a', { href: `#/wallet/${encodeURIComponent(link)}` }, 'Open in the wallet of this console'),
+    ),
     element('details', {}, element('summary', {}, 'The link'), element('code', { class: 'long' }, link)),
   )
 }

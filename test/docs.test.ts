@@ -52,7 +52,7 @@ function headingsOf(text: string): string[] {
 }
 
 describe('what the documents name', () => {
-  const folders = ['src', 'sdk', 'components', 'test', 'build', 'bench']
+  const folders = ['src', 'console', 'sdk', 'components', 'test', 'build', 'bench']
   const below = (folder: string): string[] =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`)
   const paths = [...readdirSync(ROOT), ...folders.flatMap(below)]

@@ -89,7 +89,15 @@ export async function presentSdJwt(
   const chosen = disclosed.filter(({ position }) =>
     positions.some((choice) => isWithin(position, choice) || isWithin(choice, position)),
   )
-  const bound = [jwt, ...chosen.map(({ text }) => text), ''].join('~')
+  return bindSdJwt([jwt, ...chosen.map(({ text }) => text), ''].join('~'), binding, holder)
+}
+
+/** Adds the key binding to an SD-JWT, which ends with a tilde. RFC 9901, Key Binding JWT. */
+export async function bindSdJwt(
+  bound: string,
+  binding: Binding & { readonly at: Date },
+  holder: Signer,
+): Promise<string> {
   const keyBinding = await writeJws(
     { typ: 'kb+jwt', alg: holder.alg },
     {

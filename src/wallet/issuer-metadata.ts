@@ -32,6 +32,8 @@ export interface OfferedCredential {
   /** The key to make, and its name in the key proof. */
   readonly proofKey: ProofKey
   readonly name: string
+  /** The first way to draw the credential that the issuer describes, as it stands there. */
+  readonly display: JsonObject | undefined
   readonly claimNames: readonly ClaimName[]
 }
 
@@ -88,6 +90,7 @@ export function readOfferedCredential(issuer: IssuerDescription, configurationId
     meta,
     proofKey: readProofKey(configuration),
     name: displayName(metadata) ?? metaText(meta) ?? configurationId,
+    display: firstDisplay(metadata),
     claimNames: claimNames(memberOf(metadata, 'claims')),
   }
 }
@@ -103,9 +106,14 @@ function readServers(value: Json | undefined, credentialIssuer: string): readonl
   return abort('invalid_metadata', 'authorization_servers of the issuer is not a non-empty array of strings')
 }
 
-function displayName(described: Json | undefined): string | undefined {
+function firstDisplay(described: Json | undefined): JsonObject | undefined {
   const displays = memberOf(described, 'display')
-  const name = memberOf(Array.isArray(displays) ? displays[0] : undefined, 'name')
+  const first = Array.isArray(displays) ? displays[0] : undefined
+  return isObject(first) ? first : undefined
+}
+
+function displayName(described: Json | undefined): string | undefined {
+  const name = memberOf(firstDisplay(described), 'name')
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 

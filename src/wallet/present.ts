@@ -38,8 +38,16 @@ type Form = Readonly<Record<string, string>>
 /** Fetches and verifies the request, and finds the credentials that answer it. Sends nothing about the holder. */
 export async function planPresentation(wallet: WalletContext, requestLink: string): Promise<PresentationPlan> {
   const request = await fetchRequest(wallet, requestLink)
-  const { credentials, unreadable } = await listCredentials(wallet.store)
-  const answers = request.query.credentials.flatMap((query) => answerQuery(query, credentials, wallet.now()))
+  return planAnswer(request, await listCredentials(wallet.store), wallet.now())
+}
+
+/** Finds the credentials that answer a request at the time `now`. */
+export function planAnswer(
+  request: AuthorizationRequest,
+  { credentials, unreadable }: Awaited<ReturnType<typeof listCredentials>>,
+  now: Date,
+): PresentationPlan {
+  const answers = request.query.credentials.flatMap((query) => answerQuery(query, credentials, now))
   const available = new Set(answers.filter(isAnswered).map(({ query }) => query.id))
   const choice = chooseCredentials(request.query, available)
   const approved = 'ids' in choice ? approvalsOf(request.transactions, choice.ids, available) : choice
@@ -92,26 +100,35 @@ export async function decline(wallet: WalletContext, plan: PresentationPlan): Pr
 /** Makes the presentation of one answer, and refuses with `cannot_answer` one that would not answer its query. */
 export async function makePresentation(
   wallet: WalletContext,
-  { request, approvals }: PresentationPlan,
+  plan: PresentationPlan,
   answer: AnsweredQuery,
 ): Promise<string> {
   const { query, credential, positions } = answer
   const format = heldFormat(credential.format)
-  // OpenID4VP 1.0, Preventing Replay: the audience is the client identifier in full.
-  const binding: Binding & { readonly at: Date } = {
-    nonce: request.nonce,
-    audience: request.clientId,
-    responseUri: request.responseUri,
-    encryptionKeyThumbprint: request.encryption && hashEncryptionKey(request.encryption),
-    transactionData: approvals.filter(({ by }) => by === query.id).map(({ text }) => text),
-    at: wallet.now(),
-  }
+  const binding = bindingOf(wallet, plan, answer)
   const presentation = await format.present(credential.credential, positions, binding, credential.holder)
   // The verifier's own query is checked against the presentation before it leaves.
   const { missing, mismatch } = answerClaims(query, format.read(presentation).claims)
   const problem = missing ?? mismatch
   if (problem !== undefined) abort('cannot_answer', `the presentation would not answer the request: ${problem}`)
   return presentation
+}
+
+/** Returns the request and the time to which the presentation of an answer is bound. */
+export function bindingOf(
+  wallet: WalletContext,
+  { request, approvals }: PresentationPlan,
+  { query }: AnsweredQuery,
+): Binding & { readonly at: Date } {
+  return {
+    nonce: request.nonce,
+    // OpenID4VP 1.0, Preventing Replay: the audience is the client identifier in full.
+    audience: request.clientId,
+    responseUri: request.responseUri,
+    encryptionKeyThumbprint: request.encryption && hashEncryptionKey(request.encryption),
+    transactionData: approvals.filter(({ by }) => by === query.id).map(({ text }) => text),
+    at: wallet.now(),
+  }
 }
 
 /** Creates the form of the response, encrypted when the verifier wants that. */

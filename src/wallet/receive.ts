@@ -71,11 +71,12 @@ async function receiveOne(
       "Signed by the key of the issuer's certificate, bound to our key, of the type that was offered, not expired.",
     spec: 'RFC 9901, Verification by the Holder',
   })
-  const { name, format, claimNames } = offered
+  const { name, format, display, claimNames } = offered
   const receivedAt = wallet.now()
   const stored = await storeCredential(wallet, {
     name,
     format,
+    display,
     claimNames,
     credential,
     holderKey,

@@ -16,6 +16,8 @@ export interface StoredCredential {
   readonly id: string
   /** The name for people. */
   readonly name: string
+  /** The way to draw it that its issuer described. */
+  readonly display: JsonObject | undefined
   readonly format: string
   readonly types: readonly string[]
   readonly claims: JsonObject
@@ -43,6 +45,7 @@ export interface StoredCredential {
 /** The stored members; everything else follows from the credential. */
 export interface NewCredential {
   readonly name: string
+  readonly display: JsonObject | undefined
   readonly format: string
   readonly credential: string
   readonly claimNames: readonly ClaimName[]
@@ -62,6 +65,7 @@ export async function storeCredential({ store }: WalletContext, received: NewCre
   const id = idOf(received.credential)
   const record = {
     name: received.name,
+    display: received.display,
     format: received.format,
     credential: received.credential,
     holder_key: received.holderKey.stored,
@@ -110,7 +114,7 @@ async function readStored(id: string, text: string, keys: HolderKeys): Promise<S
   const format = ownString(record, 'format') ?? ''
   const plugin = formatOf(format) ?? malformed(`its format ${JSON.stringify(format)} is unknown`)
   const { claims, envelope, types, expiresAt, issuer, boundKey, validity, hidable } = plugin.hold(credential)
-  const holderKey = own(record, 'holder_key')
+  const [holderKey, display] = [own(record, 'holder_key'), own(record, 'display')]
   const holder = await keys.open(isObject(holderKey) ? holderKey : malformed('it has no holder key'))
   const [leaf] = issuer.chain
   const issuerCertificate = leaf && parseCertificate(leaf)
@@ -118,6 +122,7 @@ async function readStored(id: string, text: string, keys: HolderKeys): Promise<S
   return {
     id,
     name: ownString(record, 'name') ?? 'Credential',
+    display: isObject(display) ? display : undefined,
     format,
     types,
     claims,

@@ -11,9 +11,9 @@ export const COMMAND = join(ROOT, 'dist', 'vouchsafe.cjs')
 
 /** Builds the command unless it is newer than every source, and than everything that builds it. */
 export function buildCommand(): void {
-  const sources = ['src', 'sdk', 'components', 'build'].flatMap((folder) =>
+  const sources = ['src', 'sdk', 'console', 'components', 'build'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /(?<!\.test)\.(ts|js|cjs|json)$/.test(name))
+      .filter((name) => /(?<!\.test)\.(ts|js|cjs|json|css|html)$/.test(name))
       .map((name) => join(ROOT, folder, name)),
   )
   const newest = Math.max(...sources.map((path) => statSync(path).mtimeMs))

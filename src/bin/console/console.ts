@@ -13,6 +13,7 @@ export const CONSOLE_PORT = 8090
 const FILES = {
   'index.html': 'text/html; charset=utf-8',
   'app.js': 'text/javascript; charset=utf-8',
+  'wallet.js': 'text/javascript; charset=utf-8',
   'style.css': 'text/css; charset=utf-8',
 } as const
 

@@ -4,6 +4,8 @@ export interface ConsoleService {
   /** The base URL. */
   readonly url: string
   readonly apiKey: string
+  /** Where wallets reach the service, when that is not its `url`. */
+  readonly walletOrigin?: string
 }
 
 export interface ConsoleServices {

@@ -68,7 +68,8 @@ async function started() {
     const [, cookie = '', base = ''] = /^([^;]*); Path=(\/[^;]+)\//.exec(headers['set-cookie']?.[0] ?? '') ?? []
     return { cookie, base }
   }
-  return { send, signIn, signInPath, requests, origin, clock, service }
+  const serviceOrigin = `http://127.0.0.1:${servicePort}`
+  return { send, signIn, signInPath, requests, origin, clock, service, serviceOrigin }
 }
 
 const STATUS = '/api/issuer/issuance/oid4vci/status/abc'
@@ -231,13 +232,15 @@ describe('a browser that is signed in', () => {
   })
 
   it('gets a policy with every answer that lets nothing of others run', async () => {
-    const { send, signIn } = await started()
+    const { send, signIn, serviceOrigin } = await started()
     const { cookie, base } = await signIn()
     for (const path of ['/', '/nothing', STATUS]) {
       const { headers } = await send('GET', base + path, { cookie })
       expect(headers['content-security-policy']).toMatch(
         /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/,
       )
+      // The wallet of the page talks to the services, and nothing else to anybody.
+      expect(headers['content-security-policy']).toContain(`; connect-src 'self' ${serviceOrigin}; `)
       expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' })
     }
   })

@@ -29,10 +29,7 @@ export interface ConsoleOptions {
 const OWN_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
 const STYLE = '/style.css'
 const REQUEST_MS = 30_000
-/** The page may load nothing from elsewhere but pictures, since an issuer's logo is where the issuer says. */
 const HEADERS = {
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
@@ -65,14 +62,26 @@ type Decision = ConsoleAnswer | PassedOn | ConsoleRefusal
 /** Makes the server, which does not listen yet, and the path that signs in once. */
 export function createConsoleServer(options: ConsoleOptions): { readonly server: Server; readonly signInPath: string } {
   const signIn = createSignIn(options.random, options.now)
+  const policy = policyFor(options.services)
   const server = createServer({ requestTimeout: REQUEST_MS }, (request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
+    response.setHeader('content-security-policy', policy)
     respond(options, signIn, request, response).catch(() => {
       if (response.headersSent) response.destroy()
       else sendAnswer(response, refusalAnswer(UNREACHABLE, request.headers.accept))
     })
   })
   return { server, signInPath: `/sign-in?code=${signIn.code}` }
+}
+
+/**
+ * The page may load nothing from elsewhere but pictures, since an issuer's logo is where the issuer says. Its wallet
+ * talks to the services as any wallet does, without a key.
+ */
+function policyFor(services: ConsoleServices): string {
+  const origins = [services.issuer, services.verifier].flatMap((service) => service?.walletOrigin ?? service?.url ?? [])
+  const reachable = ["'self'", ...new Set(origins.map((url) => new URL(url).origin))].join(' ')
+  return `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src ${reachable}; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`
 }
 
 async function respond(

@@ -1,17 +1,14 @@
 /** Texts of the wallet for people: cards, and the claims that a request would disclose and hide. */
 import type { Json } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
-import { formatOf } from '../../credential/formats.ts'
-import { isWithin, pathText } from '../../protocol/claim-path.ts'
+import { isWithin } from '../../protocol/claim-path.ts'
 import { type AnsweredQuery, chosenAnswers } from '../../wallet/answer.ts'
-import { leavesOf } from '../../wallet/disclosure.ts'
+import { claimLabel, inOrder, isEnvelope, ownClaims } from '../../wallet/claim-text.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { StoredCredential, Unreadable } from '../../wallet/stored-credential.ts'
 import { columns, indented, paint, plain, timeText } from '../terminal.ts'
 import { transactionText } from './transaction-text.ts'
 
-/** The members that describe the credential itself, which a card words differently. */
-const ENVELOPE = new Set(['@context', 'type', 'issuer', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate'])
 const MAX_VALUE = 72
 const INDENT = '  '
 
@@ -134,52 +131,9 @@ function issuerName({ issuerName: name, issuer }: StoredCredential): string {
   return plain(name ?? issuer)
 }
 
-function ownClaims(stored: StoredCredential): ReturnType<typeof leavesOf> {
-  const own = leavesOf(stored.claims, []).filter(({ position }) => !isEnvelope(stored, position))
-  return inOrder(stored, own)
-}
-
-/**
- * Sorts claims in the order of the issuer's metadata, then by name, because their order in the credential is that of
- * digests.
- */
-function inOrder<T extends { readonly position: ClaimPosition }>(
-  stored: StoredCredential,
-  claims: readonly T[],
-): readonly T[] {
-  const rank = ({ position }: T): number => {
-    const index = stored.claimNames.findIndex(({ path }) => path.every((step, at) => stepMatches(step, position[at])))
-    return index === -1 ? stored.claimNames.length : index
-  }
-  return [...claims].sort((a, b) => rank(a) - rank(b) || compare(label(stored, a.position), label(stored, b.position)))
-}
-
-function compare(a: string, b: string): number {
-  return a.localeCompare(b, 'en', { numeric: true })
-}
-
-function isEnvelope({ envelope }: StoredCredential, [member]: ClaimPosition): boolean {
-  return ENVELOPE.has(String(member)) || envelope.includes(String(member))
-}
-
 /** Returns the issuer's name of the claim; its path when there is none. */
 function label(stored: StoredCredential, position: ClaimPosition): string {
-  const [description] = stored.claimNames
-    .filter(({ path }) => path.length <= position.length && path.every((step, at) => stepMatches(step, position[at])))
-    .sort((a, b) => b.path.length - a.path.length)
-  if (description === undefined) return plain(positionText(stored, position))
-  const rest = position.slice(description.path.length)
-  if (rest.length === 0) return plain(description.name)
-  return plain(`${description.name}${typeof rest[0] === 'number' ? '' : ': '}${pathText(rest)}`)
-}
-
-/** Formats the position as its format does for people. */
-function positionText({ format, claims }: StoredCredential, position: ClaimPosition): string {
-  return formatOf(format)?.positionText(position, claims) ?? pathText(position)
-}
-
-function stepMatches(step: string | number | null, at: string | number | undefined): boolean {
-  return step === null ? typeof at === 'number' : step === at
+  return plain(claimLabel(stored, position))
 }
 
 function valueText(value: Json): string {

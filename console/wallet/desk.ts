@@ -1,0 +1,60 @@
+/** The things that all parts of the page use. */
+import type { Step, WalletContext } from '../../src/wallet/context.ts'
+import type { Guide } from './guide.ts'
+import type { Remembered } from './misbehaviour.ts'
+import { type BrowserStore, openBrowserStore } from './store.ts'
+
+export interface Desk {
+  readonly wallet: WalletContext
+  readonly store: BrowserStore
+  readonly guide: Guide
+  readonly remembered: Remembered
+  /** The steps of the wallet since the last look. */
+  readonly steps: Step[]
+  readonly sessions: IssuanceSessions
+  /** Ends when the page is left. */
+  readonly signal: AbortSignal
+}
+
+/** The issuance sessions of the credentials, as far as they are of the console's issuer. */
+export interface IssuanceSessions {
+  get(credentialId: string): string | undefined
+  set(credentialId: string, sessionId: string): void
+}
+
+const SESSIONS = 'vouchsafe-wallet-sessions'
+
+export async function openDesk(guide: Guide, signal: AbortSignal): Promise<Desk> {
+  const store = await openBrowserStore()
+  const steps: Step[] = []
+  const wallet: WalletContext = {
+    // A browser's fetch has to be called as a function of its window.
+    fetch: (input, init) => fetch(input, init),
+    now: () => new Date(),
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+    store,
+    wait: (seconds) => pause(seconds),
+    onStep: (step) => void steps.push(step),
+  }
+  return { wallet, store, guide, remembered: new Map(), steps, sessions: keptSessions(), signal }
+}
+
+export function pause(seconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+}
+
+/** The session of the console's own services that a link is about: the last part of the address that it refers to. */
+export function sessionOf(link: string): string | undefined {
+  const { searchParams } = new URL(link)
+  const uri = searchParams.get('credential_offer_uri') ?? searchParams.get('request_uri')
+  return uri?.split('/').at(-1)
+}
+
+function keptSessions(): IssuanceSessions {
+  const read = (): Record<string, string> =>
+    JSON.parse(localStorage.getItem(SESSIONS) ?? '{}') as Record<string, string>
+  return {
+    get: (id) => read()[id],
+    set: (id, sessionId) => localStorage.setItem(SESSIONS, JSON.stringify({ ...read(), [id]: sessionId })),
+  }
+}

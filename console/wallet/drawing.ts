@@ -1,0 +1,91 @@
+/** Draws what the wallet holds, and what it would disclose. */
+import type { Json } from '../../src/codec/json.ts'
+import type { AnsweredQuery } from '../../src/wallet/answer.ts'
+import { claimLabel, inOrder, isEnvelope, ownClaims } from '../../src/wallet/claim-text.ts'
+import type { Step } from '../../src/wallet/context.ts'
+import type { StoredCredential } from '../../src/wallet/stored-credential.ts'
+import { drawCard } from '../card.ts'
+import type { Display } from '../clients.ts'
+import { element } from '../dom.ts'
+
+/** The card of a credential, with its claims to unfold. */
+export function drawCredential(stored: StoredCredential, now: Date): HTMLElement {
+  const { name, display, issuerName, issuer, expiresAt, format, issuerCertificate: certificate } = stored
+  const isOver = expiresAt !== undefined && expiresAt <= now
+  const until =
+    expiresAt === undefined ? 'does not expire' : `${isOver ? 'expired' : 'valid until'} ${expiresAt.toLocaleString()}`
+  return element(
+    'article',
+    { class: 'held' },
+    drawCard(name, (display ?? {}) as Display),
+    element('p', { class: isOver ? 'problem' : '' }, `${issuerName ?? issuer} · ${until}`),
+    element(
+      'details',
+      {},
+      element('summary', {}, `Claims of the ${name}`),
+      drawClaims(ownClaims(stored).map(({ position, value }) => [claimLabel(stored, position), valueText(value)])),
+      element('small', {}, `${format}, signed with the certificate ${certificate?.subjectText ?? 'of nobody'}`),
+    ),
+  )
+}
+
+/** Draws the claims that the verifier would see, and names those that it would not. */
+export function drawDisclosure({ credential, disclosed, hidden }: AnsweredQuery): HTMLElement {
+  const claims = inOrder(
+    credential,
+    disclosed.filter(({ position }) => !isEnvelope(credential, position)),
+  )
+  const reasons = { asked: '', always: ' (cannot be hidden)', inseparable: ' (comes with what was asked)' }
+  const kept = inOrder(
+    credential,
+    hidden.map((position) => ({ position })),
+  )
+  return element(
+    'div',
+    {},
+    drawCard(credential.name, (credential.display ?? {}) as Display),
+    element('h4', {}, 'It will see'),
+    drawClaims(
+      claims.map(({ position, value, because }) => [
+        claimLabel(credential, position),
+        `${valueText(value)}${reasons[because]}`,
+      ]),
+    ),
+    element('h4', {}, 'It will not see'),
+    element('p', {}, kept.map(({ position }) => claimLabel(credential, position)).join(', ') || 'nothing stays hidden'),
+  )
+}
+
+/** The messages of the wallet, in the order in which they went. */
+export function drawSteps(steps: readonly Step[]): HTMLElement {
+  const items = steps.map(({ what, means, spec, request, status }) =>
+    element(
+      'li',
+      {},
+      element('strong', {}, `It ${what}.`),
+      ` ${means} `,
+      request !== undefined &&
+        element(
+          'code',
+          { class: 'long' },
+          `${request.method} ${request.url}${status === undefined ? '' : ` → ${status}`}`,
+        ),
+      element('small', {}, ` ${spec}`),
+    ),
+  )
+  return element(
+    'details',
+    { class: 'messages' },
+    element('summary', {}, `What the wallet did, in ${steps.length} steps`),
+    element('ol', {}, ...items),
+  )
+}
+
+function drawClaims(rows: readonly (readonly [string, string])[]): HTMLElement {
+  const parts = rows.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)])
+  return element('dl', { class: 'claims' }, ...parts)
+}
+
+function valueText(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,237 @@
+/**
+ * Wallets that do one thing wrong when they present, each with the check of the verifier that has to catch it. All of
+ * them are the reference wallet with one input or output changed: what goes out is a real, wrong message.
+ */
+import { fromBase64url, toBase64url } from '../../src/codec/base64url.ts'
+import {
+  asArray,
+  asBytes,
+  asEmbedded,
+  asMap,
+  CBOR_TAG,
+  type CborKey,
+  decodeCbor,
+  encodeCbor,
+  tagged,
+} from '../../src/codec/cbor.ts'
+import { parseJson } from '../../src/codec/json.ts'
+import { readSdJwt } from '../../src/codec/sd-jwt.ts'
+import { bindSdJwt } from '../../src/credential/sd-jwt.ts'
+import { isWithin } from '../../src/protocol/claim-path.ts'
+import type { AnsweredQuery } from '../../src/wallet/answer.ts'
+import type { WalletContext } from '../../src/wallet/context.ts'
+import { heldFormat } from '../../src/wallet/held-format.ts'
+import { bindingOf, makePresentation, type PresentationPlan } from '../../src/wallet/present.ts'
+
+type MakePresentation = typeof makePresentation
+
+export interface Misbehaviour {
+  readonly id: string
+  readonly title: string
+  /** The misbehaviour in a sentence. */
+  readonly does: string
+  /** The check that has to fail, for a credential of the format. */
+  check(format: string): string
+  /** Why it cannot be shown with this answer; undefined when it can. */
+  problem(answer: AnsweredQuery, remembered: Remembered): string | undefined
+  make(remembered: Remembered): MakePresentation
+}
+
+/** The latest presentation of each credential, by its id. */
+export type Remembered = Map<string, string>
+
+const AN_HOUR_MS = 3_600_000
+const SD_JWT = 'only SD-JWT formats can do that'
+
+/** Presents honestly, and remembers what it sent. */
+export function rememberingPresentation(remembered: Remembered): MakePresentation {
+  return async (wallet, plan, answer) => {
+    const presentation = await makePresentation(wallet, plan, answer)
+    remembered.set(answer.credential.id, presentation)
+    return presentation
+  }
+}
+
+/** The misbehaviours in the order in which they are offered. */
+export const misbehaviours: readonly Misbehaviour[] = [
+  {
+    id: 'nonce',
+    title: 'Wrong nonce',
+    does: 'The wallet signs a nonce that is not the one of the request.',
+    check: firstAsked('holder.nonce', 'holder.signature'),
+    problem: always,
+    make: () => (wallet, plan, answer) =>
+      makePresentation(wallet, withRequest(plan, { nonce: toBase64url(wallet.random(24)) }), answer),
+  },
+  {
+    id: 'replay',
+    title: 'Replayed presentation',
+    does: 'The wallet sends once more what it presented before, to another request.',
+    check: firstAsked('holder.nonce', 'holder.signature'),
+    problem: ({ credential }, remembered) =>
+      remembered.has(credential.id)
+        ? undefined
+        : 'present this credential honestly first, so that there is something to replay',
+    make: (remembered) => (_wallet, _plan, answer) => Promise.resolve(remembered.get(answer.credential.id) ?? ''),
+  },
+  {
+    id: 'audience',
+    title: 'Wrong audience',
+    does: 'The presentation was made for another verifier, who passes it on.',
+    check: firstAsked('holder.audience', 'holder.signature'),
+    problem: always,
+    make: () => (wallet, plan, answer) =>
+      makePresentation(wallet, withRequest(plan, { clientId: `x509_hash:${toBase64url(wallet.random(32))}` }), answer),
+  },
+  {
+    id: 'stale',
+    title: 'Stale proof',
+    does: 'The proof of the holder is an hour old.',
+    check: firstAsked('holder.fresh'),
+    problem: ({ credential }) => unasked(credential.format, 'holder.fresh'),
+    make: () => (wallet, plan, answer) => makePresentation(earlier(wallet), plan, answer),
+  },
+  {
+    id: 'key',
+    title: 'Swapped key',
+    does: 'Somebody who copied the credential signs with a key of their own.',
+    check: firstAsked('holder.signature'),
+    problem: always,
+    make: () => async (wallet, plan, answer) => {
+      const { signer } = await wallet.store.keys.make(answer.credential.holder.alg)
+      return makePresentation(wallet, plan, { ...answer, credential: { ...answer.credential, holder: signer } })
+    },
+  },
+  {
+    id: 'unbound',
+    title: 'No proof of the holder',
+    does: 'The wallet leaves out the signature by the key of the credential.',
+    check: firstAsked('holder.binding'),
+    problem: ({ credential }) => (isSdJwt(credential.format) ? undefined : SD_JWT),
+    make: () => async (wallet, plan, answer) => readSdJwt(await makePresentation(wallet, plan, answer)).bound,
+  },
+  {
+    id: 'disclosure',
+    title: 'Changed claim',
+    does: 'The wallet changes the value of a claim that it discloses, and signs that.',
+    check: firstAsked('disclosures.valid'),
+    problem: (answer) => unasked(answer.credential.format, 'disclosures.valid') ?? hidableProblem(answer),
+    make: () => (wallet, plan, answer) =>
+      isSdJwt(answer.credential.format)
+        ? withChangedDisclosure(wallet, plan, answer)
+        : makePresentation(wallet, plan, unchecked(withChangedElements(answer))),
+  },
+  {
+    id: 'missing',
+    title: 'Missing claim',
+    does: 'The wallet leaves out a claim that the verifier asked for.',
+    check: firstAsked('query.claims'),
+    problem: hidableProblem,
+    make: () => (wallet, plan, answer) => makePresentation(wallet, plan, unchecked(withoutOneClaim(answer))),
+  },
+  {
+    id: 'forged',
+    title: 'Forged signature',
+    does: 'The credential has another signature than that of its issuer.',
+    check: firstAsked('issuer.signature'),
+    problem: always,
+    make: () => (wallet, plan, answer) => makePresentation(wallet, plan, withForgedSignature(answer)),
+  },
+]
+
+/** The first of `ids` that is asked of credentials of a format. */
+function firstAsked(...ids: readonly [string, ...string[]]): (format: string) => string {
+  return (format) => ids.find((id) => unasked(format, id) === undefined) ?? ids[0]
+}
+
+function unasked(format: string, id: string): string | undefined {
+  return heldFormat(format).unasked[id]
+}
+
+function always(): undefined {
+  return undefined
+}
+
+function isSdJwt(format: string): boolean {
+  return unasked(format, 'holder.sd_hash') === undefined
+}
+
+function withRequest(plan: PresentationPlan, changes: Partial<PresentationPlan['request']>): PresentationPlan {
+  return { ...plan, request: { ...plan.request, ...changes } }
+}
+
+function earlier(wallet: WalletContext): WalletContext {
+  return { ...wallet, now: () => new Date(wallet.now().getTime() - AN_HOUR_MS) }
+}
+
+/** The answer to a query without claims, so that the wallet does not notice that some are not there. */
+function unchecked(answer: AnsweredQuery): AnsweredQuery {
+  const { id, format, meta } = answer.query
+  return { ...answer, query: { id, format, meta } }
+}
+
+/** A claim that was asked for and could stay hidden. */
+function hidableClaim({ disclosed, credential }: AnsweredQuery) {
+  const positions = disclosed.filter(({ because }) => because === 'asked').map(({ position }) => position)
+  return positions.find((position) => credential.hidable.some((cover) => isWithin(position, cover)))
+}
+
+function hidableProblem(answer: AnsweredQuery): string | undefined {
+  return hidableClaim(answer) === undefined ? 'no claim is asked for that could stay hidden' : undefined
+}
+
+function withoutOneClaim(answer: AnsweredQuery): AnsweredQuery {
+  const left = hidableClaim(answer) ?? []
+  return { ...answer, positions: answer.positions.filter((each) => !isWithin(each, left) && !isWithin(left, each)) }
+}
+
+async function withChangedDisclosure(
+  wallet: WalletContext,
+  plan: PresentationPlan,
+  answer: AnsweredQuery,
+): Promise<string> {
+  const { bound } = readSdJwt(await makePresentation(wallet, plan, answer))
+  const [jwt = '', ...disclosures] = bound.slice(0, -1).split('~')
+  const [changed = '', ...others] = disclosures.reverse()
+  const parts = parseJson(fromBase64url(changed)) as readonly unknown[]
+  const forged = toBase64url(JSON.stringify([...parts.slice(0, -1), 'changed by the wallet']))
+  return bindSdJwt([jwt, ...others, forged, ''].join('~'), bindingOf(wallet, plan, answer), answer.credential.holder)
+}
+
+/** The same for an mdoc, in which each element has a digest. ISO/IEC 18013-5 section 9.1.2.5. */
+function withChangedElements(answer: AnsweredQuery): AnsweredQuery {
+  const issuerSigned = asMap(decodeCbor(fromBase64url(answer.credential.credential)), 'the credential')
+  const nameSpaces = [...asMap(issuerSigned.get('nameSpaces'), 'nameSpaces')].map(([name, items]) => {
+    const changed = asArray(items, 'a namespace').map((item) => {
+      const element = asMap(decodeCbor(asEmbedded(item, 'an element')), 'an element')
+      const forged = new Map<CborKey, unknown>([...element, ['elementValue', 'changed by the wallet']])
+      return tagged(CBOR_TAG.encoded, encodeCbor(forged as typeof element))
+    })
+    return [name, changed] as const
+  })
+  return withCredential(
+    answer,
+    toBase64url(encodeCbor(new Map([...issuerSigned, ['nameSpaces', new Map(nameSpaces)]]))),
+  )
+}
+
+function withForgedSignature(answer: AnsweredQuery): AnsweredQuery {
+  const { format, credential } = answer.credential
+  if (unasked(format, 'credential.doc_type') === undefined) return withForgedIssuerAuth(answer)
+  const [jwt = '', ...rest] = credential.split('~')
+  const [header = '', payload = '', signature = ''] = jwt.split('.')
+  const bytes = Uint8Array.from(fromBase64url(signature), (byte, at) => (at === 0 ? byte ^ 1 : byte))
+  return withCredential(answer, [[header, payload, toBase64url(bytes)].join('.'), ...rest].join('~'))
+}
+
+function withForgedIssuerAuth(answer: AnsweredQuery): AnsweredQuery {
+  const issuerSigned = asMap(decodeCbor(fromBase64url(answer.credential.credential)), 'the credential')
+  const sign1 = [...asArray(issuerSigned.get('issuerAuth'), 'issuerAuth')]
+  const signature = asBytes(sign1.pop(), 'the signature')
+  const bytes = Uint8Array.from(signature, (byte, at) => (at === 0 ? byte ^ 1 : byte))
+  return withCredential(answer, toBase64url(encodeCbor(new Map([...issuerSigned, ['issuerAuth', [...sign1, bytes]]]))))
+}
+
+function withCredential(answer: AnsweredQuery, credential: string): AnsweredQuery {
+  return { ...answer, credential: { ...answer.credential, credential } }
+}

@@ -1,0 +1,96 @@
+/** An offer in the wallet: what is offered, the transaction code, and what came of it. */
+import type { WalletContext } from '../../src/wallet/context.ts'
+import { WalletError } from '../../src/wallet/error.ts'
+import { fetchIssuerMetadata, readOfferedCredential } from '../../src/wallet/issuer-metadata.ts'
+import { type AskedTxCode, readOffer } from '../../src/wallet/offer.ts'
+import { receive } from '../../src/wallet/receive.ts'
+import { drawCard } from '../card.ts'
+import type { Display } from '../clients.ts'
+import { element, field } from '../dom.ts'
+import { type Desk, sessionOf } from './desk.ts'
+import { type Misreceipt, misreceipts } from './misreceive.ts'
+import { createSwitches } from './switches.ts'
+import { drawProblem, drawVerdict } from './verdict.ts'
+
+/** Shows the offer of a link in `place`; `onEnd` draws what comes after it. */
+export async function showOffer(
+  place: HTMLElement,
+  desk: Desk,
+  link: string,
+  onEnd: (...above: readonly HTMLElement[]) => Promise<void>,
+): Promise<void> {
+  const offer = await readOffer(desk.wallet, link)
+  const issuer = await fetchIssuerMetadata(desk.wallet, offer.credentialIssuer)
+  const offered = offer.configurationIds.map((id) => readOfferedCredential(issuer, id))
+  const switches = createSwitches(
+    misreceipts.map((each) => ({ ...each, problem: undefined, expects: `The issuer has to answer ${each.error}.` })),
+    () => undefined,
+  )
+  const take = async (): Promise<void> => {
+    desk.guide.tell('received')
+    const wrong = misreceipts.find(({ id }) => id === switches.chosen())
+    await onEnd(...(await receiveOffer(place, desk, link, wrong)))
+  }
+  place.replaceChildren(
+    element('h3', {}, `${issuer.name ?? issuer.credentialIssuer} offers`),
+    ...offered.map(({ name, display }) => drawCard(name, (display ?? {}) as Display)),
+    switches.drawn,
+    element(
+      'p',
+      { class: 'buttons' },
+      element('button', { type: 'button', onclick: () => void take() }, 'Receive'),
+      element('button', { type: 'button', class: 'second', onclick: () => void onEnd() }, 'Not now'),
+    ),
+  )
+}
+
+/** Receives as the wallet was told to behave; gives what is to be said of it. */
+async function receiveOffer(
+  place: HTMLElement,
+  desk: Desk,
+  link: string,
+  wrong: Misreceipt | undefined,
+): Promise<readonly HTMLElement[]> {
+  const wallet: WalletContext = wrong?.change(desk.wallet) ?? desk.wallet
+  const txCode = (description: AskedTxCode): Promise<string> => askForCode(place, desk, description)
+  try {
+    const stored = await receive(wallet, link, { txCode })
+    const sessionId = sessionOf(link)
+    for (const { id } of stored) if (sessionId !== undefined) desk.sessions.set(id, sessionId)
+    const names = stored.map(({ name }) => name).join(', ')
+    const received = element('p', { class: 'good', role: 'status' }, `Received: ${names}.`)
+    return wrong === undefined ? [received] : [received, drawVerdict(wrong.error, undefined)]
+  } catch (error) {
+    if (!(error instanceof WalletError)) throw error
+    const problem = drawProblem(error)
+    return wrong === undefined ? [problem] : [problem, drawVerdict(wrong.error, error.server)]
+  }
+}
+
+/** Asks the holder for the transaction code. */
+function askForCode(place: HTMLElement, desk: Desk, { length, inputMode, description }: AskedTxCode): Promise<string> {
+  return new Promise((resolve) => {
+    const input = element('input', {
+      type: 'text',
+      required: true,
+      autocomplete: 'one-time-code',
+      inputmode: inputMode === 'numeric' ? 'numeric' : 'text',
+    })
+    const onsubmit = (event: Event): void => {
+      event.preventDefault()
+      desk.guide.tell('coded')
+      resolve(input.value)
+    }
+    const note = description ?? (length === undefined ? undefined : `${length} characters`)
+    place.replaceChildren(
+      element(
+        'form',
+        { onsubmit },
+        element('h3', {}, 'The issuer wants a code'),
+        field('Transaction code', input, note),
+        element('button', { type: 'submit' }, 'Go on'),
+      ),
+    )
+    input.focus()
+  })
+}

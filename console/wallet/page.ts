@@ -1,0 +1,110 @@
+/** The wallet in the page: the reference wallet beside the two services, and a guided walk through both protocols. */
+import { WalletError } from '../../src/wallet/error.ts'
+import { listCredentials } from '../../src/wallet/stored-credential.ts'
+import type { ShowPage } from '../app.ts'
+import { element, field, introduction } from '../dom.ts'
+import { type Desk, openDesk } from './desk.ts'
+import { drawCredential, drawSteps } from './drawing.ts'
+import { createGuide } from './guide.ts'
+import { showOffer } from './offer-view.ts'
+import { showRequest } from './request-view.ts'
+import { drawService, LIBRARY, type OpenLink, UNIVERSITY } from './service-card.ts'
+import { drawProblem } from './verdict.ts'
+
+export const showWallet: ShowPage = async (main, { services, parts, signal }) => {
+  const guide = createGuide((happening) => {
+    // The first button of the service whose turn it is.
+    main.querySelector<HTMLButtonElement>(`[data-happening="${happening}"]`)?.click()
+  })
+  const desk = await openDesk(guide, signal)
+  const isWhole = services.issuer !== undefined && services.verifier !== undefined
+  main.append(
+    introduction(
+      'Wallet',
+      'The reference wallet, in this page: no phone is needed. Its private keys are made in this browser, and cannot be read from it.',
+    ),
+    isWhole ? guide.drawn : '',
+  )
+  const pane = element('div', { class: 'pane' })
+  const openLink: OpenLink = (link) => openInPane(pane, desk, link)
+  const columns = element(
+    'div',
+    { class: 'desk' },
+    element(
+      'section',
+      { class: 'card phone', 'aria-labelledby': 'the-wallet' },
+      element('h2', { id: 'the-wallet' }, 'The wallet'),
+      pane,
+    ),
+    element(
+      'div',
+      {},
+      services.issuer !== undefined && drawService(UNIVERSITY, desk, openLink),
+      services.verifier !== undefined && drawService(LIBRARY, desk, openLink),
+    ),
+  )
+  main.append(columns)
+  const [link] = parts
+  if (link === undefined || link === '') await showHome(pane, desk)
+  else await openLink(link)
+}
+
+/** Opens an offer or a request in the pane of the wallet. */
+async function openInPane(pane: HTMLElement, desk: Desk, link: string): Promise<void> {
+  desk.steps.length = 0
+  const onEnd = (...above: readonly HTMLElement[]): Promise<void> => showHome(pane, desk, ...above)
+  try {
+    const isRequest = /^(haip-vp|openid4vp):/i.test(link.trim())
+    await (isRequest ? showRequest(pane, desk, link, onEnd) : showOffer(pane, desk, link, onEnd))
+    pane.scrollIntoView({ block: 'nearest' })
+  } catch (error) {
+    if (!(error instanceof WalletError)) throw error
+    await onEnd(drawProblem(error))
+  }
+}
+
+/** Draws the credentials of the wallet, below what there is to say of its last step. */
+async function showHome(pane: HTMLElement, desk: Desk, ...above: readonly HTMLElement[]): Promise<void> {
+  const { credentials, unreadable } = await listCredentials(desk.store)
+  const now = desk.wallet.now()
+  if (above.length > 0) pane.scrollIntoView({ block: 'nearest' })
+  const empty = async (): Promise<void> => {
+    await desk.store.empty()
+    await showHome(pane, desk)
+  }
+  pane.replaceChildren(
+    ...above,
+    desk.steps.length > 0 ? drawSteps([...desk.steps]) : '',
+    credentials.length === 0 ? element('p', { class: 'quiet' }, 'The wallet is empty.') : '',
+    ...credentials.map((each) => drawCredential(each, now)),
+    ...unreadable.map(({ id, problem }) => drawProblem(new Error(`The credential ${id} is damaged: ${problem}`))),
+    linkForm((link) => openInPane(pane, desk, link)),
+    credentials.length > 0 || unreadable.length > 0
+      ? element(
+          'p',
+          {},
+          element('button', { type: 'button', class: 'second', onclick: () => void empty() }, 'Empty the wallet'),
+        )
+      : '',
+  )
+}
+
+/** A form for a link of any issuer or verifier that the console may reach. */
+function linkForm(open: OpenLink): HTMLElement {
+  const input = element('input', {
+    type: 'text',
+    required: true,
+    spellcheck: 'false',
+    placeholder: 'haip-vci://… or haip-vp://…',
+  })
+  const onsubmit = (event: Event): void => {
+    event.preventDefault()
+    void open(input.value)
+  }
+  return element(
+    'form',
+    { class: 'paste', onsubmit },
+    field('Link of an offer or a request', input),
+    element('button', { type: 'submit', class: 'second' }, 'Open'),
+  )
+}

@@ -1,0 +1,175 @@
+/** A request in the wallet: who asks, what would leave, the agreement, and what came of it. */
+import { chosenAnswers, isAnswered } from '../../src/wallet/answer.ts'
+import { WalletError } from '../../src/wallet/error.ts'
+import { decline, type PresentationPlan, planAnswer, present } from '../../src/wallet/present.ts'
+import { type AuthorizationRequest, fetchRequest } from '../../src/wallet/request-object.ts'
+import { listCredentials } from '../../src/wallet/stored-credential.ts'
+import { issuerClient, verifierClient } from '../clients.ts'
+import { element } from '../dom.ts'
+import { type Desk, pause, sessionOf } from './desk.ts'
+import { drawDisclosure } from './drawing.ts'
+import { misbehaviours, rememberingPresentation } from './misbehaviour.ts'
+import { type Behaviour, createSwitches, HONEST } from './switches.ts'
+import { drawCheckVerdict, drawProblem } from './verdict.ts'
+
+type OnEnd = (...above: readonly HTMLElement[]) => Promise<void>
+
+const EXPIRED = 'expired'
+const REVOKED = 'revoked'
+/** Verifiers keep a status list for as long as it says, and for five seconds at least. */
+const LIST_SECONDS = 6
+
+/** A request and all that can be done about it. */
+interface Wish {
+  readonly link: string
+  readonly request: AuthorizationRequest
+  /** The honest plan. */
+  readonly plan: PresentationPlan
+  /** The plan with credentials that have expired, when there are some. */
+  readonly expired: PresentationPlan | undefined
+}
+
+/** Shows the request of a link in `place`; `onEnd` draws what comes after it. */
+export async function showRequest(place: HTMLElement, desk: Desk, link: string, onEnd: OnEnd): Promise<void> {
+  const request = await fetchRequest(desk.wallet, link)
+  const held = await listCredentials(desk.store)
+  const now = desk.wallet.now()
+  const over = held.credentials.filter(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now)
+  const before = new Date(Math.min(...over.map(({ receivedAt }) => receivedAt.getTime())))
+  const expired = over.length > 0 ? planAnswer(request, { credentials: over, unreadable: [] }, before) : undefined
+  const wish = { link, request, plan: planAnswer(request, held, now), expired }
+  const switches = createSwitches(behavioursFor(desk, wish), () => desk.guide.tell('chosen'))
+  const busy = element('p', { role: 'status' })
+  const buttons = element(
+    'p',
+    { class: 'buttons' },
+    button('Present', () => presentAs(desk, wish, switches.chosen(), busy)),
+    button('Decline', () => declineRequest(desk, wish)),
+  )
+  function button(text: string, act: () => Promise<readonly HTMLElement[]>): HTMLElement {
+    const onclick = (): void => {
+      for (const each of buttons.querySelectorAll('button')) each.disabled = true
+      act().then(
+        (drawn) => onEnd(...drawn),
+        (error: unknown) => onEnd(drawProblem(error as Error)),
+      )
+    }
+    return element('button', { type: 'button', onclick, class: text === 'Decline' ? 'second' : undefined }, text)
+  }
+  place.replaceChildren(...drawAsker(request), ...drawPlan(wish.plan), switches.drawn, buttons, busy)
+}
+
+function drawAsker({ certificate, clientName, encryption }: AuthorizationRequest): readonly HTMLElement[] {
+  const vouched = certificate.selfIssued ? 'which it made itself' : `which ${certificate.issuerText} issued`
+  const sealed = encryption === undefined ? '' : ' The answer will be encrypted for it.'
+  return [
+    element('h3', {}, `${clientName ?? certificate.subjectText} asks`),
+    element(
+      'p',
+      { class: 'quiet' },
+      `Its request is signed with the certificate ${certificate.subjectText}, ${vouched}.${sealed}`,
+    ),
+  ]
+}
+
+function drawPlan(plan: PresentationPlan): readonly HTMLElement[] {
+  if (plan.problem !== undefined) return [drawProblem(new Error(`The wallet cannot answer: ${plan.problem}`))]
+  const approvals = plan.approvals.map(({ type, content }) =>
+    element(
+      'div',
+      {},
+      element('h4', {}, `Presenting approves: ${type}`),
+      element('pre', { tabindex: '0' }, JSON.stringify(content, null, 2)),
+    ),
+  )
+  return [...chosenAnswers(plan).map(drawDisclosure), ...approvals]
+}
+
+function behavioursFor(desk: Desk, { plan, expired }: Wish): readonly Behaviour[] {
+  const [answer] = chosenAnswers(plan)
+  const nothing = 'the wallet has nothing to answer with'
+  return [
+    ...misbehaviours.map((each) => ({
+      ...each,
+      problem: answer === undefined ? nothing : each.problem(answer, desk.remembered),
+      expects: answer === undefined ? '' : expectation(each.check(answer.credential.format)),
+    })),
+    {
+      id: EXPIRED,
+      title: 'Expired credential',
+      does: 'The wallet presents a credential that has expired.',
+      expects: expectation('validity.not_expired'),
+      problem:
+        expired?.problem === undefined && expired !== undefined
+          ? undefined
+          : 'receive the student ID that is valid for five seconds first, and wait for a minute: verifiers allow for clocks that differ',
+    },
+    {
+      id: REVOKED,
+      title: 'Revoked credential',
+      does: 'The issuer revokes the credential, and the wallet presents it all the same.',
+      expects: expectation('status.valid'),
+      problem:
+        answer === undefined
+          ? nothing
+          : desk.sessions.get(answer.credential.id) === undefined
+            ? 'the issuer of this console did not issue the credential to this wallet'
+            : undefined,
+    },
+  ]
+}
+
+function expectation(check: string): string {
+  return `The check ${check} has to catch it.`
+}
+
+/** Presents as the wallet was told to behave; gives what is to be said of it. */
+async function presentAs(desk: Desk, wish: Wish, id: string, busy: HTMLElement): Promise<readonly HTMLElement[]> {
+  const wrong = misbehaviours.find((each) => each.id === id)
+  const plan = id === EXPIRED ? (wish.expired ?? wish.plan) : wish.plan
+  if (id === REVOKED) await revokeFirst(desk, plan, busy)
+  const make = wrong?.make(desk.remembered) ?? rememberingPresentation(desk.remembered)
+  const refusal = await present(desk.wallet, plan, make).then(
+    () => undefined,
+    (error: unknown) => error as Error,
+  )
+  desk.guide.tell('presented')
+  if (refusal !== undefined && !(refusal instanceof WalletError)) throw refusal
+  const message =
+    refusal === undefined
+      ? element('p', { class: 'good', role: 'status' }, 'Presented, and the verifier took it.')
+      : drawProblem(refusal)
+  const expected = expectedCheck(id, plan)
+  return expected === undefined ? [message] : [message, await verdictOf(wish.link, expected)]
+}
+
+function expectedCheck(id: string, plan: PresentationPlan): string | undefined {
+  if (id === HONEST.id) return undefined
+  if (id === EXPIRED) return 'validity.not_expired'
+  if (id === REVOKED) return 'status.valid'
+  const [answer] = plan.answers.filter(isAnswered)
+  return answer && misbehaviours.find((each) => each.id === id)?.check(answer.credential.format)
+}
+
+async function revokeFirst(desk: Desk, plan: PresentationPlan, busy: HTMLElement): Promise<void> {
+  const [answer] = chosenAnswers(plan)
+  const sessionId = answer && desk.sessions.get(answer.credential.id)
+  if (sessionId === undefined) return
+  busy.textContent = `The issuer revokes the credential. Verifiers may keep the list that they have for some seconds …`
+  await issuerClient.revoke(sessionId)
+  await pause(LIST_SECONDS)
+}
+
+async function verdictOf(link: string, expected: string): Promise<HTMLElement> {
+  const { result } = await verifierClient.getSession(sessionOf(link) ?? '')
+  const otherwise =
+    expected === 'status.valid'
+      ? 'The verifier still keeps the status list that it had, for as long as the issuer’s statusList.ttlSeconds says; present again after that.'
+      : ''
+  return drawCheckVerdict(expected, result, otherwise)
+}
+
+async function declineRequest(desk: Desk, { plan }: Wish): Promise<readonly HTMLElement[]> {
+  await decline(desk.wallet, plan)
+  return [element('p', { role: 'status' }, 'Declined. The verifier learns that, and neither who nor why.')]
+}

@@ -1,0 +1,41 @@
+/** Whether what had to catch a misbehaviour has caught it. */
+import type { VerifierSchemas } from '../../sdk/server/index.ts'
+import type { ServerError, WalletError } from '../../src/wallet/error.ts'
+import { element } from '../dom.ts'
+
+/** The verdict about an error of the issuer. */
+export function drawVerdict(expected: string, answered: ServerError | undefined): HTMLElement {
+  const isCaught = answered?.error === expected
+  const rest = isCaught
+    ? `The issuer caught it: ${answered.error_description ?? 'it does not say why'}`
+    : `The issuer did not catch it${answered === undefined ? '' : `, and answered ${answered.error}`}.`
+  return verdict(isCaught, expected, rest)
+}
+
+/** The verdict about a check of a report; `otherwise` says what a person should know when the check did not fail. */
+export function drawCheckVerdict(
+  expected: string,
+  result: VerifierSchemas['VerificationResult'] | undefined,
+  otherwise = '',
+): HTMLElement {
+  const credentials = Object.values(result?.credentials ?? {}).flat()
+  const checks = [...(result?.checks ?? []), ...credentials.flatMap((each) => each.checks)]
+  const check = checks.find(({ id }) => id === expected)
+  if (check?.outcome === 'failed') return verdict(true, expected, `“${check.asks}” No: ${check.detail ?? ''}.`)
+  const outcome = check === undefined ? 'is not in the report' : `is ${check.outcome}`
+  return verdict(false, expected, `This check had to fail, and ${outcome}. ${otherwise}`)
+}
+
+export function drawProblem({ message }: WalletError | Error): HTMLElement {
+  return element('p', { class: 'problem', role: 'alert' }, message)
+}
+
+function verdict(isCaught: boolean, expected: string, text: string): HTMLElement {
+  return element(
+    'p',
+    { class: `verdict ${isCaught ? 'good' : 'bad'}`, role: 'status' },
+    element('strong', {}, isCaught ? 'Caught by ' : 'Not caught by '),
+    element('code', {}, expected),
+    `. ${text}`,
+  )
+}

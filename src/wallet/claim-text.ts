@@ -1,0 +1,60 @@
+/** The claims of a credential for people: which are about the holder, their names, and their order. */
+import type { ClaimPosition } from '../codec/sd-jwt.ts'
+import { formatOf } from '../credential/formats.ts'
+import { pathText } from '../protocol/claim-path.ts'
+import { leavesOf } from './disclosure.ts'
+import type { StoredCredential } from './stored-credential.ts'
+
+/** The members that describe the credential itself. */
+const ENVELOPE = new Set(['@context', 'type', 'issuer', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate'])
+
+/** Returns every single claim about the holder. */
+export function ownClaims(stored: StoredCredential): ReturnType<typeof leavesOf> {
+  const own = leavesOf(stored.claims, []).filter(({ position }) => !isEnvelope(stored, position))
+  return inOrder(stored, own)
+}
+
+/**
+ * Sorts claims in the order of the issuer's metadata, then by name, because their order in the credential is that of
+ * digests.
+ */
+export function inOrder<T extends { readonly position: ClaimPosition }>(
+  stored: StoredCredential,
+  claims: readonly T[],
+): readonly T[] {
+  const rank = ({ position }: T): number => {
+    const index = stored.claimNames.findIndex(({ path }) => path.every((step, at) => stepMatches(step, position[at])))
+    return index === -1 ? stored.claimNames.length : index
+  }
+  const label = ({ position }: T): string => claimLabel(stored, position)
+  return [...claims].sort((a, b) => rank(a) - rank(b) || compare(label(a), label(b)))
+}
+
+/** Tests whether a claim describes the credential and not its holder. */
+export function isEnvelope({ envelope }: StoredCredential, [member]: ClaimPosition): boolean {
+  return ENVELOPE.has(String(member)) || envelope.includes(String(member))
+}
+
+/** Returns the issuer's name of the claim; its path when there is none. */
+export function claimLabel(stored: StoredCredential, position: ClaimPosition): string {
+  const [description] = stored.claimNames
+    .filter(({ path }) => path.length <= position.length && path.every((step, at) => stepMatches(step, position[at])))
+    .sort((a, b) => b.path.length - a.path.length)
+  if (description === undefined) return positionText(stored, position)
+  const rest = position.slice(description.path.length)
+  if (rest.length === 0) return description.name
+  return `${description.name}${typeof rest[0] === 'number' ? '' : ': '}${pathText(rest)}`
+}
+
+/** Formats the position as its format does for people. */
+function positionText({ format, claims }: StoredCredential, position: ClaimPosition): string {
+  return formatOf(format)?.positionText(position, claims) ?? pathText(position)
+}
+
+function stepMatches(step: string | number | null, at: string | number | undefined): boolean {
+  return step === null ? typeof at === 'number' : step === at
+}
+
+function compare(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true })
+}

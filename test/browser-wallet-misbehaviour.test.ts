@@ -1,0 +1,105 @@
+/** Every misbehaviour of the console's wallet, in every format: the check or error that it names is what catches it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { misbehaviours, type Remembered, rememberingPresentation } from '../console/wallet/misbehaviour.ts'
+import { misreceipts } from '../console/wallet/misreceive.ts'
+import type { VerificationReport } from '../src/verifier/verification.ts'
+import { isAnswered } from '../src/wallet/answer.ts'
+import { planPresentation, present } from '../src/wallet/present.ts'
+import { receive } from '../src/wallet/receive.ts'
+import { mdocDataset, mdocProfile } from './support/mdoc.ts'
+import { profiles, queryFor } from './support/profiles.ts'
+import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from './support/services.ts'
+import { errorOf, type TestWallet, testWallet } from './support/wallet.ts'
+import { dataset, declare, startIssuance, startVerification, statusOf } from './support/wire.ts'
+
+/** What a format cannot show, and nothing else. */
+const UNSUITED: Readonly<Record<string, readonly string[]>> = {
+  jwt_vc_json: ['unbound', 'disclosure', 'missing'],
+  mso_mdoc: ['stale', 'unbound'],
+}
+
+describe.each([...profiles, mdocProfile].map((profile) => [profile.format, profile] as const))(
+  'a misbehaving wallet with %s',
+  (format, profile) => {
+    let services: Services
+    let made: TestWallet
+    const remembered: Remembered = new Map()
+    beforeAll(async () => {
+      services = await startServices()
+      made = testWallet(services.fetch, services.clock)
+      const id = await declare(services, profile.configuration)
+      const data = format === 'dc+sd-jwt' ? dataset.credentialSubject : dataset
+      await receive(
+        made.wallet,
+        (
+          await startIssuance(services, {
+            credential_configurations: [id],
+            credential_dataset: format === 'mso_mdoc' ? mdocDataset : data,
+          })
+        ).link,
+      )
+    })
+    afterAll(() => services.close())
+
+    async function planned() {
+      const { sessionId, link } = await startVerification(services, { credentials: [queryFor(profile)] })
+      const plan = await planPresentation(made.wallet, link)
+      const [answer] = plan.answers.filter(isAnswered)
+      if (answer === undefined) throw new Error(plan.problem)
+      return { sessionId, plan, answer }
+    }
+
+    it('has something to replay once it has presented honestly', async () => {
+      const first = await planned()
+      const replay = misbehaviours.find(({ id }) => id === 'replay')
+      expect(replay?.problem(first.answer, remembered)).toMatch(/present this credential honestly first/)
+      await present(made.wallet, first.plan, rememberingPresentation(remembered))
+      expect(await statusOf(services, VERIFIER_URL, first.sessionId)).toMatchObject({
+        status: 'VERIFICATION_SUCCEEDED',
+      })
+      expect(replay?.problem(first.answer, remembered)).toBeUndefined()
+    })
+
+    it.each(misbehaviours.map((each) => [each.title, each] as const))(
+      'is caught by the named check: %s',
+      async (_, each) => {
+        const { sessionId, plan, answer } = await planned()
+        const isUnsuited = UNSUITED[format]?.includes(each.id) === true
+        expect(each.problem(answer, remembered) !== undefined).toBe(isUnsuited)
+        if (isUnsuited) return
+        const error = await errorOf(present(made.wallet, plan, each.make(remembered)))
+        expect(error.server?.error).toBe('invalid_request')
+        const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
+        expect(status).toBe('VERIFICATION_FAILED')
+        const { checks, credentials } = result as VerificationReport
+        const all = [
+          ...checks,
+          ...Object.values(credentials).flatMap((reports) => reports.flatMap((one) => one.checks)),
+        ]
+        const failed = all.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
+        expect(failed).toEqual([each.check(format)])
+      },
+    )
+  },
+)
+
+describe('a wallet that misbehaves when it receives', () => {
+  let services: Services
+  beforeAll(async () => {
+    services = await startServices()
+  })
+  afterAll(() => services.close())
+
+  it.each(misreceipts.map((each) => [each.title, each] as const))(
+    'is refused with the named error: %s',
+    async (_, each) => {
+      const { wallet, texts } = testWallet(services.fetch, services.clock)
+      const { sessionId, link } = await startIssuance(services)
+      const error = await errorOf(receive(each.change(wallet), link))
+      expect(error.server?.error).toBe(each.error)
+      expect(texts.size).toBe(0)
+      const status = await statusOf(services, ISSUER_URL, sessionId)
+      expect(status).toMatchObject({ status: 'STARTED' })
+    },
+  )
+})

@@ -1,0 +1,233 @@
+/** The wallet in the page of the console: the guided walk, each misbehaviour with what catches it, and declining. */
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { accessibilityFaults, describeInBrowser, type OpenPage, PHONE } from './browser.ts'
+import { type RunningConsole, startConsole } from './console-process.ts'
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
+
+/** What has to catch each misbehaviour of the page, with an SD-JWT VC. */
+const CAUGHT_BY = {
+  'Replayed presentation': 'holder.nonce',
+  'Wrong nonce': 'holder.nonce',
+  'Wrong audience': 'holder.audience',
+  'Stale proof': 'holder.fresh',
+  'Swapped key': 'holder.signature',
+  'No proof of the holder': 'holder.binding',
+  'Changed claim': 'disclosures.valid',
+  'Missing claim': 'query.claims',
+  'Forged signature': 'issuer.signature',
+} as const
+const REFUSED_WITH = { 'Wrong nonce': 'invalid_nonce', 'Stale proof': 'invalid_proof', 'Swapped key': 'invalid_proof' }
+
+describeInBrowser('the wallet of the console', (openWindow) => {
+  let console: RunningConsole
+  beforeAll(async () => {
+    // What has expired is so for the verifier after a second, and what was revoked.
+    console = await startConsole({ issuer: { statusList: { ttlSeconds: 1 } }, verifier: { clockSkewSeconds: 1 } })
+  })
+  afterAll(() => console.stop())
+
+  async function open(options: BrowserContextOptions = {}): Promise<OpenPage> {
+    const opened = await console.open(openWindow, 'wallet', options)
+    await opened.page.getByText('The wallet is empty.').waitFor()
+    return opened
+  }
+
+  async function receive(page: Page): Promise<void> {
+    await page.getByRole('button', { name: 'Offer a student ID' }).click()
+    await page.getByRole('button', { name: 'Receive' }).click()
+    await page.getByLabel('Transaction code').fill(await page.locator('strong.code').innerText())
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByText('Received: Student ID.').waitFor()
+  }
+
+  async function ask(page: Page): Promise<void> {
+    await page.getByRole('button', { name: 'Ask for given name and programme' }).click()
+    await page.getByRole('button', { name: 'Present' }).waitFor()
+  }
+
+  async function presentHonestly(page: Page): Promise<void> {
+    await ask(page)
+    await page.getByRole('button', { name: 'Present' }).click()
+    await page.getByRole('heading', { name: 'Report' }).waitFor()
+    expect(await page.locator('.checks .failed th').allInnerTexts()).toEqual([])
+    await page.getByText('Presented, and the verifier took it.').waitFor()
+  }
+
+  /** Presents with a misbehaviour; resolves with the verdict of the page and the checks that failed in the report. */
+  async function misbehave(page: Page, title: string) {
+    await ask(page)
+    await page.getByLabel(title, { exact: true }).check()
+    await page.getByRole('button', { name: 'Present' }).click()
+    const verdict = await page.locator('.verdict').innerText()
+    await page.getByRole('heading', { name: 'Report' }).waitFor()
+    const rows = await page.locator('.checks tr.failed th').all()
+    const failed = await Promise.all(rows.map((row) => row.getAttribute('title')))
+    return { verdict, failed: failed.map((text) => text?.split(' ')[0]) }
+  }
+
+  it('is walked through in eleven clicks and one code', async () => {
+    const { page, faults, requests } = await open()
+    const step = page.locator('.guide p')
+    expect(await step.innerText()).toContain('Step 1 of 11')
+    await receive(page)
+    expect(await step.innerText()).toContain('Step 4 of 11')
+    await ask(page)
+    const plan = await page.locator('.pane').innerText()
+    expect(plan).toMatch(/It will see\s+Given name\s+Ada\s+Programme\s+Mathematics/)
+    expect(plan).toMatch(/It will not see\s+Family name, Date of birth, Student number, Enrolled until/)
+    await page.getByRole('button', { name: 'Present' }).click()
+    await page.getByText('Presented, and the verifier took it.').waitFor()
+    await page.getByRole('heading', { name: 'Report' }).waitFor()
+    expect(await page.locator('.outcome.failed').count()).toBe(0)
+    const wrong = await misbehave(page, 'Wrong nonce')
+    expect([wrong.verdict, wrong.failed]).toEqual([expect.stringContaining('Caught by holder.nonce'), ['holder.nonce']])
+    expect(await step.innerText()).toContain('Step 9 of 11')
+    const revoked = await misbehave(page, 'Revoked credential')
+    expect([revoked.verdict, revoked.failed]).toEqual([
+      expect.stringContaining('Caught by status.valid'),
+      ['status.valid'],
+    ])
+    expect(await step.innerText()).toContain('That was the walk')
+    expect(faults).toEqual([])
+    // The wallet reaches the services as any other, and the console adds its key to other requests alone.
+    expect(requests.some((url) => url.includes('/credential-request'))).toBe(true)
+    expect(requests.some((url) => url.includes('/api/') && url.includes('/credential-request'))).toBe(false)
+  })
+
+  it('is caught at each misbehaviour by the check that it names, and by no other', async () => {
+    const { page, faults } = await open()
+    await receive(page)
+    await ask(page)
+    expect(await page.getByLabel('Replayed presentation').isDisabled()).toBe(true)
+    await presentHonestly(page)
+    for (const [title, check] of Object.entries(CAUGHT_BY)) {
+      const { verdict, failed } = await misbehave(page, title)
+      expect([title, verdict]).toEqual([title, expect.stringContaining(`Caught by ${check}.`)])
+      // What is replayed is older than the session, too.
+      expect(failed.filter((id) => title !== 'Replayed presentation' || id !== 'holder.fresh')).toEqual([check])
+    }
+    expect(faults).toEqual([])
+  })
+
+  it('is caught with a credential that has expired', async () => {
+    const { page } = await open()
+    await page.getByRole('button', { name: 'Offer one that is valid for five seconds' }).click()
+    await page.getByRole('button', { name: 'Receive' }).click()
+    await page.getByText('Received: Student ID for five seconds.').waitFor()
+    // The card and the tolerance of the verifier last for six seconds.
+    await page.waitForTimeout(6500)
+    await ask(page)
+    await page.getByText('The wallet cannot answer').waitFor()
+    await page.getByLabel('Expired credential').check()
+    await page.getByRole('button', { name: 'Present' }).click()
+    expect(await page.locator('.verdict').innerText()).toContain('Caught by validity.not_expired')
+  })
+
+  it.each(Object.entries(REFUSED_WITH))('is refused with a %s when it receives, by %s', async (title, error) => {
+    const { page } = await open()
+    await page.getByRole('button', { name: 'Offer one that is valid for five seconds' }).click()
+    await page.getByLabel(title).check()
+    await page.getByRole('button', { name: 'Receive' }).click()
+    expect(await page.locator('.verdict').innerText()).toContain(`Caught by ${error}`)
+    await page.getByText(`The wallet was refused at the credential endpoint: ${error}`).waitFor()
+    await page.getByText('The wallet is empty.').waitFor()
+  })
+
+  it('opens the links of the pages that issue and verify', async () => {
+    const { page } = await open()
+    await receive(page)
+    await page.getByRole('link', { name: 'Issue', exact: true }).click()
+    await page.locator('.choice', { hasText: 'Student ID' }).first().click()
+    await page.getByLabel('given_name').fill('Grace')
+    await page.getByRole('button', { name: 'Make the offer' }).click()
+    await page.getByRole('link', { name: 'Open in the wallet of this console' }).click()
+    await page.getByRole('button', { name: 'Receive' }).click()
+    await page.getByText('Received: Student ID').waitFor()
+    await page.getByText('Claims of the Student ID').first().click()
+    await page.getByText('Grace').waitFor()
+  })
+
+  it('declines, and the verifier learns that alone', async () => {
+    const { page } = await open()
+    await receive(page)
+    await ask(page)
+    await page.getByRole('button', { name: 'Decline' }).click()
+    await page.getByText('declined by its holder').waitFor()
+    await page.getByText('Declined. The verifier learns that').waitFor()
+    expect(await page.locator('.pane').innerText()).toContain('Student ID')
+  })
+
+  it('says what a wrong code, a spent offer and a foreign link are', async () => {
+    const { page } = await open()
+    await page.getByRole('button', { name: 'Offer a student ID' }).click()
+    await page.getByRole('button', { name: 'Receive' }).click()
+    const code = await page.locator('strong.code').innerText()
+    await page.getByLabel('Transaction code').fill(String((Number(code) + 1) % 10_000).padStart(4, '0'))
+    await page.getByRole('button', { name: 'Go on' }).click()
+    expect(await page.getByRole('alert').innerText()).toContain('invalid_grant')
+    for (const [link, words] of [
+      ['https://example.com', 'this is a link of https:'],
+      ['haip-vci://?credential_offer_uri=https://issuer.example/offer', 'cannot be reached'],
+    ]) {
+      await page.getByLabel('Link of an offer or a request').fill(link ?? '')
+      await page.getByRole('button', { name: 'Open', exact: true }).click()
+      await page
+        .getByRole('alert')
+        .filter({ hasText: words ?? '' })
+        .waitFor()
+    }
+  })
+
+  it('keeps its keys where no script reads them, and its cards until it is emptied', async () => {
+    const { page } = await open()
+    await receive(page)
+    const key = await page.evaluate(async () => {
+      const database = await new Promise<IDBDatabase>((resolve) => {
+        const opening = indexedDB.open('vouchsafe-wallet')
+        opening.onsuccess = () => resolve(opening.result)
+      })
+      const kept = await new Promise<{ readonly privateKey: CryptoKey }[]>((resolve) => {
+        const all = database.transaction('keys').objectStore('keys').getAll()
+        all.onsuccess = () => resolve(all.result as { readonly privateKey: CryptoKey }[])
+      })
+      const [{ privateKey } = { privateKey: undefined }] = kept
+      const exported = privateKey && (await crypto.subtle.exportKey('jwk', privateKey).catch(() => 'refused'))
+      return [privateKey?.extractable, exported]
+    })
+    expect(key).toEqual([false, 'refused'])
+    await page.reload()
+    await page.getByText('Claims of the Student ID').click()
+    await page.getByText('1843-0007').waitFor()
+    await presentHonestly(page)
+    await page.getByRole('button', { name: 'Empty the wallet' }).click()
+    await page.getByText('The wallet is empty.').waitFor()
+  })
+
+  it.each(['light', 'dark'] as const)(
+    'has nothing that axe finds at a desk and on a phone, and fits: %s',
+    async (colorScheme) => {
+      for (const options of [{}, PHONE]) {
+        const { page, faults } = await open({ ...options, colorScheme })
+        await receive(page)
+        await faultless(page)
+        await ask(page)
+        await page.getByLabel('Wrong nonce').check()
+        await faultless(page)
+        await page.getByRole('button', { name: 'Present' }).click()
+        await page.locator('.verdict').waitFor()
+        await page.getByRole('heading', { name: 'Report' }).waitFor()
+        await faultless(page)
+        expect(faults).toEqual([])
+      }
+    },
+  )
+})
+
+/** Nothing shuts people out, and nothing is wider than the window. */
+async function faultless(page: Page): Promise<void> {
+  expect(await accessibilityFaults(page)).toEqual([])
+  const { width = 0 } = page.viewportSize() ?? {}
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+}
