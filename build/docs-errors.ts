@@ -1,6 +1,7 @@
 /** docs/errors.md: every error code of the services and of an engine, with what it means and where it is answered. */
 import { problem, problems } from '../src/engine/problem.ts'
 import { type ErrorCode, HTTP_STATUS } from '../src/protocol/error.ts'
+import { CLIENT_ATTESTATION as CLIENT_ATTESTATION_DRAFT } from '../src/protocol/specifications.ts'
 import { GENERATED, tableText } from './docs-text.ts'
 
 interface Meaning {
@@ -11,6 +12,7 @@ interface Meaning {
 }
 
 const OAUTH = 'RFC 6749 section 5.2'
+const CLIENT_ATTESTATION = `${CLIENT_ATTESTATION_DRAFT}, Errors`
 const CREDENTIAL = 'OpenID4VCI 1.0, Credential Error Response'
 
 /** The compiler asks for a row for each code. */
@@ -26,6 +28,20 @@ const MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
       'The code or the refresh token is unknown, used or expired, or the transaction code is wrong. Start a new session, or enter the code again',
   },
   unsupported_grant_type: { source: OAUTH, means: 'The token endpoint does not know this grant' },
+  invalid_client: {
+    source: OAUTH,
+    means:
+      'The wallet has to authenticate itself and did not: send the headers `OAuth-Client-Attestation` and `OAuth-Client-Attestation-PoP`',
+  },
+  invalid_client_attestation: {
+    source: CLIENT_ATTESTATION,
+    means:
+      'The wallet attestation, or the proof of possession beside it, is not good here; the sentence begins with the check that failed. Get a new attestation, or make the proof anew',
+  },
+  use_attestation_challenge: {
+    source: CLIENT_ATTESTATION,
+    means: 'No mistake: make the proof again with the challenge in the header `OAuth-Client-Attestation-Challenge`',
+  },
   invalid_token: {
     source: 'RFC 6750 section 3.1',
     means: 'The access token is missing, expired, for another service, or its session is over. Get a new one',

@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { EngineSettings } from '../src/engine/config.ts'
 import { openApi } from '../src/engine/openapi.ts'
+import { clientChecks, clientReadingChecks } from '../src/issuer/access/client-checks.ts'
 import { IssuerSettings } from '../src/issuer/config.ts'
 import { allChecks } from '../src/verifier/checks/index.ts'
 import { VerifierSettings } from '../src/verifier/config.ts'
@@ -40,7 +41,8 @@ interface Operation {
 type Paths = Record<string, Record<string, Operation>>
 
 function checksPage(): string {
-  const rows = allChecks.map(({ id, asks, spec, level }) => `| \`${id}\` | ${asks} | ${level} | ${spec} |`)
+  const rowsOf = (checks: readonly Record<'id' | 'asks' | 'spec' | 'level', string>[]): string =>
+    checks.map(({ id, asks, spec, level }) => `| \`${id}\` | ${asks} | ${level} | ${spec} |`).join('\n')
   return `${GENERATED}
 # Every check of a verification
 
@@ -50,7 +52,16 @@ check failed and none is \`not_run\`. Ids are stable; more may be added.
 
 | check | asks | level | source |
 |---|---|---|---|
-${rows.join('\n')}
+${rowsOf(allChecks)}
+
+## The checks of a wallet attestation
+
+An issuer asks these about a wallet that [authenticates itself](how-to/authenticate-wallets.md). The refusal begins with the id of the
+first check that failed; the log of the issuer has each that did not hold, in a line \`client_not_authenticated\` with the request id.
+
+| check | asks | level | source |
+|---|---|---|---|
+${rowsOf([...clientReadingChecks, ...clientChecks])}
 `
 }
 

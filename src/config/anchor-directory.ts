@@ -4,12 +4,13 @@ import { type Certificate, certificateProblem } from '../keys/certificate.ts'
 import { readTrustAnchors } from '../keys/trust-anchors.ts'
 import type { Files } from './files.ts'
 
-export type AnchorSetting = 'issuerTrustAnchors' | 'keyAttestationTrustAnchors'
+export type AnchorSetting = 'issuerTrustAnchors' | 'keyAttestationTrustAnchors' | 'walletProviderTrustAnchors'
 
 /** How a service behaves without the setting, for messages. */
 const WITHOUT: Readonly<Record<AnchorSetting, string>> = {
   issuerTrustAnchors: 'credentials of any issuer are taken',
   keyAttestationTrustAnchors: 'no credential configuration can require key attestations',
+  walletProviderTrustAnchors: 'wallets are not authenticated',
 }
 
 /**

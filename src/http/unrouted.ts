@@ -12,6 +12,9 @@ export const CORS_HEADERS = {
   'access-control-expose-headers': 'WWW-Authenticate, DPoP-Nonce, Retry-After, X-Request-Id',
 } as const
 
+const ALLOWED_HEADERS =
+  'Authorization, Content-Type, Accept, DPoP, OAuth-Client-Attestation, OAuth-Client-Attestation-PoP'
+
 interface Route {
   readonly pattern: RegExp
   readonly methods: Set<string>
@@ -55,7 +58,7 @@ export function answerUnrouted(
   if (request.method !== 'OPTIONS') refuse('method_not_allowed', `this path takes ${allowed}`)
   if (!admin) {
     reply.header('access-control-allow-methods', allowed)
-    reply.header('access-control-allow-headers', 'Authorization, Content-Type, Accept, DPoP')
+    reply.header('access-control-allow-headers', ALLOWED_HEADERS)
     reply.header('access-control-max-age', '7200')
   }
   reply.code(204).send()

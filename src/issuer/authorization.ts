@@ -6,8 +6,17 @@
 /** The tokens that a redeemed code gave. */
 export interface Authorization {
   readonly token: AccessTokenRecord
+  /** The wallet that has them; absent where nobody knows, as with the code of an offer. */
+  readonly client?: AuthorizedClient
   /** The refresh token, in a session that has any. */
   readonly refresh?: RefreshPolicy
+}
+
+/** The client that an authorization is of. */
+export interface AuthorizedClient {
+  readonly id: string
+  /** The thumbprint of the key of its instance, where its provider attests that. */
+  readonly instance?: string
 }
 
 /** An access token, as far as it is stored. */

@@ -121,6 +121,39 @@ describe('authorizationServer', () => {
   })
 })
 
+describe('the authentication of wallets', () => {
+  const texts = () => new Map([...services.files, ['providers/a.pem', services.files.get('verifier.pem') ?? '']])
+  const read = (more: object) => readIssuerConfig({ ...settings('issuer', ISSUER_URL), ...more }, filesOf(texts()), now)
+  const authenticationOf = (more: object) => {
+    const result = read(more)
+    return 'config' in result ? result.config.clientAuthentication : result.mistakes
+  }
+
+  it('is off without anchors, and required where the setting says so', () => {
+    expect(authenticationOf({})).toBe(undefined)
+    const one = [expect.objectContaining({ subjectText: 'CN=verifier.localhost' }) as object]
+    const optional = { anchors: one, required: false }
+    expect(authenticationOf({ walletProviderTrustAnchors: 'providers' })).toEqual(optional)
+    expect(authenticationOf({ walletProviderTrustAnchors: 'providers', walletAttestation: 'optional' })).toEqual(
+      optional,
+    )
+    expect(authenticationOf({ walletProviderTrustAnchors: 'providers', walletAttestation: 'required' })).toEqual({
+      anchors: one,
+      required: true,
+    })
+  })
+
+  it('is refused where nobody could be trusted, and where another server gives the tokens', () => {
+    expect(mistakesOf(read({ walletAttestation: 'required' }))).toEqual([
+      expect.stringMatching(/^walletAttestation: needs walletProviderTrustAnchors/),
+    ])
+    const authorizationServer = { issuer: 'https://as.example' }
+    expect(mistakesOf(read({ walletProviderTrustAnchors: 'providers', authorizationServer }))).toEqual([
+      expect.stringMatching(/^walletProviderTrustAnchors: goes without authorizationServer/),
+    ])
+  })
+})
+
 describe('the trust anchors of key attestations', () => {
   const read = (texts: Readonly<Record<string, string>>, at = now) => {
     const value = { ...settings('issuer', ISSUER_URL), keyAttestationTrustAnchors: 'attesters' }
@@ -193,6 +226,10 @@ describe('the settings of the verifier alone', () => {
     const attesters = { ...settings('issuer', ISSUER_URL), keyAttestationTrustAnchors: 'place' }
     expect(mistakesOf(readIssuerConfig(attesters, filesOf(texts), now))).toEqual([
       expect.stringMatching(/^keyAttestationTrustAnchors: /),
+    ])
+    const providers = { ...settings('issuer', ISSUER_URL), walletProviderTrustAnchors: 'place' }
+    expect(mistakesOf(readIssuerConfig(providers, filesOf(texts), now))).toEqual([
+      expect.stringMatching(/^walletProviderTrustAnchors: /),
     ])
   })
 

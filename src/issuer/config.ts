@@ -9,6 +9,11 @@ import {
   resolveAuthorizationServer,
 } from '../config/authorization-server.ts'
 import {
+  type ClientAuthentication,
+  clientAuthenticationSettings,
+  readClientAuthentication,
+} from '../config/client-authentication.ts'
+import {
   type CommonConfig,
   checkSettings,
   commonSettings,
@@ -77,6 +82,7 @@ export const IssuerSettings = Type.Object(
           'Directory of PEM files; every certificate in them is trusted to attest the keys of wallets, or to be the CA of one that is',
       }),
     ),
+    ...clientAuthenticationSettings,
     credentialEncryption: Type.Optional(
       Type.Union([Type.Literal('optional'), Type.Literal('required')], {
         description: 'Whether credential requests and responses must be encrypted; each wallet may when absent',
@@ -101,6 +107,8 @@ export const IssuerSettings = Type.Object(
 export interface IssuerConfig extends CommonConfig {
   /** The authorization server that gives the access tokens; undefined when this service does. */
   readonly authorizationServer: AuthorizationServerConfig | undefined
+  /** The providers whose wallets authenticate themselves, and whether all have to; undefined where none does. */
+  readonly clientAuthentication: ClientAuthentication | undefined
   /** Empty: no configuration can require key attestations. */
   readonly keyAttestationTrustAnchors: readonly Certificate[]
   readonly issuer: {
@@ -141,36 +149,52 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     now,
   )
   const anchors = readAnchorDirectory(ATTESTERS, shape.settings.keyAttestationTrustAnchors, files, now)
+  const authentication = readClientAuthentication(shape.settings, files, now)
   const secrets = readSecretsFile(shape.settings, files)
   const serverMistakes = findAuthorizationServerMistakes(shape.settings.authorizationServer)
-  if ('mistakes' in common || 'mistakes' in anchors || 'mistakes' in secrets || serverMistakes.length > 0) {
-    const mistakes = [common, anchors, secrets].flatMap((part) => ('mistakes' in part ? part.mistakes : []))
-    return { mistakes: [...mistakes, ...serverMistakes] }
+  const parts = [common, anchors, authentication, secrets]
+  if (
+    'mistakes' in common ||
+    'mistakes' in anchors ||
+    'mistakes' in authentication ||
+    'mistakes' in secrets ||
+    serverMistakes.length > 0
+  ) {
+    return { mistakes: [...parts.flatMap((part) => ('mistakes' in part ? part.mistakes : [])), ...serverMistakes] }
   }
-  const { issuer, authorizationServer, credentialEncryption, dpop, compatibility, statusList } =
-    shape.settings as Static<typeof IssuerSettings>
+  const settings = shape.settings as Static<typeof IssuerSettings>
   return {
     config: {
       ...common.config,
+      ...ownSettings(settings),
       keys: { ...common.config.keys, secrets: secrets.secrets },
-      issuer: { ...issuer, identifier: issuer.identifier ?? 'session' },
-      authorizationServer: authorizationServer && resolveAuthorizationServer(authorizationServer),
+      clientAuthentication: authentication.clientAuthentication,
       keyAttestationTrustAnchors: anchors.certificates,
-      statusList: {
-        entries: statusList?.entries ?? ENTRIES.default,
-        ttlSeconds: statusList?.ttlSeconds ?? TTL_SECONDS,
-      },
-      encryptionRequired: credentialEncryption === 'required',
-      dpopRequired: dpop === 'required',
-      draft13: compatibility?.includes('draft13') ?? false,
     },
     warnings: [
       ...common.warnings,
-      ...identifierWarnings(common.config.keys.signing.chain, issuer.id),
-      ...statusListWarnings(common.config.keys, issuer.id),
+      ...identifierWarnings(common.config.keys.signing.chain, settings.issuer.id),
+      ...statusListWarnings(common.config.keys, settings.issuer.id),
       ...findAnchorWarnings(ATTESTERS, anchors.certificates, now),
+      ...authentication.warnings,
     ],
   }
+}
+
+/** The settings that name no file. */
+function ownSettings(settings: Static<typeof IssuerSettings>) {
+  const { issuer, authorizationServer, credentialEncryption, dpop, compatibility, statusList } = settings
+  return {
+    issuer: { ...issuer, identifier: issuer.identifier ?? 'session' },
+    authorizationServer: authorizationServer && resolveAuthorizationServer(authorizationServer),
+    statusList: {
+      entries: statusList?.entries ?? ENTRIES.default,
+      ttlSeconds: statusList?.ttlSeconds ?? TTL_SECONDS,
+    },
+    encryptionRequired: credentialEncryption === 'required',
+    dpopRequired: dpop === 'required',
+    draft13: compatibility?.includes('draft13') ?? false,
+  } as const
 }
 
 function entriesMistakes(entries: number = ENTRIES.default): string[] {

@@ -1,5 +1,6 @@
 /** The issuance service, ready to listen: everything it needs comes in, and a server comes out. */
 import { cacheDerived, cacheValue } from '../async/cache.ts'
+import { statusLists } from '../check/status/lists.ts'
 import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
@@ -7,8 +8,9 @@ import type { Effects } from '../http/effects.ts'
 import { readiness } from '../http/readiness.ts'
 import { createKeyRing, type KeyRing } from '../keys/key-ring.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
+import { isPrivateHost } from '../protocol/private-host.ts'
 import { authorizationServer } from './access/authorization-server.ts'
-import { dpopNonces } from './access/dpop-nonce.ts'
+import { timedNonces } from './access/timed-nonce.ts'
 import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import { createConfigurationTexts } from './configuration-metadata-text.ts'
@@ -74,7 +76,13 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     allocateEntries: entryAllocator(effects, config.statusList.entries, () => keys().statusLists),
     progress: progressRecorder(effects, config.retention),
     decryptionKeys: keys().decryptionKeys(),
-    dpopNonces: dpopNonces(keys().secrets('dpop nonce')),
+    dpopNonces: timedNonces(keys().secrets('dpop nonce')),
+    attestationChallenges: timedNonces(keys().secrets('attestation challenge')),
+    attestationStatus: {
+      loadList: statusLists(effects, isPrivateHost(new URL(config.baseUrl).hostname)),
+      onUnreachable: 'reject',
+      now: effects.now,
+    },
     secrets: secretsOf(keys()),
   }
 }

@@ -4,6 +4,7 @@
  * identifier that its own URL derives from: that of a session, or the base.
  */
 import { hash } from 'node:crypto'
+import type { ClientAuthentication } from '../config/client-authentication.ts'
 import type { PublicDocument } from '../http/document.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
@@ -52,17 +53,30 @@ export async function authorizationServerMetadata(
   sessionId: string | undefined,
 ): Promise<AuthorizationServerMetadata> {
   if (sessionId !== undefined) await findIssuanceSession(context.store, sessionId)
-  const { baseUrl } = context.config
+  const { baseUrl, clientAuthentication } = context.config
   return {
     issuer: credentialIssuerIdentifier(context.config, sessionId),
     token_endpoint: endpoint(baseUrl, '/auth/token-endpoint', sessionId),
     jwks_uri: `${baseUrl}/auth/.well-known/jwks`,
     grant_types_supported: [PRE_AUTHORIZED_GRANT, REFRESH_GRANT],
-    'pre-authorized_grant_anonymous_access_supported': true,
-    token_endpoint_auth_methods_supported: ['none'],
+    'pre-authorized_grant_anonymous_access_supported': clientAuthentication?.required !== true,
+    token_endpoint_auth_methods_supported: authenticationMethods(clientAuthentication),
     authorization_details_types_supported: [DETAIL_TYPE],
     dpop_signing_alg_values_supported: [...joseAlgorithms],
+    ...(clientAuthentication && {
+      challenge_endpoint: `${baseUrl}/auth/challenge`,
+      client_attestation_signing_alg_values_supported: [...joseAlgorithms],
+      client_attestation_pop_signing_alg_values_supported: [...joseAlgorithms],
+    }),
   }
+}
+
+/** Attestation-Based Client Authentication, Authorization Server Metadata. */
+function authenticationMethods(settings: ClientAuthentication | undefined): string[] {
+  return [
+    ...(settings?.required === true ? [] : ['none']),
+    ...(settings === undefined ? [] : ['attest_jwt_client_auth']),
+  ]
 }
 
 export function accessTokenKeys({ keys }: IssuerContext) {

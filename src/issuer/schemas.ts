@@ -141,6 +141,7 @@ export const TokenRequest = Type.Object(
     grant_type: Type.Optional(Type.String({ description: `${PRE_AUTHORIZED_GRANT} or ${REFRESH_GRANT}` })),
     'pre-authorized_code': Type.Optional(Type.String()),
     tx_code: Type.Optional(Type.String({ description: 'What the holder typed in, where the offer asks for it' })),
+    client_id: Type.Optional(Type.String({ description: 'The `sub` of the wallet attestation beside the request' })),
     refresh_token: Type.Optional(
       Type.String({ description: 'From a token response, with the grant type of that name' }),
     ),
@@ -243,12 +244,23 @@ export const tokenRoute = {
     'invalid_authorization_details',
     'invalid_dpop_proof',
     'use_dpop_nonce',
+    'invalid_client',
+    'invalid_client_attestation',
+    'use_attestation_challenge',
   ),
   operationId: 'requestToken',
   summary: 'Redeem the pre-authorized code, or a refresh token',
   consumes: ['application/x-www-form-urlencoded'],
   body: TokenRequest,
   response: answers(200, TokenResponse),
+}
+
+export const challengeRoute = {
+  ...byWallet,
+  ...refuses('not_found'),
+  operationId: 'createAttestationChallenge',
+  summary: 'A challenge for the proof beside a wallet attestation',
+  response: answers(200, Type.Object({ attestation_challenge: Type.String() })),
 }
 
 export const tokenKeysRoute = {

@@ -18,6 +18,7 @@ export type IssuanceSession = OfferedSession | LockedSession | AuthorizedSession
 export interface OfferedSession extends SessionFacts {
   readonly lockedAt?: never
   readonly token?: never
+  readonly client?: never
   readonly refresh?: never
 }
 
@@ -25,6 +26,7 @@ export interface OfferedSession extends SessionFacts {
 export interface LockedSession extends SessionFacts {
   readonly lockedAt: number
   readonly token?: never
+  readonly client?: never
   readonly refresh?: never
 }
 

@@ -42,7 +42,7 @@ const ASKED: Readonly<Record<CertificatePurpose, string>> = {
   status: 'signing status lists',
   metadata: 'signing issuer metadata',
   request: 'signing presentation requests',
-  attestation: 'signing key attestations',
+  attestation: 'signing attestations',
   audit: 'signing an audit log',
   tls: 'a TLS server',
 }

@@ -11,6 +11,10 @@ export const HTTP_STATUS = {
   invalid_request: 400,
   invalid_grant: 400,
   unsupported_grant_type: 400,
+  // RFC 6749 section 5.2; Attestation-Based Client Authentication, Errors
+  invalid_client: 400,
+  invalid_client_attestation: 400,
+  use_attestation_challenge: 400,
   invalid_token: 401,
   insufficient_scope: 403,
   // RFC 9449 section 5; 401 at a protected resource, section 7.1

@@ -26,6 +26,9 @@ export const AuthorizationServerMetadata = Type.Object(
     token_endpoint_auth_methods_supported: Type.Array(Type.String()),
     authorization_details_types_supported: Type.Array(Type.String()),
     dpop_signing_alg_values_supported: Type.Array(Type.String()),
+    challenge_endpoint: Type.Optional(Type.String({ description: 'Attestation-Based Client Authentication' })),
+    client_attestation_signing_alg_values_supported: Type.Optional(Type.Array(Type.String())),
+    client_attestation_pop_signing_alg_values_supported: Type.Optional(Type.Array(Type.String())),
   },
   { title: 'AuthorizationServerMetadata' },
 )

@@ -157,7 +157,7 @@ const attacks: readonly Attack[] = [
     attack: 'a certificate for credentials',
     module: 'RFC 5280 4.2.1.12',
     change: certificate({ purposes: [EXTENDED_KEY_USAGE.mdlDocumentSigner] }),
-    why: /does not allow signing key attestations/,
+    why: /does not allow signing attestations/,
   },
   { attack: 'a URL to fetch the key from', module: VCI, change: header({ jku: 'http://127.0.0.1/' }), why: /jku/ },
   { attack: 'a URL to fetch a certificate from', module: VCI, change: header({ x5u: 'http://a.example' }), why: /x5u/ },

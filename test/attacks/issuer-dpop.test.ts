@@ -9,7 +9,7 @@ import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
 import { readJws } from '../../src/codec/jws.ts'
-import { dpopNonces } from '../../src/issuer/access/dpop-nonce.ts'
+import { timedNonces } from '../../src/issuer/access/timed-nonce.ts'
 import { thumbprint } from '../../src/keys/jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import {
@@ -141,7 +141,7 @@ const attacks: readonly Attack[] = [
   { attack: 'a nonce that is no base64url', change: payload({ nonce: 'é' }), error: 'use_dpop_nonce' },
   {
     attack: 'a nonce of another issuer',
-    change: () => ({ payload: { nonce: dpopNonces([createSecretKey(Buffer.alloc(32))]).current(new Date()) } }),
+    change: () => ({ payload: { nonce: timedNonces([createSecretKey(Buffer.alloc(32))]).current(new Date()) } }),
     error: 'use_dpop_nonce',
   },
 ]

@@ -62,6 +62,7 @@ const issuerOperations: Record<string, typeof KEY | [] | typeof TOKEN> = {
   'GET /auth/.well-known/jwks': [],
   'POST /issuance/oid4vci/nonce': [],
   'POST /issuance/oid4vci/nonce/{session_id}': [],
+  'POST /auth/challenge': [],
   'POST /auth/token-endpoint': [],
   'POST /auth/token-endpoint/{session_id}': [],
   'POST /issuance/oid4vci/credential-request': TOKEN,

@@ -19,7 +19,11 @@ import { privateFileFindings } from './private-file.ts'
 import { secretsFindings } from './secrets.ts'
 import { signingKeyFindings } from './signing-keys.ts'
 
-const ANCHOR_SETTINGS: readonly AnchorSetting[] = ['issuerTrustAnchors', 'keyAttestationTrustAnchors']
+const ANCHOR_SETTINGS: readonly AnchorSetting[] = [
+  'issuerTrustAnchors',
+  'keyAttestationTrustAnchors',
+  'walletProviderTrustAnchors',
+]
 
 export async function diagnose(
   service: CredentialServiceName,

@@ -19,6 +19,7 @@ export interface Settings {
   readonly secretsFile?: string
   readonly issuerTrustAnchors?: string
   readonly keyAttestationTrustAnchors?: string
+  readonly walletProviderTrustAnchors?: string
   readonly retention?: Parameters<typeof encryptionFindings>[0]['retention']
 }
 

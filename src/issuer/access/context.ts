@@ -1,13 +1,14 @@
 /**
- * The context of access, which both endpoints need: secrets of codes and nonces, DPoP, and an external authorization
- * server.
+ * The context of access, which both endpoints need: secrets of codes and nonces, DPoP, wallet attestations, and an
+ * external authorization server.
  */
+import type { StatusPolicy } from '../../check/status/lists.ts'
 import type { Effects } from '../../http/effects.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuerConfig } from '../config.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
-import type { DpopNonces } from './dpop-nonce.ts'
+import type { TimedNonces } from './timed-nonce.ts'
 
 export interface AccessContext extends Effects<IssuerCollections> {
   readonly config: IssuerConfig
@@ -24,5 +25,9 @@ export interface AccessContext extends Effects<IssuerCollections> {
   }
   /** The server that gives the access tokens, where this service does not. */
   readonly authorizationServer: AuthorizationServer | undefined
-  readonly dpopNonces: DpopNonces
+  readonly dpopNonces: TimedNonces
+  /** The challenges of the proofs beside wallet attestations. */
+  readonly attestationChallenges: TimedNonces
+  /** How the status of wallet attestations is found. */
+  readonly attestationStatus: StatusPolicy
 }

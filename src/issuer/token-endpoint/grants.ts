@@ -4,6 +4,7 @@
  */
 import { refuse } from '../../protocol/error.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
+import { type AuthenticatedClient, refuseOtherInstance } from '../access/client-attestation.ts'
 import { refuseProof } from '../access/dpop.ts'
 import { sessionOfAnyCode } from '../access/pre-authorized-code.ts'
 import { type Authorization, endTokens } from '../authorization.ts'
@@ -34,6 +35,8 @@ export interface SessionForToken {
   readonly session: IssuanceSession
   /** The thumbprint of the key of the DPoP proof, where there is one. */
   readonly jkt: string | undefined
+  /** The wallet instance that has authenticated itself, where it has. */
+  readonly client: AuthenticatedClient | undefined
   readonly now: Date
 }
 
@@ -90,8 +93,9 @@ function refreshGrant(context: IssuerContext, form: TokenRequest): Grant {
   return {
     sessionId: sessionOfRefreshToken(refreshToken),
     unknown: 'the refresh token is unknown',
-    decide: async ({ id, session, jkt, now }) => {
+    decide: async ({ id, session, jkt, client, now }) => {
       if (session.token === undefined) return refuseUnknownRefreshToken()
+      refuseOtherInstance(session.client, client)
       refuseOtherKey(session, jkt)
       const next = nextRefreshToken(context, id, session, { refreshToken, now })
       if ('problem' in next) return { session: endTokens(session, now), refusal: next.problem }

@@ -1,9 +1,11 @@
 /** The paths of the authorization server that this service is: its token endpoint, its metadata and its keys. */
 
 import { refuses, SessionParams } from '../../http/answers.ts'
-import { formRoutes } from '../../http/app.ts'
+import { bodylessRoutes, formRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
+import { refuse } from '../../protocol/error.ts'
 import { AuthorizationServerMetadata } from '../../protocol/oauth.ts'
+import { clientRequest, offerAttestationChallenge } from '../access/client-attestation.ts'
 import { offerDpopNonce, provedRequest } from '../access/dpop.ts'
 import type { IssuerContext } from '../context.ts'
 import { accessTokenKeys, authorizationServerMetadata, documentPaths } from '../metadata.ts'
@@ -17,6 +19,7 @@ const BODY_LIMIT = 16 * 1024
 export function tokenRoutes(app: App, context: IssuerContext): void {
   documentRoutes(app, context)
   formRoutes(app, BODY_LIMIT, (scope) => endpointRoutes(scope, context))
+  bodylessRoutes(app, (scope) => challengeRoute(scope, context))
 }
 
 function documentRoutes(app: App, context: IssuerContext): void {
@@ -42,17 +45,34 @@ function documentRoutes(app: App, context: IssuerContext): void {
   })
 }
 
+/** The challenge of the next proof beside a wallet attestation. */
+function challengeRoute(app: App, context: IssuerContext): void {
+  app.post('/auth/challenge', { schema: schemas.challengeRoute }, () => {
+    const { config, attestationChallenges, now } = context
+    if (config.clientAuthentication === undefined) {
+      refuse('not_found', 'wallets are not authenticated here; the setting walletProviderTrustAnchors turns it on')
+    }
+    return { attestation_challenge: attestationChallenges.current(now()) }
+  })
+}
+
 function endpointRoutes(app: App, context: IssuerContext): void {
   const config = { malformed: 'invalid_request', endpoint: 'token', logged: { 200: 'token_given' } } as const
-  const onRequest = offerDpopNonce(context)
+  const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context)]
   app.post('/auth/token-endpoint', { config, onRequest, schema: schemas.tokenRoute }, async (request) => {
     const grant = await grantOf(context, request.body)
     request.sessionId = grant.sessionId ?? ''
-    return answerTokenRequest(context, grant, { ...provedRequest(request), form: request.body, sessionId: undefined })
+    return answerTokenRequest(context, grant, {
+      ...provedRequest(request),
+      sender: clientRequest(request),
+      form: request.body,
+      sessionId: undefined,
+    })
   })
   const schema = { ...schemas.tokenRoute, operationId: 'requestSessionToken', params: SessionParams }
   app.post('/auth/token-endpoint/:session_id', { config, onRequest, schema }, async (request) => {
-    const call = { ...provedRequest(request), form: request.body, sessionId: request.params.session_id }
-    return answerTokenRequest(context, await grantOf(context, request.body), call)
+    const { body: form, params } = request
+    const call = { ...provedRequest(request), sender: clientRequest(request), form, sessionId: params.session_id }
+    return answerTokenRequest(context, await grantOf(context, form), call)
   })
 }

@@ -11,6 +11,7 @@ import type { Attempt } from '../../store/retry.ts'
 import type { Row } from '../../store/store.ts'
 import { grantedDetails, readAuthorizationDetails } from '../access/authorization-details.ts'
 import { nonceMembers } from '../access/c-nonce.ts'
+import { type AuthenticatedClient, authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
 import { type DpopProof, type ProvedRequest, verifyDpopProof } from '../access/dpop.ts'
 import { commitSpending } from '../access/spending.ts'
 import { type AccessTokenRecord, TOKEN_SECONDS } from '../authorization.ts'
@@ -22,20 +23,22 @@ import type { Grant } from './grants.ts'
 /** A request to the token endpoint. */
 export interface TokenCall extends ProvedRequest {
   readonly form: TokenRequest
+  readonly sender: ClientRequest
   /** The session in the path, where there is one: a code or token of another session is refused there. */
   readonly sessionId: string | undefined
 }
 
-/** A call that is for a session, with its DPoP proof, where there is one. */
+/** A call that is for a session, with its DPoP proof and the wallet instance that sends it, where there are any. */
 interface SessionCall {
   readonly form: TokenRequest
   readonly id: string
   readonly proof: DpopProof | undefined
+  readonly client: AuthenticatedClient | undefined
 }
 
 /**
  * Answers a token request. Refuses with `invalid_request`, `invalid_grant`, `invalid_authorization_details`,
- * `invalid_dpop_proof` or `use_dpop_nonce`.
+ * `invalid_dpop_proof` or `use_dpop_nonce`, and as {@link authenticateClient} does.
  */
 export async function answerTokenRequest(
   context: IssuerContext,
@@ -46,11 +49,15 @@ export async function answerTokenRequest(
     return refuse('invalid_grant', unknown)
   }
   // Before the transaction code: a proof that has to be made again costs no attempt.
+  const client = await authenticateClient(context, call.sender, {
+    clientId: call.form.client_id,
+    audiences: identifiersFor(context, id),
+  })
   const proof = proofOf(context, call)
   // A request that another one has overtaken is decided anew, so that every wrong transaction code counts.
   return context.retryOnConflict(async () => {
     const row = (await context.store.get('issuance_session', id)) ?? refuse('invalid_grant', unknown)
-    return attemptAnswer(context, { form: call.form, id, proof }, row, decide)
+    return attemptAnswer(context, { form: call.form, id, proof, client }, row, decide)
   })
 }
 
@@ -66,11 +73,11 @@ async function attemptAnswer(
   { value: session, version }: Row<IssuanceSession>,
   decide: Grant['decide'],
 ): Promise<Attempt<TokenResponse>> {
-  const { id, proof } = call
+  const { id, proof, client: sender } = call
   const now = context.now()
   const fetchedAt = session.offerFetchedAt ?? context.progress.unwrittenFetch(id)
   const fetched = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
-  const decision = await decide({ id, session: fetched, jkt: proof?.jkt, now })
+  const decision = await decide({ id, session: fetched, jkt: proof?.jkt, client: sender, now })
   if (decision.refusal !== undefined) {
     // The end of the session may have come nearer.
     const ended = { value: decision.session, dueAt: new Date(endOfIssuance(decision.session)) }
@@ -82,9 +89,12 @@ async function attemptAnswer(
   const issuedBefore = session.issued.length
   const token = { ...plainToken, ...(authorized && { authorized }), ...(issuedBefore > 0 && { issuedBefore }) }
   const { next } = decision
-  const value: AuthorizedSession = { ...decision.session, token, ...(next && { refresh: next.refresh }) }
+  const client = sender === undefined ? session.client : { id: sender.id, instance: sender.instance }
+  const refresh = next && { refresh: next.refresh }
+  const value: AuthorizedSession = { ...decision.session, token, ...(client && { client }), ...refresh }
+  const spendings = [proof, sender].flatMap((each) => each?.spending ?? [])
   const change = { update: 'issuance_session', id, version, value } as const
-  const conflict = await commitSpending(context.store, [change], proof === undefined ? [] : [proof.spending])
+  const conflict = await commitSpending(context.store, [change], spendings)
   if (conflict !== undefined) return { conflict }
   context.progress.forgetFetch(id)
   return { committed: responseOf(context, id, { accessToken, token, refreshToken: next?.refreshToken }) }
@@ -145,6 +155,10 @@ function authorizedBy(
 ): readonly string[] | undefined {
   const { authorization_details: details } = form
   if (!details) return token?.authorized
-  const identifiers = [id, undefined].map((sessionId) => credentialIssuerIdentifier(context.config, sessionId))
-  return readAuthorizationDetails(details, token?.authorized ?? configurationIds, identifiers)
+  return readAuthorizationDetails(details, token?.authorized ?? configurationIds, identifiersFor(context, id))
+}
+
+/** The identifiers of the issuer by which a wallet may know it: that of the session, and that of the service. */
+function identifiersFor({ config }: IssuerContext, sessionId: string): readonly string[] {
+  return [sessionId, undefined].map((each) => credentialIssuerIdentifier(config, each))
 }

@@ -1,14 +1,14 @@
 /**
- * Nonces of DPoP proofs: they tie a proof to the last minutes, whatever the wallet's clock says, and are not used up:
- * what is single-use is the proof. One is made for everybody every half minute, and none is stored. RFC 9449 sections 8
- * and 11.3.
+ * Nonces of DPoP proofs and challenges of wallet attestations: they tie a proof to the last minutes, whatever the
+ * wallet's clock says, and are not used up: what is single-use is the proof. One is made for everybody every half
+ * minute, and none is stored. RFC 9449 sections 8 and 11.3; Attestation-Based Client Authentication, Replay Attacks.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 
-export interface DpopNonces {
+export interface TimedNonces {
   /** The nonce to use from now on. */
   readonly current: (now: Date) => string
   /** Whether the nonce is one of ours, made no longer than five minutes ago. */
@@ -23,7 +23,7 @@ const MAC_BYTES = 16
 /**
  * Makes the nonces under the first of `secrets`, and accepts those of each: every process that has the secrets agrees.
  */
-export function dpopNonces(secrets: Secrets): DpopNonces {
+export function timedNonces(secrets: Secrets): TimedNonces {
   let latest = { period: -1, nonce: '' }
   return {
     current: (now) => {

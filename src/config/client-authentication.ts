@@ -1,0 +1,65 @@
+/** The settings by which wallets authenticate themselves: whose attestations count, and whether each needs one. */
+import * as Type from 'typebox'
+import type { Certificate } from '../keys/certificate.ts'
+import { findAnchorWarnings, readAnchorDirectory } from './anchor-directory.ts'
+import type { Files } from './files.ts'
+
+const PROVIDERS = 'walletProviderTrustAnchors'
+
+export const clientAuthenticationSettings = {
+  walletProviderTrustAnchors: Type.Optional(
+    Type.String({
+      description:
+        'Directory of PEM files; every certificate in them is trusted to attest wallets, or to be the CA of one that is. Wallets may then authenticate themselves by wallet attestation',
+    }),
+  ),
+  walletAttestation: Type.Optional(
+    Type.Union([Type.Literal('optional'), Type.Literal('required')], {
+      description: 'Whether wallets must authenticate themselves by wallet attestation; each may when absent',
+    }),
+  ),
+}
+
+export interface ClientAuthentication {
+  readonly anchors: readonly [Certificate, ...Certificate[]]
+  readonly required: boolean
+}
+
+interface Settings {
+  readonly walletProviderTrustAnchors?: string
+  readonly walletAttestation?: 'optional' | 'required'
+  readonly authorizationServer?: unknown
+}
+
+/**
+ * Reads the settings, or finds every mistake: without anchors nobody could authenticate, and tokens of another server
+ * are not given here.
+ */
+export function readClientAuthentication(
+  { walletProviderTrustAnchors: directory, walletAttestation, authorizationServer }: Settings,
+  files: Files,
+  now: Date,
+):
+  | { readonly clientAuthentication: ClientAuthentication | undefined; readonly warnings: readonly string[] }
+  | { readonly mistakes: readonly string[] } {
+  const providers = readAnchorDirectory(PROVIDERS, directory, files, now)
+  const contrary = contraryMistakes(directory, walletAttestation, authorizationServer !== undefined)
+  if ('mistakes' in providers || contrary.length > 0) {
+    return { mistakes: [...('mistakes' in providers ? providers.mistakes : []), ...contrary] }
+  }
+  const [first, ...others] = providers.certificates
+  const required = walletAttestation === 'required'
+  return {
+    clientAuthentication: first && { anchors: [first, ...others], required },
+    warnings: findAnchorWarnings(PROVIDERS, providers.certificates, now),
+  }
+}
+
+function contraryMistakes(directory: unknown, walletAttestation: unknown, hasServer: boolean): string[] {
+  if (directory === undefined) {
+    const how = 'needs walletProviderTrustAnchors, a directory with the certificates of wallet providers'
+    return walletAttestation === undefined ? [] : [`walletAttestation: ${how}`]
+  }
+  const how = 'goes without authorizationServer, which gives the tokens and authenticates wallets itself'
+  return hasServer ? [`${PROVIDERS}: ${how}`] : []
+}

@@ -1,0 +1,156 @@
+/**
+ * Client authentication by wallet attestation: the provider of a wallet attests a key of one of its instances, and the
+ * instance proves that it has the key. OpenID4VCI 1.0, Wallet Attestations in JWT format; HAIP 1.0, Wallet Attestation;
+ * Attestation-Based Client Authentication. `client-checks.ts` has the questions that are asked.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { allHold, type CheckResult, runChecks } from '../../check/check.ts'
+import { digestOf } from '../../codec/digest.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { AuthorizedClient } from '../authorization.ts'
+import {
+  type ClientEvidence,
+  type ClientTerms,
+  clientChecks,
+  clientReadingChecks,
+  MAX_AGE_SECONDS,
+} from './client-checks.ts'
+import { readClientHeaders } from './client-headers.ts'
+import type { AccessContext } from './context.ts'
+import type { Spending } from './spending.ts'
+
+/** A request as far as it says which client sends it. */
+export interface ClientRequest {
+  /** The headers `OAuth-Client-Attestation` and `OAuth-Client-Attestation-PoP`, as they came. */
+  readonly attestation: string | undefined
+  readonly pop: string | undefined
+  readonly requestId: string
+}
+
+/** The client and the issuer that a request names. */
+export interface NamedParties {
+  /** The parameter `client_id`, where there is one. */
+  readonly clientId: string | undefined
+  /** The identifiers of ours that the proof may be for. */
+  readonly audiences: readonly string[]
+}
+
+/** An instance of a wallet that has authenticated itself. */
+export interface AuthenticatedClient extends Required<AuthorizedClient> {
+  /** The use of its proof of possession, which is good once. */
+  readonly spending: Spending
+}
+
+type ClientContext = Pick<AccessContext, 'config' | 'now' | 'log' | 'attestationChallenges' | 'attestationStatus'>
+
+/** Gives every answer to a wallet that attests itself the challenge of its next proof. Section 6.2 of the draft. */
+export function offerAttestationChallenge(context: AccessContext) {
+  return ({ headers }: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    const isAttested = headers['oauth-client-attestation'] !== undefined
+    if (isAttested && context.config.clientAuthentication !== undefined) {
+      reply.header('oauth-client-attestation-challenge', context.attestationChallenges.current(context.now()))
+    }
+    done()
+  }
+}
+
+/** The request as far as it says which client sends it. */
+export function clientRequest({ headers, id }: FastifyRequest): ClientRequest {
+  const headerNamed = (name: string): string | undefined => {
+    const value = headers[name]
+    return Array.isArray(value) ? value.join() : value
+  }
+  return {
+    attestation: headerNamed('oauth-client-attestation'),
+    pop: headerNamed('oauth-client-attestation-pop'),
+    requestId: id,
+  }
+}
+
+/**
+ * The wallet instance that the request authenticates; undefined where it need not and does not, and where nobody may.
+ * Refuses with `invalid_client` when it has to, with `invalid_client_attestation` when its attestation or its proof is
+ * not good here, and with `use_attestation_challenge` when nothing but the challenge is wrong. The log has the report.
+ */
+export async function authenticateClient(
+  context: ClientContext,
+  request: ClientRequest,
+  { clientId, audiences }: NamedParties,
+): Promise<AuthenticatedClient | undefined> {
+  const { clientAuthentication: settings, clockSkewSeconds } = context.config
+  if (settings === undefined) return undefined
+  if (request.attestation === undefined && request.pop === undefined) {
+    if (settings.required) {
+      refuse('invalid_client', 'wallets authenticate themselves here: send a wallet attestation and a proof of its key')
+    }
+    return undefined
+  }
+  const terms: ClientTerms = {
+    now: context.now(),
+    clockSkewSeconds,
+    anchors: settings.anchors,
+    clientId,
+    audiences,
+    challenges: context.attestationChallenges,
+    status: context.attestationStatus,
+  }
+  const reading = readClientHeaders(request)
+  const { log } = context
+  const checkLog = { log, requestId: request.requestId }
+  const evidence = 'evidence' in reading ? reading.evidence : undefined
+  const report = [
+    ...(await runChecks(clientReadingChecks, reading, terms, checkLog)),
+    ...(await runChecks(clientChecks, evidence, terms, checkLog)),
+  ]
+  if (evidence === undefined || !allHold(report)) return refuseUnauthenticated(report, checkLog)
+  return clientOf(evidence)
+}
+
+/** RFC 6749 section 6: only the instance that got a refresh token may use it. Refuses with `invalid_grant`. */
+export function refuseOtherInstance(
+  client: AuthorizedClient | undefined,
+  authenticated: AuthenticatedClient | undefined,
+): void {
+  if (client?.instance === undefined) return
+  if (authenticated === undefined) refuse('invalid_grant', 'it is bound to a wallet instance; send its attestation')
+  if (authenticated.id !== client.id || authenticated.instance !== client.instance) {
+    refuse('invalid_grant', 'it is bound to another wallet instance')
+  }
+}
+
+/** The log has every check that does not hold; the wallet is told of the first. */
+function refuseUnauthenticated(
+  report: readonly CheckResult[],
+  { log, requestId }: { readonly log: ClientContext['log']; readonly requestId: string },
+): never {
+  const open = report.filter(({ outcome }) => outcome === 'failed' || outcome === 'not_run')
+  const checks = open.map(({ id, outcome, detail }) => ({ id, outcome, detail }))
+  const line = { event: 'client_not_authenticated', request: requestId, checks }
+  log.info(line, 'a wallet could not authenticate itself')
+  const failed = open.filter(({ outcome }) => outcome === 'failed')
+  const [first] = failed
+  if (failed.every(({ id }) => id === 'pop.challenge')) {
+    const where = 'the header OAuth-Client-Attestation-Challenge of this answer, or from the challenge endpoint'
+    return refuse(
+      'use_attestation_challenge',
+      `the proof of possession needs the challenge of ${where}; send a new one`,
+    )
+  }
+  return refuse('invalid_client_attestation', `${first?.id ?? 'attestation'}: ${first?.detail ?? 'it does not hold'}`)
+}
+
+/** The row of a used proof is beside those of other nonces, none of which begins with this name. */
+function clientOf({ pop, popId = '', instanceKey, subject = '' }: ClientEvidence): AuthenticatedClient {
+  const { thumbprint: instance } = instanceKey()
+  const dueAt = new Date(Math.ceil((Number(pop.payload.iat) + MAX_AGE_SECONDS) * 1000) + 1)
+  const id = `attestation.${digestOf(`${instance}.${popId}`)}`
+  return {
+    id: subject,
+    instance,
+    spending: {
+      spend: { insert: 'spent_nonce', id, value: {}, dueAt },
+      refuseSpent: () =>
+        refuse('invalid_client_attestation', 'pop.id: the proof of possession was used before; make a new one'),
+    },
+  }
+}

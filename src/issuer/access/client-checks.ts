@@ -1,0 +1,254 @@
+/**
+ * The checks of client authentication by wallet attestation, in the order of their report. Everything that costs much
+ * comes after what decides without it: a list is fetched for an attestation alone that holds otherwise.
+ */
+import { type Check, fail, pass, type Verdict } from '../../check/check.ts'
+import type { StatusPolicy } from '../../check/status/lists.ts'
+import { statusVerdict } from '../../check/status/verdict.ts'
+import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { joseAlgorithms } from '../../keys/algorithm.ts'
+import { type Certificate, leafProblem, parseCertificate } from '../../keys/certificate.ts'
+import { isForTlsAlone } from '../../keys/certificate-purpose.ts'
+import { signedBy } from '../../keys/signature.ts'
+import { findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
+import { CLIENT_ATTESTATION, TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
+import type { ClientEvidence, ClientReading } from './client-headers.ts'
+import type { TimedNonces } from './timed-nonce.ts'
+
+export type { ClientEvidence } from './client-headers.ts'
+
+/** The terms of the operator, and what the request is about. Nothing in them comes from the two JWTs. */
+export interface ClientTerms {
+  readonly now: Date
+  readonly clockSkewSeconds: number
+  /** The providers of wallets that are trusted. */
+  readonly anchors: readonly Certificate[]
+  /** The parameter `client_id`, where there is one. */
+  readonly clientId: string | undefined
+  readonly audiences: readonly string[]
+  readonly challenges: TimedNonces
+  readonly status: StatusPolicy
+}
+
+type ClientCheck = Check<ClientEvidence, ClientTerms>
+
+/** How long after it was made a proof is good. */
+export const MAX_AGE_SECONDS = 300
+
+const ATTESTATION_TYPE = 'oauth-client-attestation+jwt'
+const POP_TYPE = 'oauth-client-attestation-pop+jwt'
+const MAX_SUBJECT = 512
+const ALGORITHMS = joseAlgorithms.join(', ')
+const ATTESTATION = `${CLIENT_ATTESTATION}, Client Attestation JWT`
+const POP = `${CLIENT_ATTESTATION}, Client Attestation PoP JWT`
+const HAIP = 'HAIP 1.0, Wallet Attestation'
+
+export const clientReadingChecks: readonly Check<ClientReading, ClientTerms>[] = [
+  {
+    id: 'attestation.well_formed',
+    asks: 'Are there exactly one wallet attestation and one proof of possession, and can both be read?',
+    spec: `${CLIENT_ATTESTATION}, Verification and Processing`,
+    level: 'MUST',
+    run: (reading) => ('problem' in reading ? fail(reading.problem) : pass()),
+  },
+]
+
+const attestationChecks: readonly ClientCheck[] = [
+  {
+    id: 'attestation.type',
+    asks: `Is the type of the attestation ${ATTESTATION_TYPE}?`,
+    spec: ATTESTATION,
+    level: 'MUST',
+    run: ({ attestation }) => typeVerdict(attestation.header, ATTESTATION_TYPE),
+  },
+  {
+    id: 'attestation.algorithm',
+    asks: 'Is the attestation signed by an algorithm that is taken here?',
+    spec: ATTESTATION,
+    level: 'MUST',
+    run: ({ attestation }) => algorithmVerdict(attestation.header),
+  },
+  {
+    id: 'attestation.validity',
+    asks: 'Is the attestation valid now?',
+    spec: ATTESTATION,
+    level: 'MUST',
+    run: ({ attestation }, terms) => validityVerdict(attestation.payload, terms),
+  },
+  {
+    id: 'attestation.client',
+    asks: 'Does the attestation name a client, and the one that the request names?',
+    spec: `${ATTESTATION}; ${HAIP}`,
+    level: 'MUST',
+    run: ({ subject }, { clientId }) => {
+      if (!subject || subject.length > MAX_SUBJECT) return fail(`sub must be a text of 1 to ${MAX_SUBJECT} characters`)
+      return clientId === undefined || clientId === subject ? pass() : fail('sub is not the client_id of the request')
+    },
+  },
+  {
+    id: 'attestation.signer',
+    asks: 'Does the certificate of the attestation lead to a trusted provider of wallets, and may it sign attestations?',
+    spec: `${HAIP}; RFC 5280 section 6`,
+    level: 'MUST',
+    needs: ['attestation.type', 'attestation.algorithm', 'attestation.validity'],
+    run: signerVerdict,
+  },
+  {
+    id: 'attestation.signature',
+    asks: 'Is the attestation signed by the key of its certificate?',
+    spec: ATTESTATION,
+    level: 'MUST',
+    needs: ['attestation.signer'],
+    run: ({ attestation, chain }) =>
+      signedBy(attestation, chain()[0].publicKey) ? pass() : fail('the signature is not by the key of the certificate'),
+  },
+  {
+    id: 'attestation.key',
+    asks: 'Does the attestation name a public key of the wallet instance?',
+    spec: ATTESTATION,
+    level: 'MUST',
+    needs: ['attestation.signature'],
+    run: ({ instanceKey }) => {
+      instanceKey()
+      return pass()
+    },
+  },
+]
+
+const popChecks: readonly ClientCheck[] = [
+  {
+    id: 'pop.type',
+    asks: `Is the type of the proof ${POP_TYPE}?`,
+    spec: POP,
+    level: 'MUST',
+    run: ({ pop }) => typeVerdict(pop.header, POP_TYPE),
+  },
+  {
+    id: 'pop.algorithm',
+    asks: 'Is the proof signed by an algorithm that is taken here?',
+    spec: POP,
+    level: 'MUST',
+    run: ({ pop }) => algorithmVerdict(pop.header),
+  },
+  {
+    id: 'pop.audience',
+    asks: 'Is the proof for this issuer and no other?',
+    spec: POP,
+    level: 'MUST',
+    run: ({ pop }, { audiences }) => {
+      const audience = [own(pop.payload, 'aud')].flat()
+      const isOurs = audience.length === 1 && audiences.some((each) => each === audience[0])
+      return isOurs ? pass() : fail('aud must be the issuer of the authorization server metadata, and nothing else')
+    },
+  },
+  {
+    id: 'pop.fresh',
+    asks: 'Was the proof made within the last five minutes?',
+    spec: POP,
+    level: 'MUST',
+    run: ({ pop }, terms) => freshVerdict(pop.payload, terms),
+  },
+  {
+    id: 'pop.id',
+    asks: 'Has the proof a name of its own, by which a second use is known?',
+    spec: POP,
+    level: 'MUST',
+    run: ({ popId }) => (popId ? pass() : fail('jti is missing')),
+  },
+  {
+    id: 'pop.challenge',
+    asks: 'Does the proof answer a challenge of this issuer of the last minutes?',
+    spec: `${CLIENT_ATTESTATION}, Challenges`,
+    level: 'MUST',
+    run: ({ pop }, { challenges, now }) => {
+      const challenge = ownString(pop.payload, 'challenge')
+      if (challenge === undefined) return fail('challenge is missing')
+      return challenges.isGood(challenge, now) ? pass() : fail('challenge is not one of the last minutes')
+    },
+  },
+  {
+    id: 'pop.signature',
+    asks: 'Is the proof signed by the key that the attestation names?',
+    spec: POP,
+    level: 'MUST',
+    needs: ['attestation.key', 'pop.type', 'pop.algorithm'],
+    run: ({ pop, instanceKey }) =>
+      signedBy(pop, instanceKey().key) ? pass() : fail('the signature is not by the key in cnf of the attestation'),
+  },
+]
+
+const status: ClientCheck = {
+  id: 'attestation.status',
+  asks: 'Has the provider neither revoked nor suspended the attestation?',
+  spec: `${TOKEN_STATUS_LIST}, Validation Rules`,
+  level: 'MUST',
+  // A list is fetched for a wallet alone that is what it says.
+  needs: [...attestationChecks, ...popChecks].map(({ id }) => id),
+  run: ({ attestation, chain }, terms) => {
+    const stated = own(attestation.payload, 'status')
+    if (stated === undefined) return pass('the attestation carries no status')
+    if (!isObject(stated)) return fail('status must be an object')
+    const issuer = {
+      identifiers: [],
+      chain: chain().map(({ der }) => der),
+      signedBy: (key: Parameters<typeof signedBy>[1]) => signedBy(attestation, key),
+    }
+    return statusVerdict(
+      { formats: [], issuer, status: stated },
+      {
+        ...terms,
+        trustAnchors: terms.anchors,
+        parseCertificate,
+        acceptTlsServerCertificates: false,
+        issuerPath: () => pathOf(chain(), terms),
+      },
+    )
+  },
+}
+
+export const clientChecks: readonly ClientCheck[] = [...attestationChecks, ...popChecks, status]
+
+function typeVerdict(header: JsonObject, type: string): Verdict {
+  return own(header, 'typ') === type ? pass() : fail(`typ must be ${type}`)
+}
+
+/** Headers that would have us fetch a key, or follow somebody's word about it, are never looked at. */
+function algorithmVerdict(header: JsonObject): Verdict {
+  return joseAlgorithms.includes(ownString(header, 'alg') ?? '') ? pass() : fail(`alg must be one of ${ALGORITHMS}`)
+}
+
+function validityVerdict(payload: JsonObject, { now, clockSkewSeconds }: ClientTerms): Verdict {
+  const seconds = now.getTime() / 1000
+  const [expiresAt, ...begins] = ['exp', 'nbf', 'iat'].map((name) => own(payload, name))
+  if (typeof expiresAt !== 'number') return fail('exp must be a number of seconds')
+  if (seconds >= expiresAt + clockSkewSeconds) return fail('it has expired; get a new one')
+  const isEarly = (at: unknown): boolean =>
+    at !== undefined && !(typeof at === 'number' && at <= seconds + clockSkewSeconds)
+  return begins.some(isEarly) ? fail('it is not valid yet (nbf, iat)') : pass()
+}
+
+function freshVerdict(payload: JsonObject, { now, clockSkewSeconds }: ClientTerms): Verdict {
+  const seconds = now.getTime() / 1000
+  const issuedAt = own(payload, 'iat')
+  if (typeof issuedAt !== 'number') return fail('iat must be a number of seconds')
+  if (issuedAt < seconds - MAX_AGE_SECONDS) return fail('it is too old; make a new one')
+  return issuedAt > seconds + clockSkewSeconds ? fail('it is from the future; check the clock that made it') : pass()
+}
+
+function signerVerdict({ chain }: ClientEvidence, terms: ClientTerms): Verdict {
+  const certificates = chain()
+  const [leaf] = certificates
+  const path = pathOf(certificates, terms)
+  if ('problem' in path) return fail(path.problem)
+  const { now, clockSkewSeconds } = terms
+  const problem = leafProblem(leaf, now, clockSkewSeconds, 'attestation')
+  if (problem !== undefined) return fail(problem)
+  const isTls = path.path.length > 1 && isForTlsAlone(leaf)
+  return isTls
+    ? fail(`the certificate '${leaf.subjectText}' is that of a TLS server, and signs no attestations`)
+    : pass()
+}
+
+function pathOf(chain: readonly Certificate[], { anchors, now, clockSkewSeconds }: ClientTerms): TrustPath {
+  return findTrustPath(chain, anchors, { now, clockSkewSeconds })
+}

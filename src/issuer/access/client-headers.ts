@@ -1,0 +1,80 @@
+/** The headers of a wallet attestation and of its proof, taken apart and not judged. */
+import type { KeyObject } from 'node:crypto'
+import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { type Jws, readJws } from '../../codec/jws.ts'
+import { malformed, orProblem, type Problem, within } from '../../codec/malformed.ts'
+import type { Certificate } from '../../keys/certificate.ts'
+import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
+import { readX5c } from '../../keys/x5c.ts'
+
+/** The key of a wallet instance that its provider attests. */
+export interface InstanceKey {
+  readonly key: KeyObject
+  /** RFC 7638. */
+  readonly thumbprint: string
+}
+
+/** An attestation and the proof beside it, taken apart and not judged. */
+export interface ClientEvidence {
+  readonly attestation: Jws
+  readonly pop: Jws
+  readonly subject: string | undefined
+  /** The `jti` of the proof. */
+  readonly popId: string | undefined
+  /** Reads the certificates of the attestation, once. Throws a MalformedError. */
+  readonly chain: () => readonly [Certificate, ...Certificate[]]
+  /** Reads the key of `cnf`, once. Throws a MalformedError. */
+  readonly instanceKey: () => InstanceKey
+}
+
+export type ClientReading = { readonly evidence: ClientEvidence } | Problem
+
+/** The most characters of each; the headers of a request have 16 KiB together. */
+const MAX_LENGTH = 8192
+
+/** Takes both headers apart, or says why one cannot be read. */
+export function readClientHeaders(headers: {
+  readonly attestation: string | undefined
+  readonly pop: string | undefined
+}): ClientReading {
+  const read = orProblem(() => ({
+    attestation: within('OAuth-Client-Attestation', () => readOne(headers.attestation)),
+    pop: within('OAuth-Client-Attestation-PoP', () => readOne(headers.pop)),
+  }))
+  if ('problem' in read) return read
+  const { attestation, pop } = read
+  const { header, payload } = attestation
+  return {
+    evidence: {
+      attestation,
+      pop,
+      subject: ownString(payload, 'sub'),
+      popId: ownString(pop.payload, 'jti'),
+      chain: once(() => readX5c(own(header, 'x5c'))),
+      instanceKey: once(() => readInstanceKey(payload)),
+    },
+  }
+}
+
+function readOne(text: string | undefined): Jws {
+  if (text === undefined) return malformed('it is missing')
+  // Node joins repeated headers with a comma.
+  if (text.includes(',')) malformed('send exactly one')
+  if (text.length > MAX_LENGTH) malformed(`it is longer than ${MAX_LENGTH} characters`)
+  return readJws(text)
+}
+
+function readInstanceKey(payload: JsonObject): InstanceKey {
+  const confirmation = own(payload, 'cnf')
+  if (!isObject(confirmation)) return malformed('it has no cnf')
+  const jwk = within('cnf.jwk', () => readSigningJwk(own(confirmation, 'jwk')))
+  return { key: within('cnf.jwk', () => importPublicKey(jwk)), thumbprint: thumbprint(jwk) }
+}
+
+function once<T>(read: () => T): () => T {
+  let result: { readonly value: T } | undefined
+  return () => {
+    result ??= { value: read() }
+    return result.value
+  }
+}
