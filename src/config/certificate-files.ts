@@ -10,6 +10,7 @@ import {
 } from '../keys/certificate.ts'
 import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
 import type { Files } from './files.ts'
+import { shownPath } from './shown-path.ts'
 
 /** The use of a key and its certificates. */
 export interface KeyUse {
@@ -64,7 +65,7 @@ export function attempt<T>(where: string, file: string, read: () => T): { value:
   try {
     return { value: read() }
   } catch (error) {
-    return { mistake: `${where}: ${reason(error)}: ${file}` }
+    return { mistake: `${where}: ${reason(error)}: ${shownPath(file)}` }
   }
 }
 

@@ -3,6 +3,7 @@
  * ignored.
  */
 import type { Files } from './files.ts'
+import { shownPath } from './shown-path.ts'
 
 export interface KeyFile {
   /** The setting that names the file, for messages. */
@@ -33,7 +34,7 @@ export function readKeyLines({ setting, path, words = [] }: KeyFile, files: File
   try {
     text = files.read(path)
   } catch {
-    return { mistakes: [`${setting}: ${path} cannot be read; ${HOW}`] }
+    return { mistakes: [`${setting}: ${shownPath(path)} cannot be read; ${HOW}`] }
   }
   const numbered = text.split(/\r?\n/).map((line, index) => ({ text: line.trim(), at: index + 1 }))
   const written = numbered.filter((line) => line.text !== '' && !line.text.startsWith('#'))

@@ -1,4 +1,5 @@
 /** The execution engine's `server.json`. */
+
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MalformedError } from '../codec/malformed.ts'
@@ -10,6 +11,7 @@ import type { Files } from '../config/files.ts'
 import { type Management, ManagementSetting, resolveManagement } from '../config/management.ts'
 import { findProxyMistakes } from '../config/rate-limits.ts'
 import { createServerTls, type ServerTls } from '../config/server-tls.ts'
+import { shownPath } from '../config/shown-path.ts'
 import { readKeyAndCertificates } from '../config/signing.ts'
 import { resolveStopping, type Stopping } from '../config/stopping.ts'
 import { isSecure } from '../protocol/private-host.ts'
@@ -175,9 +177,13 @@ function readIdentityFile(path: string, files: Files): Identity | { readonly mis
   try {
     return readIdentity(files.read(path))
   } catch (error) {
-    if (error instanceof MalformedError) return mistake(`${error.message}: ${path}`)
+    if (error instanceof MalformedError) return mistake(`${error.message}: ${shownPath(path)}`)
     const { code } = error as NodeJS.ErrnoException
-    return mistake(code === 'ENOENT' ? `there is no such file: ${path}; ${NO_KEY}` : `the file cannot be read: ${path}`)
+    return mistake(
+      code === 'ENOENT'
+        ? `there is no such file: ${shownPath(path)}; ${NO_KEY}`
+        : `the file cannot be read: ${shownPath(path)}`,
+    )
   }
 }
 

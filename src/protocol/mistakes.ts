@@ -2,6 +2,9 @@
 import type { ErrorObject } from 'ajv'
 import { nearestName } from '../codec/misspelling.ts'
 
+/** No setting and no member of a body that is known has a longer name. */
+const LONGEST_NAME = 48
+
 export function describeMistakes(errors: readonly ErrorObject[]): string[] {
   const choices = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'anyOf' ? instancePath : [])))
   // The keyword `if` only leads to the error that stands beside it.
@@ -25,13 +28,19 @@ function describeChoice(instancePath: string, errors: readonly ErrorObject[]): s
 
 function describe({ instancePath, keyword, message, params, parentSchema }: ErrorObject): string {
   const path = dotted(instancePath)
-  const member = (name: unknown): string => (path === '' ? String(name) : `${path}.${String(name)}`)
+  const member = (name: unknown): string =>
+    path === '' ? shortened(String(name)) : `${path}.${shortened(String(name))}`
   if (keyword === 'additionalProperties')
     return `${member(params.additionalProperty)}: unknown setting or field${hint(String(params.additionalProperty), parentSchema)}`
   if (keyword === 'required') return `${member(params.missingProperty)}: required`
   if (keyword === 'const') return `${path}: must be ${JSON.stringify(params.allowedValue)}`
   if (keyword === 'enum') return `${path}: must be one of ${(params.allowedValues as unknown[]).join(', ')}`
   return `${path === '' ? 'the body' : path}: ${message ?? 'is not valid'}`
+}
+
+/** Shortens a name that is longer than any of ours: it may be a key that stands in a wrong place. */
+function shortened(name: string): string {
+  return name.length > LONGEST_NAME ? `${name.slice(0, 8)}…` : name
 }
 
 function hint(name: string, schema: object | undefined): string {

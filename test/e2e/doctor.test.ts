@@ -628,6 +628,46 @@ describe('the command vouchsafe doctor', () => {
     expect(named.stdout).toContain("this is an issuer's configuration, and not the verifier's")
   })
 
+  it('has what support asks for, and nothing secret, however wrong the configuration is', async () => {
+    const it = await made('issuer')
+    const planted = ['apikey', 'password', 'signing', 'client', 'misplaced', 'label'].map((word) => {
+      return `Planted${word}${randomBytes(24).toString('hex')}`
+    })
+    const [apiKey = '', password, secret, clientSecret, misplaced = '', label] = planted
+    const good = {
+      ...it.settings,
+      integrations: { authentication: { [apiKey]: label } },
+      sessionCallback: { url: `https://app.example/${secret}`, apiKey: secret, secret },
+      authorizationServer: {
+        issuer: 'https://as.example',
+        introspection: { endpoint: `https://as.example/${secret}`, clientId: 'a', clientSecret },
+      },
+    }
+    const bad = {
+      ...good,
+      database: { url: `jdbc:postgresql://me:${password}@127.0.0.1:1/x`, password },
+      integrations: { [misplaced]: label, authentication: { [apiKey]: 7 } },
+      sessionCallback: { [misplaced]: secret, url: `ftp://u:${secret}@app.example`, secret },
+      signing: { keyFile: misplaced, certificateFiles: [misplaced] },
+      [misplaced]: apiKey,
+    }
+    for (const settings of [good, bad]) {
+      writeFileSync(join(it.directory, 'planted.json'), JSON.stringify(settings))
+      const words = ['doctor', 'issuer', '--config', 'planted.json']
+      const [text, json] = [
+        await vouchsafe(words, { cwd: it.directory }),
+        await vouchsafe([...words, '--json'], { cwd: it.directory }),
+      ]
+      const output = [text.stdout, text.stderr, json.stdout, json.stderr].join('').replace(/\s+/g, '')
+      expect(planted.filter((word) => output.includes(word))).toEqual([])
+      expect(text.stdout).toMatch(/\nvouchsafe \d+\.\d+\.\d+, Node \d+\.\d+\.\d+, \S+ \S+ \S+,\s/)
+      expect(JSON.parse(json.stdout)).toMatchObject({
+        machine: { vouchsafe: expect.any(String) as string, node: process.version },
+        settings: { port: it.settings.port, baseUrl: it.settings.baseUrl, sessionCallback: { secret: '(set)' } },
+      })
+    }
+  })
+
   it('says where paths begin when a file is missed from elsewhere', async () => {
     const [cwd, elsewhere] = [temporaryDirectory(), temporaryDirectory()]
     await vouchsafe(['init', 'issuer'], { cwd })

@@ -1,9 +1,11 @@
 /** Checks whether a service could listen at its address, and be reached at its `baseUrl`. */
 import { findAddressMistakes } from '../../config/address.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
+import { now } from '../effects.ts'
 import { defaultHost, lanAddress, listenProblem } from '../network.ts'
 import { ANSWER_MS, titleAt } from '../who-listens.ts'
 import type { Finding } from './finding.ts'
+import { clockFinding } from './machine.ts'
 
 export interface ServiceAddress {
   readonly baseUrl: string | undefined
@@ -23,8 +25,8 @@ export async function addressFindings(address: ServiceAddress): Promise<Finding[
   const reached = usable ? await reach(baseUrl, address.title) : undefined
   return [
     ...(usable ? [...loopbackFindings(address, baseUrl), ...mismatchFindings(baseUrl, address.port)] : []),
-    ...(reached ? [reached] : []),
-    ...(await portFindings(address, reached?.outcome === 'ok')),
+    ...(reached ?? []),
+    ...(await portFindings(address, reached?.[0]?.outcome === 'ok')),
   ]
 }
 
@@ -46,23 +48,24 @@ function mismatchFindings(baseUrl: string, port: number | undefined): Finding[] 
   return [{ subject: 'baseUrl', outcome: 'warning', text }]
 }
 
-async function reach(baseUrl: string, title: string): Promise<Finding> {
+/** Asks the service at `baseUrl`: the first finding is on its answer, another on its clock. */
+async function reach(baseUrl: string, title: string): Promise<Finding[]> {
   const url = `${baseUrl}/health/live`
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' })
+    const theirs = new Date(response.headers.get('date') ?? Number.NaN)
+    const clock = Number.isNaN(theirs.getTime()) ? [] : [clockFinding(new URL(baseUrl).host, theirs, now())]
     if (!response.ok) {
-      return {
-        subject: 'baseUrl',
-        outcome: 'warning',
-        text: `${url} answers ${response.status}: something else is there`,
-      }
+      const text = `${url} answers ${response.status}: something else is there`
+      return [{ subject: 'baseUrl', outcome: 'warning', text }]
     }
     const there = (await titleAt(baseUrl)) ?? title
+    const text = `${baseUrl} is answered by a ${there}, and not by a ${title}`
     return there === title
-      ? { subject: 'baseUrl', outcome: 'ok', text: `${url} answers` }
-      : { subject: 'baseUrl', outcome: 'problem', text: `${baseUrl} is answered by a ${there}, and not by a ${title}` }
+      ? [{ subject: 'baseUrl', outcome: 'ok', text: `${url} answers` }, ...clock]
+      : [{ subject: 'baseUrl', outcome: 'problem', text }]
   } catch (error) {
-    return { subject: 'baseUrl', ...unreached(new URL(baseUrl).hostname, url, error) }
+    return [{ subject: 'baseUrl', ...unreached(new URL(baseUrl).hostname, url, error) }]
   }
 }
 

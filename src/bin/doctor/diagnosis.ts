@@ -14,6 +14,7 @@ import { anchorFindings, identifierFinding, tlsFindings } from './certificates.t
 import { databaseFindings } from './database.ts'
 import { encryptionFindings } from './encryption.ts'
 import type { Finding } from './finding.ts'
+import { storageFindings } from './machine.ts'
 import type { Patient, Settings } from './patient.ts'
 import { privateFileFindings } from './private-file.ts'
 import { secretsFindings } from './secrets.ts'
@@ -42,6 +43,7 @@ export async function diagnose(
     ...(service === 'issuer' ? secretsFindings(settings.secretsFile, files) : []),
     ...(await addressFindings({ baseUrl, port, host, title })),
     ...('mistakes' in database ? [] : await databaseFindings(database.database, migrations)),
+    ...('mistakes' in database ? [] : await storageFindings(database.database)),
     ...('mistakes' in database ? [] : await encryptionFindings(settings, database.database, { files, at, defaults })),
   ])
 }

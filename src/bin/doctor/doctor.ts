@@ -1,13 +1,19 @@
-/** `vouchsafe doctor`: says everything that is wrong with a configuration before anything starts. */
+/**
+ * `vouchsafe doctor`: says everything that is wrong with a configuration before anything starts, and what support asks
+ * for.
+ */
+import { existsSync } from 'node:fs'
 import { readWords, serviceProblem } from '../command-line.ts'
 import { placeHint, readConfigFile } from '../config-file.ts'
-import type { CredentialServiceName } from '../credential-services.ts'
+import { type CredentialServiceName, credentialServices } from '../credential-services.ts'
 import { files, now } from '../effects.ts'
 import type { KindName } from '../service-kind.ts'
 import { isKindName } from '../service-kinds.ts'
 import { otherServiceMistake, serviceOf } from '../which-service.ts'
 import { diagnose } from './diagnosis.ts'
 import type { Finding } from './finding.ts'
+import { describeMachine } from './machine.ts'
+import { redactSettings } from './redact.ts'
 import { tell } from './report.ts'
 
 export async function runDoctor(args: string[]): Promise<void> {
@@ -22,7 +28,12 @@ export async function runDoctor(args: string[]): Promise<void> {
       : service === undefined
         ? [UNKNOWN_SERVICE]
         : await findingsOf(service, value, values.config)
-  tell({ service: service ?? null, config: values.config, findings }, values.json)
+  const settings =
+    value === undefined || service === undefined
+      ? undefined
+      : redactSettings(credentialServices[service].settings, value, existsSync)
+  const machine = describeMachine(now())
+  tell({ service: service ?? null, config: values.config, machine, settings, findings }, values.json)
 }
 
 /** Runs the diagnosis, and adds findings about the place and the kind of the file. */

@@ -1,6 +1,6 @@
 /** Checks whether a service could use its PostgreSQL database, without changing anything. */
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
-import { withConnection } from '../../store/postgres-connections.ts'
+import { type Run, withConnection } from '../../store/postgres-connections.ts'
 import {
   missingPostgresSteps,
   type PostgresState,
@@ -8,7 +8,9 @@ import {
   settingsProblem,
 } from '../../store/postgres-schema.ts'
 import type { Migration } from '../../store/store.ts'
+import { now } from '../effects.ts'
 import type { Finding } from './finding.ts'
+import { clockFinding } from './machine.ts'
 
 type Config = Extract<DatabaseConfig, { readonly kind: 'postgresql' }>
 
@@ -19,11 +21,18 @@ export async function postgresFindings(config: Config, migrations: readonly Migr
       const problem = await settingsProblem(run)
       if (problem !== undefined) return [found('problem', `${name}: ${problem}`)]
       const state = await postgresState(run)
-      return [schemaFinding(name, config, state, migrations), ...connectionFindings(config, state)]
+      const clock = clockFinding('the database', await serverTime(run), now())
+      return [schemaFinding(name, config, state, migrations), ...connectionFindings(config, state), clock]
     })
   } catch (error) {
     return [found('problem', `${name} cannot be used: ${(error as Error).message}`)]
   }
+}
+
+async function serverTime(run: Run): Promise<Date> {
+  const text = 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now'
+  const [row = {}] = (await run({ text, values: [] })).rows
+  return new Date(Number(row.now))
 }
 
 function schemaFinding(name: string, config: Config, state: PostgresState, migrations: readonly Migration[]): Finding {

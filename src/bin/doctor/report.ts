@@ -1,6 +1,7 @@
 /** Output of the findings of `vouchsafe doctor`, and its exit status. */
 import { hanging, paint } from '../terminal.ts'
 import type { Finding } from './finding.ts'
+import type { MachineFacts } from './machine.ts'
 
 const COLOURS = { ok: 'green', note: 'dim', warning: 'yellow', problem: 'red' } as const
 const OUTCOME_WIDTH = 11
@@ -9,19 +10,24 @@ interface Report {
   /** The service; null when it is not known. */
   readonly service: string | null
   readonly config: string
+  readonly machine: MachineFacts
+  /** The settings without secrets; absent when the configuration cannot be read. */
+  readonly settings: unknown
   readonly findings: readonly Finding[]
 }
 
 /** Writes the findings, and sets the exit status to 2 when a service could not start. */
 export function tell(report: Report, json: boolean): void {
-  const { service, config, findings } = report
+  const { service, config, machine, settings, findings } = report
   const ready = findings.every(({ outcome }) => outcome !== 'problem')
-  const text = json ? `${JSON.stringify({ service, config, ready, findings }, null, 2)}\n` : textOf(report, ready)
+  const text = json
+    ? `${JSON.stringify({ service, config, ready, machine, settings, findings }, null, 2)}\n`
+    : textOf(report, ready)
   process.stdout.write(text)
   if (!ready) process.exitCode = 2
 }
 
-function textOf({ service, config, findings }: Report, isReady: boolean): string {
+function textOf({ service, config, machine, findings }: Report, isReady: boolean): string {
   const count = (kind: Finding['outcome']) => findings.filter(({ outcome }) => outcome === kind).length
   const lines = findings.map(({ subject, outcome, text }) => {
     const head = `  ${paint(COLOURS[outcome], outcome.padEnd(OUTCOME_WIDTH - 2))}`
@@ -30,7 +36,12 @@ function textOf({ service, config, findings }: Report, isReady: boolean): string
   const counts = `${counted(count('problem'), 'problem')}, ${counted(count('warning'), 'warning')}`
   const verdict = isReady ? 'Ready to start' : 'Not ready to start'
   const title = service === null ? config : `${config}, for the ${service}`
-  return `${title}\n\n${lines.join('\n')}\n\n${verdict}: ${counts}.\n`
+  const { vouchsafe, node, platform, processors, memory_bytes: bytes } = machine
+  const facts = [
+    `vouchsafe ${vouchsafe}, Node ${node.slice(1)}, ${platform},`,
+    `${counted(processors, 'processor')}, ${(bytes / 1e9).toFixed(1)} GB of memory`,
+  ]
+  return `${title}\n${hanging('', 0, facts.join(' '))}\n\n${lines.join('\n')}\n\n${verdict}: ${counts}.\n`
 }
 
 function counted(count: number, what: string): string {

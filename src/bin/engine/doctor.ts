@@ -13,7 +13,9 @@ import { addressFindings } from '../doctor/address.ts'
 import { tlsFindings } from '../doctor/certificates.ts'
 import { databaseFindings } from '../doctor/database.ts'
 import type { Finding } from '../doctor/finding.ts'
+import { describeMachine, storageFindings } from '../doctor/machine.ts'
 import { privateFileFindings } from '../doctor/private-file.ts'
+import { redactSettings } from '../doctor/redact.ts'
 import { tell } from '../doctor/report.ts'
 import { files, now } from '../effects.ts'
 import { chainComponents, openChain } from './chain.ts'
@@ -31,7 +33,9 @@ export async function doctorEngine(configFile: string, json: boolean): Promise<v
     findings.map(({ text }) => text),
   )
   const hints: Finding[] = hint === undefined ? [] : [{ subject: 'configuration', outcome: 'note', text: hint }]
-  tell({ service: 'engine', config: configFile, findings: [...hints, ...findings] }, json)
+  const settings = 'value' in file ? redactSettings(EngineSettings, file.value, existsSync) : undefined
+  const machine = describeMachine(now())
+  tell({ service: 'engine', config: configFile, machine, settings, findings: [...hints, ...findings] }, json)
 }
 
 async function diagnose(value: unknown): Promise<Finding[]> {
@@ -52,6 +56,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
     ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
     ...(await addressFindings({ baseUrl, port, host, title: TITLE })),
     ...('mistakes' in database ? [] : await databaseFindings(database.database, engineMigrations)),
+    ...('mistakes' in database ? [] : await storageFindings(database.database)),
     // A local chain is looked at by a program of this installation.
     ...('mistakes' in read ? [] : (await chainFindings(read.config)).filter((finding) => !isReported(finding))),
   ]

@@ -1,0 +1,110 @@
+/** The machine below a service: versions, the file system of an embedded database and its space, and the clock. */
+import { existsSync, statfsSync } from 'node:fs'
+import { cpus, release, totalmem } from 'node:os'
+import { dirname } from 'node:path'
+import type { DatabaseConfig } from '../../config/database.ts'
+import { loadDriver } from '../../store/sqlite.ts'
+import { PACKAGE_VERSION } from '../command-line.ts'
+import type { Finding } from './finding.ts'
+
+const GB = 1e9
+/** The free space below which a database may soon have no room. */
+const LITTLE_BYTES = GB
+/** The difference of two clocks that is worth a word; wallets and databases forgive more. */
+const CLOCK_SECONDS = 5
+
+/** The file systems of Linux by the magic numbers of statfs(2). */
+const FILE_SYSTEMS: Readonly<Record<number, string>> = {
+  61267: 'ext4',
+  1481003842: 'xfs',
+  2435016766: 'btrfs',
+  801189825: 'zfs',
+  16914836: 'tmpfs',
+  2035054128: 'overlayfs',
+  26985: 'nfs',
+  4283649346: 'cifs',
+  4266872130: 'smb2',
+  16914839: '9p',
+  1702057286: 'fuse',
+}
+/** File systems whose locks SQLite cannot rely on. */
+const REMOTE: readonly unknown[] = ['nfs', 'cifs', 'smb2', '9p']
+
+/** Describes the installation and the machine. */
+export interface MachineFacts {
+  readonly vouchsafe: string
+  readonly node: string
+  readonly platform: string
+  readonly processors: number
+  readonly memory_bytes: number
+  readonly time: string
+}
+
+export function describeMachine(at: Date): MachineFacts {
+  return {
+    vouchsafe: PACKAGE_VERSION,
+    node: process.version,
+    platform: `${process.platform} ${process.arch} ${release()}`,
+    processors: cpus().length,
+    memory_bytes: totalmem(),
+    time: at.toISOString(),
+  }
+}
+
+/** Findings on the place of an embedded database; none for another database, or where the place cannot be read. */
+export async function storageFindings(database: DatabaseConfig): Promise<Finding[]> {
+  if (database.kind !== 'sqlite' || database.file === ':memory:') return []
+  try {
+    const { type, bavail, bsize } = statfsSync(nearestDirectory(database.file))
+    const kind = process.platform === 'linux' ? (FILE_SYSTEMS[type] ?? `file system 0x${type.toString(16)}`) : undefined
+    return storageFinding({ sqlite: await sqliteVersion(), kind, freeBytes: bavail * bsize })
+  } catch {
+    return []
+  }
+}
+
+export function storageFinding({
+  sqlite,
+  kind,
+  freeBytes,
+}: {
+  readonly sqlite: string
+  readonly kind: string | undefined
+  readonly freeBytes: number
+}): Finding[] {
+  const say = (outcome: Finding['outcome'], text: string): Finding => ({ subject: 'database', outcome, text })
+  const free = `${(freeBytes / GB).toFixed(1)} GB`
+  const place = kind === undefined ? '' : ` on ${kind}`
+  return [
+    say('ok', `SQLite ${sqlite}${place}, with ${free} of free space`),
+    ...(REMOTE.includes(kind)
+      ? [say('warning', `${kind} does not lock files reliably: put the database on a local disk, or use PostgreSQL`)]
+      : []),
+    ...(freeBytes < LITTLE_BYTES ? [say('warning', `only ${free} are free: make room, or use another disk`)] : []),
+  ]
+}
+
+/** Compares the clock of this machine with that of another one, which may be read to the second alone. */
+export function clockFinding(where: string, theirs: Date, ours: Date): Finding {
+  const seconds = (ours.getTime() - theirs.getTime()) / 1000
+  const say = (outcome: Finding['outcome'], text: string): Finding => ({ subject: 'clock', outcome, text })
+  if (Math.abs(seconds) <= CLOCK_SECONDS) return say('ok', `this machine and ${where} have the same time`)
+  const apart = `${Math.round(Math.abs(seconds))} seconds ${seconds > 0 ? 'ahead of' : 'behind'}`
+  return say('warning', `this machine is ${apart} ${where}: set both clocks by NTP, or proofs and nonces are refused`)
+}
+
+async function sqliteVersion(): Promise<string> {
+  const Database = await loadDriver()
+  const database = new Database(':memory:')
+  try {
+    return String(database.prepare('select sqlite_version() as version').get()?.version)
+  } finally {
+    database.close()
+  }
+}
+
+function nearestDirectory(file: string): string {
+  let directory = dirname(file)
+  while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory)
+  return directory
+}
