@@ -18,6 +18,8 @@ export interface IssuanceSessionFilter {
 
 /** The administrative endpoints of an issuance service. Every function rejects with a `ServiceError`. */
 export interface IssuerClient {
+  /** Reads whether the service is well, and its sessions of the last 24 hours in numbers. */
+  getOverview(): Promise<IssuerSchemas['IssuerOverview']>
   /** Stores a credential configuration; resolves with its id. A call that fails may have stored it all the same. */
   createConfiguration(configuration: Configuration): Promise<string>
   getConfiguration(id: string): Promise<Configuration>
@@ -59,6 +61,7 @@ export function createIssuerClient(options: ServiceOptions): IssuerClient {
   const changeStatus = async (change: string, id: string) =>
     (await post(`/credential-status/${change}/${encodeURIComponent(id)}`)) as CredentialStatusChange
   return {
+    getOverview: async () => (await get('/operations/overview')) as IssuerSchemas['IssuerOverview'],
     createConfiguration: async (body) => {
       const path = '/credential-configuration/create'
       return (await call({ method: 'POST', path, body, isRepeatable: false, answersText: true })) as string

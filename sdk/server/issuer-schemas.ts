@@ -1,5 +1,16 @@
 /** The schemas of an issuer. Generated from its OpenAPI document by `npm run docs`; do not edit. */
 export interface IssuerSchemas {
+  CallbackCounts: {
+    configured: boolean
+    /** Sessions with events that wait for their delivery, up to 1000. */
+    waiting: number
+    /** Seconds since the epoch. */
+    oldest_waiting_at?: number
+    /** Why a delivery failed. */
+    last_problem?: string
+    /** Events that were given up after a day, up to 1000. */
+    dead: number
+  }
   ChangedCredentialStatus: {
     session_id: string
     credential_status: 'VALID' | 'SUSPENDED' | 'REVOKED'
@@ -97,6 +108,17 @@ export interface IssuerSchemas {
       /** Seconds since the epoch. */
       at: number
     }
+    /** The refusals before it that had another endpoint or error, oldest first; the newest nine at most. */
+    earlier_problems?: {
+      /** Such as credential-offer, token, credential, deferred-credential. */
+      endpoint: string
+      error: string
+      error_description: string
+      /** How many refusals up to this one had its endpoint and its error, with no other refusal between them. */
+      count: number
+      /** Seconds since the epoch. */
+      at: number
+    }[]
     credential_configurations: string[]
     credentials: {
       credential_configuration_id: string
@@ -104,6 +126,11 @@ export interface IssuerSchemas {
       issued_at: number
       credential_status: 'VALID' | 'SUSPENDED' | 'REVOKED'
     }[]
+    /**
+     * After a change of credential_status: when verifiers that keep to the ttl of the status list have seen it, in
+     * seconds since the epoch.
+     */
+    credential_status_seen_by?: number
     /** Present when the session was started without its dataset. */
     deferred?: {
       state: 'PENDING' | 'COMPLETED' | 'DENIED'
@@ -126,6 +153,38 @@ export interface IssuerSchemas {
      * and a next all the same.
      */
     next?: string
+  }
+  IssuerOverview: {
+    /** Seconds since the epoch. */
+    at: number
+    /** Whether the database takes writes. */
+    ready: boolean
+    /** The certificates of the keys that this service signs with. */
+    certificates: {
+      /** The path of its setting. */
+      key: string
+      subject: string
+      /** Seconds since the epoch. */
+      not_after: number
+    }[]
+    callbacks: IssuerSchemas['CallbackCounts']
+    sessions: IssuerSchemas['SessionHours']
+    /** Among the sessions that were counted. */
+    last_success: {
+      /** Seconds since the epoch. */
+      credential_issued_at?: number
+    }
+    status_lists: {
+      /** How long verifiers may keep a list: a revocation is seen after that. */
+      ttl_seconds: number
+      /** The lists that new credentials get their entries in; a full one is followed by another. */
+      current: {
+        list_id: string
+        entries: number
+        /** Entries that processes have taken for credentials. */
+        given_out: number
+      }[]
+    }
   }
   ListedIssuanceSession: {
     session_id: string
@@ -176,6 +235,21 @@ export interface IssuerSchemas {
     length?: number
     /** Shown by the wallet. */
     description?: string
+  }
+  SessionHours: {
+    /** How many sessions were counted. */
+    looked_at: number
+    /** Whether these are all of the last 24 hours; no more than the newest 1000 are counted. */
+    is_complete: boolean
+    /** The last 24 hours, the oldest first. */
+    hours: {
+      /** Seconds since the epoch. */
+      from: number
+      /** Sessions that were started in this hour, by the state that they have now. */
+      states: Record<string, number>
+      /** Their problems, by the check that failed or the error. */
+      problems: Record<string, number>
+    }[]
   }
   StartedIssuanceSession: {
     session_id: string

@@ -23,6 +23,8 @@ export interface ResultOptions {
 
 /** The administrative endpoints of a verification service. Every function rejects with a `ServiceError`. */
 export interface VerifierClient {
+  /** Reads whether the service is well, and its sessions of the last 24 hours in numbers. */
+  getOverview(): Promise<VerifierSchemas['VerifierOverview']>
   /** Stores a query; resolves with its id. A call that fails may have stored it all the same. */
   createQuery(query: Query): Promise<string>
   getQuery(id: string): Promise<Query>
@@ -61,6 +63,7 @@ export function createVerifierClient(options: ServiceOptions): VerifierClient {
     return (await get(`/presentation/oid4vp/status/${encodeURIComponent(id)}${query}`)) as Session
   }
   return {
+    getOverview: async () => (await get('/operations/overview')) as VerifierSchemas['VerifierOverview'],
     createQuery: async (query) => {
       const [path, body] = ['/verification-query/create', { dcql_query: query }]
       return (await call({ method: 'POST', path, body, isRepeatable: false, answersText: true })) as string

@@ -1,5 +1,16 @@
 /** The schemas of a verifier. Generated from its OpenAPI document by `npm run docs`; do not edit. */
 export interface VerifierSchemas {
+  CallbackCounts: {
+    configured: boolean
+    /** Sessions with events that wait for their delivery, up to 1000. */
+    waiting: number
+    /** Seconds since the epoch. */
+    oldest_waiting_at?: number
+    /** Why a delivery failed. */
+    last_problem?: string
+    /** Events that were given up after a day, up to 1000. */
+    dead: number
+  }
   /** docs/checks.md. */
   Check: {
     id: string
@@ -108,6 +119,21 @@ export interface VerifierSchemas {
     /** Stands in the link when it is given; with post, a wallet may send a wallet_nonce. */
     request_uri_method?: 'post' | 'get'
   }
+  SessionHours: {
+    /** How many sessions were counted. */
+    looked_at: number
+    /** Whether these are all of the last 24 hours; no more than the newest 1000 are counted. */
+    is_complete: boolean
+    /** The last 24 hours, the oldest first. */
+    hours: {
+      /** Seconds since the epoch. */
+      from: number
+      /** Sessions that were started in this hour, by the state that they have now. */
+      states: Record<string, number>
+      /** Their problems, by the check that failed or the error. */
+      problems: Record<string, number>
+    }[]
+  }
   Simulation: {
     dcql_query: VerifierSchemas['DcqlQuery']
     credentials: (
@@ -204,6 +230,8 @@ export interface VerifierSchemas {
     created_at: number
     /** Seconds since the epoch. */
     expires_at: number
+    /** The time when a wallet answered. */
+    ended_at?: number
     /** Seconds since the epoch. */
     erased_at?: number
     result?: VerifierSchemas['VerificationResult']
@@ -219,6 +247,37 @@ export interface VerifierSchemas {
      * and a next all the same.
      */
     next?: string
+  }
+  VerifierOverview: {
+    /** Seconds since the epoch. */
+    at: number
+    /** Whether the database takes writes. */
+    ready: boolean
+    /** The certificates of the keys that this service signs with. */
+    certificates: {
+      /** The path of its setting. */
+      key: string
+      subject: string
+      /** Seconds since the epoch. */
+      not_after: number
+    }[]
+    callbacks: VerifierSchemas['CallbackCounts']
+    sessions: VerifierSchemas['SessionHours']
+    /** Among the sessions that were counted. */
+    last_success: {
+      /** Seconds since the epoch. */
+      verified_at?: number
+    }
+    /** Absent where none are configured: then anybody may have issued what is presented. */
+    trust_anchors?: {
+      count: number
+      /** Up to 20 of them. */
+      ending_first: {
+        subject: string
+        /** Seconds since the epoch. */
+        not_after: number
+      }[]
+    }
   }
   /** Credential query id to array of presentations. */
   VpToken: Record<string, (string | Record<string, unknown>)[]>

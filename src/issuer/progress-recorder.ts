@@ -109,9 +109,9 @@ function collectNews(store: UpdateEffects<IssuerCollections>['store']) {
       check(sessionId).catch(() => undefined)
     },
     forgetFetch: (sessionId: string): void => {
-      const { problem } = of(sessionId)
+      const { problem, earlier } = of(sessionId)
       if (problem === undefined) unwritten.delete(sessionId)
-      else unwritten.set(sessionId, { problem })
+      else unwritten.set(sessionId, { problem, ...(earlier && { earlier }) })
     },
     take: (): ReadonlyMap<string, SessionProgress> => {
       const taken = unwritten

@@ -12,6 +12,7 @@ import type { App } from '../http/app-type.ts'
 import { sendDocument } from '../http/document.ts'
 import { toProtocolError } from '../http/error-response.ts'
 import { answerIdempotently } from '../http/idempotency.ts'
+import { overviewReader } from '../http/overview.ts'
 import { statusEvents } from '../http/status-events.ts'
 import type { ErrorCode } from '../protocol/error.ts'
 import { IssuerMetadata } from '../protocol/oid4vci.ts'
@@ -23,6 +24,7 @@ import { listIssuanceRoute } from './list-schemas.ts'
 import { documentPaths, issuerMetadata } from './metadata.ts'
 import { openAnswer, startIssuanceSession } from './new-session.ts'
 import { getOffer } from './offer.ts'
+import { issuerOverview, issuerOverviewRoute } from './overview.ts'
 import * as schemas from './schemas.ts'
 import { listIssuanceSessions } from './session-list.ts'
 import { getIssuanceStatus } from './session-status.ts'
@@ -41,6 +43,8 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
   configurationRoutes(app, context)
   sessionRoutes(app, context)
   documentRoutes(app, context)
+  const overview = overviewReader(context, (isReady) => issuerOverview(context, isReady))
+  app.get('/operations/overview', { ...admin, schema: issuerOverviewRoute }, overview)
   statusRoutes(app, context)
   // Where another server gives the tokens, nothing of ours may look as if it did.
   if (context.authorizationServer === undefined) tokenRoutes(app, context)

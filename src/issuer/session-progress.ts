@@ -19,15 +19,27 @@ export interface SessionProgress {
   /** The time of the first fetch of the offer, in milliseconds since the epoch. */
   readonly offerFetchedAt?: number
   readonly problem?: WalletRefusal
+  /** The refusals before it that had another endpoint or error, oldest first, and the newest few of them. */
+  readonly earlier?: readonly WalletRefusal[]
 }
+
+/** The most refusals that are kept beside the last one. */
+const MOST_EARLIER = 9
 
 /** The progress with news of the same session. */
 export function joined(before: SessionProgress, news: SessionProgress): SessionProgress {
-  const problem = news.problem === undefined ? before.problem : counted(before.problem, news.problem)
-  return { ...news, ...before, ...(problem && { problem }) }
+  const refusals = refusalsOf(news).reduce(counted, refusalsOf(before))
+  const [problem, earlier] = [refusals.at(-1), refusals.slice(0, -1).slice(-MOST_EARLIER)]
+  return { ...news, ...before, ...(problem && { problem }), ...(earlier.length > 0 && { earlier }) }
 }
 
-function counted(before: WalletRefusal | undefined, latest: WalletRefusal): WalletRefusal {
-  const isSame = before?.endpoint === latest.endpoint && before.error === latest.error
-  return isSame ? { ...latest, count: before.count + latest.count } : latest
+function refusalsOf({ earlier = [], problem }: SessionProgress): readonly WalletRefusal[] {
+  return problem === undefined ? earlier : [...earlier, problem]
+}
+
+/** Adds a refusal to those before, or counts it with the last one of its kind. */
+function counted(before: readonly WalletRefusal[], latest: WalletRefusal): readonly WalletRefusal[] {
+  const last = before.at(-1)
+  if (last?.endpoint !== latest.endpoint || last.error !== latest.error) return [...before, latest]
+  return [...before.slice(0, -1), { ...latest, count: last.count + latest.count }]
 }

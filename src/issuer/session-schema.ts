@@ -6,6 +6,16 @@ import { CredentialState } from './status-rows.ts'
 
 export const IssuanceState = Type.Union([Type.Literal('STARTED'), Type.Literal('SUCCEEDED'), Type.Literal('EXPIRED')])
 
+const refusalMembers = {
+  endpoint: Type.String({ description: 'Such as credential-offer, token, credential, deferred-credential' }),
+  error: Type.String(),
+  error_description: Type.String(),
+  count: Type.Integer({
+    description: 'How many refusals up to this one had its endpoint and its error, with no other refusal between them',
+  }),
+  at: Seconds,
+}
+
 export const IssuanceSessionStatus = Type.Object(
   {
     session_id: Type.String(),
@@ -15,20 +25,11 @@ export const IssuanceSessionStatus = Type.Object(
     refresh_until: Type.Optional(Seconds),
     erased_at: Type.Optional(Seconds),
     offer_fetched_at: Type.Optional(Seconds),
-    problem: Type.Optional(
-      Type.Object(
-        {
-          endpoint: Type.String({ description: 'Such as credential-offer, token, credential, deferred-credential' }),
-          error: Type.String(),
-          error_description: Type.String(),
-          count: Type.Integer({
-            description:
-              'How many refusals up to this one had its endpoint and its error, with no other refusal between them',
-          }),
-          at: Seconds,
-        },
-        { description: 'The last refusal of a wallet' },
-      ),
+    problem: Type.Optional(Type.Object(refusalMembers, { description: 'The last refusal of a wallet' })),
+    earlier_problems: Type.Optional(
+      Type.Array(Type.Object(refusalMembers), {
+        description: 'The refusals before it that had another endpoint or error, oldest first; the newest nine at most',
+      }),
     ),
     credential_configurations: Type.Array(Type.String()),
     credentials: Type.Array(
@@ -36,6 +37,12 @@ export const IssuanceSessionStatus = Type.Object(
         credential_configuration_id: Type.String(),
         issued_at: Seconds,
         credential_status: CredentialState,
+      }),
+    ),
+    credential_status_seen_by: Type.Optional(
+      Type.Integer({
+        description:
+          'After a change of credential_status: when verifiers that keep to the ttl of the status list have seen it, in seconds since the epoch',
       }),
     ),
     deferred: Type.Optional(

@@ -6,7 +6,7 @@ import type { Change } from '../store/store.ts'
 import { findIssuanceSession, type IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { type IssuanceSession, issuanceStatus, withoutWords } from './session.ts'
-import type { SessionProgress } from './session-progress.ts'
+import type { SessionProgress, WalletRefusal } from './session-progress.ts'
 import type { IssuanceSessionStatus } from './session-schema.ts'
 import type { CredentialStatus } from './status-rows.ts'
 
@@ -26,21 +26,18 @@ export async function getIssuanceStatus(context: IssuerContext, sessionId: strin
  */
 export function withProgress<T extends JsonObject | IssuanceStatusBody>(
   body: T,
-  { offerFetchedAt, problem }: SessionProgress,
+  { offerFetchedAt, problem, earlier }: SessionProgress,
 ): T {
   return {
     ...fetchedMember(offerFetchedAt),
     ...body,
-    ...(problem && {
-      problem: {
-        endpoint: problem.endpoint,
-        error: problem.error,
-        error_description: problem.description,
-        count: problem.count,
-        at: Math.floor(problem.at / 1000),
-      },
-    }),
+    ...(problem && { problem: problemBody(problem) }),
+    ...(earlier && { earlier_problems: earlier.map(problemBody) }),
   }
+}
+
+function problemBody({ endpoint, error, description, count, at }: WalletRefusal) {
+  return { endpoint, error, error_description: description, count, at: Math.floor(at / 1000) }
 }
 
 function fetchedMember(at: number | undefined) {
@@ -72,6 +69,7 @@ export function statusBody(
         credential_status: status !== undefined && withEntry.has(configurationId) ? status.state : 'VALID',
       })),
     ),
+    ...(status?.seenBy === undefined ? {} : { credential_status_seen_by: Math.ceil(status.seenBy / 1000) }),
     ...deferralOf(session),
     ...notificationsOf(session),
   }

@@ -23,6 +23,11 @@ export interface CredentialStatus {
   readonly entries: readonly (StatusEntry & { readonly configurationId: string })[]
   /** The order of the last event about it; absent before the first. */
   readonly lastEvent?: number
+  /**
+   * When verifiers have seen the last change of the state: one may have fetched the list right before the change, and
+   * keep it for its ttl. In milliseconds since the epoch; absent before the first change, and in earlier releases.
+   */
+  readonly seenBy?: number
 }
 
 /** The version of its row counts the changes of its bits. */

@@ -8,12 +8,14 @@ import { formRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { answerIdempotently } from '../http/idempotency.ts'
 import { lookUpFirst } from '../http/look-up-first.ts'
+import { overviewReader } from '../http/overview.ts'
 import { statusEvents } from '../http/status-events.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 import { findWaitingSession, receiveResponse } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
 import { listVerificationRoute } from './list-schemas.ts'
 import { startVerificationSession } from './new-session.ts'
+import { verifierOverview, verifierOverviewRoute } from './overview.ts'
 import { createQuery, getQuery } from './queries.ts'
 import { findRequestedSession, getRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
@@ -33,6 +35,8 @@ export function verifierRoutes(app: App, context: VerifierContext): void {
   queryRoutes(app, context)
   sessionRoutes(app, context)
   walletRoutes(app, context)
+  const overview = overviewReader(context, (isReady) => verifierOverview(context, isReady))
+  app.get('/operations/overview', { ...admin, schema: verifierOverviewRoute }, overview)
 }
 
 function queryRoutes(app: App, context: VerifierContext): void {

@@ -22,6 +22,7 @@ export async function getVerificationStatus(
     verification_query_id: session.queryId,
     created_at: Math.floor(session.createdAt / 1000),
     expires_at: Math.floor(session.expiresAt / 1000),
+    ...(session.finishedAt === undefined ? {} : { ended_at: Math.floor(session.finishedAt / 1000) }),
     ...(session.erasedAt === undefined ? {} : { erased_at: Math.floor(session.erasedAt / 1000) }),
     ...resultOf(session, responseCode),
     ...(outcome && 'walletError' in outcome ? { wallet_error: outcome.walletError } : {}),

@@ -16,7 +16,7 @@ import {
 import { startProcesses } from '../support/processes.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { testWallet } from '../support/wallet.ts'
-import { holderSigner, postForm, startIssuance, startVerification, statusOf } from '../support/wire.ts'
+import { authorization, holderSigner, postForm, startIssuance, startVerification, statusOf } from '../support/wire.ts'
 
 interface LogLine {
   readonly event: string
@@ -93,6 +93,37 @@ describe('an issuance session', () => {
     expect(await statusAt(ready.sessionId)).toMatchObject({ problem: again })
     await expectIssued(ready)
     expect(await statusAt(ready.sessionId)).toMatchObject({ status: 'SUCCEEDED', problem: again })
+  })
+
+  it('has the refusals before the last one too, each kind once, and no more than nine of them', async () => {
+    const ready = await readySession(services)
+    const misbehaviours = [{ payload: { nonce: 'made up' } }, 'no JWT'] as const
+    for (let turn = 0; turn < 12; turn++) await requestWithProof(ready, misbehaviours[turn % 2] ?? 'no JWT')
+    await requestWithProof(ready, 'no JWT')
+    const status = await statusAt(ready.sessionId)
+    expect(status).toMatchObject({ problem: { endpoint: 'credential', error: 'invalid_proof', count: 2 } })
+    const earlier = status.earlier_problems as { error: string; count: number }[]
+    expect(earlier.map(({ error, count }) => [error, count])).toEqual(
+      Array.from({ length: 9 }, (_, index) => [index % 2 === 0 ? 'invalid_nonce' : 'invalid_proof', 1]),
+    )
+    await services.runTasks()
+    expect(await statusAt(ready.sessionId)).toMatchObject({ earlier_problems: earlier })
+  })
+
+  it('says until when verifiers may not have seen a revocation yet', async () => {
+    const ready = await readySession(services)
+    await expectIssued(ready)
+    expect(await statusAt(ready.sessionId)).not.toHaveProperty('credential_status_seen_by')
+    const change = async (act: string): Promise<unknown> => {
+      services.clock.now = new Date(services.clock.now.getTime() + 5000)
+      const url = `${ISSUER_URL}/credential-status/${act}/${ready.sessionId}`
+      expect((await services.fetch(url, { method: 'POST', headers: authorization })).status).toBe(200)
+      return (await statusAt(ready.sessionId)).credential_status_seen_by
+    }
+    expect(await change('suspend')).toBe(Math.ceil(services.clock.now.getTime() / 1000) + 300)
+    const revoked = await change('revoke')
+    expect(revoked).toBe(Math.ceil(services.clock.now.getTime() / 1000) + 300)
+    expect(await change('revoke')).toBe(revoked)
   })
 
   it.each<[string, (session: Session) => Promise<unknown>, object]>([

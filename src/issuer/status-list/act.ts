@@ -52,24 +52,30 @@ export function changeStatus(context: IssuerContext, request: ActRequest): Promi
 async function batchOf(
   context: IssuerContext,
   { sessionId, act, caller }: ActRequest,
-  { value, version }: { readonly value: CredentialStatus; readonly version: number },
+  { version, ...row }: { readonly value: CredentialStatus; readonly version: number },
 ): Promise<readonly Change<IssuerCollections>[]> {
-  const { store, random } = context
+  const { store, random, config } = context
   const now = context.now()
-  const row = await store.get('issuance_session', sessionId)
+  const value = { ...row.value, seenBy: now.getTime() + config.statusList.ttlSeconds * 1000 }
+  const issuance = await store.get('issuance_session', sessionId)
   const changed = { type: ACTS[act].event, at: now.getTime(), sessionId, caller }
   const bits = await bitChanges(store, value.entries, STATUS_VALUES[value.state])
-  if (row === undefined) {
+  if (issuance === undefined) {
     const order = eventOrder(now, value.lastEvent ?? 0)
     return [
-      { update: 'credential_status', id: sessionId, version, value: { ...value, lastEvent: order } },
+      {
+        update: 'credential_status',
+        id: sessionId,
+        version,
+        value: { ...value, lastEvent: order },
+      },
       ...bits,
       recordEvent({ ...changed, order, data: bodyOf(sessionId, value) }, random),
     ]
   }
-  const session = value.state === 'REVOKED' ? endRefreshing(row.value, now) : row.value
+  const session = value.state === 'REVOKED' ? endRefreshing(issuance.value, now) : issuance.value
   const counted = sessionEvent(context, changed.type, { sessionId, session, now, caller, status: value })
-  const dueAt = session === row.value ? {} : { dueAt: new Date(endOfIssuance(session)) }
+  const dueAt = session === issuance.value ? {} : { dueAt: new Date(endOfIssuance(session)) }
   return [
     {
       update: 'credential_status',
@@ -77,7 +83,7 @@ async function batchOf(
       version,
       value: { ...value, lastEvent: counted.value.lastEvent ?? 0 },
     },
-    { update: 'issuance_session', id: sessionId, version: row.version, value: counted.value, ...dueAt },
+    { update: 'issuance_session', id: sessionId, version: issuance.version, value: counted.value, ...dueAt },
     ...bits,
     counted.event,
   ]

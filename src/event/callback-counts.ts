@@ -1,0 +1,31 @@
+/** Counts of callbacks that wait and of those that are dead, for an overview. */
+import type { CallbackCollections } from '../callback/queue.ts'
+import { partOf, type Store } from '../store/store.ts'
+
+export interface CallbackCounts {
+  /** Sessions with events that wait. */
+  readonly waiting: number
+  /** Seconds since the epoch. */
+  readonly oldest_waiting_at?: number
+  readonly last_problem?: string
+  readonly dead: number
+}
+
+/** The most rows of each kind that are counted. */
+export const MOST_COUNTED = 1000
+const END_OF_TIME = new Date(8.64e15)
+
+/** Counts the queues that wait and the dead events, each up to {@link MOST_COUNTED}. */
+export async function countCallbacks<C extends CallbackCollections>(ofService: Store<C>): Promise<CallbackCounts> {
+  const store = partOf<C, CallbackCollections>(ofService)
+  const queues = await store.due('callback', END_OF_TIME, MOST_COUNTED)
+  const dead = await store.due('dead_callback', END_OF_TIME, MOST_COUNTED)
+  const times = queues.flatMap(({ value }) => value.events.slice(0, 1).map(({ queuedAt }) => queuedAt))
+  const problem = queues.find(({ value }) => value.problem !== undefined)?.value.problem
+  return {
+    waiting: queues.length,
+    ...(times.length > 0 && { oldest_waiting_at: Math.floor(Math.min(...times) / 1000) }),
+    ...(problem !== undefined && { last_problem: problem }),
+    dead: dead.length,
+  }
+}

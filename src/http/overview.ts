@@ -1,0 +1,146 @@
+/**
+ * The common part of the overviews of both services: schemas, and the sessions of the last day by the hour. The newest
+ * sessions are looked at, and no more than {@link MOST_LOOKED_AT}, so that an overview costs the same at any load.
+ */
+import { setImmediate } from 'node:timers/promises'
+import * as Type from 'typebox'
+import { cacheValue } from '../async/cache.ts'
+import type { GenerationCollections } from '../store/generation.ts'
+import type { CreatedRow, RowPosition, Store } from '../store/store.ts'
+import { Seconds } from './answers.ts'
+import type { Effects } from './effects.ts'
+import { readiness } from './readiness.ts'
+
+/** How long an overview is kept. */
+const OVERVIEW_MS = 5000
+const MOST_LOOKED_AT = 1000
+/** A row may be large, since it has the report of a verification: few are in memory at once. */
+const ROWS_AT_ONCE = 25
+const HOURS = 24
+const HOUR_MS = 3_600_000
+
+const Counts = (description: string) => Type.Record(Type.String(), Type.Integer(), { description })
+
+export const SessionHours = Type.Object(
+  {
+    looked_at: Type.Integer({ description: 'How many sessions were counted' }),
+    is_complete: Type.Boolean({
+      description: `Whether these are all of the last 24 hours; no more than the newest ${MOST_LOOKED_AT} are counted`,
+    }),
+    hours: Type.Array(
+      Type.Object({
+        from: Seconds,
+        states: Counts('Sessions that were started in this hour, by the state that they have now'),
+        problems: Counts('Their problems, by the check that failed or the error'),
+      }),
+      { description: 'The last 24 hours, the oldest first' },
+    ),
+  },
+  { title: 'SessionHours' },
+)
+
+/** The members of every overview. */
+export const overviewMembers = {
+  at: Seconds,
+  ready: Type.Boolean({ description: 'Whether the database takes writes' }),
+  certificates: Type.Array(
+    Type.Object({
+      key: Type.String({ description: 'The path of its setting' }),
+      subject: Type.String(),
+      not_after: Seconds,
+    }),
+    { description: 'The certificates of the keys that this service signs with' },
+  ),
+  callbacks: Type.Object(
+    {
+      configured: Type.Boolean(),
+      waiting: Type.Integer({ description: 'Sessions with events that wait for their delivery, up to 1000' }),
+      oldest_waiting_at: Type.Optional(Seconds),
+      last_problem: Type.Optional(Type.String({ description: 'Why a delivery failed' })),
+      dead: Type.Integer({ description: 'Events that were given up after a day, up to 1000' }),
+    },
+    { title: 'CallbackCounts' },
+  ),
+  sessions: SessionHours,
+}
+
+/** Makes the function that gives the overview which `read` makes, kept for a few seconds. */
+export function overviewReader<C extends GenerationCollections, Overview>(
+  effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
+  read: (isReady: boolean) => Promise<Overview>,
+): () => Promise<Overview> {
+  const checkReady = readiness(effects)
+  const isReady = (): Promise<boolean> =>
+    checkReady().then(
+      () => true,
+      () => false,
+    )
+  return cacheValue(async () => read(await isReady()), { ttlMs: OVERVIEW_MS, now: effects.now }).get
+}
+
+/** The end of a session, as far as it has come. */
+export interface SessionOutcome {
+  readonly status: string
+  readonly problems: readonly string[]
+  /** When it came to what it was started for; milliseconds since the epoch. */
+  readonly succeededAt?: number | undefined
+}
+
+interface CountedHour {
+  readonly from: number
+  readonly states: Record<string, number>
+  readonly problems: Record<string, number>
+}
+
+/** The sessions of the last day, and when one last succeeded among those that were counted. */
+export interface CountedSessions {
+  readonly sessions: { readonly looked_at: number; readonly is_complete: boolean; readonly hours: CountedHour[] }
+  readonly lastSuccessAt?: number
+}
+
+/** Counts the sessions of the last 24 hours by the hour of their start. A row that cannot be read is left out. */
+export async function countSessions<C, K extends keyof C & string>(
+  { store, now }: { readonly store: Store<C>; readonly now: () => Date },
+  collection: K,
+  outcomeOf: (id: string, session: C[K]) => Promise<SessionOutcome>,
+): Promise<CountedSessions> {
+  const hours = emptyHours(now())
+  const first = (hours[0]?.from ?? 0) * 1000
+  let last: RowPosition | undefined
+  let lookedAt = 0
+  let isComplete = false
+  let lastSuccessAt = 0
+  while (!isComplete && lookedAt < MOST_LOOKED_AT) {
+    const rows: readonly CreatedRow<C[K]>[] = await store.newest(collection, ROWS_AT_ONCE, last)
+    const recent = rows.filter(({ createdAt }) => createdAt.getTime() >= first)
+    for (const { id, value, createdAt } of recent) {
+      const outcome = await outcomeOf(id, value).catch(() => undefined)
+      const hour = hours[Math.min(Math.floor((createdAt.getTime() - first) / HOUR_MS), HOURS - 1)]
+      if (outcome === undefined || hour === undefined) continue
+      count(hour.states, outcome.status)
+      for (const problem of outcome.problems) count(hour.problems, problem)
+      lastSuccessAt = Math.max(lastSuccessAt, outcome.succeededAt ?? 0)
+    }
+    lookedAt += recent.length
+    isComplete = recent.length < ROWS_AT_ONCE
+    last = rows.at(-1)
+    // Other requests are served between two reads.
+    await setImmediate()
+  }
+  const sessions = { looked_at: lookedAt, is_complete: isComplete, hours }
+  return { sessions, ...(lastSuccessAt > 0 && { lastSuccessAt: Math.floor(lastSuccessAt / 1000) }) }
+}
+
+/** The last 24 hours, of which the last one goes on. */
+function emptyHours(now: Date): CountedHour[] {
+  const current = Math.floor(now.getTime() / HOUR_MS) * HOUR_MS
+  return Array.from({ length: HOURS }, (_, index) => ({
+    from: (current - (HOURS - 1 - index) * HOUR_MS) / 1000,
+    states: {},
+    problems: {},
+  }))
+}
+
+function count(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1
+}

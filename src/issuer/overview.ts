@@ -1,0 +1,77 @@
+/** The overview of the issuance service for operators: whether it is well, and what became of its latest sessions. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { countCallbacks } from '../event/callback-counts.ts'
+import { answers, byApplication, Seconds } from '../http/answers.ts'
+import { countSessions, overviewMembers, type SessionOutcome } from '../http/overview.ts'
+import { certificateEnds } from '../keys/certificate-ends.ts'
+import type { IssuerContext } from './context.ts'
+import { type IssuanceSession, issuanceStatus } from './session.ts'
+
+const IssuerOverview = Type.Object(
+  {
+    ...overviewMembers,
+    last_success: Type.Object(
+      { credential_issued_at: Type.Optional(Seconds) },
+      {
+        description: 'Among the sessions that were counted',
+      },
+    ),
+    status_lists: Type.Object({
+      ttl_seconds: Type.Integer({ description: 'How long verifiers may keep a list: a revocation is seen after that' }),
+      current: Type.Array(
+        Type.Object({
+          list_id: Type.String(),
+          entries: Type.Integer(),
+          given_out: Type.Integer({ description: 'Entries that processes have taken for credentials' }),
+        }),
+        { description: 'The lists that new credentials get their entries in; a full one is followed by another' },
+      ),
+    }),
+  },
+  { title: 'IssuerOverview' },
+)
+type IssuerOverview = Static<typeof IssuerOverview>
+
+export const issuerOverviewRoute = {
+  ...byApplication,
+  operationId: 'getOverview',
+  summary: 'Whether the service is well, and its sessions of the last 24 hours in numbers',
+  response: answers(200, IssuerOverview),
+}
+
+/** Reads the overview; `isReady` says whether the database takes writes. */
+export async function issuerOverview(context: IssuerContext, isReady: boolean): Promise<IssuerOverview> {
+  const { store, config, now } = context
+  const { sessions, lastSuccessAt } = await countSessions(context, 'issuance_session', (id, session) =>
+    outcomeOf(context, id, session),
+  )
+  const spaces = await store.list('status_space')
+  return {
+    at: Math.floor(now().getTime() / 1000),
+    ready: isReady,
+    certificates: certificateEnds(config.keys),
+    callbacks: { configured: config.sessionCallback !== undefined, ...(await countCallbacks(store)) },
+    sessions,
+    last_success: lastSuccessAt === undefined ? {} : { credential_issued_at: lastSuccessAt },
+    status_lists: {
+      ttl_seconds: config.statusList.ttlSeconds,
+      current: spaces.map(({ value: { listId, entries, next } }) => ({ list_id: listId, entries, given_out: next })),
+    },
+  }
+}
+
+async function outcomeOf(
+  { progress, now }: IssuerContext,
+  id: string,
+  session: IssuanceSession,
+): Promise<SessionOutcome> {
+  const status = issuanceStatus(session, now())
+  // A session that succeeded in the end has no problem.
+  const problem = status === 'SUCCEEDED' ? undefined : (await progress.read(id)).problem
+  return {
+    status,
+    problems: problem === undefined ? [] : [`${problem.endpoint}: ${problem.error}`],
+    succeededAt: session.issued.at(-1)?.issuedAt,
+  }
+}

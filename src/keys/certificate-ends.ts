@@ -1,0 +1,18 @@
+/** The ends of certificates, for whoever has to renew them in time. */
+import type { Certificate } from './certificate.ts'
+import { listKeys, type ServiceKeys } from './key-ring.ts'
+
+export interface CertificateEnd {
+  readonly subject: string
+  /** Seconds since the epoch. */
+  readonly not_after: number
+}
+
+/** Lists the certificates of the keys, each with the path of its setting. */
+export function certificateEnds(keys: ServiceKeys): (CertificateEnd & { readonly key: string })[] {
+  return listKeys(keys).map(([key, { chain }]) => ({ key, ...endOf(chain[0]) }))
+}
+
+export function endOf({ subjectText, notAfter }: Certificate): CertificateEnd {
+  return { subject: subjectText, not_after: Math.floor(notAfter.getTime() / 1000) }
+}

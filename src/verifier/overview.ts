@@ -1,0 +1,80 @@
+/** The overview of the verification service for operators: whether it is well, and how its latest sessions ended. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { countCallbacks } from '../event/callback-counts.ts'
+import { answers, byApplication, Seconds } from '../http/answers.ts'
+import { countSessions, overviewMembers, type SessionOutcome } from '../http/overview.ts'
+import { certificateEnds, endOf } from '../keys/certificate-ends.ts'
+import type { VerifierContext } from './context.ts'
+import { registeredError, type VerificationSession, verificationStatus } from './session.ts'
+import { failedChecks } from './verification.ts'
+
+/** The anchors that end first, as many as an overview has. */
+const MOST_ANCHORS = 20
+
+const VerifierOverview = Type.Object(
+  {
+    ...overviewMembers,
+    last_success: Type.Object(
+      { verified_at: Type.Optional(Seconds) },
+      {
+        description: 'Among the sessions that were counted',
+      },
+    ),
+    trust_anchors: Type.Optional(
+      Type.Object(
+        {
+          count: Type.Integer(),
+          ending_first: Type.Array(Type.Object({ subject: Type.String(), not_after: Seconds }), {
+            description: `Up to ${MOST_ANCHORS} of them`,
+          }),
+        },
+        { description: 'Absent where none are configured: then anybody may have issued what is presented' },
+      ),
+    ),
+  },
+  { title: 'VerifierOverview' },
+)
+type VerifierOverview = Static<typeof VerifierOverview>
+
+export const verifierOverviewRoute = {
+  ...byApplication,
+  operationId: 'getOverview',
+  summary: 'Whether the service is well, and its sessions of the last 24 hours in numbers',
+  response: answers(200, VerifierOverview),
+}
+
+/** Reads the overview; `isReady` says whether the database takes writes. */
+export async function verifierOverview(context: VerifierContext, isReady: boolean): Promise<VerifierOverview> {
+  const { store, config, now } = context
+  const at = now()
+  const { sessions, lastSuccessAt } = await countSessions(context, 'verification_session', (_, session) =>
+    Promise.resolve(outcomeOf(session, at)),
+  )
+  return {
+    at: Math.floor(at.getTime() / 1000),
+    ready: isReady,
+    certificates: certificateEnds(config.keys),
+    callbacks: { configured: config.sessionCallback !== undefined, ...(await countCallbacks(store)) },
+    sessions,
+    last_success: lastSuccessAt === undefined ? {} : { verified_at: lastSuccessAt },
+    ...anchorsOf(config),
+  }
+}
+
+function anchorsOf({ trustAnchors }: VerifierContext['config']): Pick<VerifierOverview, 'trust_anchors'> {
+  if (trustAnchors === undefined) return {}
+  const ends = trustAnchors.map(endOf).sort((one, other) => one.not_after - other.not_after)
+  return { trust_anchors: { count: ends.length, ending_first: ends.slice(0, MOST_ANCHORS) } }
+}
+
+function outcomeOf(session: VerificationSession, now: Date): SessionOutcome {
+  const { outcome, finishedAt } = session
+  const status = verificationStatus(session, now)
+  if (outcome === undefined) return { status, problems: [] }
+  if ('walletError' in outcome) {
+    return { status, problems: [`the wallet: ${registeredError(outcome.walletError.error)}`] }
+  }
+  const succeededAt = status === 'VERIFICATION_SUCCEEDED' ? finishedAt : undefined
+  return { status, problems: [...new Set(failedChecks(outcome.report))], succeededAt }
+}
