@@ -15,6 +15,7 @@ export const IssuerKeys = Type.Object(
   {
     statusLists: Type.Optional(SigningSettings),
     accessTokens: Type.Optional(SigningSettings),
+    metadata: Type.Optional(SigningSetting),
     audit: Type.Optional(SigningSetting),
   },
   { additionalProperties: false },
@@ -42,13 +43,14 @@ export type ReadServiceKeys =
 
 /** Lists every key that the settings name; `signs` is what the certificate of `signing` must be good for. */
 export function namedKeys({ signing, keys = {} }: KeySettings, signs: 'credential' | 'request'): readonly NamedKey[] {
-  const { statusLists, accessTokens, audit } = keys
+  const { statusLists, accessTokens, metadata, audit } = keys
   return [
     { where: 'signing', purpose: signs, isPrevious: false, setting: signing },
     // The keys that an issuer had before go on signing status lists.
     ...previousKeys('signing', signs === 'credential' ? 'status' : signs, signing),
     ...ownKeys('keys.statusLists', 'status', statusLists),
     ...ownKeys('keys.accessTokens', 'metadata', accessTokens),
+    ...ownKeys('keys.metadata', 'metadata', metadata),
     ...ownKeys('keys.audit', 'audit', audit),
   ]
 }
@@ -77,6 +79,7 @@ export function readServiceKeys(
       signing,
       statusLists: keysAt('keys.statusLists'),
       accessTokens: keysAt('keys.accessTokens'),
+      metadata: keysAt('keys.metadata'),
       audit: keysAt('keys.audit'),
     },
     warnings: good.flatMap(({ where, isPrevious, purpose, key }) => {

@@ -154,6 +154,31 @@ describe('the authentication of wallets', () => {
   })
 })
 
+describe('the registration certificate', () => {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const read = (text: string, registrationCertificateFile = 'registration.jwt') =>
+    readIssuerConfig(
+      { ...settings('issuer', ISSUER_URL), registrationCertificateFile },
+      filesOf(new Map([...services.files, ['registration.jwt', text]])),
+      now,
+    )
+
+  it('is a JWT in a file, and is warned of when it is over', () => {
+    const jwt = `${part({ alg: 'ES256' })}.${part({ exp: 1_577_836_800 })}.AA`
+    const result = read(` ${jwt}\n`)
+    expect('config' in result && result.config.registrationCertificate).toBe(jwt)
+    expect('warnings' in result && result.warnings).toContainEqual(
+      expect.stringMatching(/^registrationCertificateFile: it expired on 2020-01-01/),
+    )
+  })
+
+  it('is refused when it is none, too long or not there', () => {
+    expect(mistakesOf(read('Dear reader'))).toEqual([expect.stringMatching(/^registrationCertificateFile: .* no JWT/)])
+    expect(mistakesOf(read('x'.repeat(65_537)))).toEqual([expect.stringMatching(/longer than 64 KiB/)])
+    expect(mistakesOf(read('', 'nowhere'))).toEqual(['registrationCertificateFile: there is no such file: nowhere'])
+  })
+})
+
 describe('the trust anchors of key attestations', () => {
   const read = (texts: Readonly<Record<string, string>>, at = now) => {
     const value = { ...settings('issuer', ISSUER_URL), keyAttestationTrustAnchors: 'attesters' }

@@ -22,6 +22,7 @@ import {
   type ServiceDefaults,
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
+import { readRegistrationCertificate } from '../config/registration-certificate.ts'
 import { readSecretsFile } from '../config/secrets-file.ts'
 import { IssuerKeys } from '../config/service-keys.ts'
 import type { Certificate } from '../keys/certificate.ts'
@@ -76,6 +77,12 @@ export const IssuerSettings = Type.Object(
           'File of what codes, nonces and tokens are derived from: 32 bytes in base64, one a line; the first makes, all are accepted; the signing key when absent',
       }),
     ),
+    registrationCertificateFile: Type.Optional(
+      Type.String({
+        description:
+          'File with the registration certificate of the operator, a JWT; wallets find it in the metadata (issuer_info)',
+      }),
+    ),
     keyAttestationTrustAnchors: Type.Optional(
       Type.String({
         description:
@@ -109,6 +116,8 @@ export interface IssuerConfig extends CommonConfig {
   readonly authorizationServer: AuthorizationServerConfig | undefined
   /** The providers whose wallets authenticate themselves, and whether all have to; undefined where none does. */
   readonly clientAuthentication: ClientAuthentication | undefined
+  /** The JWT; undefined where there is none. */
+  readonly registrationCertificate: string | undefined
   /** Empty: no configuration can require key attestations. */
   readonly keyAttestationTrustAnchors: readonly Certificate[]
   readonly issuer: {
@@ -148,35 +157,54 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     issuerDefaults,
     now,
   )
-  const anchors = readAnchorDirectory(ATTESTERS, shape.settings.keyAttestationTrustAnchors, files, now)
-  const authentication = readClientAuthentication(shape.settings, files, now)
-  const secrets = readSecretsFile(shape.settings, files)
-  const serverMistakes = findAuthorizationServerMistakes(shape.settings.authorizationServer)
-  const parts = [common, anchors, authentication, secrets]
-  if (
-    'mistakes' in common ||
-    'mistakes' in anchors ||
-    'mistakes' in authentication ||
-    'mistakes' in secrets ||
-    serverMistakes.length > 0
-  ) {
-    return { mistakes: [...parts.flatMap((part) => ('mistakes' in part ? part.mistakes : [])), ...serverMistakes] }
+  const own = readOwnFiles(shape.settings, files, now)
+  if ('mistakes' in common || 'mistakes' in own) {
+    return { mistakes: [common, own].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }
   }
   const settings = shape.settings as Static<typeof IssuerSettings>
+  const { secrets, warnings, ...read } = own
   return {
     config: {
       ...common.config,
       ...ownSettings(settings),
-      keys: { ...common.config.keys, secrets: secrets.secrets },
-      clientAuthentication: authentication.clientAuthentication,
-      keyAttestationTrustAnchors: anchors.certificates,
+      ...read,
+      keys: { ...common.config.keys, secrets },
     },
     warnings: [
       ...common.warnings,
       ...identifierWarnings(common.config.keys.signing.chain, settings.issuer.id),
       ...statusListWarnings(common.config.keys, settings.issuer.id),
+      ...warnings,
+    ],
+  }
+}
+
+/** The files that the settings of an issuer alone name, and what these settings exclude. */
+function readOwnFiles(settings: Partial<Static<typeof IssuerSettings>>, files: Files, now: Date) {
+  const anchors = readAnchorDirectory(ATTESTERS, settings.keyAttestationTrustAnchors, files, now)
+  const authentication = readClientAuthentication(settings, files, now)
+  const registration = readRegistrationCertificate(settings.registrationCertificateFile, files, now)
+  const secrets = readSecretsFile(settings, files)
+  const serverMistakes = findAuthorizationServerMistakes(settings.authorizationServer)
+  if (
+    'mistakes' in anchors ||
+    'mistakes' in authentication ||
+    'mistakes' in registration ||
+    'mistakes' in secrets ||
+    serverMistakes.length > 0
+  ) {
+    const parts = [anchors, authentication, registration, secrets]
+    return { mistakes: [...parts.flatMap((part) => ('mistakes' in part ? part.mistakes : [])), ...serverMistakes] }
+  }
+  return {
+    keyAttestationTrustAnchors: anchors.certificates,
+    clientAuthentication: authentication.clientAuthentication,
+    registrationCertificate: registration.registrationCertificate,
+    secrets: secrets.secrets,
+    warnings: [
       ...findAnchorWarnings(ATTESTERS, anchors.certificates, now),
       ...authentication.warnings,
+      ...registration.warnings,
     ],
   }
 }

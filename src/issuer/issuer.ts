@@ -71,7 +71,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     loadConfiguration,
     offeredConfigurations: cacheValue(texts.offered, { ttlMs: OFFERED_MS, now: effects.now }),
     configurationsMember: texts.withIds,
-    signedMetadata: signedMetadata(current, () => keys().accessTokens, effects.now),
+    signedMetadata: signedMetadata(current, () => keys().metadata, effects.now),
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries, () => keys().statusLists),
     progress: progressRecorder(effects, config.retention),

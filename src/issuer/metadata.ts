@@ -41,10 +41,16 @@ export async function issuerMetadata(
     ...(batchSize > 1 ? { batch_credential_issuance: { batch_size: batchSize } } : {}),
     ...(shape === 'final' ? issuerEncryptionMetadata(context) : draft15EncryptionMetadata(context)),
     display: [{ name: config.issuer.display.name }],
+    ...(shape === 'final' && issuerInformation(config.registrationCertificate)),
   }
   const head = `${JSON.stringify(members).slice(0, -1)},"credential_configurations_supported":`
   const etag = `"${hash('sha256', head + digest, 'base64url').slice(0, ETAG_LENGTH)}"`
   return { etag, parts: [Buffer.from(head), json, Buffer.from('}')] }
+}
+
+/** ETSI TS 119 472-3, Issuer Information; the format is that of ETSI TS 119 472-2. */
+function issuerInformation(data: string | undefined): Pick<IssuerMetadata, 'issuer_info'> {
+  return data === undefined ? {} : { issuer_info: [{ format: 'registration_cert', data }] }
 }
 
 /** Refuses an unknown session with `not_found`. */

@@ -14,8 +14,8 @@ const KEPT_MS = 300_000
 const KEPT_DOCUMENTS = 8
 
 /**
- * A JWS of the document, every parameter a claim, by the key of access tokens and with its certificates
- * (`keys.accessTokens`; `signing` when absent).
+ * A JWS of the document, every parameter a claim, by the access key and with its certificates (`keys.metadata`; when
+ * absent `keys.accessTokens`, or `signing`).
  */
 export type SignedMetadata = (metadata: PublicDocument) => Promise<PublicDocument>
 

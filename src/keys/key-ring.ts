@@ -28,6 +28,8 @@ export interface ServiceKeys {
   readonly signing: SigningKeys
   readonly statusLists?: SigningKeys | undefined
   readonly accessTokens?: SigningKeys | undefined
+  /** The access key: that of the certificate by which wallets know the issuer. */
+  readonly metadata?: SigningKey | undefined
   readonly audit?: SigningKey | undefined
   /** The sources of secrets, the newest generation first. */
   readonly secrets: readonly [SecretSource, ...SecretSource[]]
@@ -36,8 +38,9 @@ export interface ServiceKeys {
 export interface KeyRing {
   readonly credentials: Signer
   readonly statusLists: StatusListSigners
-  /** Signs access tokens and signed metadata. */
   readonly accessTokens: Signer
+  /** Signs the metadata of the issuer; the key of access tokens does where there is none of its own. */
+  readonly metadata: Signer
   /** The signers of access tokens that may still be about, to publish their keys; the first signs. */
   readonly accessTokenSigners: readonly Signer[]
   /** Signs the checkpoints of the audit log. */
@@ -67,6 +70,7 @@ export function createKeyRing(keys: ServiceKeys, pkcs11Tokens?: Pkcs11Tokens): K
     credentials: signing[0],
     statusLists: statusListSigners([...statusLists, ...certifiedSigners(keys.signing)]),
     accessTokens: accessTokens[0],
+    metadata: keys.metadata === undefined ? accessTokens[0] : signerOf(keys.metadata),
     accessTokenSigners: accessTokens,
     audit: keys.audit === undefined ? signing[0] : signerOf(keys.audit),
     requestObjects: signing,
@@ -80,6 +84,7 @@ export function listKeys({
   signing,
   statusLists,
   accessTokens,
+  metadata,
   audit,
 }: ServiceKeys): [path: string, key: SigningKey][] {
   const keysAt = (path: string, keys: SigningKeys | undefined): [string, SigningKey][] =>
@@ -90,6 +95,7 @@ export function listKeys({
     ...keysAt('signing', signing),
     ...keysAt('keys.statusLists', statusLists),
     ...keysAt('keys.accessTokens', accessTokens),
+    ...keysAt('keys.metadata', metadata && { ...metadata, previous: [] }),
     ...keysAt('keys.audit', audit && { ...audit, previous: [] }),
   ]
 }

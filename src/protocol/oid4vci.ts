@@ -291,6 +291,11 @@ export const IssuerMetadata = Type.Object(
     credential_request_encryption: Type.Optional(RequestEncryption),
     credential_response_encryption: Type.Optional(ResponseEncryption),
     display: Type.Array(Type.Object({ name: Type.String() })),
+    issuer_info: Type.Optional(
+      Type.Array(Type.Object({ format: Type.String(), data: Type.String() }), {
+        description: 'ETSI TS 119 472-3: the registration certificate of the operator',
+      }),
+    ),
     credential_configurations_supported: Type.Record(Type.String(), Type.Object({}, { additionalProperties: true }), {
       description: 'By the ids that offers name: each as it was posted, and what wallets need beside that',
     }),

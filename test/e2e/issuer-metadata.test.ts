@@ -151,6 +151,24 @@ describe('issuer metadata', () => {
     expect(refused.status).toBe(400)
   })
 
+  it('has the registration certificate of the operator, signed and unsigned, and not for older wallets', async () => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const jwt = `${part({ typ: 'rc-wrp+jwt', alg: 'ES256' })}.${part({ exp: 4_000_000_000 })}.AA`
+    const registered = await startServices({
+      issuer: { registrationCertificateFile: 'registration.jwt' },
+      files: { 'registration.jwt': `${jwt}\n` },
+    })
+    const information = [{ format: 'registration_cert', data: jwt }]
+    const unsigned = await registered.fetch(`${ISSUER_URL}${PATH}`)
+    expect(await unsigned.json()).toMatchObject({ issuer_info: information })
+    const signed = await registered.fetch(`${ISSUER_URL}${PATH}`, { headers: { accept: 'application/jwt' } })
+    expect(readJws(await signed.text()).payload.issuer_info).toEqual(information)
+    const { sessionId } = await startIssuance(registered)
+    const older = await registered.fetch(`${ISSUER_URL}/${sessionId}${PATH}`)
+    expect(await older.json()).not.toHaveProperty('issuer_info')
+    await registered.close()
+  })
+
   it('comes signed without the trust anchor among its certificates', async () => {
     const ca = await makeAuthority('Example CA')
     const chained = await startServices({

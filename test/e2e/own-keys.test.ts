@@ -30,7 +30,7 @@ const DAY = 86_400_000
 const named = (name: string) => ({ keyFile: `${name}.key`, certificateFiles: [`${name}.pem`] })
 /** The keys of a verifier between its first and its latest, the newest first: as many as the settings take. */
 const BETWEEN = Array.from({ length: MOST_KEYS - 2 }, (_, index) => `between-${index}`)
-const KEYS = { statusLists: named('lists'), accessTokens: named('tokens'), audit: named('audit') }
+const KEYS = { statusLists: named('lists'), accessTokens: named('tokens'), metadata: named('access'), audit: named('audit') }
 
 async function filesFor(name: string, uri = ISSUER_URL): Promise<Record<string, string>> {
   const key = await makeKey()
@@ -57,7 +57,7 @@ describe('keys of their own', () => {
     files = Object.assign(
       {},
       ...(await Promise.all([
-        ...['lists', 'tokens', 'audit'].map((name) => filesFor(name)),
+        ...['lists', 'tokens', 'access', 'audit'].map((name) => filesFor(name)),
         ...['next', ...BETWEEN].map((name) => filesFor(name, VERIFIER_URL)),
       ])),
     ) as Record<string, string>
@@ -77,7 +77,7 @@ describe('keys of their own', () => {
     const signed = await services.fetch(`${ISSUER_URL}/.well-known/openid-credential-issuer`, {
       headers: { accept: 'application/jwt' },
     })
-    expect(headerOf(await signed.text()).x5c).toEqual([x5cOf('tokens')])
+    expect(headerOf(await signed.text()).x5c).toEqual([x5cOf('access')])
     const { sessionId } = await startIssuance(services)
     const { kid } = headerOf(await redeem(services, sessionId))
     const keys = await (await services.fetch(`${ISSUER_URL}/auth/.well-known/jwks`)).json()

@@ -1,0 +1,41 @@
+/**
+ * The setting `registrationCertificateFile`: the registration certificate of the operator, which says for what it is
+ * registered, as a JWT that is passed on as it is. ETSI TS 119 472-3, Issuer Information; ETSI TS 119 475.
+ */
+import { own } from '../codec/json.ts'
+import { readJws } from '../codec/jws.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import type { Files } from './files.ts'
+
+const SETTING = 'registrationCertificateFile'
+/** Every wallet fetches it with the metadata. */
+const MAX_LENGTH = 64 * 1024
+
+export type ReadRegistrationCertificate =
+  | { readonly registrationCertificate: string | undefined; readonly warnings: readonly string[] }
+  | { readonly mistakes: readonly string[] }
+
+/** Reads the certificate, whose signature is for wallets to check, and warns when it is over. */
+export function readRegistrationCertificate(
+  path: string | undefined,
+  files: Files,
+  now: Date,
+): ReadRegistrationCertificate {
+  if (path === undefined) return { registrationCertificate: undefined, warnings: [] }
+  let text: string
+  try {
+    text = files.read(path).trim()
+  } catch {
+    return { mistakes: [`${SETTING}: there is no such file: ${path}`] }
+  }
+  try {
+    if (text.length > MAX_LENGTH) return { mistakes: [`${SETTING}: ${path} is longer than 64 KiB`] }
+    const end = own(readJws(text).payload, 'exp')
+    const isOver = typeof end === 'number' && end * 1000 <= now.getTime()
+    const warning = `${SETTING}: it expired on ${isOver ? new Date(end * 1000).toISOString() : ''}; get a new one`
+    return { registrationCertificate: text, warnings: isOver ? [warning] : [] }
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    return { mistakes: [`${SETTING}: ${path} holds no JWT: ${error.message}`] }
+  }
+}
