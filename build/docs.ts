@@ -1,6 +1,6 @@
 /**
  * Writes the generated documents: docs/checks.md from the list of checks, docs/reference.md from the schemas that read
- * the configurations and validate the requests, docs/errors.md, docs/metrics.md, docs/conformance.md from the rows in
+ * the configurations and validate the requests, docs/errors.md, docs/metrics.md, docs/commands.md, docs/conformance.md from the rows in
  * test/conformance, and the schemas of the client library. With `--check` the script compares instead of writing, and
  * fails when a document is not current.
  */
@@ -16,6 +16,7 @@ import { conformance } from '../test/conformance/index.ts'
 import type { Row } from '../test/conformance/row.ts'
 import { type Services, startServices } from '../test/support/services.ts'
 import { type ApiDocument, writeApiTypes } from './api-types.ts'
+import { commandsPage } from './docs-commands.ts'
 import { errorsPage } from './docs-errors.ts'
 import { metricsPage } from './docs-metrics.ts'
 import { GENERATED } from './docs-text.ts'
@@ -137,8 +138,8 @@ async function referencePage(services: Services): Promise<string> {
   return `${GENERATED}
 # Settings and endpoints
 
-On this page you find every setting of \`server.json\` and every endpoint of a service. Errors and metrics have pages of
-their own: [errors.md](errors.md), [metrics.md](metrics.md). \`GET /openapi\` of a running service has
+On this page you find every setting of \`server.json\` and every endpoint of a service. Errors, metrics and commands have pages of
+their own: [errors.md](errors.md), [metrics.md](metrics.md), [commands.md](commands.md). \`GET /openapi\` of a running service has
 each request and answer, field by field.
 
 ## Settings of the issuance service
@@ -218,6 +219,7 @@ const services = await startServices()
 const pages = {
   'docs/checks.md': checksPage(),
   'docs/errors.md': errorsPage([await documentOf(services, 'issuer'), await documentOf(services, 'verifier')]),
+  'docs/commands.md': commandsPage(),
   'docs/metrics.md': metricsPage(),
   'docs/conformance.md': conformancePage(),
   'docs/reference.md': await referencePage(services),

@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
-/** Folders with packages of their own, beside those of the product: what tests compare with. */
-export const TESTED_WITH = ['test/interop', 'test/contracts', 'test/browser']
+/** Folders with packages of their own, beside those of the product: what tests compare with, and what makes the site. */
+export const TESTED_WITH = ['test/interop', 'test/contracts', 'test/browser', 'docs/site']
 
 /** The folders among these whose packages are not installed as their lock file has them. */
 export function lacking(folders) {

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { transformSync } from 'esbuild'
 import { describe, expect, it } from 'vitest'
-import { adviceOn, lacking } from '../build/install.js'
+import { adviceOn, lacking, TESTED_WITH } from '../build/install.js'
 import { COMMAND, temporaryDirectory } from './support/command.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -21,20 +21,17 @@ const manifest = JSON.parse(text(join(ROOT, 'package.json'))) as {
 const scripts = readdirSync(BUILD).filter((name) => name.endsWith('.js'))
 
 describe('the lock file', () => {
-  it.each(['.', 'test/browser', 'test/contracts', 'test/interop'])(
-    'of %s has the digest of every package',
-    (folder) => {
-      const { packages } = JSON.parse(text(join(ROOT, folder, 'package-lock.json'))) as {
-        readonly packages: Readonly<Record<string, { readonly integrity?: string }>>
-      }
-      const without = Object.entries(packages).filter(
-        ([, { integrity = '' }]) => !/^sha512-[\w+/]{86}==$/.test(integrity),
-      )
-      expect(Object.keys(packages).length).toBeGreaterThan(1)
-      // Only the folder itself comes from nowhere.
-      expect(without.map(([name]) => name)).toEqual([''])
-    },
-  )
+  it.each(['.', ...TESTED_WITH])('of %s has the digest of every package', (folder) => {
+    const { packages } = JSON.parse(text(join(ROOT, folder, 'package-lock.json'))) as {
+      readonly packages: Readonly<Record<string, { readonly integrity?: string }>>
+    }
+    const without = Object.entries(packages).filter(
+      ([, { integrity = '' }]) => !/^sha512-[\w+/]{86}==$/.test(integrity),
+    )
+    expect(Object.keys(packages).length).toBeGreaterThan(1)
+    // Only the folder itself comes from nowhere.
+    expect(without.map(([name]) => name)).toEqual([''])
+  })
 })
 
 describe('an older Node', () => {
@@ -151,7 +148,7 @@ it.each(['start', 'test', 'check', 'pack', 'bundle'])('%s says so where the chec
   const directory = temporaryDirectory()
   cpSync(BUILD, join(directory, 'build'), { recursive: true, filter: (source) => !source.includes('node_modules') })
   for (const name of ['package.json', 'package-lock.json']) cpSync(join(ROOT, name), join(directory, name))
-  for (const name of ['test/interop', 'test/contracts', 'test/browser']) {
+  for (const name of TESTED_WITH) {
     cpSync(join(ROOT, name, 'package-lock.json'), join(directory, name, 'package-lock.json'))
   }
   chmodSync(directory, 0o555)

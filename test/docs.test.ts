@@ -8,6 +8,8 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { problems } from '../src/engine/problem.ts'
+import { allChecks } from '../src/verifier/checks/index.ts'
+import { headingsOf } from './support/documents.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const pages = [
@@ -40,16 +42,6 @@ describe('links', () => {
     expect(missing).toEqual([])
   })
 })
-
-/** The anchors of the headings of a page: in small letters, with hyphens for spaces and no punctuation. */
-function headingsOf(text: string): string[] {
-  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
-}
 
 describe('what the documents name', () => {
   const folders = ['src', 'console', 'sdk', 'components', 'test', 'build', 'bench']
@@ -117,6 +109,27 @@ describe('what the given interface does not show', () => {
     const of = rows.filter((row) => row.startsWith(`| **${service}**: `))
     expect(of.length).toBe(count)
     for (const row of of) expect(row).toMatch(/^\| \S[^|]* \| \S[^|]* \|$/)
+  })
+})
+
+describe('the first sentence', () => {
+  // A decision is a record with a form of its own.
+  it.each(pages.filter((page) => page.startsWith('docs/') && !page.startsWith('docs/decisions/')))(
+    'of %s says what its reader can do after it',
+    (page) => {
+      const [, first = ''] = /^# .*\n+(.*)/m.exec(readFileSync(join(ROOT, page), 'utf8')) ?? []
+      expect(first).toMatch(/^(After|On) this page/)
+    },
+  )
+})
+
+describe('the threat model', () => {
+  it('names checks that there are', () => {
+    const text = readFileSync(join(ROOT, 'docs/threat-model.md'), 'utf8')
+    const named = [...text.matchAll(/`((?:issuer|holder|query|status|disclosures|presentation)\.[a-z_]+)`/g)]
+    const ids: readonly string[] = allChecks.map(({ id }) => id)
+    expect(named.length).toBeGreaterThan(10)
+    expect(named.map(([, id = '']) => id).filter((id) => !ids.includes(id))).toEqual([])
   })
 })
 

@@ -13,7 +13,7 @@ import { VerifierSettings } from '../src/verifier/config.ts'
 import { vouchsafe } from './support/command.ts'
 import { documents, ROOT, type Snippet, snippetsOf, textOf } from './support/documents.ts'
 import { type Services, startServices, VERIFIER_URL } from './support/services.ts'
-import { runBy, unrun } from './support/snippet-rows.ts'
+import { runBy, runWhole, unrun } from './support/snippet-rows.ts'
 import { call, declare } from './support/wire.ts'
 
 const snippets = documents.flatMap(snippetsOf)
@@ -54,7 +54,7 @@ function isSetting(value: unknown): boolean {
 const place = ({ page, line, code }: Snippet): string => `${page}:${line} ${code.trim().split('\n')[0] ?? ''}`
 const ofKind = (kind: Kind): [string, Snippet][] =>
   snippets.filter((each) => kindOf(each) === kind).map((each) => [place(each), each])
-const others = snippets.filter((each) => kindOf(each) === undefined)
+const others = snippets.filter((each) => kindOf(each) === undefined && runWhole[each.page] === undefined)
 
 describe('a block of a document', () => {
   it.each(others.map((each) => [place(each), each] as const))('has one row: %s', (_, { page, code }) => {
@@ -65,6 +65,13 @@ describe('a block of a document', () => {
     expect(others.filter((each) => each.page === page && each.code.includes(has))).toHaveLength(1)
     expect(existsSync(join(ROOT, by))).toBe(true)
     expect(readFileSync(join(ROOT, by), 'utf8')).toContain(basename(page))
+  })
+})
+
+describe('a page of which one test runs every block', () => {
+  it.each(Object.entries(runWhole))('is there: %s', (page, by) => {
+    expect(snippetsOf(page).length).toBeGreaterThan(1)
+    expect(readFileSync(join(ROOT, by), 'utf8')).toContain(page)
   })
 })
 
@@ -110,11 +117,14 @@ function commandsOf(page: string): (readonly [word: string, options: readonly st
     ...[...textOf(page).matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text),
   ]
   const lines = code.flatMap((each) => each.replaceAll(/\\\n\s*/g, ' ').split('\n'))
-  return lines.flatMap((line) =>
-    [...line.matchAll(/(?:^|[\s(|])(?:vouchsafe|node \S*vouchsafe\.cjs) ([a-z]+)((?: (?![|;#>&])\S+)*)/g)].map(
-      ([, word = '', rest = '']) => [word, rest.match(/(?<= )--[a-z-]+/g) ?? []] as const,
-    ),
-  )
+  // Help is about a command, and no command itself.
+  return lines
+    .map((line) => line.replace('vouchsafe help ', 'vouchsafe '))
+    .flatMap((line) =>
+      [...line.matchAll(/(?:^|[\s(|])(?:vouchsafe|node \S*vouchsafe\.cjs) ([a-z]+)((?: (?![|;#>&])\S+)*)/g)].map(
+        ([, word = '', rest = '']) => [word, rest.match(/(?<= )--[a-z-]+/g) ?? []] as const,
+      ),
+    )
 }
 
 describe('what an application sends', () => {

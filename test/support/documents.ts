@@ -45,3 +45,13 @@ export function snippetWith(page: string, text: string): string {
     throw new Error(`${page} has ${more.length + 1} blocks with ${text}, not one`)
   return snippet.code
 }
+
+/** The anchors of the headings of a page: in small letters, with hyphens for spaces and no punctuation. */
+export function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}

@@ -22,13 +22,14 @@ const HOW_TO = 'test/how-to-doc.test.ts'
 const ENGINE = 'test/engine-doc.test.ts'
 const APPLICATION = 'test/application-doc.test.ts'
 const CONTRACT = 'test/contracts/contract-doc.test.ts'
-const WALKS = 'test/docs.test.ts'
+const DOCS = 'test/docs.test.ts'
 const LIBRARY = 'test/server-library-doc.test.ts'
+const WALK = 'test/walk-doc.test.ts'
 const ELEMENT = 'test/browser/element-doc.test.ts'
 const CARD = 'test/e2e/library-card.test.ts'
 
 export const runBy: readonly SnippetRow[] = [
-  ...rowsOf('README.md', WALKS, 'init verifier', 'cd try/issuer', 'cd try/verifier', 'CONFIGURATION=', 'QUERY='),
+  ...rowsOf('README.md', DOCS, 'init verifier', 'cd try/issuer', 'cd try/verifier', 'CONFIGURATION=', 'QUERY='),
   ...rowsOf('docs/callbacks.md', 'test/callbacks-doc.test.ts', '"timestamp"', 'createHmac'),
   ...rowsOf('docs/callbacks.md', OPERATING, 'callbacks retry'),
   ...rowsOf('docs/chains.md', ENGINE, 'chain deploy Component'),
@@ -41,7 +42,7 @@ export const runBy: readonly SnippetRow[] = [
     'element.addEventListener',
     '::part',
   ),
-  ...rowsOf('docs/engine.md', WALKS, 'client.callAll'),
+  ...rowsOf('docs/engine.md', DOCS, 'client.callAll'),
   ...rowsOf('docs/engine.md', ENGINE, 'for n in 1 2 3', 'secret put', 'createKey 1 2', 'signTogether('),
   ...rowsOf('docs/engine.md', CONTRACT, 'struct Engine', 'contract Guestbook', 'out/Guestbook.json'),
   ...rowsOf('docs/how-to/external-authorization-server.md', APPLICATION, '"pre-authorized_code": "Leh8'),
@@ -50,8 +51,8 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/how-to/production.md', 'test/interop/proxy.test.ts', 'proxy_pass'),
   ...rowsOf('docs/how-to/restore-a-backup.md', OPERATING, 'data/before'),
   ...rowsOf('docs/how-to/trust-anchor.md', HOW_TO, '-fingerprint', 'vouchsafe doctor', 'kill -HUP'),
-  ...rowsOf('docs/how-to/write-a-component.md', WALKS, 'init engine', 'cd try/engine', 'component({', 'CONTRACT='),
-  ...rowsOf('docs/how-to/write-a-component.md', WALKS, 'sleep 3', 'loadComponent', 'sed -i.old'),
+  ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'init engine', 'cd try/engine', 'component({', 'CONTRACT='),
+  ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'sleep 3', 'loadComponent', 'sed -i.old'),
   ...rowsOf('docs/issuing.md', APPLICATION, 'driving_privileges', '"org.iso.18013.5.1": { "given_name"'),
   ...rowsOf(
     'docs/issuing.md',
@@ -87,6 +88,12 @@ export const runBy: readonly SnippetRow[] = [
   ),
   ...rowsOf('examples/library-card/README.md', CARD, 'wallet receive', 'wallet present'),
 ]
+
+/** Pages of which one test runs every block. */
+export const runWhole: Readonly<Record<string, string>> = {
+  'docs/explanation/issuing-messages.md': WALK,
+  'docs/explanation/verifying-messages.md': WALK,
+}
 
 export const unrun: readonly UnrunRow[] = [
   { page: 'README.md', has: 'git clone', because: 'a test runs in a clone, by npm test' },

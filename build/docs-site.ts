@@ -1,0 +1,29 @@
+/** `npm run docs:site`: makes a site of static pages with search from docs/, in docs/site/dist or the folder that follows. */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { install } from './install.js'
+import { sitePages } from './site-pages.ts'
+
+const root = process.cwd()
+const site = join(root, 'docs', 'site')
+const outDir = resolve(process.argv[2] ?? join(site, 'dist'))
+install(['docs/site'])
+
+const { pages, pictures, sidebar } = sitePages(root)
+// VitePress reads its pages from a folder, and the packages of the site must be found from there.
+const folder = join(site, 'pages')
+rmSync(folder, { recursive: true, force: true })
+for (const [path, text] of [...pages, ['sidebar.json', JSON.stringify(sidebar)] as const]) {
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), text)
+}
+for (const [path, file] of pictures) cpSync(join(root, file), join(folder, path))
+
+const vitepress = join(site, 'node_modules', 'vitepress', 'bin', 'vitepress.js')
+const { status } = spawnSync(process.execPath, [vitepress, 'build', '--outDir', outDir], {
+  cwd: site,
+  stdio: 'inherit',
+})
+if (status === 0) process.stderr.write(`The site is in ${outDir}: any web server of static files serves it.\n`)
+process.exitCode = status ?? 1

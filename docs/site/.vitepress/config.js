@@ -1,0 +1,40 @@
+// How VitePress makes the site: its pages and its sidebar come from build/site-pages.ts.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { defineConfig } from 'vitepress'
+
+const pages = join(import.meta.dirname, '..', 'pages')
+
+/** The anchor of a heading as the repository has it: test/docs.test.ts holds the links in the pages to the same rule. */
+const slugify = (heading) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+
+export default defineConfig({
+  title: 'Vouchsafe',
+  description: 'Issue and verify digital credentials, and run off-chain components of smart contracts',
+  srcDir: 'pages',
+  // Below which address the site is served, such as /vouchsafe/.
+  base: process.env.DOCS_BASE ?? '/',
+  markdown: {
+    anchor: { slugify },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+  },
+  themeConfig: {
+    sidebar: JSON.parse(readFileSync(join(pages, 'sidebar.json'), 'utf8')),
+    outline: [2, 3],
+    externalLinkIcon: true,
+    search: {
+      provider: 'local',
+      options: {
+        // Pages of code would hide those that explain it.
+        _render: (text, env, markdown) => {
+          const html = markdown.render(text, env)
+          return env.frontmatter?.search === false ? '' : html
+        },
+      },
+    },
+  },
+})
