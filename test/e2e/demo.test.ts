@@ -131,13 +131,17 @@ describe('vouchsafe demo --once', () => {
     expect(stderr).toContain('issuerTrustAnchors: ')
   })
 
-  it.each([[['--port-base', '65534']], [['--port-base', 'x']], [['--part', 'none']], [['--twice']]])(
-    'refuses %j and starts nothing',
-    async (args) => {
-      const { status, stdout, left } = await demo(...args)
-      expect([status, stdout, left]).toEqual([2, '', []])
-    },
-  )
+  it.each([
+    [['--port-base', '65534']],
+    [['--port-base', 'x']],
+    [['--part', 'none']],
+    [['--twice']],
+    [['--base-url', 'http://example.com']],
+    [['--base-url', 'https://example.com/path']],
+  ])('refuses %j and starts nothing', async (args) => {
+    const { status, stdout, left } = await demo(...args)
+    expect([status, stdout, left]).toEqual([2, '', []])
+  })
 })
 
 describe('vouchsafe demo', () => {
@@ -155,6 +159,40 @@ describe('vouchsafe demo', () => {
     expect(readdirSync(running.temporary)).toHaveLength(1)
     expect(await running.stop('SIGINT')).toBe(0)
     expect(readdirSync(running.temporary)).toEqual([])
+  })
+
+  it('ends with the link to its console, whose first page is the wallet', async () => {
+    const running = await start('--part', 'credential')
+    await running.says('Now in your browser')
+    await running.says('/sign-in?code=')
+    const [, last = ''] = running.output().split('Press Ctrl-C')
+    const link = /^(http:\/\/127\.0\.0\.1:\d+\/sign-in\?code=[\w-]+)\n\n$/m.exec(last)?.[1] ?? ''
+    const entered = await fetch(link)
+    expect(await entered.text()).toMatch(/url=\/[\w-]+\/#\/wallet"/)
+    expect(entered.headers.get('content-security-policy')).toMatch(/connect-src 'self' http:\S+ http:\S+;/)
+    expect(await running.stop('SIGINT')).toBe(0)
+  })
+
+  it('serves wallets from elsewhere by one address, which lets nobody at what takes an API key', async () => {
+    const port = await freePort()
+    const baseUrl = `http://127.0.0.1:${port + 1}`
+    const running = await start('--part', 'credential', '--port-base', String(port), '--base-url', baseUrl)
+    await running.says('Press Ctrl-C')
+    const [, rest = ''] = running.output().split('Now with a wallet of your own')
+    const offer = decodeURIComponent(/^haip-vci:\S+$/m.exec(rest)?.[0] ?? '')
+    const request = decodeURIComponent(/^haip-vp:\S+$/m.exec(rest)?.[0] ?? '')
+    expect([offer, request]).toEqual([expect.stringContaining(`=${baseUrl}/`), expect.stringContaining(`=${baseUrl}/`)])
+    const { fetch } = globalThis
+    const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
+    await receive(wallet, /^haip-vci:\S+$/m.exec(rest)?.[0] ?? '')
+    await present(wallet, await planPresentation(wallet, /^haip-vp:\S+$/m.exec(rest)?.[0] ?? ''))
+    await running.says('A wallet has answered the request: VERIFICATION_SUCCEEDED')
+    const key = /ISSUER_KEY=(\S+)/.exec(running.output())?.[1] ?? ''
+    const headers = { authorization: `Bearer ${key}` }
+    const list = '/issuance/oid4vci/sessions'
+    expect((await fetch(`http://127.0.0.1:${port}${list}`, { headers })).status).toBe(200)
+    expect((await fetch(baseUrl + list, { headers })).status).toBe(404)
+    expect(await running.stop('SIGINT')).toBe(0)
   })
 
   it('shows calls that work as they stand there', async () => {

@@ -61,10 +61,17 @@ export const serviceCommands = {
         value: 'PORT',
         does: 'the port of the issuer; those of the others follow it',
       },
+      'base-url': {
+        type: 'string',
+        value: 'URL',
+        does: 'where wallets reach both services, by a tunnel or proxy that leads to the port after that of the issuer',
+      },
+      'no-browser': { type: 'boolean', default: false, does: 'open no browser; the link to the console is printed' },
     },
     examples: [
       { line: 'vouchsafe demo', does: 'everything, until Ctrl-C' },
       { line: 'vouchsafe demo --once --part credential', does: 'a test of an installation, for scripts' },
+      { line: 'vouchsafe demo --base-url https://demo.example.org', does: 'for a phone anywhere' },
     ],
     notes: ['A signal before the end of the walk ends it with 130, as in a shell.'],
     exits: { 0: 'the walk succeeded', 1: 'the walk failed, and says at which step', 2: WRONG_WORDS },

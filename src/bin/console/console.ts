@@ -43,15 +43,15 @@ export async function runConsole(args: string[]): Promise<void> {
   process.on('SIGTERM', stop)
 }
 
-/** Opens a console on this machine alone. Rejects when the port is in use. */
-export async function openConsole(services: ConsoleServices, port: number): Promise<OpenConsole> {
+/** Opens a console on this machine alone, whose link leads to `firstPage`. Rejects when the port is in use. */
+export async function openConsole(services: ConsoleServices, port: number, firstPage = ''): Promise<OpenConsole> {
   const files = new Map(
     Object.entries(FILES).map(([name, type]) => {
       const text = readFileSync(join(builtDirectory(), 'console', name))
       return [name === 'index.html' ? '/' : `/${name}`, { type, body: text }]
     }),
   )
-  const { server, signInPath } = createConsoleServer({ services, files, random, now, fetch })
+  const { server, signInPath } = createConsoleServer({ services, files, firstPage, random, now, fetch })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ port, host: '127.0.0.1' }, resolve)

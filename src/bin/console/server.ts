@@ -20,6 +20,8 @@ export interface ConsoleOptions {
   readonly services: ConsoleServices
   /** The files of the page by path, below that of the sign-in. */
   readonly files: ReadonlyMap<string, ConsoleFile>
+  /** The page that is shown after signing in, when it is not the overview. */
+  readonly firstPage?: string
   readonly random: (bytes: number) => Uint8Array
   readonly now: () => Date
   readonly fetch: typeof globalThis.fetch
@@ -101,13 +103,13 @@ async function respond(
 
 /** Decides about a request before its body is read. */
 function decide(
-  { services, files }: ConsoleOptions,
+  { services, files, firstPage }: ConsoleOptions,
   signIn: SignIn,
   { method = 'GET', url = '/', headers }: IncomingMessage,
 ): Decision {
   // A page of another name that leads to this address would else read what the console shows (DNS rebinding).
   if (!OWN_HOST.test(headers.host ?? '')) return FOREIGN_NAME
-  if (method === 'GET' && url.split('?', 1)[0] === '/sign-in') return enter(signIn, url)
+  if (method === 'GET' && url.split('?', 1)[0] === '/sign-in') return enter(signIn, url, firstPage)
   const style = files.get(STYLE)
   // The pages of who is not signed in have the style sheet, which says nothing of anybody.
   if (method === 'GET' && url === STYLE && style !== undefined) return { status: 200, ...style }
@@ -124,9 +126,11 @@ function decide(
   return passedOn
 }
 
-function enter(signIn: SignIn, url: string): Decision {
+function enter(signIn: SignIn, url: string, firstPage = ''): Decision {
   const cookie = signIn.redeem(new URLSearchParams(url.split('?')[1]).get('code') ?? '')
-  return cookie === undefined ? USED_LINK : enteredAnswer(signIn.path, cookie)
+  return cookie === undefined
+    ? USED_LINK
+    : enteredAnswer(signIn.path + (firstPage === '' ? '' : `#/${firstPage}`), cookie)
 }
 
 function addresses(services: ConsoleServices): object {

@@ -19,12 +19,12 @@ export interface Status {
 
 const LIMIT_MS = 10_000
 
-export async function call({ baseUrl, apiKey }: DemoService, path: string, body?: object): Promise<ApiResult> {
-  const url = `${baseUrl}${path}`
+export async function call(service: DemoService, path: string, body?: object): Promise<ApiResult> {
+  const url = `${service.url}${path}`
   const method = body === undefined ? 'GET' : 'POST'
   const json = body === undefined ? {} : { body: JSON.stringify(body) }
   const headers = {
-    authorization: `Bearer ${apiKey}`,
+    authorization: `Bearer ${service.apiKey}`,
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   }
   const response = await fetch(url, { method, headers, signal: AbortSignal.timeout(LIMIT_MS), ...json })

@@ -6,27 +6,26 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { isSafeAddress } from '../../wallet/address.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { readWords } from '../command-line.ts'
-import { CONSOLE_PORT, openConsole } from '../console/console.ts'
-import type { ConsoleServices } from '../console/endpoints.ts'
 import { credentialServices } from '../credential-services.ts'
 import { makeDirectory } from '../directory.ts'
 import { now, random } from '../effects.ts'
-import { freePort } from '../network.ts'
 import { hanging, paint } from '../terminal.ts'
 import { walletFiles } from '../wallet/files.ts'
-import { curlText, linksText, startLinks } from './links.ts'
+import { listenAsFront } from './front.ts'
 import { createNarrator, type Narrator } from './narrator.ts'
-import { type DemoAddress, type DemoService, findAddress, logFile, makeHome, startService } from './services.ts'
+import { type DemoAddress, findAddress, logFile, makeHome, startService } from './services.ts'
+import { stay } from './stay.ts'
 import { type Cast, type Declared, walk } from './walk.ts'
-import { watch } from './watch.ts'
 
 /** The usual ports; the verifier's is two above the issuer's. */
 const PORT_BASE = credentialServices.issuer.defaults.port
 const VERIFIER_OFFSET = credentialServices.verifier.defaults.port - PORT_BASE
+/** The port of the front is between those of issuer and verifier. */
+const FRONT_OFFSET = 1
 const ENGINE_OFFSET = 8400 - PORT_BASE
-const CONSOLE_OFFSET = CONSOLE_PORT - PORT_BASE
 const ENGINES = 3
 /** The longest time for which running requests may delay the end. */
 const CLOSE_LIMIT_MS = 3000
@@ -43,6 +42,15 @@ interface Options {
   /** True when the home directory is made for this run, and removed at its end. */
   readonly isTemporary: boolean
   readonly portBase: number
+  /** The address of the tunnel or proxy by which wallets come. */
+  readonly baseUrl: string | undefined
+  /** Whether the console may be opened in a browser. */
+  readonly mayOpen: boolean
+}
+
+/** Something that has to be closed at the end. */
+interface Closable {
+  readonly close: () => Promise<void>
 }
 
 /** The progress of the demo, for its end. */
@@ -55,7 +63,7 @@ export async function runDemo(args: string[]): Promise<void> {
   // Keys, databases and the log are for this user alone.
   process.umask(0o077)
   const options = readOptions(args)
-  const services: DemoService[] = []
+  const services: Closable[] = []
   const progress: Progress = { walked: false, signalled: false }
   stopOnSignal(services, progress)
   if (options.isTemporary) process.once('exit', () => removeHome(options.home))
@@ -89,9 +97,28 @@ function readOptions(args: string[]): Options {
       `--port-base: ${values['port-base']} is no port; the issuer takes it, the verifier the next but one, the engines from ${ENGINE_OFFSET} above`,
     )
   }
+  const baseUrl = baseUrlOf(values['base-url'])
   const isTemporary = values.home === undefined
   const home = isTemporary ? mkdtempSync(join(tmpdir(), 'vouchsafe-demo-')) : resolve(values.home ?? '')
-  return { once: values.once, part: partOf(values.part), home, isTemporary, portBase }
+  return {
+    once: values.once,
+    part: partOf(values.part),
+    home,
+    isTemporary,
+    portBase,
+    baseUrl,
+    mayOpen: !values['no-browser'],
+  }
+}
+
+function baseUrlOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  if (!/^https?:\/\/[^/?#]+\/?$/.test(text) || !isSafeAddress(text)) {
+    throw new Error(
+      `--base-url: ${text} is no address by which a wallet comes; write one as in https://demo.example.org`,
+    )
+  }
+  return text.replace(/\/$/, '')
 }
 
 function partOf(word: string | undefined): Part | undefined {
@@ -101,7 +128,7 @@ function partOf(word: string | undefined): Part | undefined {
 async function showCredential(
   options: Options,
   narrator: Narrator,
-  services: DemoService[],
+  services: Closable[],
 ): Promise<{ readonly cast: Cast; readonly declared: Declared }> {
   const cast = await start(options, narrator, services)
   const declared = await walk(cast)
@@ -122,22 +149,28 @@ async function keepSecret({ home, portBase }: Options, narrator: Narrator): Prom
 }
 
 /** Makes what is missing, and starts both services; the wallet has no server. Shows where everything is. */
-async function start(options: Options, narrator: Narrator, services: DemoService[]): Promise<Cast> {
-  const { home, portBase } = options
+async function start(options: Options, narrator: Narrator, services: Closable[]): Promise<Cast> {
+  const { home, portBase, baseUrl } = options
   write(
     `${paint('bold', 'Vouchsafe')}: a credential that is issued, shown and verified;\nand a secret that three engines keep.\n\n`,
   )
   makeDirectory(home, 0o700)
-  const places = { issuer: await findAddress(portBase), verifier: await findAddress(portBase + VERIFIER_OFFSET) }
+  const places = {
+    issuer: await findAddress(portBase, baseUrl),
+    verifier: await findAddress(portBase + VERIFIER_OFFSET, baseUrl),
+  }
   await makeHome(home, places)
   const issuer = await startService('issuer', home, places.issuer)
   services.push(issuer)
   const verifier = await startService('verifier', home, places.verifier)
   services.push(verifier)
+  const front = baseUrl && (await listenAsFront([issuer, verifier], portBase + FRONT_OFFSET))
+  if (front) services.push(front)
   const after = options.isTemporary ? 'removed at the end' : 'kept for the next time'
   const lines = [
     `  issuer    ${describeAddress(places.issuer)}`,
     `  verifier  ${describeAddress(places.verifier)}`,
+    ...(front ? [`  wallets   come by ${baseUrl}, which has to lead to ${front.url}`] : []),
     `  files     ${home} (${after})`,
     `  log       ${logFile(home)}`,
   ]
@@ -155,33 +188,8 @@ async function start(options: Options, narrator: Narrator, services: DemoService
   return { issuer, verifier, wallet, walletHome, narrator, write }
 }
 
-function describeAddress({ preferredPort, port, baseUrl }: DemoAddress): string {
-  return port === preferredPort ? baseUrl : `${baseUrl} (port ${preferredPort} is taken)`
-}
-
-/** Shows how to continue, and what a wallet does with the links. The services keep the process alive. */
-async function stay(cast: Cast, declared: Declared, { isTemporary, portBase }: Options): Promise<void> {
-  const links = await startLinks(cast, declared)
-  const opened = await openConsole(servicesOf(cast), await freePort(portBase + CONSOLE_OFFSET))
-  const removed = isTemporary ? ', and remove their keys, databases and the wallet' : ''
-  const where = hanging(
-    '',
-    0,
-    'There you issue, verify, and look at sessions. The link signs in once, within ten minutes:',
-  )
-  write(`\n${paint('bold', 'Now in your browser')}\n\n${where}\n\n${opened.link}\n`)
-  write(`\n${linksText(links, cast)}\n${curlText(cast, declared)}\n`)
-  const running = hanging('', 0, `Both services are running. Press Ctrl-C to stop them${removed}.`)
-  write(`${running.replace('Press Ctrl-C', paint('bold', 'Press Ctrl-C'))}\n`)
-  watch(cast, links)
-}
-
-/** The services of the demo as its console calls them. */
-function servicesOf({ issuer, verifier }: Cast): ConsoleServices {
-  return {
-    issuer: { url: issuer.baseUrl, apiKey: issuer.apiKey },
-    verifier: { url: verifier.baseUrl, apiKey: verifier.apiKey },
-  }
+function describeAddress({ preferredPort, port, url }: DemoAddress): string {
+  return port === preferredPort ? url : `${url} (port ${preferredPort} is taken)`
 }
 
 /** Prints the failure, and makes it the exit status. */
@@ -193,7 +201,7 @@ function failed(narrator: Narrator, { message, cause }: Error): void {
 }
 
 /** Stops at the first signal: with 0 when the walk is over, as a failure before. */
-function stopOnSignal(services: readonly DemoService[], progress: Progress): void {
+function stopOnSignal(services: readonly Closable[], progress: Progress): void {
   const stop = (): void => {
     if (progress.signalled) return
     progress.signalled = true
@@ -207,7 +215,7 @@ function stopOnSignal(services: readonly DemoService[], progress: Progress): voi
   process.stdout.on('error', stop)
 }
 
-async function closeAll(services: readonly DemoService[]): Promise<void> {
+async function closeAll(services: readonly Closable[]): Promise<void> {
   await Promise.allSettled(services.map(({ close }) => close()))
 }
 

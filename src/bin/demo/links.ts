@@ -74,9 +74,9 @@ export function curlText(services: Services, { configurationId, queryId }: Decla
 
 The services, and the API keys that applications call them with:
 
-  ISSUER=${issuer.baseUrl}
+  ISSUER=${issuer.url}
   ISSUER_KEY=${issuer.apiKey}
-  VERIFIER=${verifier.baseUrl}
+  VERIFIER=${verifier.url}
   VERIFIER_KEY=${verifier.apiKey}
 
 A new offer, and what became of it (put in its session_id):
@@ -103,7 +103,8 @@ The issuer's certificate, for another verifier to trust:
 }
 
 function reachText(baseUrl: string): string {
-  const { hostname } = new URL(baseUrl)
+  const { hostname, protocol } = new URL(baseUrl)
+  if (protocol === 'https:') return `A phone reaches the services at ${baseUrl}, as long as the tunnel or proxy runs.`
   return isLoopback(hostname)
     ? 'This machine has no address on a private network, so that only a wallet on this machine can reach the services; a phone cannot.'
     : `A phone can reach the services at ${hostname} when it is on the same network as this machine, and no firewall is between them.`

@@ -21,12 +21,17 @@ import { buildService, type Service } from '../service.ts'
 
 /** A listening service. */
 export interface DemoService {
+  /** The address for wallets. */
   readonly baseUrl: string
+  /** The address for applications on this machine. */
+  readonly url: string
+  readonly port: number
   readonly apiKey: string
   readonly directory: string
   readonly close: () => Promise<void>
 }
 
+const LIST_SECONDS = 5
 const NAMES: Readonly<Record<CredentialServiceName, string>> = {
   issuer: 'Example University',
   verifier: 'Example Library',
@@ -37,12 +42,18 @@ export interface DemoAddress {
   readonly preferredPort: number
   readonly port: number
   readonly baseUrl: string
+  readonly url: string
 }
 
-/** Finds an address for a service, on the network of this machine when it has one. */
-export async function findAddress(preferredPort: number): Promise<DemoAddress> {
+/**
+ * Finds an address for a service, on the network of this machine when it has one. With a base URL wallets come by that,
+ * and applications stay on this machine.
+ */
+export async function findAddress(preferredPort: number, baseUrl: string | undefined): Promise<DemoAddress> {
   const port = await freePort(preferredPort)
-  return { preferredPort, port, baseUrl: `http://${lanAddress() ?? '127.0.0.1'}:${port}` }
+  if (baseUrl !== undefined) return { preferredPort, port, baseUrl, url: `http://127.0.0.1:${port}` }
+  const url = `http://${lanAddress() ?? '127.0.0.1'}:${port}`
+  return { preferredPort, port, baseUrl: url, url }
 }
 
 export const logFile = (home: string): string => join(home, 'services.log')
@@ -73,19 +84,20 @@ export async function startService(
   const config = readConfig(name, directory, place)
   const kind = credentialServiceKind(name)
   const store: StoreOf<CredentialServiceName> = await openDatabase(config.database, credentialServices[name].migrations)
-  return listen(await buildService(kind, config, store, createLog(name, logFile(home))), config, directory)
+  const service = await buildService(kind, config, store, createLog(name, logFile(home)))
+  await listen(service, config)
+  const [apiKey = ''] = Object.keys(config.apiKeys)
+  const { baseUrl, port, url } = place
+  return { baseUrl, url, port, apiKey, directory, close: () => service.close() }
 }
 
-async function listen(service: Service<CommonConfig>, config: CommonConfig, directory: string): Promise<DemoService> {
-  const [apiKey = ''] = Object.keys(config.apiKeys)
-  const { baseUrl, port } = config
+async function listen(service: Service<CommonConfig>, { port }: CommonConfig): Promise<void> {
   try {
     await service.app.listen({ port, host: await defaultHost() })
   } catch (error) {
     await service.close()
     throw error
   }
-  return { baseUrl, apiKey, directory, close: () => service.close() }
 }
 
 /** Reads the configuration in `directory` for the address of this run; its paths are relative to that directory. */
@@ -101,7 +113,10 @@ function readConfig(
     read: (relative) => files.read(resolve(directory, relative)),
     list: (relative) => files.list(resolve(directory, relative)),
   }
-  const result = 'mistakes' in file ? file : read({ ...(file.value as object), port, baseUrl }, inDirectory, now())
+  // A revocation in the demo shows at once.
+  const fresh = name === 'issuer' ? { statusList: { ttlSeconds: LIST_SECONDS } } : {}
+  const result =
+    'mistakes' in file ? file : read({ ...fresh, ...(file.value as object), port, baseUrl }, inDirectory, now())
   if ('mistakes' in result)
     throw new Error(`${path} cannot be used:\n${result.mistakes.map((each) => `  - ${each}`).join('\n')}`)
   const { database } = result.config

@@ -1,0 +1,105 @@
+/**
+ * The front of the demo: one port for both services, so that one tunnel or proxy brings wallets from elsewhere. It
+ * passes on the operations that need no API key, as the OpenAPI documents of the services have them, and nothing else.
+ */
+import { createServer, type IncomingMessage, request as requestFrom, type Server, type ServerResponse } from 'node:http'
+import { isObject, type JsonObject, own } from '../../codec/json.ts'
+import { freePort } from '../network.ts'
+
+/** A service behind the front. */
+export interface FrontService {
+  readonly port: number
+  readonly openapi: JsonObject
+}
+
+/** An operation that needs no API key. */
+interface OpenOperation {
+  readonly port: number
+  readonly method: string
+  readonly path: RegExp
+}
+
+/** A front that listens. */
+export interface ListeningFront {
+  /** The address to which a tunnel has to lead. */
+  readonly url: string
+  readonly close: () => Promise<void>
+}
+
+/** Starts a front before the services, on this machine alone: at the preferred port, or at another when it is taken. */
+export async function listenAsFront(
+  services: readonly { readonly url: string; readonly port: number }[],
+  preferredPort: number,
+): Promise<ListeningFront> {
+  const documented = services.map(async ({ url, port }) => {
+    const response = await fetch(`${url}/openapi`)
+    return { port, openapi: (await response.json()) as JsonObject }
+  })
+  const server = createFront(await Promise.all(documented))
+  const port = await freePort(preferredPort)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, host: '127.0.0.1' }, resolve)
+  })
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  return { url: `http://127.0.0.1:${port}`, close }
+}
+
+/** Makes the front, which does not listen yet. Of two services with an operation, the first has it. */
+export function createFront(services: readonly FrontService[]): Server {
+  const operations = services.flatMap(openOperations)
+  return createServer((request, response) => {
+    const [path = ''] = (request.url ?? '/').split('?', 1)
+    // Browsers ask whether they may before they do.
+    const methods = request.method === 'OPTIONS' ? ['GET', 'POST'] : [request.method ?? '']
+    const operation = operations.find((each) => methods.includes(each.method) && each.path.test(path))
+    if (operation === undefined) refuseRequest(response, 404, 'there is nothing for wallets here')
+    else passToService(request, response, operation.port)
+  })
+}
+
+function openOperations({ port, openapi }: FrontService): readonly OpenOperation[] {
+  return Object.entries(members(own(openapi, 'paths'))).flatMap(([path, methods]) =>
+    Object.entries(members(methods))
+      .filter(([, operation]) => !needsApiKey(members(operation)))
+      .map(([method]) => ({ port, method: method.toUpperCase(), path: patternOf(path) })),
+  )
+}
+
+/** Tests whether an operation has a way in by an API key; one without `security` counts as one that has. */
+function needsApiKey(operation: JsonObject): boolean {
+  const ways = own(operation, 'security')
+  return !Array.isArray(ways) || ways.some((way) => Object.hasOwn(members(way), 'apiKey'))
+}
+
+function patternOf(path: string): RegExp {
+  const parts = path.split(/\{[^}]+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('[\\w-]+')}$`)
+}
+
+function members(value: unknown): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+function passToService(request: IncomingMessage, response: ServerResponse, port: number): void {
+  const { method, url, headers } = request
+  const passed = requestFrom({ host: '127.0.0.1', port, method, path: url, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers)
+    answer.pipe(response)
+  })
+  passed.on('error', () => {
+    if (response.headersSent) response.destroy()
+    else refuseRequest(response, 502, 'the service does not answer')
+  })
+  response.on('close', () => passed.destroy())
+  request.pipe(passed)
+}
+
+function refuseRequest(response: ServerResponse, status: number, why: string): void {
+  const body = JSON.stringify({ error: status === 404 ? 'not_found' : 'server_error', error_description: why })
+  response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+}

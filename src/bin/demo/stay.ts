@@ -1,0 +1,48 @@
+/** The end of the demo: links for wallets, calls by hand, and last the console, with its wallet in the page. */
+import { CONSOLE_PORT, openConsole } from '../console/console.ts'
+import type { ConsoleServices } from '../console/endpoints.ts'
+import { credentialServices } from '../credential-services.ts'
+import { freePort } from '../network.ts'
+import { browserCommand, openBrowser } from '../open-browser.ts'
+import { hanging, paint } from '../terminal.ts'
+import { curlText, linksText, startLinks } from './links.ts'
+import type { Cast, Declared } from './walk.ts'
+import { watch } from './watch.ts'
+
+const CONSOLE_OFFSET = CONSOLE_PORT - credentialServices.issuer.defaults.port
+
+interface StayOptions {
+  readonly isTemporary: boolean
+  readonly portBase: number
+  /** Whether the console may be opened in a browser. */
+  readonly mayOpen: boolean
+}
+
+/** Shows how to continue, and what a wallet does with the links. The services keep the process alive. */
+export async function stay(cast: Cast, declared: Declared, options: StayOptions): Promise<void> {
+  const { write } = cast
+  const links = await startLinks(cast, declared)
+  const opened = await openConsole(servicesOf(cast), await freePort(options.portBase + CONSOLE_OFFSET), 'wallet')
+  write(`\n${linksText(links, cast)}\n${curlText(cast, declared)}\n`)
+  const removed = options.isTemporary ? ', and remove their keys, databases and the wallet' : ''
+  const running = hanging('', 0, `Both services are running. Press Ctrl-C to stop them${removed}.`)
+  write(`${running.replace('Press Ctrl-C', paint('bold', 'Press Ctrl-C'))}\n`)
+  write(consoleText(opened.link))
+  const command = options.mayOpen ? browserCommand(process) : undefined
+  if (command !== undefined && (await openBrowser(command, opened.link))) write('Your browser opens it.\n')
+  watch(cast, links)
+}
+
+function consoleText(link: string): string {
+  const what =
+    'The same walk in your browser, with a wallet in the page: issue, receive, present, break and revoke a credential in eleven clicks. The link signs in once, within ten minutes:'
+  return `\n${paint('bold', 'Now in your browser')}\n\n${hanging('', 0, what)}\n\n${paint('bold', link)}\n\n`
+}
+
+/** The services of the demo as its console and the wallet in its page call them. */
+function servicesOf({ issuer, verifier }: Cast): ConsoleServices {
+  return {
+    issuer: { url: issuer.url, apiKey: issuer.apiKey, walletOrigin: issuer.baseUrl },
+    verifier: { url: verifier.url, apiKey: verifier.apiKey, walletOrigin: verifier.baseUrl },
+  }
+}
