@@ -50,6 +50,17 @@ const MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
     source: 'RFC 6750 section 3.1',
     means: 'The access token is good, and is not for this session or this credential',
   },
+  invalid_scope: {
+    source: 'RFC 6749 section 4.1.2.1',
+    means:
+      'The authorization request names no credential that can be asked for. Name one by its scope, or by authorization details',
+  },
+  unsupported_response_type: { source: 'RFC 6749 section 4.1.2.1', means: 'The response type has to be `code`' },
+  invalid_request_uri: {
+    source: 'RFC 9101 section 7',
+    means:
+      'The `request_uri` is not ours, has been used or has expired, or is of another client. Push the request again',
+  },
   invalid_dpop_proof: {
     source: 'RFC 9449 section 5',
     means: 'The DPoP proof is missing where it has to be, or does not fit the request, the token or its key',

@@ -35,6 +35,13 @@ export interface IssuerClient {
   ): Promise<IssuerSchemas['StartedIssuanceSession']>
   /** Gives a deferred session its dataset, or denies it. */
   completeSession(sessionId: string, completion: IssuerSchemas['Completion']): Promise<Session>
+  /** Says what a wallet asks for, whose person the browser has brought with the parameter `interaction`. */
+  getInteraction(id: string): Promise<IssuerSchemas['Interaction']>
+  /** Decides on the interaction; send the browser to the `redirect_uri` of the answer. */
+  completeInteraction(
+    id: string,
+    completion: IssuerSchemas['InteractionCompletion'],
+  ): Promise<IssuerSchemas['CompletedInteraction']>
   getSession(sessionId: string): Promise<Session>
   /** Yields the sessions, the newest first; end the loop when you have seen enough. */
   listSessions(filter?: IssuanceSessionFilter): AsyncGenerator<ListedSession, void>
@@ -78,6 +85,12 @@ export function createIssuerClient(options: ServiceOptions): IssuerClient {
     completeSession: async (id, body) => {
       const path = `/issuance/oid4vci/complete/${encodeURIComponent(id)}`
       return (await call({ method: 'POST', path, body, isRepeatable: false })) as Session
+    },
+    getInteraction: async (id) =>
+      (await get(`/auth/interaction/${encodeURIComponent(id)}`)) as IssuerSchemas['Interaction'],
+    completeInteraction: async (id, body) => {
+      const path = `/auth/interaction/complete/${encodeURIComponent(id)}`
+      return (await call({ method: 'POST', path, body, isRepeatable: false })) as IssuerSchemas['CompletedInteraction']
     },
     getSession,
     listSessions: (filter = {}) => listSessions(call, '/issuance/oid4vci/sessions', { ...filter }),

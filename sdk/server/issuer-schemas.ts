@@ -23,6 +23,12 @@ export interface IssuerSchemas {
       locale?: string
     }[]
   }
+  CompletedInteraction: {
+    /** The issuance session; absent where it was denied. */
+    session_id?: string
+    /** Send the browser there, within five minutes. */
+    redirect_uri: string
+  }
   Completion: {
     credential_dataset?: IssuerSchemas['CredentialDataset']
     /** There will be no credential. */
@@ -83,6 +89,34 @@ export interface IssuerSchemas {
     background_image?: {
       uri: string
     }
+  }
+  Interaction: {
+    interaction_id: string
+    /** The name that the wallet gives itself; nobody has verified it. */
+    client_id: string
+    /** Where the browser goes in the end. */
+    redirect_uri: string
+    /** The configurations that the wallet asks for. */
+    credential_configurations: string[]
+    /** The session of the offer; absent where there is no offer. */
+    session_id?: string
+    /** Whether nobody has given the dataset yet. */
+    needs_dataset: boolean
+    /** Seconds since the epoch. */
+    expires_at: number
+  }
+  InteractionCompletion: {
+    credential_dataset?: IssuerSchemas['CredentialDataset']
+    /** The session of the offer has the dataset, or gets it later. */
+    approved?: true
+    /** There is no offer, and the dataset comes later; wallets wait. */
+    deferred?: true
+    /** There will be no credential. */
+    denied?: true
+    /** For the wallet, why it was denied. */
+    reason?: string
+    /** How long the wallet may refresh, as for a new session; where there is no offer. */
+    refresh_seconds?: number
   }
   IssuanceSession: {
     session_id: string
@@ -214,8 +248,8 @@ export interface IssuerSchemas {
     /** The code of the offer, where an authorization server knows it already; used once; made when absent. */
     'pre-authorized_code'?: string
     /**
-     * The grants of the offer; the pre-authorized code alone when absent. authorization_code needs an
-     * authorizationServer.
+     * The grants of the offer; the pre-authorized code alone when absent. authorization_code needs the setting
+     * authentication, or an authorizationServer.
      */
     grants?: ('authorization_code' | 'urn:ietf:params:oauth:grant-type:pre-authorized_code')[]
     tx_code?: IssuerSchemas['NewTransactionCode']

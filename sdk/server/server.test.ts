@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signatureHeaders } from '../../src/callback/signature.ts'
+import { bring, newVisitor, push, SCOPE, startCodeFlow, walletAsking } from '../../test/support/code-flow.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
 import {
   configuration,
@@ -76,6 +77,22 @@ describe('the client of an issuer', () => {
     expect(await client.completeSession(session_id, { credential_dataset: dataset })).toMatchObject({
       deferred: { state: 'COMPLETED' },
     })
+  })
+
+  it('reads an interaction of a wallet, and completes it', async () => {
+    const coding = await startCodeFlow()
+    try {
+      const client = issuer(coding.fetch)
+      const id = await client.createConfiguration({ ...configuration, scope: SCOPE })
+      const requestUri = await push(coding, walletAsking().form)
+      const interaction = await bring(coding, newVisitor(), { requestUri })
+      expect(await client.getInteraction(interaction)).toMatchObject({ credential_configurations: [id] })
+      const completed = await client.completeInteraction(interaction, { credential_dataset: dataset })
+      expect(completed.redirect_uri).toContain(`/auth/return/${interaction}?completion=`)
+      await expect(client.getInteraction(interaction)).rejects.toMatchObject({ status: 410, code: 'gone' })
+    } finally {
+      await coding.close()
+    }
   })
 
   it('gives up waiting at its deadline and when it is told to', async () => {

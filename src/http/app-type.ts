@@ -23,6 +23,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** An API key is required, and no other origin may call. */
     admin?: boolean
+    /** A person's browser goes there itself, and no script of another origin may. RFC 9700 section 2.6. */
+    isForBrowsers?: boolean
     /** The error code for a malformed request of this route; `invalid_request` when absent. */
     malformed?: ErrorCode
     /** The name of this wallet endpoint in the status of a session, which lists its refusals. */

@@ -134,7 +134,7 @@ function addHooks(
     }
     if (request.routeOptions.config.admin) request.apiKeyLabel = authenticate(request, reply)
     else {
-      reply.headers(CORS_HEADERS)
+      if (!request.routeOptions.config.isForBrowsers) reply.headers(CORS_HEADERS)
       if (visits !== undefined && isForWallets(request)) refuseWhileWaiting(visits.take(request.ip), reply)
     }
     done()

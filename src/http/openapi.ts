@@ -21,6 +21,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   201: 'The id of what was stored',
   202: 'Not yet: ask again with the transaction_id',
   204: 'Done',
+  303: 'The browser goes to the address in Location',
 }
 
 const ERROR = {

@@ -1,7 +1,7 @@
 /**
  * Requests without a route: unknown paths, known paths with another method, and the preflight requests of browsers.
  * CORS is here because the two kinds of endpoint share path prefixes: any origin may call those of the wallet, none the
- * others.
+ * others, nor those that a browser itself goes to.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../protocol/error.ts'
@@ -19,6 +19,8 @@ interface Route {
   readonly pattern: RegExp
   readonly methods: Set<string>
   admin: boolean
+  /** Whether scripts of other origins may call it. */
+  open: boolean
 }
 
 /** The routes by path, as they were declared. */
@@ -28,9 +30,10 @@ export type Routes = ReadonlyMap<string, Route>
 export function collectRoutes(app: App): Routes {
   const routes = new Map<string, Route>()
   app.addHook('onRoute', ({ url, method, config }) => {
-    const route = routes.get(url) ?? { pattern: patternOf(url), methods: new Set(), admin: false }
+    const route = routes.get(url) ?? { pattern: patternOf(url), methods: new Set(), admin: false, open: true }
     for (const name of [method].flat()) route.methods.add(name)
     route.admin ||= config?.admin === true
+    route.open &&= !route.admin && config?.isForBrowsers !== true
     routes.set(url, route)
   })
   return routes
@@ -46,8 +49,9 @@ export function answerUnrouted(
   const path = pathOf(request.url)
   const matches = [...routes.values()].filter(({ pattern }) => pattern.test(path))
   const admin = matches.some((route) => route.admin)
+  const open = matches.every((route) => route.open)
   if (admin) authenticate(request, reply)
-  else reply.headers(CORS_HEADERS)
+  if (open) reply.headers(CORS_HEADERS)
   const methods = new Set(matches.flatMap((route) => [...route.methods]))
   // The path matches but the router rejected the id: answer 404, not 405.
   if (methods.size === 0 || methods.has(request.method)) {
@@ -56,7 +60,7 @@ export function answerUnrouted(
   const allowed = [...methods, 'OPTIONS'].join(', ')
   reply.header('allow', allowed)
   if (request.method !== 'OPTIONS') refuse('method_not_allowed', `this path takes ${allowed}`)
-  if (!admin) {
+  if (open) {
     reply.header('access-control-allow-methods', allowed)
     reply.header('access-control-allow-headers', ALLOWED_HEADERS)
     reply.header('access-control-max-age', '7200')

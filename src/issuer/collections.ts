@@ -16,6 +16,7 @@ import {
   renameExpiry,
   type Store,
 } from '../store/store.ts'
+import type { StoredAuthorizationRequest } from './authorization-request.ts'
 import type { IssuanceSession } from './session.ts'
 import type { SessionProgress } from './session-progress.ts'
 import type { StatusCollections } from './status-rows.ts'
@@ -62,6 +63,8 @@ export type IssuerCollections = EventCollections &
     issuance_progress: SessionProgress
     /** By the MAC of a pre-authorized code that the application supplied. */
     pre_authorized_code: { readonly sessionId: string }
+    /** By a random id, which its code begins with: an authorization request that a browser has brought. */
+    authorization_request: StoredAuthorizationRequest
     /** By transaction id: a request that waits for the dataset of its session. */
     deferred_transaction: DeferredTransaction
     /** By nonce, and by the digest of a DPoP proof; kept until it would have expired anyway. */
@@ -88,6 +91,7 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0011', statements: createCollection('issuance_progress') },
   { id: 'issuer-0012', statements: generationCollection },
   { id: 'issuer-0013', statements: addCreationTime('issuance_session') },
+  { id: 'issuer-0014', statements: createCollection('authorization_request') },
 ]
 
 /** The collections that a database key encrypts: those with personal data, and with secrets of sessions. */
@@ -95,6 +99,7 @@ export const issuerEncryptedCollections: readonly (keyof IssuerCollections)[] = 
   'issuance_session',
   'issuance_dataset',
   'deferred_transaction',
+  'authorization_request',
   'idempotent_answer',
 ]
 

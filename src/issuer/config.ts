@@ -3,6 +3,12 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { findAnchorWarnings, readAnchorDirectory } from '../config/anchor-directory.ts'
 import {
+  type CodeFlowConfig,
+  codeFlowSettings,
+  findCodeFlowMistakes,
+  resolveCodeFlow,
+} from '../config/authentication.ts'
+import {
   type AuthorizationServerConfig,
   AuthorizationServerSetting,
   findAuthorizationServerMistakes,
@@ -71,6 +77,7 @@ export const IssuerSettings = Type.Object(
       { additionalProperties: false },
     ),
     authorizationServer: Type.Optional(AuthorizationServerSetting),
+    ...codeFlowSettings,
     secretsFile: Type.Optional(
       Type.String({
         description:
@@ -111,6 +118,8 @@ export const IssuerSettings = Type.Object(
   { additionalProperties: false },
 )
 
+type Settings = Static<typeof IssuerSettings>
+
 export interface IssuerConfig extends CommonConfig {
   /** The authorization server that gives the access tokens; undefined when this service does. */
   readonly authorizationServer: AuthorizationServerConfig | undefined
@@ -118,6 +127,8 @@ export interface IssuerConfig extends CommonConfig {
   readonly clientAuthentication: ClientAuthentication | undefined
   /** The JWT; undefined where there is none. */
   readonly registrationCertificate: string | undefined
+  /** The authorization code flow of this service; undefined where there is none. */
+  readonly codeFlow: CodeFlowConfig | undefined
   /** Empty: no configuration can require key attestations. */
   readonly keyAttestationTrustAnchors: readonly Certificate[]
   readonly issuer: {
@@ -161,7 +172,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
   if ('mistakes' in common || 'mistakes' in own) {
     return { mistakes: [common, own].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }
   }
-  const settings = shape.settings as Static<typeof IssuerSettings>
+  const settings = shape.settings as Settings
   const { secrets, warnings, ...read } = own
   return {
     config: {
@@ -180,12 +191,12 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
 }
 
 /** The files that the settings of an issuer alone name, and what these settings exclude. */
-function readOwnFiles(settings: Partial<Static<typeof IssuerSettings>>, files: Files, now: Date) {
+function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
   const anchors = readAnchorDirectory(ATTESTERS, settings.keyAttestationTrustAnchors, files, now)
   const authentication = readClientAuthentication(settings, files, now)
   const registration = readRegistrationCertificate(settings.registrationCertificateFile, files, now)
   const secrets = readSecretsFile(settings, files)
-  const serverMistakes = findAuthorizationServerMistakes(settings.authorizationServer)
+  const serverMistakes = tokenMistakes(settings)
   if (
     'mistakes' in anchors ||
     'mistakes' in authentication ||
@@ -210,11 +221,12 @@ function readOwnFiles(settings: Partial<Static<typeof IssuerSettings>>, files: F
 }
 
 /** The settings that name no file. */
-function ownSettings(settings: Static<typeof IssuerSettings>) {
+function ownSettings(settings: Settings) {
   const { issuer, authorizationServer, credentialEncryption, dpop, compatibility, statusList } = settings
   return {
     issuer: { ...issuer, identifier: issuer.identifier ?? 'session' },
     authorizationServer: authorizationServer && resolveAuthorizationServer(authorizationServer),
+    codeFlow: resolveCodeFlow(settings),
     statusList: {
       entries: statusList?.entries ?? ENTRIES.default,
       ttlSeconds: statusList?.ttlSeconds ?? TTL_SECONDS,
@@ -223,6 +235,10 @@ function ownSettings(settings: Static<typeof IssuerSettings>) {
     dpopRequired: dpop === 'required',
     draft13: compatibility?.includes('draft13') ?? false,
   } as const
+}
+
+function tokenMistakes(settings: Partial<Settings>): string[] {
+  return [...findAuthorizationServerMistakes(settings.authorizationServer), ...findCodeFlowMistakes(settings)]
 }
 
 function entriesMistakes(entries: number = ENTRIES.default): string[] {

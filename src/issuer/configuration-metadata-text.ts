@@ -47,9 +47,7 @@ export function createConfigurationTexts({
         return text === undefined ? [] : [`${JSON.stringify(id)}:${text}`]
       }),
     )
-    const json = Buffer.from(`{${members.flat().join()}}`)
-    const batchSize = largestBatch(await Promise.all(ids.map(loadConfiguration)))
-    return { json, digest: hash('sha256', json, 'base64url'), batchSize }
+    return memberOf(members.flat(), ids, await Promise.all(ids.map(loadConfiguration)))
   }
   const setOf = cacheById(CACHED.sets, async (key) => {
     const [shape, ...ids] = key.split('/')
@@ -66,6 +64,29 @@ export function createConfigurationTexts({
     },
     withIds: async (ids, shape) => (await setOf([shape, ...ids].join('/'))) as ConfigurationsMember,
   }
+}
+
+function memberOf(
+  members: readonly string[],
+  ids: readonly string[],
+  configurations: readonly (Configuration | undefined)[],
+): ConfigurationsMember {
+  const json = Buffer.from(`{${members.join()}}`)
+  const scopes = ids.map((id, index) => [id, configurations[index]?.posted.scope] as const)
+  return {
+    json,
+    digest: hash('sha256', json, 'base64url'),
+    batchSize: largestBatch(configurations),
+    idsByScope: groupByScope(scopes),
+  }
+}
+
+function groupByScope(scopes: readonly (readonly [id: string, scope: string | undefined])[]) {
+  const idsByScope = new Map<string, readonly string[]>()
+  for (const [id, scope] of scopes) {
+    if (scope !== undefined) idsByScope.set(scope, [...(idsByScope.get(scope) ?? []), id])
+  }
+  return idsByScope
 }
 
 /** The largest batch size among the configurations; 1 of none. */

@@ -20,6 +20,8 @@ export interface ConfigurationsMember {
   readonly digest: string
   /** The largest batch size among them; 1 of none. */
   readonly batchSize: number
+  /** The ids of those that have a scope, by that. */
+  readonly idsByScope: ReadonlyMap<string, readonly string[]>
 }
 
 /** Gives entries for as many credentials, each given to nobody else and never again. Rejects when the store does. */

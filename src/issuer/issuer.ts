@@ -38,7 +38,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
   return createApp(
     {
       title: issuerTitle,
-      description: 'OpenID4VCI 1.0, pre-authorized code flow',
+      description: 'OpenID4VCI 1.0, pre-authorized code flow and authorization code flow',
       authenticate: authenticator(config.apiKeys, effects.random),
       ready: readiness(effects),
       random: effects.random,
@@ -92,6 +92,8 @@ function secretsOf({ secrets }: KeyRing): IssuerContext['secrets'] {
     code: secrets('pre-authorized code'),
     suppliedCode: secrets('supplied pre-authorized code'),
     issuerState: secrets('issuer_state'),
+    pushedRequest: secrets('pushed authorization request'),
+    authorizationCode: secrets('authorization code'),
     txCode: secrets('tx_code'),
     rememberedTxCode: secrets('remembered tx_code'),
     refresh: secrets('refresh token'),

@@ -4,10 +4,11 @@
  * identifier that its own URL derives from: that of a session, or the base.
  */
 import { hash } from 'node:crypto'
+import type { CodeFlowConfig } from '../config/authentication.ts'
 import type { ClientAuthentication } from '../config/client-authentication.ts'
 import type { PublicDocument } from '../http/document.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
-import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { DETAIL_TYPE } from './access/authorization-details.ts'
@@ -58,13 +59,14 @@ export async function authorizationServerMetadata(
   context: IssuerContext,
   sessionId: string | undefined,
 ): Promise<AuthorizationServerMetadata> {
-  if (sessionId !== undefined) await findIssuanceSession(context.store, sessionId)
-  const { baseUrl, clientAuthentication } = context.config
+  const session = sessionId === undefined ? undefined : await findIssuanceSession(context.store, sessionId)
+  const { baseUrl, codeFlow, clientAuthentication } = context.config
   return {
     issuer: credentialIssuerIdentifier(context.config, sessionId),
+    ...(codeFlow && (await codeFlowMetadata(context, codeFlow, sessionId, session?.configurationIds))),
     token_endpoint: endpoint(baseUrl, '/auth/token-endpoint', sessionId),
     jwks_uri: `${baseUrl}/auth/.well-known/jwks`,
-    grant_types_supported: [PRE_AUTHORIZED_GRANT, REFRESH_GRANT],
+    grant_types_supported: [...(codeFlow ? [AUTHORIZATION_CODE_GRANT] : []), PRE_AUTHORIZED_GRANT, REFRESH_GRANT],
     'pre-authorized_grant_anonymous_access_supported': clientAuthentication?.required !== true,
     token_endpoint_auth_methods_supported: authenticationMethods(clientAuthentication),
     authorization_details_types_supported: [DETAIL_TYPE],
@@ -83,6 +85,29 @@ function authenticationMethods(settings: ClientAuthentication | undefined): stri
     ...(settings?.required === true ? [] : ['none']),
     ...(settings === undefined ? [] : ['attest_jwt_client_auth']),
   ]
+}
+
+/** The members for the authorization code flow. RFC 8414 section 2, RFC 9126 section 5, RFC 9207 section 3. */
+async function codeFlowMetadata(
+  context: IssuerContext,
+  { pushedRequired }: CodeFlowConfig,
+  sessionId: string | undefined,
+  configurationIds: readonly string[] | undefined,
+): Promise<Partial<AuthorizationServerMetadata>> {
+  const { baseUrl } = context.config
+  const { idsByScope } = await (configurationIds === undefined
+    ? context.offeredConfigurations.get()
+    : context.configurationsMember(configurationIds, 'final'))
+  return {
+    authorization_endpoint: endpoint(baseUrl, '/auth/authorize', sessionId),
+    pushed_authorization_request_endpoint: endpoint(baseUrl, '/auth/par', sessionId),
+    require_pushed_authorization_requests: pushedRequired,
+    scopes_supported: [...idsByScope.keys()],
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+  }
 }
 
 export function accessTokenKeys({ keys }: IssuerContext) {

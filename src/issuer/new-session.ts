@@ -7,7 +7,9 @@ import type { Remember } from '../http/idempotency.ts'
 import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { Attempt } from '../store/retry.ts'
+import type { Change } from '../store/store.ts'
 import { keepSuppliedCode, refuseUsedCode } from './access/pre-authorized-code.ts'
+import type { IssuerCollections } from './collections.ts'
 import { loadOffered } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
@@ -57,13 +59,43 @@ export async function startIssuanceSession(
   }
   const conflict = await context.store.commit([
     ...remember(answer),
-    { insert: 'issuance_session', id: sessionId, value, dueAt: new Date(expiresAt), createdAt: new Date(createdAt) },
-    ...(dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]),
-    recordEvent({ type: 'issuance.started', at: createdAt, sessionId, caller }, context.random),
+    ...insertSession(context, sessionId, { value, dataset, caller }),
     ...supplied.changes,
   ])
   if (supplied.changes.some((change) => change === conflict)) refuseUsedCode()
   return conflict === undefined ? { committed: answer } : { conflict }
+}
+
+/** A session without an offer, that an authorization request leads to: its id, and the changes that start it. */
+export function startRequestedSession(
+  context: IssuerContext,
+  request: Pick<NewIssuanceSession, 'credential_dataset' | 'deferred' | 'refresh_seconds'>,
+  { configurationIds, caller }: { readonly configurationIds: readonly string[]; readonly caller: string },
+): { readonly sessionId: string; readonly changes: readonly Change<IssuerCollections>[] } {
+  const sessionId = toBase64url(context.random(24))
+  const createdAt = context.now().getTime()
+  const expiresAt = createdAt + LIFETIME_SECONDS * 1000
+  const value = { configurationIds, createdAt, expiresAt, grants: [], ...laterMembers(request), issued: [] }
+  const { credential_dataset: dataset } = request
+  return { sessionId, changes: insertSession(context, sessionId, { value, dataset, caller }) }
+}
+
+/** The changes that start a session: with the dataset, where there is one already, and the event. */
+function insertSession(
+  { random }: IssuerContext,
+  id: string,
+  {
+    value,
+    dataset,
+    caller,
+  }: { readonly value: IssuanceSession; readonly dataset: JsonObject | undefined; readonly caller: string },
+): readonly Change<IssuerCollections>[] {
+  const { createdAt, expiresAt } = value
+  return [
+    { insert: 'issuance_session', id, value, dueAt: new Date(expiresAt), createdAt: new Date(createdAt) },
+    ...(dataset === undefined ? [] : [{ insert: 'issuance_dataset', id, value: dataset } as const]),
+    recordEvent({ type: 'issuance.started', at: createdAt, sessionId: id, caller }, random),
+  ]
 }
 
 /** The answer as it is sent, the first time and when it is repeated. */
@@ -73,9 +105,10 @@ export function openAnswer(context: IssuerContext, { tx_code: sealed, ...answer 
 }
 
 /** A grant that only another server knows, and what belongs to a grant that the offer does not have. */
-function refuseContraryGrants({ authorizationServer }: IssuerContext, request: NewIssuanceSession): void {
-  if (hasGrant(request, AUTHORIZATION_CODE_GRANT) && authorizationServer === undefined) {
-    const how = 'needs the setting authorizationServer: this service has no authorization endpoint of its own'
+function refuseContraryGrants({ authorizationServer, config }: IssuerContext, request: NewIssuanceSession): void {
+  const hasEndpoint = authorizationServer !== undefined || config.codeFlow !== undefined
+  if (hasGrant(request, AUTHORIZATION_CODE_GRANT) && !hasEndpoint) {
+    const how = 'needs the setting authentication, or authorizationServer: nobody would ask who the person is'
     refuse('invalid_request', `grants: ${AUTHORIZATION_CODE_GRANT} ${how}`)
   }
   const stray = (['pre-authorized_code', 'tx_code'] as const).find((name) => request[name] !== undefined)
@@ -88,7 +121,10 @@ function refuseContraryGrants({ authorizationServer }: IssuerContext, request: N
 }
 
 /** The members of a session whose wallet may come back, or has to. */
-function laterMembers({ deferred, refresh_seconds: seconds }: NewIssuanceSession) {
+function laterMembers({
+  deferred,
+  refresh_seconds: seconds,
+}: Pick<NewIssuanceSession, 'deferred' | 'refresh_seconds'>) {
   const refreshSeconds = seconds ?? (deferred ? DEFERRED_REFRESH_SECONDS : undefined)
   return { ...(deferred && { deferral: { waiting: [] } }), ...(refreshSeconds && { refreshSeconds }) }
 }

@@ -10,6 +10,8 @@ import { credentialIssuerIdentifier, hasGrant } from './session.ts'
 /** The offer of a session. Refuses with `not_found`, or `gone` when it has expired or been used. */
 export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {
   const session = await findIssuanceSession(context.store, sessionId)
+  if (session.grants?.length === 0)
+    refuse('not_found', 'this session has no credential offer: its wallet came by itself')
   // Where another server gives the tokens, the first credential tells that the code was redeemed.
   if (session.token !== undefined || session.issued.length > 0) refuse('gone', 'this credential offer has been used')
   if (session.lockedAt !== undefined) refuse('gone', 'this credential offer is void: too many wrong transaction codes')

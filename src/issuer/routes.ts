@@ -16,6 +16,7 @@ import { overviewReader } from '../http/overview.ts'
 import { statusEvents } from '../http/status-events.ts'
 import type { ErrorCode } from '../protocol/error.ts'
 import { IssuerMetadata } from '../protocol/oid4vci.ts'
+import { authorizationRoutes } from './authorization-endpoint/routes.ts'
 import { completeSession } from './complete.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
 import type { IssuerContext, Shape } from './context.ts'
@@ -47,7 +48,10 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
   app.get('/operations/overview', { ...admin, schema: issuerOverviewRoute }, overview)
   statusRoutes(app, context)
   // Where another server gives the tokens, nothing of ours may look as if it did.
-  if (context.authorizationServer === undefined) tokenRoutes(app, context)
+  if (context.authorizationServer === undefined) {
+    tokenRoutes(app, context)
+    authorizationRoutes(app, context)
+  }
   credentialRoutes(app, context)
 }
 

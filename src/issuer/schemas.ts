@@ -61,7 +61,8 @@ const DatasetMembers = Type.Object(
   },
 )
 
-const Dataset = Type.Unsafe<JsonObject>(
+/** The claims of the credentials of a session, as each format takes them. */
+export const Dataset = Type.Unsafe<JsonObject>(
   Type.Object(
     {},
     {
@@ -94,7 +95,7 @@ export const NewIssuanceSession = Type.Object(
         minItems: 1,
         uniqueItems: true,
         description:
-          'The grants of the offer; the pre-authorized code alone when absent. authorization_code needs an authorizationServer',
+          'The grants of the offer; the pre-authorized code alone when absent. authorization_code needs the setting authentication, or an authorizationServer',
       }),
     ),
     tx_code: Type.Optional(NewTxCode),
@@ -138,10 +139,20 @@ export type Completion = Static<typeof Completion>
 /** All optional: what is missing is refused with the code that OAuth has for it. Unknown parameters are ignored. */
 export const TokenRequest = Type.Object(
   {
-    grant_type: Type.Optional(Type.String({ description: `${PRE_AUTHORIZED_GRANT} or ${REFRESH_GRANT}` })),
+    grant_type: Type.Optional(
+      Type.String({ description: [PRE_AUTHORIZED_GRANT, AUTHORIZATION_CODE_GRANT, REFRESH_GRANT].join(', ') }),
+    ),
     'pre-authorized_code': Type.Optional(Type.String()),
     tx_code: Type.Optional(Type.String({ description: 'What the holder typed in, where the offer asks for it' })),
-    client_id: Type.Optional(Type.String({ description: 'The `sub` of the wallet attestation beside the request' })),
+    code: Type.Optional(Type.String({ description: 'From the authorization response' })),
+    redirect_uri: Type.Optional(Type.String({ description: 'With code: that of the authorization request' })),
+    code_verifier: Type.Optional(Type.String({ description: 'With code' })),
+    client_id: Type.Optional(
+      Type.String({
+        description:
+          'With code, and with a refresh token that came of one; the `sub` of a wallet attestation beside the request',
+      }),
+    ),
     refresh_token: Type.Optional(
       Type.String({ description: 'From a token response, with the grant type of that name' }),
     ),
@@ -249,7 +260,7 @@ export const tokenRoute = {
     'use_attestation_challenge',
   ),
   operationId: 'requestToken',
-  summary: 'Redeem the pre-authorized code, or a refresh token',
+  summary: 'Redeem a pre-authorized code, an authorization code or a refresh token',
   consumes: ['application/x-www-form-urlencoded'],
   body: TokenRequest,
   response: answers(200, TokenResponse),

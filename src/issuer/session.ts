@@ -43,7 +43,7 @@ interface SessionFacts {
   readonly expiresAt: number
   /** When the offer was fetched first, where the code was redeemed right after that. */
   readonly offerFetchedAt?: number
-  /** The grants of the offer; the pre-authorized code alone where it is absent. */
+  /** The grants of the offer; the pre-authorized code alone where it is absent, and none where there is no offer. */
   readonly grants?: readonly OfferGrant[]
   /** The pre-authorized code, sealed, where the application supplied it. */
   readonly suppliedCode?: string
@@ -75,6 +75,8 @@ export interface Deferral {
 export interface DeferralDecision {
   readonly at: number
   readonly denied?: { readonly reason?: string }
+  /** The authorization request whose person the data is of, where the application said so. */
+  readonly requestId?: string
 }
 
 /** The credentials that one request got. */
@@ -159,6 +161,22 @@ export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): ass
   if (session.lockedAt !== undefined) refuse('invalid_grant', TOO_MANY_WRONG)
   if (session.expiredAt !== undefined || now.getTime() >= session.expiresAt) {
     refuse('invalid_grant', 'the pre-authorized code has expired')
+  }
+}
+
+/**
+ * Refuses with `code` a session whose offer cannot be taken by the authorization code flow any more: it is good for one
+ * wallet, and for a while.
+ */
+export function refuseUnlessUnused(
+  session: IssuanceSession,
+  now: Date,
+  code: 'invalid_grant' | 'invalid_request' | 'gone',
+): asserts session is OfferedSession {
+  if (session.token !== undefined) refuse(code, 'the credential offer has been used; ask for a new one')
+  if (session.lockedAt !== undefined) refuse(code, 'the credential offer is void; ask for a new one')
+  if (session.expiredAt !== undefined || now.getTime() >= session.expiresAt) {
+    refuse(code, 'the credential offer has expired; ask for a new one')
   }
 }
 

@@ -10,7 +10,13 @@ import type { IssuerEffects } from './issuer.ts'
 import { sweepIssuanceSessions } from './retention.ts'
 import { withProgress, withWords } from './session-status.ts'
 
-const PURGED = ['pre_authorized_code', 'idempotent_answer', 'deferred_transaction', 'issuance_progress'] as const
+const PURGED = [
+  'pre_authorized_code',
+  'authorization_request',
+  'idempotent_answer',
+  'deferred_transaction',
+  'issuance_progress',
+] as const
 
 export function issuerTasks(config: IssuerConfig, effects: IssuerEffects): readonly Task[] {
   const { store, now } = effects

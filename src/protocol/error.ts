@@ -17,6 +17,11 @@ export const HTTP_STATUS = {
   use_attestation_challenge: 400,
   invalid_token: 401,
   insufficient_scope: 403,
+  // RFC 6749 section 4.1.2.1
+  invalid_scope: 400,
+  unsupported_response_type: 400,
+  // RFC 9101 section 7
+  invalid_request_uri: 400,
   // RFC 9449 section 5; 401 at a protected resource, section 7.1
   invalid_dpop_proof: 400,
   use_dpop_nonce: 400,

@@ -63,5 +63,5 @@ export const at = {
 
 /** The reasons that rows give for what the issuer does not offer. */
 export const no = {
-  codeFlow: 'there is no authorization endpoint, no pushed authorization request and no client authentication',
+  codeFlow: 'no test plays these modules yet, by a pushed request with a wallet attestation',
 } as const

@@ -32,6 +32,8 @@ interface Endpoint {
   /** The media type of its body, where it takes one. */
   readonly body?: 'application/json' | 'application/x-www-form-urlencoded'
   readonly wallet?: true
+  /** A person's browser goes there, and no script. */
+  readonly browser?: true
   /** The code for a request that cannot be read. */
   readonly malformed?: string
 }
@@ -61,6 +63,15 @@ const endpoints: readonly Endpoint[] = [
   { service: 'issuer', method: 'POST', path: '/auth/challenge', wallet: true },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/nonce', wallet: true },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/nonce/SESSION', wallet: true },
+  ...['/auth/par', '/auth/par/SESSION'].map((path): Endpoint => {
+    const body = 'application/x-www-form-urlencoded'
+    return { service: 'issuer', method: 'POST', path, body, wallet: true, malformed: 'invalid_request' }
+  }),
+  { service: 'issuer', method: 'GET', path: '/auth/authorize', browser: true },
+  { service: 'issuer', method: 'GET', path: '/auth/authorize/SESSION', browser: true },
+  { service: 'issuer', method: 'GET', path: '/auth/return/ID', browser: true },
+  { service: 'issuer', method: 'GET', path: '/auth/interaction/ID' },
+  { service: 'issuer', method: 'POST', path: '/auth/interaction/complete/ID', body: 'application/json' },
   {
     service: 'issuer',
     method: 'POST',
@@ -127,8 +138,9 @@ const endpoints: readonly Endpoint[] = [
 ]
 /** An id or a name with everything that RFC 6749 section 5.2 leaves out. */
 const STRANGE = 'a"b\\c\u0000\n\u007f\u00fc\u2028\u{1f600}\ud800'
-const admin = endpoints.filter(({ wallet }) => !wallet)
+const admin = endpoints.filter(({ wallet, browser }) => !wallet && !browser)
 const wallet = endpoints.filter((endpoint) => endpoint.wallet)
+const browser = endpoints.filter((endpoint) => endpoint.browser)
 
 describe('every endpoint', () => {
   let services: Services
@@ -262,6 +274,18 @@ describe('every endpoint', () => {
     })
   })
 
+  describe.each(browser)('$service $method $path', (endpoint) => {
+    it('lets no script of another origin call it, and no other method', async () => {
+      const origin = { origin: 'https://a.example' }
+      for (const method of ['GET', 'OPTIONS', 'DELETE'] as const) {
+        const answer = await send(endpoint, method, origin)
+        const names = Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))
+        expect([method, names]).toEqual([method, []])
+        if (method === 'DELETE') expectError(answer, 405, 'method_not_allowed')
+      }
+    })
+  })
+
   describe.each(wallet)('$service $method $path', (endpoint) => {
     const { method, path } = endpoint
 
@@ -323,7 +347,7 @@ describe('every endpoint', () => {
         // A session is asked for after the access token, and an id that cannot be one before.
         const isAsked = path.includes('/notification/') && answer.statusCode === 401
         if (isAsked) expectError(answer, 401, 'invalid_token')
-        else if (!path.includes('token-endpoint')) expectError(answer, 404, 'not_found')
+        else if (!/token-endpoint|auth\/par/.test(path)) expectError(answer, 404, 'not_found')
         expect(answer.json<{ error_description: string }>().error_description).toMatch(/^[ !#-[\]-~]+$/)
       }
     })
@@ -334,7 +358,7 @@ describe('every endpoint', () => {
     async ({ service, method, path }) => {
       const answer = await send({ service, path: `${path}/` }, method, authorization)
       // An empty id is one that no session has, and a code can be for no such session.
-      if (path === '/auth/token-endpoint') expectError(answer, 400, 'invalid_request')
+      if (/^\/auth\/(token-endpoint|par)$/.test(path)) expectError(answer, 400, 'invalid_request')
       // A session is asked for after the access token.
       else if (path.endsWith('/notification')) expectError(answer, 401, 'invalid_token')
       else expectError(answer, 404, 'not_found')

@@ -100,6 +100,7 @@ export async function dump({ issuerStore }: Services): Promise<string> {
     'issuance_session',
     'issuance_dataset',
     'deferred_transaction',
+    'authorization_request',
     'spent_nonce',
   ] as const
   return JSON.stringify(await Promise.all(collections.map((name) => issuerStore.list(name))))

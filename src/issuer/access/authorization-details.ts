@@ -25,7 +25,9 @@ export function readAuthorizationDetails(
     return invalid(`it must be an array of 1 to ${MAX_DETAILS} objects`)
   }
   const ids = details.map((detail) => configurationOf(detail, identifiers))
-  if (!ids.every((id) => configurationIds.includes(id))) invalid('it names a configuration that is not in the offer')
+  if (!ids.every((id) => configurationIds.includes(id))) {
+    invalid('it names a configuration that is not in the offer, or without an offer one that has no scope')
+  }
   return [...new Set(ids)]
 }
 

@@ -17,6 +17,8 @@ export interface AccessContext extends Effects<IssuerCollections> {
     readonly code: Secrets
     readonly suppliedCode: Secrets
     readonly issuerState: Secrets
+    readonly pushedRequest: Secrets
+    readonly authorizationCode: Secrets
     readonly txCode: Secrets
     readonly rememberedTxCode: Secrets
     readonly refresh: Secrets

@@ -14,11 +14,11 @@ import { nonceMembers } from '../access/c-nonce.ts'
 import { type AuthenticatedClient, authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
 import { type DpopProof, type ProvedRequest, verifyDpopProof } from '../access/dpop.ts'
 import { commitSpending } from '../access/spending.ts'
-import { type AccessTokenRecord, TOKEN_SECONDS } from '../authorization.ts'
+import { type AccessTokenRecord, type AuthorizedClient, TOKEN_SECONDS } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { type AuthorizedSession, credentialIssuerIdentifier, endOfIssuance, type IssuanceSession } from '../session.ts'
-import type { Grant } from './grants.ts'
+import type { Grant } from './grant.ts'
 
 /** A request to the token endpoint. */
 export interface TokenCall extends ProvedRequest {
@@ -84,27 +84,32 @@ async function attemptAnswer(
     const conflict = await context.store.commit([{ update: 'issuance_session', id, version, ...ended }])
     return conflict === undefined ? refuse('invalid_grant', decision.refusal) : { conflict }
   }
-  const authorized = authorizedBy(context, call, session)
-  const { accessToken, token: plainToken } = await makeAccessToken(context, id, { now, jkt: proof?.jkt })
+  const authorized = authorizedBy(context, call, session, decision.authorized)
+  const client =
+    sender === undefined ? (decision.client ?? session.client) : { id: sender.id, instance: sender.instance }
+  const { accessToken, token: plainToken } = await makeAccessToken(context, id, { now, jkt: proof?.jkt, client })
   const issuedBefore = session.issued.length
   const token = { ...plainToken, ...(authorized && { authorized }), ...(issuedBefore > 0 && { issuedBefore }) }
-  const { next } = decision
-  const client = sender === undefined ? session.client : { id: sender.id, instance: sender.instance }
+  const { next, scope, also = [] } = decision
   const refresh = next && { refresh: next.refresh }
   const value: AuthorizedSession = { ...decision.session, token, ...(client && { client }), ...refresh }
-  const spendings = [proof, sender].flatMap((each) => each?.spending ?? [])
   const change = { update: 'issuance_session', id, version, value } as const
-  const conflict = await commitSpending(context.store, [change], spendings)
+  const spendings = [proof, sender].flatMap((each) => each?.spending ?? [])
+  const conflict = await commitSpending(context.store, [change, ...also], spendings)
   if (conflict !== undefined) return { conflict }
   context.progress.forgetFetch(id)
-  return { committed: responseOf(context, id, { accessToken, token, refreshToken: next?.refreshToken }) }
+  return { committed: responseOf(context, id, { accessToken, token, refreshToken: next?.refreshToken, scope }) }
 }
 
 /** A new access token for the session (RFC 9068), and the part of it that the session keeps. */
 async function makeAccessToken(
   { config, keys, random }: IssuerContext,
   sessionId: string,
-  { now, jkt }: { readonly now: Date; readonly jkt: string | undefined },
+  {
+    now,
+    jkt,
+    client,
+  }: { readonly now: Date; readonly jkt: string | undefined; readonly client: AuthorizedClient | undefined },
 ) {
   const issuedAt = Math.floor(now.getTime() / 1000)
   const payload = {
@@ -114,6 +119,7 @@ async function makeAccessToken(
     iat: issuedAt,
     exp: issuedAt + TOKEN_SECONDS,
     jti: toBase64url(random(16)),
+    ...(client && { client_id: client.id }),
     // RFC 9449 section 6.1
     ...(jkt === undefined ? {} : { cnf: { jkt } }),
   }
@@ -131,14 +137,16 @@ function responseOf(
     readonly accessToken: string
     readonly token: AccessTokenRecord
     readonly refreshToken: string | undefined
+    readonly scope: string | undefined
   },
 ): TokenResponse {
-  const { accessToken, token, refreshToken } = tokens
+  const { accessToken, token, refreshToken, scope } = tokens
   return {
     access_token: accessToken,
     token_type: token.jkt === undefined ? 'Bearer' : 'DPoP',
     expires_in: TOKEN_SECONDS,
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+    ...(scope && { scope }),
     ...(token.authorized && { authorization_details: grantedDetails(token.authorized) }),
     ...(context.config.draft13 ? nonceMembers(context, id) : {}),
   }
@@ -152,10 +160,12 @@ function authorizedBy(
   context: IssuerContext,
   { form, id }: SessionCall,
   { configurationIds, token }: IssuanceSession,
+  requested: readonly string[] | undefined,
 ): readonly string[] | undefined {
   const { authorization_details: details } = form
-  if (!details) return token?.authorized
-  return readAuthorizationDetails(details, token?.authorized ?? configurationIds, identifiersFor(context, id))
+  const before = token?.authorized ?? requested
+  if (!details) return before
+  return readAuthorizationDetails(details, before ?? configurationIds, identifiersFor(context, id))
 }
 
 /** The identifiers of the issuer by which a wallet may know it: that of the session, and that of the service. */

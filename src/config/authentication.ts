@@ -1,0 +1,96 @@
+/** The settings of the authorization code flow: how it is found out who a person is, and what wallets may ask. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { isSecure } from '../protocol/private-host.ts'
+import { redirectUriProblem } from '../protocol/redirect-uri.ts'
+
+export const AuthenticationSetting = Type.Object(
+  {
+    interactionUrl: Type.String({
+      description:
+        'The page of your application where the person is asked, https; the browser is sent there with a parameter `interaction`',
+    }),
+    offers: Type.Optional(
+      Type.Union([Type.Literal('asked'), Type.Literal('trusted')], {
+        description:
+          'Whether the person is asked also where the wallet answers an offer; with `trusted` the offer alone is enough; `asked` when absent',
+      }),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description: 'How it is found out who a person is; turns the authorization code flow on',
+  },
+)
+
+export const codeFlowSettings = {
+  authentication: Type.Optional(AuthenticationSetting),
+  pushedAuthorizationRequests: Type.Optional(
+    Type.Union([Type.Literal('optional'), Type.Literal('required')], {
+      description: 'Whether authorization requests must be pushed (PAR); each wallet may when absent',
+    }),
+  ),
+  redirectUris: Type.Optional(
+    Type.Array(Type.String(), {
+      uniqueItems: true,
+      description:
+        'Redirect URIs that wallets may use beside https, 127.0.0.1, [::1] and private-use schemes with a dot, each compared whole',
+    }),
+  ),
+}
+
+type CodeFlowSettings = Static<Type.TObject<typeof codeFlowSettings>>
+
+export interface CodeFlowConfig {
+  readonly interactionUrl: string
+  /** An offer is enough: whoever has it need not be asked. */
+  readonly trustsOffers: boolean
+  readonly pushedRequired: boolean
+  readonly redirectUris: readonly string[]
+}
+
+/** Adds the defaults to settings without mistakes; undefined where there is no authorization code flow. */
+export function resolveCodeFlow(settings: CodeFlowSettings): CodeFlowConfig | undefined {
+  const { authentication, pushedAuthorizationRequests, redirectUris = [] } = settings
+  return (
+    authentication && {
+      interactionUrl: authentication.interactionUrl,
+      trustsOffers: authentication.offers === 'trusted',
+      pushedRequired: pushedAuthorizationRequests === 'required',
+      redirectUris,
+    }
+  )
+}
+
+export function findCodeFlowMistakes(
+  settings: CodeFlowSettings & { readonly authorizationServer?: unknown },
+): string[] {
+  const { authentication, authorizationServer, redirectUris } = settings
+  if (authentication === undefined) {
+    return (['pushedAuthorizationRequests', 'redirectUris'] as const)
+      .filter((name) => settings[name] !== undefined)
+      .map((name) => `${name}: goes with authentication, which says how it is found out who a person is`)
+  }
+  const problems = (redirectUris ?? []).flatMap((uri, index) => {
+    const problem = redirectUriProblem(uri, [uri])
+    return problem === undefined ? [] : [`redirectUris[${index}]: ${problem}`]
+  })
+  const address = interactionProblem(authentication.interactionUrl)
+  return [
+    ...(authorizationServer === undefined
+      ? []
+      : ['authentication: authorizationServer finds out who a person is; leave one of the two out']),
+    ...(address === undefined ? [] : [`authentication.interactionUrl: ${address}`]),
+    ...problems,
+  ]
+}
+
+function interactionProblem(text: string): string | undefined {
+  if (!URL.canParse(text)) return 'it is not a URL; write it like https://portal.example/wallet'
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '') return 'it must not contain a user or password'
+  if (text.includes('#')) return 'it must have no fragment'
+  if (url.searchParams.has('interaction')) return 'it must not have the parameter interaction, which is added'
+  if (isSecure(url)) return undefined
+  return 'it must begin with https://; plain http is for addresses of this machine and its network'
+}

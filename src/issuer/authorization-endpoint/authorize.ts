@@ -1,0 +1,93 @@
+/**
+ * The authorization endpoint: a browser brings a request, pushed or in its address, and is sent to the application,
+ * which asks its person. No wallet is registered, so that a browser is sent nowhere else before somebody was asked: a
+ * link alone would send people anywhere. RFC 6749 section 3.1, RFC 9700 section 4.11.
+ */
+import { refuse } from '../../protocol/error.ts'
+import { responseAddress, withParameters } from '../../protocol/redirect-uri.ts'
+import { secretName } from '../access/pre-authorized-code.ts'
+import { type CodeFlowRequest, endOfRequest, withCode, withInteraction } from '../authorization-request.ts'
+import type { IssuerContext } from '../context.ts'
+import { credentialIssuerIdentifier } from '../session.ts'
+import { type IdentifiedRequest, openPushedRequest, requestId } from './pushed-request.ts'
+import { codeFlowOf, readAuthorizationRequest, type SentRequest, sessionOfOffer } from './request.ts'
+import { AuthorizationForm } from './schemas.ts'
+
+/** The address that the browser is sent to. */
+export interface Onward {
+  readonly address: string
+  /** Whether the browser has to be known again. */
+  readonly comesBack: boolean
+}
+
+/** The browser that brings a request. */
+export interface Visit {
+  /** The cookie of the browser. */
+  readonly browser: string
+  /** Refuses with `temporarily_unavailable` when too many have come. */
+  readonly admitRow: () => void
+}
+
+/**
+ * Stores the request, which uses up its request_uri. Refuses with `invalid_request_uri`, as
+ * {@link readAuthorizationRequest} does, and like the visit.
+ */
+export async function authorize(
+  context: IssuerContext,
+  sent: SentRequest,
+  { browser, admitRow }: Visit,
+): Promise<Onward> {
+  const { interactionUrl, trustsOffers } = codeFlowOf(context)
+  const { id, request } = await requestOf(context, sent)
+  const now = context.now()
+  const { offerSessionId } = request
+  // The offer may have been used since the request was pushed.
+  if (offerSessionId !== undefined) await sessionOfOffer(context, offerSessionId)
+  const begun = withInteraction(request, browser, now)
+  const isAsked = offerSessionId === undefined || !trustsOffers
+  const value = isAsked ? begun : withCode(begun, offerSessionId, now)
+  const dueAt = endOfRequest(value, now)
+  admitRow()
+  const conflict = await context.store.commit([{ insert: 'authorization_request', id, value, dueAt }])
+  if (conflict !== undefined) refuse('invalid_request_uri', 'request_uri: it has been used; push again')
+  if (isAsked) return { address: withParameters(interactionUrl, { interaction: id }), comesBack: true }
+  return { address: addressWithCode(context, id, request), comesBack: false }
+}
+
+/** The address of the wallet with the code of the request. */
+export function addressWithCode(context: IssuerContext, id: string, request: CodeFlowRequest): string {
+  const code = secretName(context.secrets.authorizationCode, id)
+  return responseAddress(request.redirectUri, issuerOf(context, request), { code, state: request.state })
+}
+
+/** The issuer of the endpoints that the request came by, which the wallet holds against the metadata. RFC 9207. */
+export function issuerOf({ config }: IssuerContext, { isAtSession, offerSessionId }: CodeFlowRequest): string {
+  return credentialIssuerIdentifier(config, isAtSession ? offerSessionId : undefined)
+}
+
+/** The request that the browser brings: sealed in a request_uri, or else in its own parameters. */
+async function requestOf(context: IssuerContext, sent: SentRequest): Promise<IdentifiedRequest> {
+  const { form, sessionId } = sent
+  const { request_uri: requestUri, client_id: clientId = '' } = form
+  if (!requestUri) {
+    if (codeFlowOf(context).pushedRequired) refuse('invalid_request', 'request_uri is missing; push the request first')
+    return { id: requestId(context), request: await readAuthorizationRequest(context, sent) }
+  }
+  refuseOthersBeside(form)
+  const identified = openPushedRequest(context, requestUri, clientId)
+  const { isAtSession, offerSessionId } = identified.request
+  if ((isAtSession ? offerSessionId : undefined) !== sessionId) {
+    refuse('invalid_request_uri', 'request_uri: it was pushed to another issuer; use the endpoints of one metadata')
+  }
+  return identified
+}
+
+/** An address that somebody changed in the browser adds nothing to what was pushed. */
+function refuseOthersBeside(form: AuthorizationForm): void {
+  if (!form.client_id) refuse('invalid_request', 'client_id is missing')
+  const own = ['client_id', 'request_uri']
+  const other = Object.keys(AuthorizationForm.properties).find(
+    (name) => !own.includes(name) && Object.hasOwn(form, name),
+  )
+  if (other !== undefined) refuse('invalid_request', `${other}: with a request_uri there is client_id and nothing else`)
+}

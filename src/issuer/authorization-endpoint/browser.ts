@@ -1,0 +1,50 @@
+/**
+ * The browser of a person: the cookie by which it is known again when it comes back from the application, so that
+ * nobody finishes in one browser what was begun in another; and the redirects.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { toBase64url } from '../../codec/base64url.ts'
+import type { IssuerContext } from '../context.ts'
+
+const NAME = 'vouchsafe-browser'
+const VALUE = /^[A-Za-z0-9_-]{43}$/
+/** Longer than a person may take at the application and on the way back. */
+const MAX_AGE_SECONDS = 1800
+
+/** The cookie of the browser that sends the request; undefined where it has none, or none of our form. */
+export function browserOf(context: Pick<IssuerContext, 'config'>, { headers }: FastifyRequest): string | undefined {
+  const values = (headers.cookie ?? '').split(';').flatMap((pair) => {
+    const [name = '', value = ''] = pair.trim().split('=', 2)
+    return name === cookieName(context) && VALUE.test(value) ? [value] : []
+  })
+  // A second cookie of the name is not ours.
+  return values.length === 1 ? values[0] : undefined
+}
+
+/** A cookie for a browser that has none. */
+export function newBrowser({ random }: Pick<IssuerContext, 'random'>): string {
+  return toBase64url(random(32))
+}
+
+/**
+ * Has the browser keep the cookie. No script reads it, no other site has it sent but by a link that the person follows,
+ * and no other host can set it where we are served by https: that is what `__Host-` means.
+ */
+export function keepCookie(context: Pick<IssuerContext, 'config'>, reply: FastifyReply, value: string): void {
+  const secure = isHttps(context) ? '; Secure' : ''
+  const attributes = `Path=/; Max-Age=${MAX_AGE_SECONDS}; HttpOnly; SameSite=Lax${secure}`
+  reply.header('set-cookie', `${cookieName(context)}=${value}; ${attributes}`)
+}
+
+/** Sends the browser on; the address that it comes from, with all that stands in it, is told to nobody. */
+export function sendTo(reply: FastifyReply, address: string): FastifyReply {
+  return reply.code(303).header('location', address).header('referrer-policy', 'no-referrer').send()
+}
+
+function cookieName(context: Pick<IssuerContext, 'config'>): string {
+  return isHttps(context) ? `__Host-${NAME}` : NAME
+}
+
+function isHttps({ config }: Pick<IssuerContext, 'config'>): boolean {
+  return config.baseUrl.startsWith('https://')
+}

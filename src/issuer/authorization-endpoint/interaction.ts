@@ -1,0 +1,179 @@
+/**
+ * The interaction: the application is told what a wallet asks a person for, and decides. Its decision leads to an
+ * issuance session: that of the offer, or else a new one.
+ */
+import type { Static } from 'typebox'
+import { toBase64url } from '../../codec/base64url.ts'
+import type { JsonObject } from '../../codec/json.ts'
+import { refuse } from '../../protocol/error.ts'
+import { withParameters } from '../../protocol/redirect-uri.ts'
+import type { Change, Row } from '../../store/store.ts'
+import {
+  endOfRequest,
+  type InteractionDecision,
+  refuseUnlessUndecided,
+  type StoredAuthorizationRequest,
+  withDecision,
+} from '../authorization-request.ts'
+import type { IssuerCollections } from '../collections.ts'
+import type { IssuerContext } from '../context.ts'
+import { refuseUnfitting } from '../dataset.ts'
+import { startRequestedSession } from '../new-session.ts'
+import { type IssuanceSession, isUndecided, recordDecision, refuseUnlessUnused } from '../session.ts'
+import { sessionEvent } from '../session-status.ts'
+import type { CompletedInteraction, Interaction, InteractionCompletion } from './schemas.ts'
+
+/** A call of the application that decides on an interaction. */
+export interface CompletionCall {
+  readonly id: string
+  readonly body: InteractionCompletion
+  readonly caller: string
+}
+
+/** The session that a decision leads to, and the changes that make it so. */
+interface Outcome {
+  readonly decision: InteractionDecision
+  readonly changes: readonly Change<IssuerCollections>[]
+}
+
+type SessionRow = Row<IssuanceSession> & { readonly id: string }
+
+const CHOICES = ['credential_dataset', 'approved', 'deferred', 'denied'] as const
+
+/** Tells what a wallet asks a person for. Refuses with `not_found`, or `gone` when nothing is to be decided. */
+export async function getInteraction(context: IssuerContext, id: string): Promise<Static<typeof Interaction>> {
+  const { value } = await openInteraction(context, id)
+  const { request, step } = value
+  const offer = await offerOf(context, request.offerSessionId)
+  return {
+    interaction_id: id,
+    client_id: request.clientId,
+    redirect_uri: request.redirectUri,
+    credential_configurations: [...request.configurationIds],
+    ...(offer && { session_id: offer.id }),
+    needs_dataset: offer === undefined || isUndecided(offer.value),
+    expires_at: Math.floor(('until' in step ? step.until : 0) / 1000),
+  }
+}
+
+/**
+ * Decides, once, and says where the browser goes. Refuses with `not_found` or `gone` as {@link getInteraction} does,
+ * with `invalid_state` a decision that is not for this session, with `invalid_request`, naming the path, what does not
+ * fit.
+ */
+export async function completeInteraction(
+  context: IssuerContext,
+  completion: CompletionCall,
+): Promise<Static<typeof CompletedInteraction>> {
+  const { id, body } = completion
+  const choice = choiceOf(body)
+  const secret = toBase64url(context.random(32))
+  const decision = await context.retryOnConflict<InteractionDecision>(async () => {
+    const { value, version } = await openInteraction(context, id)
+    const { decision, changes } = choice === 'denied' ? deniedBy(body) : await approvedBy(context, value, completion)
+    const now = context.now()
+    const next = withDecision(value, decision, { secret, now })
+    const dueAt = endOfRequest(next, now)
+    const conflict = await context.store.commit([
+      { update: 'authorization_request', id, version, value: next, dueAt },
+      ...changes,
+    ])
+    return conflict === undefined ? { committed: decision } : { conflict }
+  })
+  return {
+    ...(decision.denied === undefined && { session_id: decision.sessionId }),
+    redirect_uri: withParameters(`${context.config.baseUrl}/auth/return/${id}`, { completion: secret }),
+  }
+}
+
+async function openInteraction(context: IssuerContext, id: string): Promise<Row<StoredAuthorizationRequest>> {
+  const row = await context.store.get('authorization_request', id)
+  if (row === undefined) return refuse('not_found', 'there is no such interaction')
+  refuseUnlessUndecided(row.value, context.now())
+  return row
+}
+
+/** The session of the offer, where the request answers one. Refuses with `gone` when it can lead to nothing. */
+async function offerOf(context: IssuerContext, sessionId: string | undefined): Promise<SessionRow | undefined> {
+  if (sessionId === undefined) return undefined
+  const row = await context.store.get('issuance_session', sessionId)
+  if (row === undefined) return refuse('gone', 'the session of the offer is gone; start a new one')
+  refuseUnlessUnused(row.value, context.now(), 'gone')
+  return { ...row, id: sessionId }
+}
+
+function choiceOf(body: InteractionCompletion): (typeof CHOICES)[number] {
+  const [choice, ...others] = CHOICES.filter((name) => body[name] !== undefined)
+  if (choice === undefined || others.length > 0) {
+    return refuse('invalid_request', `send exactly one of ${CHOICES.join(', ')}`)
+  }
+  if (body.reason !== undefined && choice !== 'denied') refuse('invalid_request', 'reason: goes with denied: true only')
+  return choice
+}
+
+function deniedBy({ reason }: InteractionCompletion): Outcome {
+  return { decision: { denied: reason ? { reason } : {} }, changes: [] }
+}
+
+async function approvedBy(
+  context: IssuerContext,
+  { request }: StoredAuthorizationRequest,
+  completion: CompletionCall,
+): Promise<Outcome> {
+  const { body, caller } = completion
+  const offer = await offerOf(context, request.offerSessionId)
+  if (offer !== undefined) return approvedOffer(context, offer, completion)
+  if (body.approved) {
+    refuse('invalid_state', 'approved: there is no offer; send credential_dataset, or deferred: true')
+  }
+  const { configurationIds } = request
+  if (body.credential_dataset !== undefined)
+    await refuseUnfittingFor(context, body.credential_dataset, configurationIds)
+  const { sessionId, changes } = startRequestedSession(context, body, { configurationIds, caller })
+  return { decision: { sessionId }, changes }
+}
+
+/** The session of the offer has its dataset or gets it now; the dataset of one person is for that person alone. */
+async function approvedOffer(
+  context: IssuerContext,
+  { id: sessionId, value: session, version }: SessionRow,
+  { id: requestId, body, caller }: CompletionCall,
+): Promise<Outcome> {
+  const stray = (['deferred', 'refresh_seconds'] as const).find((name) => body[name] !== undefined)
+  if (stray !== undefined) refuse('invalid_state', `${stray}: the session of the offer says that; leave it out`)
+  const { requestId: decidedFor, denied } = session.deferral?.decided ?? {}
+  if (denied !== undefined) refuse('invalid_state', 'the session of the offer has been denied')
+  if (decidedFor !== undefined)
+    refuse('invalid_state', 'the session of the offer has the dataset of another interaction')
+  const { credential_dataset: dataset } = body
+  const decision = { sessionId }
+  if (dataset === undefined) return { decision, changes: [] }
+  if (!isUndecided(session)) {
+    refuse('invalid_state', 'the session of the offer has its dataset already; send approved: true')
+  }
+  await refuseUnfittingFor(context, dataset, session.configurationIds)
+  const now = context.now()
+  const decided = recordDecision(session, { at: now.getTime(), requestId })
+  const { value, event } = sessionEvent(context, 'issuance.completed', { sessionId, session: decided, now, caller })
+  return {
+    decision,
+    changes: [
+      { update: 'issuance_session', id: sessionId, version, value },
+      { insert: 'issuance_dataset', id: sessionId, value: dataset },
+      event,
+    ],
+  }
+}
+
+/** Refuses with `invalid_request`, naming the path, a dataset that the configurations cannot be filled with. */
+async function refuseUnfittingFor(
+  context: IssuerContext,
+  dataset: JsonObject,
+  configurationIds: readonly string[],
+): Promise<void> {
+  const loaded = await Promise.all(configurationIds.map((id) => context.loadConfiguration(id)))
+  refuseUnfitting(
+    dataset,
+    loaded.filter((configuration) => configuration !== undefined),
+  )
+}

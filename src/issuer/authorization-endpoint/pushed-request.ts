@@ -1,0 +1,100 @@
+/**
+ * Pushed authorization requests: what a wallet pushes is checked at once, and comes back to it as the request_uri: the
+ * request itself, sealed. Nothing is stored until a browser brings it, so that nobody fills the database by pushing.
+ * RFC 9126.
+ */
+import { decryptText, encryptText, NONCE_BYTES } from '../../codec/aes-gcm.ts'
+import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
+import { parseJsonObject } from '../../codec/json.ts'
+import { orUndefined } from '../../codec/malformed.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
+import { authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
+import { type ProvedRequest, refuseProof, verifyDpopProof } from '../access/dpop.ts'
+import { commitSpending } from '../access/spending.ts'
+import { type CodeFlowRequest, PUSHED_SECONDS } from '../authorization-request.ts'
+import type { IssuerContext } from '../context.ts'
+import { credentialIssuerIdentifier } from '../session.ts'
+import { readAuthorizationRequest, type SentRequest } from './request.ts'
+
+/** A request with the id that its row will have: a request_uri is good for one row. */
+export interface IdentifiedRequest {
+  readonly id: string
+  readonly request: CodeFlowRequest
+}
+
+interface SealedRequest extends IdentifiedRequest {
+  /** Milliseconds since the epoch. */
+  readonly until: number
+}
+
+const PREFIX = 'urn:ietf:params:oauth:request_uri:'
+const PURPOSE = 'pushed authorization request'
+/** The most bytes of a request that is sealed: a browser brings it in its address, within 16 KiB of headers. */
+const MAX_BYTES = 6144
+const ID_BYTES = 24
+
+/** The sender of a pushed request: a wallet instance, where it says which, and a key, where it proves one. */
+export interface Pusher {
+  readonly sender: ClientRequest
+  readonly proved: ProvedRequest
+}
+
+/**
+ * The request_uri of a request. Refuses as {@link readAuthorizationRequest} and {@link authenticateClient} do, and a
+ * DPoP proof that is wrong or by another key than dpop_jkt names with `invalid_dpop_proof` or `use_dpop_nonce`. The
+ * DPoP proof binds the code to its key and opens nothing, so that it need not be spent. RFC 9449 section 10.1.
+ */
+export async function pushRequest(
+  context: IssuerContext,
+  sent: SentRequest,
+  { sender, proved }: Pusher,
+): Promise<PushedAuthorizationResponse> {
+  const read = await readAuthorizationRequest(context, sent)
+  const audiences = [read.offerSessionId, undefined].map((id) => credentialIssuerIdentifier(context.config, id))
+  const client = await authenticateClient(context, sender, { clientId: read.clientId, audiences })
+  const jkt = proved.dpop === undefined ? undefined : verifyDpopProof(context, proved).jkt
+  if (jkt !== undefined && read.jkt !== undefined && jkt !== read.jkt) refuseProof('its key is not that of dpop_jkt')
+  const request = { ...read, ...(jkt && { jkt }), ...(client && { instance: client.instance }) }
+  const until = context.now().getTime() + PUSHED_SECONDS * 1000
+  const text = JSON.stringify({ id: requestId(context), request, until } satisfies SealedRequest)
+  if (text.length > MAX_BYTES) refuse('invalid_request', `the request has more than ${MAX_BYTES} bytes; ask for less`)
+  if (client !== undefined) await commitSpending(context.store, [], [client.spending])
+  const [secret] = context.secrets.pushedRequest
+  const sealed = encryptText({ secret, context: PURPOSE }, context.random(NONCE_BYTES), text)
+  return { request_uri: PREFIX + toBase64url(sealed), expires_in: PUSHED_SECONDS }
+}
+
+/**
+ * The request of a request_uri. Refuses with `invalid_request_uri` one that is not ours or has expired, and that of
+ * another client.
+ */
+export function openPushedRequest(context: IssuerContext, requestUri: string, clientId: string): IdentifiedRequest {
+  const sealed = unsealed(context, requestUri)
+  if (sealed === undefined) return refuse('invalid_request_uri', 'request_uri: it is not one of ours')
+  const { until, ...identified } = sealed
+  if (context.now().getTime() >= until) refuse('invalid_request_uri', 'request_uri: it has expired; push again')
+  if (identified.request.clientId !== clientId) {
+    refuse('invalid_request_uri', 'request_uri: it was pushed by another client than client_id')
+  }
+  return identified
+}
+
+/** A new id, which nobody can guess. */
+export function requestId({ random }: Pick<IssuerContext, 'random'>): string {
+  return toBase64url(random(ID_BYTES))
+}
+
+function unsealed({ secrets }: IssuerContext, requestUri: string): SealedRequest | undefined {
+  if (!requestUri.startsWith(PREFIX)) return undefined
+  const bytes = orUndefined(() => fromBase64url(requestUri.slice(PREFIX.length)))
+  for (const secret of bytes === undefined ? [] : secrets.pushedRequest) {
+    try {
+      const text = decryptText({ secret, context: PURPOSE }, bytes as Uint8Array)
+      return parseJsonObject(text) as unknown as SealedRequest
+    } catch {
+      // The request may be sealed under another generation.
+    }
+  }
+  return undefined
+}

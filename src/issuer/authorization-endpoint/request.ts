@@ -1,0 +1,154 @@
+/**
+ * Reading an authorization request, pushed or not: everything that it says is held against the rules before anything is
+ * made of it. OpenID4VCI 1.0, Authorization Request; RFC 6749 section 4.1.1, RFC 7636, RFC 9449 section 10.
+ */
+import type { CodeFlowConfig } from '../../config/authentication.ts'
+import { refuse } from '../../protocol/error.ts'
+import { AUTHORIZATION_CODE_GRANT } from '../../protocol/grant.ts'
+import { redirectUriProblem } from '../../protocol/redirect-uri.ts'
+import { readAuthorizationDetails } from '../access/authorization-details.ts'
+import { sessionOfCode } from '../access/pre-authorized-code.ts'
+import type { CodeFlowRequest } from '../authorization-request.ts'
+import type { IssuerContext } from '../context.ts'
+import { credentialIssuerIdentifier, hasGrant, type IssuanceSession, refuseUnlessUnused } from '../session.ts'
+import type { AuthorizationForm } from './schemas.ts'
+
+/** RFC 7636 section 4.2: the SHA-256 of a code_verifier; RFC 7638: that of a key. Both in base64url. */
+const SHA256 = /^[A-Za-z0-9_-]{43}$/
+const VISIBLE = /^[!-~]+$/
+const MAX_CLIENT_ID = 512
+const MAX_STATE = 1024
+const MAX_SCOPE = 2048
+const MAX_CONFIGURATIONS = 50
+
+/** The parameters of a request, and the session in the path of its endpoint, where there is one. */
+export interface SentRequest {
+  readonly form: AuthorizationForm
+  readonly sessionId: string | undefined
+}
+
+/** The configurations that can be asked for, by scope and by id, and the session of the offer. */
+interface Choice {
+  readonly idsByScope: ReadonlyMap<string, readonly string[]>
+  readonly ids: readonly string[]
+  readonly offerSessionId: string | undefined
+}
+
+/** The settings of the flow. Refuses with `not_found` where it is off. */
+export function codeFlowOf({ config }: Pick<IssuerContext, 'config'>): CodeFlowConfig {
+  const off = 'this service has no authorization endpoint; its operator turns it on by the setting authentication'
+  return config.codeFlow ?? refuse('not_found', off)
+}
+
+/**
+ * The request as it is to be kept. Refuses with `invalid_request`, `unsupported_response_type`, `invalid_scope` or
+ * `invalid_authorization_details`.
+ */
+export async function readAuthorizationRequest(
+  context: IssuerContext,
+  { form, sessionId }: SentRequest,
+): Promise<CodeFlowRequest> {
+  const clientId = readText('client_id', form.client_id, MAX_CLIENT_ID)
+  const redirectUri = form.redirect_uri || refuse('invalid_request', 'redirect_uri is missing')
+  const problem = redirectUriProblem(redirectUri, codeFlowOf(context).redirectUris)
+  if (problem !== undefined) refuse('invalid_request', `redirect_uri: ${problem}`)
+  refuseOtherFlows(form)
+  const codeChallenge = readCodeChallenge(form)
+  const state = form.state ? readText('state', form.state, MAX_STATE) : undefined
+  const jkt = form.dpop_jkt || undefined
+  if (jkt !== undefined && !SHA256.test(jkt)) refuse('invalid_request', 'dpop_jkt: it is not the thumbprint of a key')
+  const choice = await choiceOf(context, form, sessionId)
+  return {
+    clientId,
+    redirectUri,
+    codeChallenge,
+    ...(state && { state }),
+    ...(jkt && { jkt }),
+    ...chosenConfigurations(context, form, choice),
+    ...(choice.offerSessionId && { offerSessionId: choice.offerSessionId }),
+    ...(sessionId && { isAtSession: true }),
+  }
+}
+
+/** The session of an offer that can still be taken. Refuses with `invalid_request`. */
+export async function sessionOfOffer(context: IssuerContext, sessionId: string): Promise<IssuanceSession> {
+  const row = await context.store.get('issuance_session', sessionId)
+  if (row === undefined || !hasGrant(row.value, AUTHORIZATION_CODE_GRANT)) return refuseIssuerState()
+  refuseUnlessUnused(row.value, context.now(), 'invalid_request')
+  return row.value
+}
+
+function refuseOtherFlows(form: AuthorizationForm): void {
+  const { response_type: type, response_mode: mode, request, request_uri: uri } = form
+  if (request) refuse('invalid_request', 'request: request objects are not supported; push the parameters themselves')
+  if (uri) refuse('invalid_request', 'request_uri: it goes alone, with client_id, to the authorization endpoint')
+  if (!type) refuse('invalid_request', 'response_type is missing; it must be code')
+  if (type !== 'code') refuse('unsupported_response_type', 'response_type must be code')
+  if (mode && mode !== 'query') refuse('invalid_request', 'response_mode must be query, or left out')
+}
+
+/** PKCE is a must, and only with a digest: a plain challenge is the verifier itself. RFC 9700 section 2.1.1. */
+function readCodeChallenge({ code_challenge: challenge, code_challenge_method: method }: AuthorizationForm): string {
+  if (!challenge) return refuse('invalid_request', 'code_challenge is missing; every request needs PKCE')
+  if (method !== 'S256') refuse('invalid_request', 'code_challenge_method must be S256')
+  return SHA256.test(challenge)
+    ? challenge
+    : refuse('invalid_request', 'code_challenge: it is not a SHA-256 in base64url')
+}
+
+function readText(name: string, value: string | undefined, most: number): string {
+  if (!value) return refuse('invalid_request', `${name} is missing`)
+  if (value.length > most) refuse('invalid_request', `${name}: it is longer than ${most} characters`)
+  return VISIBLE.test(value) ? value : refuse('invalid_request', `${name}: only visible ASCII characters`)
+}
+
+/** Everything that the request may ask for: what the offer has, or else what is offered to everybody by a scope. */
+async function choiceOf(
+  context: IssuerContext,
+  { issuer_state: issuerState }: AuthorizationForm,
+  sessionId: string | undefined,
+): Promise<Choice> {
+  if (!issuerState) {
+    if (sessionId !== undefined) refuse('invalid_request', 'issuer_state is missing; send that of the credential offer')
+    const { idsByScope } = await context.offeredConfigurations.get()
+    return { idsByScope, ids: [...idsByScope.values()].flat(), offerSessionId: undefined }
+  }
+  const offerSessionId = sessionOfCode(context.secrets.issuerState, issuerState) ?? refuseIssuerState()
+  if (sessionId !== undefined && sessionId !== offerSessionId) refuseIssuerState()
+  const { configurationIds } = await sessionOfOffer(context, offerSessionId)
+  const { idsByScope } = await context.configurationsMember(configurationIds, 'final')
+  return { idsByScope, ids: configurationIds, offerSessionId }
+}
+
+/**
+ * The configurations that the scope and the authorization details name, taken together. OpenID4VCI 1.0, Using scope
+ * Parameter to Request Issuance of a Credential.
+ */
+function chosenConfigurations(
+  { config }: IssuerContext,
+  { scope, authorization_details: details }: AuthorizationForm,
+  { idsByScope, ids, offerSessionId }: Choice,
+): Pick<CodeFlowRequest, 'configurationIds' | 'hasDetails' | 'scope'> {
+  if ((scope?.length ?? 0) > MAX_SCOPE) refuse('invalid_scope', `scope: it is longer than ${MAX_SCOPE} characters`)
+  // Values that mean nothing here are for others, and ignored.
+  const scopes = [...new Set(scope?.split(' '))].filter((value) => idsByScope.has(value))
+  const identifiers = [offerSessionId, undefined].map((id) => credentialIssuerIdentifier(config, id))
+  const detailed = details ? readAuthorizationDetails(details, ids, identifiers) : []
+  const configurationIds = [...new Set([...scopes.flatMap((value) => idsByScope.get(value) ?? []), ...detailed])]
+  if (configurationIds.length === 0) {
+    const where = offerSessionId === undefined ? 'of the metadata' : 'of the offer'
+    refuse('invalid_scope', `name a credential configuration ${where} by scope, or by authorization_details`)
+  }
+  if (configurationIds.length > MAX_CONFIGURATIONS) {
+    refuse('invalid_scope', `it asks for more than ${MAX_CONFIGURATIONS} credential configurations at once`)
+  }
+  return {
+    configurationIds,
+    ...(details && { hasDetails: true }),
+    ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+  }
+}
+
+function refuseIssuerState(): never {
+  return refuse('invalid_request', 'issuer_state: it is not that of an offer here; scan the credential offer again')
+}

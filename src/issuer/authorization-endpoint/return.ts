@@ -1,0 +1,62 @@
+/**
+ * The return from the application: the browser that brought the request, and no other, takes the code to the wallet.
+ * The secret of the decision is known to the browser that the application has seen, the cookie to that which began: a
+ * person who was lured into the authorization of somebody else has only the first, and whoever lured has only the
+ * second. RFC 9700 section 4.7, RFC 6819 section 4.4.1.8.
+ */
+import { refuse } from '../../protocol/error.ts'
+import { responseAddress } from '../../protocol/redirect-uri.ts'
+import type { Row } from '../../store/store.ts'
+import {
+  decisionFor,
+  endOfRequest,
+  isSameBrowser,
+  type StoredAuthorizationRequest,
+  withCode,
+  withoutEffect,
+} from '../authorization-request.ts'
+import type { IssuerContext } from '../context.ts'
+import { addressWithCode, issuerOf } from './authorize.ts'
+
+/** A browser that comes back from the application. */
+export interface ReturningBrowser {
+  readonly id: string
+  /** The secret of the decision. */
+  readonly completion: string | undefined
+  readonly cookie: string | undefined
+}
+
+/**
+ * The address of the wallet, with a code or with the refusal. Refuses with `not_found`, `gone` or `invalid_request`;
+ * the right secret in another browser ends the request, since two people are in it.
+ */
+export function returnBrowser(context: IssuerContext, browser: ReturningBrowser): Promise<string> {
+  const { id, completion, cookie } = browser
+  return context.retryOnConflict<string>(async () => {
+    const row = await context.store.get('authorization_request', id)
+    if (row === undefined) return refuse('not_found', 'there is no such authorization; begin anew in the wallet')
+    const { value: stored } = row
+    const now = context.now()
+    const decision = decisionFor(stored, completion ?? '', now)
+    const isSame = isSameBrowser(stored, cookie)
+    const goesOn = isSame && decision.denied === undefined
+    const next = goesOn ? withCode(stored, decision.sessionId, now) : withoutEffect(stored)
+    const conflict = await commitStep(context, { id, ...row }, next)
+    if (conflict !== undefined) return { conflict }
+    if (!isSame) {
+      refuse('invalid_request', 'this is another browser than the one that the wallet opened; begin anew in the wallet')
+    }
+    const { request } = stored
+    if (decision.denied === undefined) return { committed: addressWithCode(context, id, request) }
+    const refusal = { error: 'access_denied', error_description: decision.denied.reason, state: request.state }
+    return { committed: responseAddress(request.redirectUri, issuerOf(context, request), refusal) }
+  })
+}
+
+function commitStep(
+  { store, now }: IssuerContext,
+  { id, version }: Row<StoredAuthorizationRequest> & { readonly id: string },
+  value: StoredAuthorizationRequest,
+) {
+  return store.commit([{ update: 'authorization_request', id, version, value, dueAt: endOfRequest(value, now()) }])
+}

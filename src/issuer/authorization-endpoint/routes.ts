@@ -1,0 +1,101 @@
+/** The paths of the authorization code flow, up to the code: for wallets, for browsers, and for the application. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { SessionParams } from '../../http/answers.ts'
+import { formRoutes } from '../../http/app.ts'
+import type { App } from '../../http/app-type.ts'
+import { refilled } from '../../http/rate-limit.ts'
+import { refuse } from '../../protocol/error.ts'
+import { clientRequest, offerAttestationChallenge } from '../access/client-attestation.ts'
+import { offerDpopNonce, provedRequest } from '../access/dpop.ts'
+import type { IssuerContext } from '../context.ts'
+import { authorize } from './authorize.ts'
+import { browserOf, keepCookie, newBrowser, sendTo } from './browser.ts'
+import { completeInteraction, getInteraction } from './interaction.ts'
+import { pushRequest } from './pushed-request.ts'
+import { returnBrowser } from './return.ts'
+import * as schemas from './schemas.ts'
+
+/** Parameters are short, and reading a form costs more than it costs to send. */
+const BODY_LIMIT = 16 * 1024
+/** How many rows strangers may make, in each process: at once, and more with each second. */
+const ROWS = { burst: 6000, perSecond: 100 }
+const admin = { config: { admin: true } } as const
+const pushed = { malformed: 'invalid_request', endpoint: 'pushed-authorization-request' } as const
+const visited = { endpoint: 'authorization', isForBrowsers: true } as const
+
+export function authorizationRoutes(app: App, context: IssuerContext): void {
+  formRoutes(app, BODY_LIMIT, (scope) => pushRoutes(scope, context))
+  browserRoutes(app, context)
+  interactionRoutes(app, context)
+}
+
+function pushRoutes(app: App, context: IssuerContext): void {
+  const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context)]
+  const pusher = (request: FastifyRequest) => ({ sender: clientRequest(request), proved: provedRequest(request) })
+  const route = { config: pushed, onRequest, schema: schemas.pushedRequestRoute }
+  app.post('/auth/par', route, async (request, reply) => {
+    const sent = { form: request.body, sessionId: undefined }
+    return reply.code(201).send(await pushRequest(context, sent, pusher(request)))
+  })
+  const schema = {
+    ...schemas.pushedRequestRoute,
+    operationId: 'pushSessionAuthorizationRequest',
+    params: SessionParams,
+  }
+  app.post('/auth/par/:session_id', { ...route, schema }, async (request, reply) => {
+    const sent = { form: request.body, sessionId: request.params.session_id }
+    return reply.code(201).send(await pushRequest(context, sent, pusher(request)))
+  })
+}
+
+function browserRoutes(app: App, context: IssuerContext): void {
+  const rows = refilled(ROWS.burst, ROWS.perSecond / 1000, context.now)
+  const admitRow = () => refuseForNow(rows.take(''))
+  const bring = async (form: schemas.AuthorizationForm, request: FastifyRequest, reply: FastifyReply) => {
+    const browser = browserOf(context, request) ?? newBrowser(context)
+    const sent = { form, sessionId: request.sessionId || undefined }
+    const { address, comesBack } = await authorize(context, sent, { browser, admitRow })
+    if (comesBack) keepCookie(context, reply, browser)
+    return sendTo(reply, address)
+  }
+  app.get('/auth/authorize', { config: visited, schema: schemas.authorizeRoute }, (request, reply) =>
+    bring(request.query, request, reply),
+  )
+  const schema = { ...schemas.authorizeRoute, operationId: 'authorizeSession', params: SessionParams }
+  app.get('/auth/authorize/:session_id', { config: visited, schema }, (request, reply) =>
+    bring(request.query, request, reply),
+  )
+  const config = { isForBrowsers: true }
+  app.get('/auth/return/:interaction_id', { config, schema: schemas.returnRoute }, async (request, reply) => {
+    const { params, query } = request
+    const cookie = browserOf(context, request)
+    return sendTo(
+      reply,
+      await returnBrowser(context, { id: params.interaction_id, completion: query.completion, cookie }),
+    )
+  })
+}
+
+function interactionRoutes(app: App, context: IssuerContext): void {
+  app.get('/auth/interaction/:interaction_id', { ...admin, schema: schemas.getInteractionRoute }, ({ params }) =>
+    getInteraction(context, params.interaction_id),
+  )
+  app.post(
+    '/auth/interaction/complete/:interaction_id',
+    { ...admin, schema: schemas.completeInteractionRoute },
+    async (request) => {
+      const { params, body, apiKeyLabel } = request
+      const completed = await completeInteraction(context, { id: params.interaction_id, body, caller: apiKeyLabel })
+      request.sessionId = completed.session_id ?? ''
+      return completed
+    },
+  )
+}
+
+/** Every visit of the authorization endpoint is a row until its person has been asked. */
+function refuseForNow(retryAfterSeconds: number): void {
+  if (retryAfterSeconds === 0) return
+  refuse('temporarily_unavailable', 'too many authorizations begin at once; try again in a moment', {
+    retryAfterSeconds,
+  })
+}

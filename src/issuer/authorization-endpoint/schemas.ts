@@ -1,0 +1,139 @@
+/** The schemas of the operations of the authorization code flow. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { answers, byApplication, byWallet, refuses, Seconds } from '../../http/answers.ts'
+import { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
+import { PLAIN_TEXT } from '../../protocol/oid4vci.ts'
+import { Dataset } from '../schemas.ts'
+
+/** All optional: what is missing is refused with the code that OAuth has for it. Unknown parameters are ignored. */
+const parameters = {
+  response_type: Type.Optional(Type.String({ description: 'code' })),
+  client_id: Type.Optional(Type.String({ description: 'A name of the wallet; nobody needs to register it' })),
+  redirect_uri: Type.Optional(Type.String({ description: 'Where the code is sent' })),
+  state: Type.Optional(Type.String({ description: 'Comes back with the code' })),
+  scope: Type.Optional(Type.String({ description: 'Scopes of credential configurations' })),
+  authorization_details: Type.Optional(
+    Type.String({ description: 'JSON: [{"type": "openid_credential", "credential_configuration_id"}]' }),
+  ),
+  issuer_state: Type.Optional(Type.String({ description: 'From the credential offer' })),
+  code_challenge: Type.Optional(Type.String({ description: 'The SHA-256 of the code_verifier, in base64url' })),
+  code_challenge_method: Type.Optional(Type.String({ description: 'S256' })),
+  dpop_jkt: Type.Optional(Type.String({ description: 'The thumbprint of the key that the token is to be bound to' })),
+  response_mode: Type.Optional(Type.String({ description: 'query' })),
+  request: Type.Optional(Type.String({ description: 'Refused: there are no request objects' })),
+  request_uri: Type.Optional(Type.String({ description: 'Of a pushed request; then with client_id alone' })),
+}
+
+export const AuthorizationForm = Type.Object(parameters, { title: 'AuthorizationRequest' })
+export type AuthorizationForm = Static<typeof AuthorizationForm>
+
+const InteractionParams = Type.Object({ interaction_id: Type.String() })
+
+export const Interaction = Type.Object(
+  {
+    interaction_id: Type.String(),
+    client_id: Type.String({ description: 'The name that the wallet gives itself; nobody has verified it' }),
+    redirect_uri: Type.String({ description: 'Where the browser goes in the end' }),
+    credential_configurations: Type.Array(Type.String(), {
+      description: 'The configurations that the wallet asks for',
+    }),
+    session_id: Type.Optional(Type.String({ description: 'The session of the offer; absent where there is no offer' })),
+    needs_dataset: Type.Boolean({ description: 'Whether nobody has given the dataset yet' }),
+    expires_at: Seconds,
+  },
+  { title: 'Interaction' },
+)
+
+export const InteractionCompletion = Type.Object(
+  {
+    credential_dataset: Type.Optional(Dataset),
+    approved: Type.Optional(
+      Type.Literal(true, { description: 'The session of the offer has the dataset, or gets it later' }),
+    ),
+    deferred: Type.Optional(
+      Type.Literal(true, { description: 'There is no offer, and the dataset comes later; wallets wait' }),
+    ),
+    denied: Type.Optional(Type.Literal(true, { description: 'There will be no credential' })),
+    reason: Type.Optional(
+      Type.String({ maxLength: 300, pattern: PLAIN_TEXT, description: 'For the wallet, why it was denied' }),
+    ),
+    refresh_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 31_536_000,
+        description: 'How long the wallet may refresh, as for a new session; where there is no offer',
+      }),
+    ),
+  },
+  { title: 'InteractionCompletion', additionalProperties: false },
+)
+export type InteractionCompletion = Static<typeof InteractionCompletion>
+
+export const CompletedInteraction = Type.Object(
+  {
+    session_id: Type.Optional(Type.String({ description: 'The issuance session; absent where it was denied' })),
+    redirect_uri: Type.String({ description: 'Send the browser there, within five minutes' }),
+  },
+  { title: 'CompletedInteraction' },
+)
+
+const ofRequest = ['not_found', 'invalid_scope', 'unsupported_response_type', 'invalid_authorization_details'] as const
+
+export const pushedRequestRoute = {
+  ...byWallet,
+  ...refuses(
+    ...ofRequest,
+    'invalid_dpop_proof',
+    'use_dpop_nonce',
+    'invalid_client',
+    'invalid_client_attestation',
+    'use_attestation_challenge',
+  ),
+  operationId: 'pushAuthorizationRequest',
+  summary: 'Push an authorization request',
+  consumes: ['application/x-www-form-urlencoded'],
+  body: AuthorizationForm,
+  response: answers(201, PushedAuthorizationResponse),
+}
+
+/** A redirect in the place of an answer. */
+const redirects: Record<string, object> = { 303: Type.Null() }
+
+export const authorizeRoute = {
+  ...byWallet,
+  ...refuses(...ofRequest, 'invalid_request', 'invalid_request_uri', 'temporarily_unavailable'),
+  operationId: 'authorize',
+  summary: 'Send a browser for the code of an authorization',
+  querystring: Type.Object(parameters),
+  response: redirects,
+}
+
+export const returnRoute = {
+  ...byWallet,
+  ...refuses('not_found', 'invalid_request', 'gone', 'temporarily_unavailable'),
+  operationId: 'returnFromInteraction',
+  summary: 'Bring a browser back from the application',
+  params: InteractionParams,
+  querystring: Type.Object({ completion: Type.Optional(Type.String()) }),
+  response: redirects,
+}
+
+export const getInteractionRoute = {
+  ...byApplication,
+  ...refuses('not_found', 'gone'),
+  operationId: 'getInteraction',
+  summary: 'The authorization that a wallet asks a person for',
+  params: InteractionParams,
+  response: answers(200, Interaction),
+}
+
+export const completeInteractionRoute = {
+  ...byApplication,
+  ...refuses('not_found', 'gone', 'invalid_state'),
+  operationId: 'completeInteraction',
+  summary: 'Decide on an authorization; the answer says where the browser goes',
+  params: InteractionParams,
+  body: InteractionCompletion,
+  response: answers(200, CompletedInteraction),
+}

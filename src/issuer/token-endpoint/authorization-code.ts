@@ -1,0 +1,114 @@
+/**
+ * Redeeming an authorization code: the client, the redirect URI and the keys have to be those of the authorization
+ * request. A code that comes again ends what it gave, since somebody else may have it. RFC 6749 section 4.1, RFC 7636
+ * section 4.6, RFC 9700 section 4.5.
+ */
+import { digestOf, isSameSecret } from '../../codec/digest.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { Row } from '../../store/store.ts'
+import { refuseOtherInstance } from '../access/client-attestation.ts'
+import { refuseProof } from '../access/dpop.ts'
+import { sessionOfCode } from '../access/pre-authorized-code.ts'
+import { endTokens } from '../authorization.ts'
+import { type CodeFlowRequest, endOfRequest, type StoredAuthorizationRequest } from '../authorization-request.ts'
+import type { IssuerContext } from '../context.ts'
+import type { TokenRequest } from '../schemas.ts'
+import { type IssuanceSession, refuseUnlessUnused } from '../session.ts'
+import type { Grant, GrantDecision, SessionForToken } from './grant.ts'
+import { firstRefreshToken } from './refresh-token.ts'
+
+type RequestRow = Row<StoredAuthorizationRequest> & { readonly id: string }
+
+/** RFC 7636 section 4.1. */
+const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
+const UNKNOWN = 'the authorization code is unknown or has expired; begin anew with an authorization request'
+const REPLAYED = 'the authorization code has been used, and what it gave is good no more; begin anew'
+
+/** The grant of an authorization code. Refuses with `invalid_request` what is missing. */
+export async function authorizationCodeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
+  for (const name of ['code', 'client_id', 'redirect_uri', 'code_verifier'] as const) {
+    if (!form[name]) refuse('invalid_request', `${name} is missing`)
+  }
+  const id = sessionOfCode(context.secrets.authorizationCode, form.code ?? '')
+  const row = id === undefined ? undefined : await context.store.get('authorization_request', id)
+  const sessionId = row === undefined ? undefined : sessionOfStep(row.value)
+  return {
+    sessionId,
+    unknown: UNKNOWN,
+    decide: (call) => decide(context, { id: id ?? '', form }, call),
+  }
+}
+
+/** Decides about the request as it is by now. */
+async function decide(
+  context: IssuerContext,
+  { id, form }: { readonly id: string; readonly form: TokenRequest },
+  call: SessionForToken,
+): Promise<GrantDecision> {
+  const row = await context.store.get('authorization_request', id)
+  if (row === undefined) return refuseCode()
+  const { request, step } = row.value
+  if (step.name === 'REDEEMED') return endOfReplay(call)
+  if (step.name !== 'CODE' || call.now.getTime() >= step.until) return refuseCode()
+  refuseOther(request, form)
+  refuseOtherInstance({ id: request.clientId, ...(request.instance && { instance: request.instance }) }, call.client)
+  refuseOtherKey(request, call.jkt)
+  const { session } = call
+  refuseUnlessUnused(session, call.now, 'invalid_grant')
+  const { requestId: decidedFor } = session.deferral?.decided ?? {}
+  if (decidedFor !== undefined && decidedFor !== id) refuse('invalid_grant', 'the credential is for another person')
+  return {
+    session,
+    next: firstRefreshToken(context, call.id, session, call.now),
+    client: { id: request.clientId },
+    authorized: authorizedBy(request, session),
+    scope: request.scope,
+    also: [redeemed({ id, ...row }, call)],
+  }
+}
+
+/** The tokens that the code gave are over, whoever has them. */
+function endOfReplay({ session, now }: SessionForToken): GrantDecision {
+  return session.token === undefined ? refuseCode() : { session: endTokens(session, now), refusal: REPLAYED }
+}
+
+function redeemed({ id, value, version }: RequestRow, { id: sessionId, now }: SessionForToken) {
+  const next = { ...value, step: { name: 'REDEEMED', sessionId } as const }
+  return { update: 'authorization_request', id, version, value: next, dueAt: endOfRequest(next, now) } as const
+}
+
+function refuseOther(request: CodeFlowRequest, form: TokenRequest): void {
+  if (form.client_id !== request.clientId) refuse('invalid_grant', 'client_id: the code was given to another client')
+  if (form.redirect_uri !== request.redirectUri) {
+    refuse('invalid_grant', 'redirect_uri: it is not that of the authorization request')
+  }
+  const verifier = form.code_verifier ?? ''
+  if (!VERIFIER.test(verifier)) refuse('invalid_request', 'code_verifier: it needs 43 to 128 unreserved characters')
+  if (!isSameSecret(digestOf(verifier), request.codeChallenge)) {
+    refuse('invalid_grant', 'code_verifier: it is not that of code_challenge')
+  }
+}
+
+/** RFC 9449 section 10. */
+function refuseOtherKey({ jkt }: CodeFlowRequest, proved: string | undefined): void {
+  if (jkt === undefined || jkt === proved) return
+  if (proved === undefined) refuseProof('it is missing; the code is bound to a key')
+  refuse('invalid_grant', 'the code is bound to another key')
+}
+
+/** The configurations that the wallet named, where it named some in details, or not all of an offer. */
+function authorizedBy(
+  { configurationIds, hasDetails }: CodeFlowRequest,
+  session: IssuanceSession,
+): readonly string[] | undefined {
+  const isAll = session.configurationIds.every((id) => configurationIds.includes(id))
+  return hasDetails || !isAll ? configurationIds : undefined
+}
+
+function sessionOfStep({ step }: StoredAuthorizationRequest): string | undefined {
+  return step.name === 'CODE' || step.name === 'REDEEMED' ? step.sessionId : undefined
+}
+
+function refuseCode(): never {
+  return refuse('invalid_grant', UNKNOWN)
+}

@@ -1,0 +1,50 @@
+/** The grant of a token request: the session that it is for, and a decision about it. */
+import type { Change } from '../../store/store.ts'
+import type { AuthenticatedClient } from '../access/client-attestation.ts'
+import type { AuthorizedClient } from '../authorization.ts'
+import type { IssuerCollections } from '../collections.ts'
+import type { AuthorizedSession, IssuanceSession, OfferedSession } from '../session.ts'
+import type { MadeRefreshToken } from './refresh-token.ts'
+
+/** A session, and how it stands when a token is asked for. */
+export interface SessionForToken {
+  readonly id: string
+  readonly session: IssuanceSession
+  /** The thumbprint of the key of the DPoP proof, where there is one. */
+  readonly jkt: string | undefined
+  /** The wallet instance that has authenticated itself, where it has. */
+  readonly client: AuthenticatedClient | undefined
+  readonly now: Date
+}
+
+export type GrantDecision = GrantApproval | GrantRefusal
+
+/** The session gets an access token, and a refresh token if it may have one. */
+interface GrantApproval {
+  readonly session: OfferedSession | AuthorizedSession
+  readonly next: MadeRefreshToken | undefined
+  /** The wallet that gets the token, where its authorization says. */
+  readonly client?: AuthorizedClient
+  /** The configurations that its authorization narrows the token to; all of the session where it is absent. */
+  readonly authorized?: readonly string[] | undefined
+  /** The scope that the authorization request named. */
+  readonly scope?: string | undefined
+  /** Changes that go with the token, or it is not given. */
+  readonly also?: readonly Change<IssuerCollections>[]
+  readonly refusal?: never
+}
+
+/** The description of `invalid_grant`, once the session is stored as it is here. */
+interface GrantRefusal {
+  readonly session: IssuanceSession
+  readonly refusal: string
+}
+
+export interface Grant {
+  /** The session that it is for, or undefined when it is none of ours. */
+  readonly sessionId: string | undefined
+  /** The description of the refusal when there is no such session. */
+  readonly unknown: string
+  /** Decides about the session as it was read; again when it has changed since. Refuses without effect by throwing. */
+  readonly decide: (asked: SessionForToken) => GrantDecision | Promise<GrantDecision>
+}

@@ -1,0 +1,52 @@
+/**
+ * Redirect URIs: where a browser may be sent with a code, of wallets that nobody has registered; and the address with
+ * the response. RFC 6749 section 3.1.2, RFC 8252 section 7, RFC 9700 section 4.1.
+ */
+import { parseUrl } from '../codec/url.ts'
+
+/** The parameters of a response, which must not stand in a redirect URI already. RFC 6749 section 4.1.2, RFC 9207. */
+const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri']
+/** RFC 8252 section 7.3: any port, and no name that something else could answer for. */
+const LOOPBACK = ['127.0.0.1', '[::1]']
+const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
+/** Schemes that a browser runs, or reads from its own machine. */
+const NEVER = /^(javascript|data|vbscript|file|blob|about|view-source):$/
+
+/** The members of a response beside `iss`. */
+export interface ResponseMembers {
+  readonly code?: string
+  readonly state?: string | undefined
+  readonly error?: string
+  readonly error_description?: string | undefined
+}
+
+/**
+ * The problem of a redirect URI that is neither https, nor http to this machine's own address, nor of a private-use
+ * scheme with a dot (RFC 8252 section 7.1), nor one of `configured`.
+ */
+export function redirectUriProblem(uri: string, configured: readonly string[]): string | undefined {
+  const url = parseUrl(uri)
+  if (url === undefined) return 'it is not a URI of at most 2048 ASCII characters'
+  if (uri.includes('#')) return 'it must have no fragment'
+  if (/[\\"<>^`{|}]/.test(uri)) return 'it has characters that no URI has'
+  if (url.username !== '' || url.password !== '') return 'it must not contain a user or password'
+  const taken = RESPONSE_PARAMETERS.find((name) => url.searchParams.has(name))
+  if (taken !== undefined) return `it must not have the parameter ${taken}, which the response adds`
+  if (NEVER.test(url.protocol)) return `nobody may be sent to ${url.protocol}`
+  if (url.protocol === 'https:' || configured.includes(uri) || PRIVATE_USE.test(url.protocol)) return undefined
+  if (url.protocol !== 'http:') {
+    return 'its scheme needs a dot, as in com.example.wallet:/callback, or a place in redirectUris'
+  }
+  return LOOPBACK.includes(url.hostname) ? undefined : 'plain http is for 127.0.0.1 and [::1] alone; use https'
+}
+
+/** The address with the response. Nothing of the redirect URI is changed: wallets compare what comes back. */
+export function responseAddress(redirectUri: string, issuer: string, members: ResponseMembers): string {
+  return withParameters(redirectUri, { ...members, iss: issuer })
+}
+
+/** The address with more parameters; those that are undefined are left out. */
+export function withParameters(address: string, members: Readonly<Record<string, string | undefined>>): string {
+  const parameters = Object.entries(members).filter((each): each is [string, string] => each[1] !== undefined)
+  return `${address}${address.includes('?') ? '&' : '?'}${new URLSearchParams(parameters).toString()}`
+}
