@@ -10,6 +10,8 @@ import { signatureHeaders } from '../src/callback/signature.ts'
 import type { WalletContext } from '../src/wallet/context.ts'
 import { planPresentation, present } from '../src/wallet/present.ts'
 import { receive } from '../src/wallet/receive.ts'
+import { authorizeUrl, SCOPE, walletAsking } from './support/code-flow.ts'
+import { snippetWith } from './support/documents.ts'
 import { type Running, serviceDirectory, start } from './support/service-process.ts'
 import { API_KEY } from './support/services.ts'
 import { memoryStore } from './support/wallet.ts'
@@ -80,6 +82,27 @@ it('issues a credential and asks for it, each with one snippet', { timeout: 60_0
   await present(wallet, await planPresentation(wallet, await asking.line(/haip-vp:\S+/)))
   expect(await asking.line(/^[A-Z]+_?[A-Z]+ .*|Error.*/m)).toBe("VERIFICATION_SUCCEEDED { given_name: 'Ada' }")
   expect(await asking.ended).toBe(0)
+})
+
+it('completes an interaction of a wallet by the snippet of docs/authorization-code.md', {
+  timeout: 60_000,
+}, async () => {
+  const port = await freePort()
+  const settings = snippetWith('docs/authorization-code.md', '"authentication"')
+  const own = { port, baseUrl: `http://127.0.0.1:${port}`, ...(JSON.parse(settings) as object) }
+  const { url } = await started('issuer', await serviceDirectory('issuer', own))
+  const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ format: 'dc+sd-jwt', vct: 'urn:example:card', scope: SCOPE })
+  await fetch(`${url}/credential-configuration/create`, { method: 'POST', headers, body })
+  const visited = await fetch(authorizeUrl(walletAsking().form, `${url}/auth/authorize`), { redirect: 'manual' })
+  const interaction = new URL(visited.headers.get('location') ?? '').searchParams.get('interaction') ?? ''
+  const [setUp = '', rest = ''] = snippetWith('docs/authorization-code.md', 'getInteraction').split('// The page')
+  const code = `${setUp}const { INTERACTION: interaction } = process.env\n//${rest}\nconsole.log(redirect_uri)`
+  const page = run(code, { ISSUER_URL: url, ISSUER_API_KEY: API_KEY, INTERACTION: interaction })
+  const cookie = visited.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const returned = await fetch(await page.line(/http:\S+completion=\S+/), { redirect: 'manual', headers: { cookie } })
+  expect(returned.headers.get('location')).toMatch(/^com\.example\.wallet:\/callback\?code=/)
+  expect(await page.ended).toBe(0)
 })
 
 it('watches a verification to its end', { timeout: 60_000 }, async () => {

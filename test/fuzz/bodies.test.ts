@@ -2,15 +2,16 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
+import { startCodeFlow } from '../support/code-flow.ts'
 import { encryptedRequest } from '../support/encryption.ts'
 import { CREDENTIAL_ENDPOINT, type Ready, readySession, requestOf } from '../support/issuance.ts'
-import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
 import { authorization, startIssuance, startVerification } from '../support/wire.ts'
 import { mutateJson, seededRandom } from './mutate.ts'
 
 let services: Services
 beforeAll(async () => {
-  services = await startServices()
+  services = await startCodeFlow()
 })
 afterAll(() => services.close())
 

@@ -10,6 +10,7 @@ import { TOKEN_ENDPOINT } from '../support/issuance.ts'
 import { ISSUER_URL } from '../support/services.ts'
 import { codeOf, fetchNonce, GRANT, holderSigner, redeem, startIssuance } from '../support/wire.ts'
 import { grownCertificates } from './cost-certificates.ts'
+import { codeFlowCostTargets } from './cost-code-flow.ts'
 import { bare, FORM, formOf } from './cost-request.ts'
 import { type CostTarget, type CostWorld, grownJws } from './cost-world.ts'
 import { type Growth, grown, grownHeader, grownText, grownValue, writeGrown } from './growth.ts'
@@ -218,6 +219,7 @@ const documents = ['openid-credential-issuer', 'oauth-authorization-server'].map
 
 export const issuerTargets: readonly CostTarget[] = [
   token,
+  ...codeFlowCostTargets,
   credential('', false),
   credential(', encrypted', true),
   withToken('deferred-credential', { transaction_id: toBase64url('a') }),
@@ -230,6 +232,10 @@ export const issuerTargets: readonly CostTarget[] = [
   bare('issuer', 'POST', '/issuance/oid4vci/new-session'),
   bare('issuer', 'GET', '/issuance/oid4vci/credential-offer/a'),
   bare('issuer', 'GET', '/status-list/a'),
+  bare('issuer', 'GET', '/auth/authorize'),
+  bare('issuer', 'GET', '/auth/authorize/a'),
+  bare('issuer', 'GET', '/auth/return/a'),
+  bare('issuer', 'POST', '/auth/par', FORM),
   bare('issuer', 'GET', '/auth/.well-known/jwks'),
   ...documents.flatMap((path) => [bare('issuer', 'GET', path), bare('issuer', 'GET', `${path}/a`)]),
 ]

@@ -4,6 +4,7 @@ import { toBase64url } from '../../src/codec/base64url.ts'
 import type { Json } from '../../src/codec/json.ts'
 import { authenticate } from '../../src/offchain/authentication/authenticate.ts'
 import { loadRecovery } from '../../src/offchain/authentication/key-recovery.ts'
+import { INTERACTION_URL } from '../support/code-flow.ts'
 import { CONTRACT, ENGINE, serving, type TestEngine } from '../support/engine.ts'
 import { makeNetwork } from '../support/foreign-status.ts'
 import { startWorld, type World } from '../support/forge.ts'
@@ -52,7 +53,12 @@ export interface CostWorld {
 
 export async function startCostWorld(): Promise<CostWorld> {
   const network = makeNetwork()
-  const world = await startWorld({ outbound: network.outbound, verifier: { status: { onUnreachable: 'accept' } } })
+  const issuer = { authentication: { interactionUrl: INTERACTION_URL } }
+  const world = await startWorld({
+    outbound: network.outbound,
+    issuer,
+    verifier: { status: { onUnreachable: 'accept' } },
+  })
   const { services, holder } = world
   const engine = await authenticatingEngine()
   const credentials = new Map([[usualProfile.format, world.credential]])

@@ -7,7 +7,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { IssuerCollections } from '../../src/issuer/collections.ts'
 import type { Change } from '../../src/store/store.ts'
-import { type Services, startServices } from '../support/services.ts'
+import { startCodeFlow } from '../support/code-flow.ts'
+import type { Services } from '../support/services.ts'
 import { mutateForm, mutateJson, mutateText, pick, type Random, seededRandom } from './mutate.ts'
 import { type FuzzRequest, type Target, targets } from './targets.ts'
 
@@ -54,7 +55,7 @@ const COMPARED_ROUNDS = 20
 const COUNT_FOR_MEMORY = 10_000
 
 export async function fuzz({ count, seed, say = () => undefined }: FuzzOptions): Promise<FuzzResult> {
-  const services = await startServices()
+  const services = await startCodeFlow()
   const problems: string[] = []
   const unhandled = (reason: unknown): void => void problems.push(`unhandled: ${String(reason)}`)
   process.on('unhandledRejection', unhandled)
@@ -148,10 +149,15 @@ function problemOf(method: string, { statusCode, headers, body }: Answer): strin
 }
 
 /**
- * A refusal writes nothing, but for a presentation that was read and found wanting, which ends its session, and a wrong
- * transaction code, which counts.
+ * A refusal writes nothing, but for a presentation that was read and found wanting, which ends its session, a wrong
+ * transaction code, which counts, and a code or a secret that somebody else has, which ends what it is for.
  */
-const WRITTEN = ['"the presentation was not accepted"', '"tx_code: this is not the transaction code"']
+const WRITTEN = [
+  '"the presentation was not accepted"',
+  '"tx_code: this is not the transaction code"',
+  'this is another browser',
+  'what it gave is good no more',
+]
 
 function writeProblem({ statusCode, body }: Answer): string | undefined {
   if (statusCode < 400 || WRITTEN.some((text) => body.includes(text))) return undefined
@@ -220,6 +226,7 @@ const OF_ISSUER = [
   'issuance_session',
   'issuance_dataset',
   'deferred_transaction',
+  'authorization_request',
   'pre_authorized_code',
   'idempotent_answer',
   'credential_status',

@@ -35,6 +35,7 @@ import {
   startVerification,
 } from '../support/wire.ts'
 import { mutateJson, pick, type Random } from './mutate.ts'
+import { codeFlowTargets } from './targets-code-flow.ts'
 
 export interface FuzzRequest {
   readonly service: 'issuer' | 'verifier'
@@ -478,6 +479,7 @@ export const targets: readonly Target[] = [
   token(() => '/auth/token-endpoint'),
   token((session) => `/auth/token-endpoint/${session}`),
   ...grants,
+  ...codeFlowTargets,
   credentialRequest,
   encryptedCredentialRequest,
   deferredRequest,
