@@ -54,8 +54,8 @@ export function createCallService(options: ServiceOptions): CallService {
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      // A redirect would carry the API key elsewhere.
-      redirect: 'error',
+      // A redirect would carry the API key elsewhere; Workers know no other word that follows none.
+      redirect: 'manual',
       signal: end,
     }
     for (let attempt = 0; ; attempt += 1) {
@@ -97,7 +97,15 @@ async function attemptOnce(send: () => Promise<Response>, answersText: boolean):
 }
 
 export function unreachable(cause: unknown): ServiceError {
-  return new ServiceError('unreachable', `the service could not be reached: ${reasonOf(cause)}`, { cause })
+  const reason = reasonOf(cause)
+  const message = `the service could not be reached: ${withoutPaths(reason)}`
+  // The errors of some runtimes have the address with the id of the session.
+  return new ServiceError('unreachable', message, withoutPaths(reason) === reason ? { cause } : {})
+}
+
+/** Leaves of each address in a text its origin alone, as its path may have the id of a session. */
+function withoutPaths(text: string): string {
+  return text.replace(/(https?:\/\/[^\s/?#"')]+)[/?#][^\s"')]*/g, '$1')
 }
 
 /** The reason of a failed `fetch`, which Node has below its cause. */
@@ -125,7 +133,7 @@ export function refusalOf(response: Response, text: string): ServiceError {
 }
 
 function foreignAnswer({ status, url }: Response): ServiceError {
-  const message = `${url} answered with ${status} and not as Vouchsafe does; is this the address of the service?`
+  const message = `${withoutPaths(url)} answered with ${status} and not as Vouchsafe does; is this the address of the service?`
   return new ServiceError('foreign_answer', message, { status })
 }
 

@@ -209,6 +209,21 @@ describe('a request that may arrive twice', () => {
     expect(calls).toHaveLength(1)
   })
 
+  it('has in its error no address with the id of a session, whatever a runtime says', async () => {
+    const address = `${ISSUER_URL}/issuance/oid4vci/status/planted?x=planted`
+    const answer = new Response('<html>', { status: 200 })
+    Object.defineProperty(answer, 'url', { value: address })
+    const ends = [answer, new TypeError(`error sending request for url (${address}): connection refused`)]
+    for (const end of ends) {
+      const { fetch } = failing([end], true)
+      const client = createIssuerClient({ url: ISSUER_URL, apiKey: API_KEY, fetch, timeoutMilliseconds: 50 })
+      const error = (await client.getSession('planted').catch((refusal: unknown) => refusal)) as ServiceError
+      const { cause } = error
+      const texts = [error.message, cause instanceof Error ? `${cause.message} ${String(cause.cause)}` : '']
+      expect(texts.join(' ')).not.toContain('planted')
+    }
+  })
+
   it('is unlike a configuration, which would be stored twice', async () => {
     const { fetch, calls } = failing([new TypeError('fetch failed')], true)
     await expect(issuer(fetch).createConfiguration(configuration)).rejects.toMatchObject({ code: 'unreachable' })

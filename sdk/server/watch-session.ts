@@ -93,7 +93,7 @@ async function connect(
   const timer = setTimeout(() => late.abort(), options.timeoutMilliseconds ?? TIMEOUT_MS)
   const ending = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal])
   try {
-    const response = await send(base + path, { headers, redirect: 'error', signal: ending })
+    const response = await send(base + path, { headers, redirect: 'manual', signal: ending })
     const isStream = response.ok && response.headers.get('content-type')?.startsWith(EVENT_STREAM) === true
     if (!isStream || response.body === null) throw refusalOf(response, await response.text())
     return response.body
