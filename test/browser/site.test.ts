@@ -19,6 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 }
 const PAGES = [
+  '/tutorial.html',
   '/',
   '/how-to/production.html',
   '/reference.html',
@@ -67,7 +68,7 @@ describeInBrowser('the site of the documents', (openWindow) => {
     await page.goto(`${url}/explanation/issuing-messages.html`)
     await page.getByRole('link', { name: 'key-proof.ts' }).click()
     await page.getByRole('heading', { name: 'key-proof.ts' }).waitFor()
-    expect(await page.locator('main').innerText()).toContain('export async function')
+    expect(await page.locator('main').innerText()).toContain('openid4vci-proof+jwt')
   })
 
   it.each(PAGES)('has nothing that shuts people out: %s', async (path) => {

@@ -30,7 +30,12 @@ const DAY = 86_400_000
 const named = (name: string) => ({ keyFile: `${name}.key`, certificateFiles: [`${name}.pem`] })
 /** The keys of a verifier between its first and its latest, the newest first: as many as the settings take. */
 const BETWEEN = Array.from({ length: MOST_KEYS - 2 }, (_, index) => `between-${index}`)
-const KEYS = { statusLists: named('lists'), accessTokens: named('tokens'), metadata: named('access'), audit: named('audit') }
+const KEYS = {
+  statusLists: named('lists'),
+  accessTokens: named('tokens'),
+  metadata: named('access'),
+  audit: named('audit'),
+}
 
 async function filesFor(name: string, uri = ISSUER_URL): Promise<Record<string, string>> {
   const key = await makeKey()
