@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { formatOf, supportedFormats } from '../src/credential/formats.ts'
+import { FORMAT_IDS, FORMATS_IN_WORDS } from '../src/protocol/format-ids.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const page = readFileSync(join(ROOT, 'docs/adding-a-format.md'), 'utf8')
@@ -38,6 +39,16 @@ describe('docs/adding-a-format.md', () => {
   it('names every member of a format but one that only older drafts need', () => {
     expect(members.length).toBeGreaterThan(20)
     expect(members.filter((member) => !names.includes(member))).toEqual(['olderId'])
+  })
+
+  it('names the tests to which a format adds, and each is there', () => {
+    const tests = paths.filter((path) => path.endsWith('.test.ts'))
+    expect(tests.filter((path) => path.startsWith('test/')).length).toBeGreaterThanOrEqual(4)
+  })
+
+  it('has every format in the one list of identifiers of the protocols', () => {
+    expect([...FORMAT_IDS].sort()).toEqual([...supportedFormats].sort())
+    expect(FORMATS_IN_WORDS).toBe('jwt_vc_json-ld, vc+sd-jwt, dc+sd-jwt, jwt_vc_json or mso_mdoc')
   })
 
   it('is right that no file outside of a folder asks for the name of a format', () => {

@@ -1,6 +1,8 @@
 /** The form of a query, for the OpenAPI document. `dcql.ts` checks queries, with better messages. */
+
 import * as Type from 'typebox'
 import { MAX_LIST_ELEMENTS } from './dcql-parts.ts'
+import { FORMATS_IN_WORDS } from './format-ids.ts'
 import { ClaimPathSchema } from './oid4vci.ts'
 
 const list = { minItems: 1, maxItems: MAX_LIST_ELEMENTS }
@@ -38,7 +40,7 @@ const TrustedAuthoritiesQuery = Type.Object(
 const CredentialQuery = Type.Object(
   {
     id: Id,
-    format: Type.String({ description: 'jwt_vc_json-ld, vc+sd-jwt, dc+sd-jwt, jwt_vc_json or mso_mdoc' }),
+    format: Type.String({ description: FORMATS_IN_WORDS }),
     meta: Meta,
     multiple: Type.Optional(Type.Boolean({ description: 'False when absent' })),
     claims: Type.Optional(Type.Array(ClaimsQuery, list)),

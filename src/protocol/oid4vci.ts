@@ -1,6 +1,8 @@
 /** Wire objects of OpenID4VCI 1.0, as schemas that validate requests and as types. Names are the specification's. */
+
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { FORMATS_IN_WORDS } from './format-ids.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from './grant.ts'
 
 /** The schema of a `ClaimPath`, with the longest path that is accepted. */
@@ -51,7 +53,7 @@ const CredentialDefinition = Type.Object(
 /** The members of every format; `parseMembers` of each format checks the others. */
 export const CredentialConfiguration = Type.Object(
   {
-    format: Type.String({ description: 'jwt_vc_json-ld, vc+sd-jwt, dc+sd-jwt, jwt_vc_json or mso_mdoc' }),
+    format: Type.String({ description: FORMATS_IN_WORDS }),
     credential_definition: Type.Optional(
       Type.Object({}, { description: 'For W3C formats: type, and @context', 'x-described': CredentialDefinition }),
     ),
