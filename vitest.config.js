@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer } from 'vitest/node'
 
 // The temporary directory of a run holds those of its tests and of the processes that they start, and goes with the run.
 const temporary = mkdtempSync(join(tmpdir(), 'vouchsafe-tests-'))
@@ -36,10 +37,20 @@ export const shared = {
   expect: { poll: { timeout: 60_000 } },
 }
 
+/** Begins with what starts processes: the longest files, which would be waited for at the end. */
+class ProcessesFirst extends BaseSequencer {
+  async sort(files) {
+    const sorted = Map.groupBy(await super.sort(files), ({ project }) => project)
+    const isLong = ({ moduleId }) => /\/test\/(e2e|chain)\//.test(moduleId)
+    return [...sorted.values()].flatMap((all) => [...all.filter(isLong), ...all.filter((file) => !isLong(file))])
+  }
+}
+
 export default defineConfig({
   test: {
     // Many tests wait, for a process or for time to pass: three at a time, also where there are two cores alone.
     maxWorkers: 3,
+    sequence: { sequencer: ProcessesFirst },
     reporters: [['default', { summary: false }]],
     projects: [
       {

@@ -1,6 +1,7 @@
 /** Streams of events of services as processes: a thousand of them, a stop while they are open, and two processes. */
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Ended } from '../support/command.ts'
 import { type EventClient, openEvents } from '../support/event-stream.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { authorization, configuration, dataset, dcqlQuery } from '../support/wire.ts'
@@ -47,6 +48,11 @@ async function metricOf(port: unknown, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1])
 }
 
+/** Streams that keep a service from stopping are ended hard, which its log says. */
+function expectStopped({ status, stdout }: Ended): void {
+  expect([status, stdout.includes('"event":"stopped"'), stdout.includes('stopping_hard')]).toEqual([0, true, false])
+}
+
 describe.each(['issuer', 'verifier'] as const)('a thousand idle streams of the %s', (name) => {
   it('take little memory, are the most, and end at once when it stops', async () => {
     const directory = await serviceDirectory(name, { management: { port: 0 } })
@@ -60,7 +66,8 @@ describe.each(['issuer', 'verifier'] as const)('a thousand idle streams of the %
       streams.push(...(await Promise.all(some)))
     }
     await Promise.all(streams.map(({ next }) => next(0)))
-    await new Promise((resolve) => setTimeout(resolve, 5000))
+    // Two rounds of reading, after which nothing was sent.
+    await new Promise((resolve) => setTimeout(resolve, 1500))
     const after = await metricOf(managementPort, RESIDENT)
     expect((after - before) / MIB).toBeLessThan(100)
     expect(streams.map(({ events }) => events().length)).toEqual(ids.map(() => 1))
@@ -68,16 +75,13 @@ describe.each(['issuer', 'verifier'] as const)('a thousand idle streams of the %
     const refused = await openEvents(`${service.url}${PATHS[name]}/events/${ids[0]}`)
     await refused.closed
     expect([refused.status, JSON.parse(refused.text())]).toMatchObject([503, { error: 'temporarily_unavailable' }])
-    const asked = Date.now()
     const status = await fetch(`${service.url}${PATHS[name]}/status/${ids[0]}`, { headers: authorization })
-    expect([status.status, Date.now() - asked < 2000]).toEqual([200, true])
+    expect(status.status).toBe(200)
     expect(await metricOf(managementPort, `vouchsafe_${name}_event_streams`)).toBe(MOST)
 
-    const stopped = Date.now()
     service.child.kill('SIGTERM')
     await Promise.all(streams.map(({ closed }) => closed))
-    expect((await service.ended).status).toBe(0)
-    expect(Date.now() - stopped).toBeLessThan(4000)
+    expectStopped(await service.ended)
   })
 })
 
@@ -90,10 +94,8 @@ it('a stream that is never read keeps no service from stopping', async () => {
   socket.write(`${head}\r\n`)
   const reader = await openEvents(`${service.url}${PATHS.issuer}/events/${id}`)
   await reader.next(0)
-  const stopped = Date.now()
   service.child.kill('SIGTERM')
-  expect((await service.ended).status).toBe(0)
-  expect(Date.now() - stopped).toBeLessThan(4000)
+  expectStopped(await service.ended)
   socket.destroy()
 })
 

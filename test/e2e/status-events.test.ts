@@ -217,10 +217,8 @@ describe.each(['issuer', 'verifier'] as const)('a stream of the %s', (service) =
     const { sessionId } = await (service === 'issuer' ? startIssuance(services) : startVerification(services))
     const streams = await Promise.all(Array.from({ length: 3 }, () => opened(`${urls[service]}${path}/${sessionId}`)))
     await streams[0]?.next(0)
-    const before = Date.now()
     services[service].connections.endAfterAnswers()
     await Promise.all(streams.map(({ closed }) => closed))
-    expect(Date.now() - before).toBeLessThan(1000)
     expect(streams[0]?.events().map(({ event }) => event)).toEqual(['status'])
     const refused = await opened(`${urls[service]}${path}/${sessionId}`)
     await refused.closed
@@ -232,9 +230,9 @@ describe.each(['issuer', 'verifier'] as const)('a stream of the %s', (service) =
     const { sessionId } = await (service === 'issuer' ? startIssuance(services) : startVerification(services))
     const stream = await opened(`${urls[service]}${path}/${sessionId}`)
     await stream.next(0)
-    const before = Date.now()
+    // The stream alone would stay open for longer than a test may take.
     await services[service].close()
-    expect(Date.now() - before).toBeLessThan(2000)
+    await stream.closed
   })
 })
 
@@ -244,9 +242,14 @@ it('outlives a database that cannot be read for a while', async () => {
   await stream.next(0)
   const store = services.verifierStore
   const working = { ...store }
-  Object.assign(store, { get: () => Promise.reject(new Error('gone')) })
-  await expect.poll(() => lines('status_not_read').length, { timeout: 5000 }).toBe(1)
-  await new Promise((resolve) => setTimeout(resolve, 1500))
+  let failed = 0
+  Object.assign(store, {
+    get: () => {
+      failed += 1
+      return Promise.reject(new Error('gone'))
+    },
+  })
+  await expect.poll(() => failed).toBeGreaterThan(1)
   Object.assign(store, working)
   await postForm(services, asked.response_uri, { error: 'access_denied', state: asked.state })
   await stream.closed

@@ -7,7 +7,8 @@ import { place } from '../support/engine-contracts.ts'
 import { type EngineProcess, makeDirectory, makeEngine } from '../support/engine-process.ts'
 import { serviceDirectory, start } from '../support/service-process.ts'
 
-const GRACE = { stopping: { graceSeconds: 4 } }
+/** Long enough for what is asked meanwhile, however busy the machine is. */
+const GRACE = { stopping: { graceSeconds: 8 } }
 const engines: EngineProcess[] = []
 afterAll(() => Promise.all(engines.map((engine) => engine.remove())))
 
@@ -30,7 +31,7 @@ async function started(service: string): Promise<Started> {
   return engine
 }
 
-describe.each(['issuer', 'verifier', 'engine'])('%s that is stopped', (service) => {
+describe.concurrent.each(['issuer', 'verifier', 'engine'])('%s that is stopped', (service) => {
   it('is not ready first, then ends each connection after an answer, and then listens no more', async () => {
     const { child, url, ended } = await started(service)
     const port = Number(new URL(url).port)
@@ -47,7 +48,7 @@ describe.each(['issuer', 'verifier', 'engine'])('%s that is stopped', (service) 
     })
     await new Promise((resolve) => setTimeout(resolve, 300))
     child.kill('SIGTERM')
-    await expect.poll(() => statusOf(`${url}/health/ready`), { timeout: 3000, interval: 20 }).toBe(503)
+    await expect.poll(() => statusOf(`${url}/health/ready`)).toBe(503)
     for (const socket of [...unused, ...used]) {
       expect(await asked(socket)).toMatch(/^HTTP\/1\.1 200 .*\r\nconnection: close\r\n/is)
     }
@@ -58,7 +59,7 @@ describe.each(['issuer', 'verifier', 'engine'])('%s that is stopped', (service) 
     expect(status).toBe(0)
     expect(secondsBetween(stdout, 'stopping', 'stopped')).toBeGreaterThanOrEqual(GRACE.stopping.graceSeconds)
     expect(await statusOf(`${url}/health/live`)).toBe('ECONNREFUSED')
-  }, 120_000)
+  })
 })
 
 /** The time between two lines of a log. */

@@ -1,5 +1,6 @@
 /** Chains of certificates that grow: many names, many issuers of one name, slow keys, long and deep DER. */
-import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
 import { writeDer, writeInteger, writeSequence } from '../../src/codec/der.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import {
@@ -17,20 +18,13 @@ const OTHER_OID = '1.3.6.1.4.1.99999.1'
 /** The largest certificate that is read is 16 KiB. */
 const MOST_BYTES = 14_000
 
-/** Keys take time to make, and those of a certificate that nobody signs with may be the same each time. */
-const keys = new Map<string, KeyObject>()
+/** Keys on the curves, made once: nobody signs with those of most certificates. The synchronous generator can hang on Node 20. */
+const publicKeys = await Promise.all(CURVES.map(async (namedCurve) => (await makeKeyPair(namedCurve)).publicKey))
+/** The key of a stranger, on the slowest curve. */
+const { privateKey: slowKey } = await makeKeyPair('secp521r1')
 
-function publicKeyOf(kind: string): KeyObject {
-  const known = keys.get(kind) ?? makePublicKey(kind)
-  keys.set(kind, known)
-  return known
-}
-
-function makePublicKey(kind: string): KeyObject {
-  if (kind !== 'rsa') return generateKeyPairSync('ec', { namedCurve: kind }).publicKey
-  const n = randomBytes(1024).fill(0xff, 0, 1).fill(0xff, 1023)
-  const key = { kty: 'RSA', n: n.toString('base64url'), e: Buffer.from('ffffffff', 'hex').toString('base64url') }
-  return createPublicKey({ key, format: 'jwk' })
+function makeKeyPair(namedCurve: (typeof CURVES)[number]) {
+  return promisify(generateKeyPair)('ec', { namedCurve })
 }
 
 /** The certificates of the issuer's key, that of the key first, in DER. */
@@ -45,7 +39,7 @@ export function grownCertificates({ ca, issuerKey }: World, growth: Growth): Buf
   if (shape === 'members') return [leaf({ uris: Array.from({ length: Math.min(size, 500) }, () => text(100) || 'a') })]
   if (shape === 'text') return [leaf({ uris: [text(MOST_BYTES) || 'a'] })]
   if (shape === 'objects')
-    return [leaf(), ...Array.from({ length: few }, (_, at) => issuerNamed(ca, curveOf(growth, at)))]
+    return [leaf(), ...Array.from({ length: few }, (_, at) => issuerNamed(ca, curveAt(growth, at)))]
   if (shape === 'grid') return ofStrangers(issuerKey, few)
   if (shape === 'digits')
     return [withExtension(ca.name, issuerKey, writeInteger(Buffer.alloc(Math.min(size, MOST_BYTES), 1)))]
@@ -56,28 +50,25 @@ export function grownCertificates({ ca, issuerKey }: World, growth: Growth): Buf
   return [leaf(), randomBytes(Math.min(size, 20_000))]
 }
 
-function curveOf({ size }: Growth, at: number): string {
-  return CURVES[(size + (size % 2) * at) % CURVES.length] ?? 'prime256v1'
+/** The place of a curve: the same for all, or another for each. */
+function curveAt({ size }: Growth, at: number): number {
+  return (size + (size % 2) * at) % CURVES.length
 }
 
 /** A CA of the name of the authority, whose key did not sign for it. */
-function issuerNamed({ name, key }: World['ca'], kind: string): Buffer {
-  const content = { subject: name, issuer: { name, privateKey: key }, publicKey: publicKeyOf(kind) }
+function issuerNamed({ name, key }: World['ca'], curve: number): Buffer {
+  const publicKey = publicKeys[curve] as KeyObject
+  const content = { subject: name, issuer: { name, privateKey: key }, publicKey }
   return makeCertificate({ ...content, ...common(), extensions: [basicConstraints(true), keyUsage(['keyCertSign'])] })
 }
 
 /** A certificate by a stranger on the slowest curve, and many of the stranger's name whose keys did not sign it. */
 function ofStrangers(issuerKey: KeyObject, count: number): Buffer[] {
-  const stranger = { name: writeName([['CN', 'Stranger']]), key: slowKey() }
-  const others = Array.from({ length: count }, () => issuerNamed({ ...stranger, der: Buffer.alloc(0) }, 'secp521r1'))
+  const stranger = { name: writeName([['CN', 'Stranger']]), key: slowKey }
+  const others = Array.from({ length: count }, () =>
+    issuerNamed({ ...stranger, der: Buffer.alloc(0) }, CURVES.indexOf('secp521r1')),
+  )
   return [certify(stranger, issuerKey), ...others]
-}
-
-let slow: KeyObject | undefined
-
-function slowKey(): KeyObject {
-  slow ??= generateKeyPairSync('ec', { namedCurve: 'secp521r1' }).privateKey
-  return slow
 }
 
 function withExtension(name: Buffer, issuerKey: KeyObject, value: Buffer): Buffer {

@@ -11,6 +11,9 @@ const MS_PER_KB = 0.2
 /** How often a request is measured that seems to cost too much. */
 const MEASUREMENTS = 7
 
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
 /** The request with the growths, sent once; one that cannot be made costs nothing and has no trait. */
 export async function measured(world: CostWorld, target: CostTarget, growths: readonly Growth[]): Promise<Candidate> {
   const request = await target.make(world, growths).catch(() => undefined)
@@ -29,8 +32,6 @@ export async function measured(world: CostWorld, target: CostTarget, growths: re
  * machine, and code that is not compiled yet, only add to the processor time. The first that is at most 1 decides.
  */
 export async function costOf(world: CostWorld, target: CostTarget, growths: readonly Growth[]): Promise<number> {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
   let least = Number.POSITIVE_INFINITY
   for (let count = 0; count < MEASUREMENTS && least > 1; count += 1) {
     collect()

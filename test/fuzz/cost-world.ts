@@ -77,6 +77,7 @@ export async function startCostWorld(): Promise<CostWorld> {
     close: async () => {
       await services.close()
       await engine.engine.app.close()
+      await engine.store.close()
     },
   }
 }

@@ -19,6 +19,7 @@ export const retryOnConflict = createRetryOnConflict({
 
 /** The kind is told by the project of the tests: see vitest.config.js. */
 export function openTestStore<C>(migrations: readonly Migration[]): Promise<Store<C>> {
+  if (process.env.VOUCHSAFE_TEST_STORE === undefined) return openSqlite<C>(':memory:', migrations)
   return testDatabase<C>(migrations)()
 }
 

@@ -1,21 +1,22 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPair } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { readIdentity } from '../../engine/identity.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { openStore } from './store.ts'
 
-const freshIdentity = () => {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'secp256k1' })
+const freshIdentity = async () => {
+  const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
   return readIdentity(privateKey.export({ format: 'pem', type: 'pkcs8' }).toString())
 }
 
 /** A database that an engine has used, with the settings that it was opened with. */
 async function usedDatabase() {
   const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-engine-store-')), 'engine.db')
-  const config = { database: { kind: 'sqlite', file }, identity: freshIdentity() } as const
+  const config = { database: { kind: 'sqlite', file }, identity: await freshIdentity() } as const
   const store = await openStore(config)
   if ('mistake' in store) throw new Error(store.mistake)
   await store.close()
@@ -24,7 +25,7 @@ async function usedDatabase() {
 
 it('a database of an engine with another key is a mistake in identity.keyFile', async () => {
   const { file, config } = await usedDatabase()
-  expect(await openStore({ ...config, identity: freshIdentity() })).toEqual({
+  expect(await openStore({ ...config, identity: await freshIdentity() })).toEqual({
     mistake: `identity.keyFile: the database ${file} is of an engine with another key`,
   })
 })
