@@ -56,7 +56,7 @@ async function openInPane(pane: HTMLElement, desk: Desk, link: string): Promise<
   try {
     const isRequest = /^(haip-vp|openid4vp):/i.test(link.trim())
     await (isRequest ? showRequest(pane, desk, link, onEnd) : showOffer(pane, desk, link, onEnd))
-    pane.scrollIntoView({ block: 'nearest' })
+    pane.scrollIntoView({ block: 'start' })
   } catch (error) {
     if (!(error instanceof WalletError)) throw error
     await onEnd(drawProblem(error))
@@ -67,7 +67,7 @@ async function openInPane(pane: HTMLElement, desk: Desk, link: string): Promise<
 async function showHome(pane: HTMLElement, desk: Desk, ...above: readonly HTMLElement[]): Promise<void> {
   const { credentials, unreadable } = await listCredentials(desk.store)
   const now = desk.wallet.now()
-  if (above.length > 0) pane.scrollIntoView({ block: 'nearest' })
+  if (above.length > 0) pane.scrollIntoView({ block: 'start' })
   const empty = async (): Promise<void> => {
     await desk.store.empty()
     await showHome(pane, desk)

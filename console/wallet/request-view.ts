@@ -1,7 +1,13 @@
 /** A request in the wallet: who asks, what would leave, the agreement, and what came of it. */
 import { chosenAnswers, isAnswered } from '../../src/wallet/answer.ts'
 import { WalletError } from '../../src/wallet/error.ts'
-import { decline, type PresentationPlan, planAnswer, present } from '../../src/wallet/present.ts'
+import {
+  decline,
+  type PresentationPlan,
+  type PresentationResult,
+  planAnswer,
+  present,
+} from '../../src/wallet/present.ts'
 import { type AuthorizationRequest, fetchRequest } from '../../src/wallet/request-object.ts'
 import { listCredentials } from '../../src/wallet/stored-credential.ts'
 import { issuerClient, verifierClient } from '../clients.ts'
@@ -129,18 +135,18 @@ async function presentAs(desk: Desk, wish: Wish, id: string, busy: HTMLElement):
   const plan = id === EXPIRED ? (wish.expired ?? wish.plan) : wish.plan
   if (id === REVOKED) await revokeFirst(desk, plan, busy)
   const make = wrong?.make(desk.remembered) ?? rememberingPresentation(desk.remembered)
-  const refusal = await present(desk.wallet, plan, make).then(
-    () => undefined,
-    (error: unknown) => error as Error,
-  )
+  const answered = await present(desk.wallet, plan, make).catch((error: unknown) => error as Error)
   desk.guide.tell('presented')
-  if (refusal !== undefined && !(refusal instanceof WalletError)) throw refusal
-  const message =
-    refusal === undefined
-      ? element('p', { class: 'good', role: 'status' }, 'Presented, and the verifier took it.')
-      : drawProblem(refusal)
+  if (answered instanceof Error && !(answered instanceof WalletError)) throw answered
+  const message = answered instanceof Error ? drawProblem(answered) : drawAccepted(answered)
   const expected = expectedCheck(id, plan)
   return expected === undefined ? [message] : [message, await verdictOf(wish.link, expected)]
+}
+
+/** The good end, with the address at which the verifier wants the person to go on. */
+function drawAccepted({ redirect_uri: redirectUri }: PresentationResult): HTMLElement {
+  const link = redirectUri && element('a', { href: redirectUri, rel: 'noreferrer' }, `Go on at ${redirectUri}`)
+  return element('p', { class: 'good', role: 'status' }, 'Presented, and the verifier took it. ', link || undefined)
 }
 
 function expectedCheck(id: string, plan: PresentationPlan): string | undefined {

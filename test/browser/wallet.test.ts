@@ -61,6 +61,7 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     await page.getByLabel(title, { exact: true }).check()
     await page.getByRole('button', { name: 'Present' }).click()
     const verdict = await page.locator('.verdict').innerText()
+    expect(await isInView(page)).toBe(true)
     await page.getByRole('heading', { name: 'Report' }).waitFor()
     const rows = await page.locator('.checks tr.failed th').all()
     const failed = await Promise.all(rows.map((row) => row.getAttribute('title')))
@@ -224,6 +225,13 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     },
   )
 })
+
+/** Whether the verdict is to be seen, below the guide that stays at the top. */
+async function isInView(page: Page): Promise<boolean> {
+  const [guide, verdict] = [await page.locator('.guide').boundingBox(), await page.locator('.verdict').boundingBox()]
+  if (guide === null || verdict === null) return false
+  return verdict.y >= guide.y + guide.height && verdict.y + verdict.height <= (page.viewportSize()?.height ?? 0)
+}
 
 /** Nothing shuts people out, and nothing is wider than the window. */
 async function faultless(page: Page): Promise<void> {
