@@ -18,6 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   audit: ['store', 'keys', 'codec'],
   callback: ['http', 'config', 'store', 'async', 'codec'],
   event: ['audit', 'callback', 'config', 'store', 'keys', 'async', 'codec'],
+  operator: ['event', 'audit', 'callback', 'http', 'store', 'keys', 'protocol', 'codec'],
   config: ['keys', 'protocol', 'codec'],
   http: ['store', 'protocol', 'async', 'codec'],
   check: ['http', 'credential', 'keys', 'protocol', 'async', 'codec'],
@@ -27,8 +28,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   component: ['offchain', 'async', 'codec'],
   toolchain: ['component', 'offchain', 'codec'],
   engine: ['component', 'chain', 'offchain', 'http', 'config', 'store', 'keys', 'protocol', 'async', 'codec'],
-  issuer: ['check', 'http', 'config', 'credential', 'event', 'store', 'keys', 'protocol', 'async', 'codec'],
+  issuer: ['operator', 'check', 'http', 'config', 'credential', 'event', 'store', 'keys', 'protocol', 'async', 'codec'],
   verifier: [
+    'operator',
     'check',
     'http',
     'config',
@@ -92,10 +94,10 @@ const OUTSIDE_ALLOWED = /^(bin|toolchain)\//
 
 /** Packages, and the only folders that may know them. */
 const PACKAGES: Record<string, readonly string[]> = {
-  fastify: ['http', 'issuer', 'verifier', 'engine'],
+  fastify: ['http', 'operator', 'issuer', 'verifier', 'engine'],
   '@fastify/swagger': ['http'],
   ajv: ['http', 'config', 'protocol'],
-  typebox: ['config', 'protocol', 'http', 'issuer', 'verifier', 'engine'],
+  typebox: ['config', 'protocol', 'http', 'operator', 'issuer', 'verifier', 'engine'],
   pg: ['store'],
   pino: ['bin', 'check', 'http', 'issuer', 'verifier', 'event', 'callback', 'engine'],
   qr: ['bin', 'sdk/element'],

@@ -13,6 +13,7 @@ export {
 } from './callback.ts'
 export { createIssuerClient, type IssuanceSessionFilter, type IssuerClient } from './issuer-client.ts'
 export type { IssuerSchemas } from './issuer-schemas.ts'
+export type { OperatorClient } from './operator-client.ts'
 export { type ConnectionErrorCode, ServiceError } from './service-error.ts'
 export {
   createVerifierClient,

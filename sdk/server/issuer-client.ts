@@ -1,7 +1,8 @@
 /** The client of an issuance service, for the application that has credentials issued. */
 import { createCallService, type ServiceOptions, startOnce } from './call-service.ts'
 import type { IssuerSchemas } from './issuer-schemas.ts'
-import { listSessions } from './list-sessions.ts'
+import { listPages } from './list-pages.ts'
+import { type OperatorClient, operatorClient } from './operator-client.ts'
 import { type WaitOptions, waitForEnd } from './wait-for-end.ts'
 import { createWatchSession, type WatchOptions } from './watch-session.ts'
 
@@ -17,7 +18,7 @@ export interface IssuanceSessionFilter {
 }
 
 /** The administrative endpoints of an issuance service. Every function rejects with a `ServiceError`. */
-export interface IssuerClient {
+export interface IssuerClient extends OperatorClient {
   /** Reads whether the service is well, and its sessions of the last 24 hours in numbers. */
   getOverview(): Promise<IssuerSchemas['IssuerOverview']>
   /** Stores a credential configuration; resolves with its id. A call that fails may have stored it all the same. */
@@ -68,6 +69,7 @@ export function createIssuerClient(options: ServiceOptions): IssuerClient {
   const changeStatus = async (change: string, id: string) =>
     (await post(`/credential-status/${change}/${encodeURIComponent(id)}`)) as CredentialStatusChange
   return {
+    ...operatorClient(call),
     getOverview: async () => (await get('/operations/overview')) as IssuerSchemas['IssuerOverview'],
     createConfiguration: async (body) => {
       const path = '/credential-configuration/create'
@@ -93,7 +95,7 @@ export function createIssuerClient(options: ServiceOptions): IssuerClient {
       return (await call({ method: 'POST', path, body, isRepeatable: false })) as IssuerSchemas['CompletedInteraction']
     },
     getSession,
-    listSessions: (filter = {}) => listSessions(call, '/issuance/oid4vci/sessions', { ...filter }),
+    listSessions: (filter = {}) => listPages(call, '/issuance/oid4vci/sessions', 'sessions', { ...filter }),
     waitForSession: (id, waiting = {}) =>
       waitForEnd(
         () => getSession(id),

@@ -1,5 +1,66 @@
 /** The schemas of an issuer. Generated from its OpenAPI document by `npm run docs`; do not edit. */
 export interface IssuerSchemas {
+  /** The last signature of the service over its log; in the first page. */
+  AuditCheckpoint: {
+    /** The checkpoint, a compact JWS: keep a copy elsewhere. */
+    signature: string
+    /** The last record that it signs. */
+    sequence?: number
+    /** ISO 8601. */
+    at?: string
+    /** Why the signature cannot be verified. */
+    problem?: string
+  }
+  /** Where the log stands; in the first page. */
+  AuditHead: {
+    log: string
+    sequence: number
+    hash: string
+  }
+  AuditRecord: {
+    sequence: number
+    /** ISO 8601. */
+    at: string
+    type: string
+    /** The label of the API key of the caller. */
+    caller?: string
+    /** The id of what the record is about. */
+    subject?: string
+    /** The SHA-256 of the session id, base64url. */
+    session?: string
+    /** The hash of this record and of that of the record before. */
+    hash: string
+  }
+  AuditRecordPage: {
+    records: IssuerSchemas['AuditRecord'][]
+    /**
+     * The cursor of the following page; absent when there is none. With a filter a page may have few entries, or none,
+     * and a next all the same.
+     */
+    next?: string
+    head?: IssuerSchemas['AuditHead']
+    checkpoint?: IssuerSchemas['AuditCheckpoint']
+  }
+  AuditVerification: {
+    /** Whether nothing is wrong in this stretch, and something was verified. */
+    intact: boolean
+    problems: string[]
+    /** The record that the stretch continues from. */
+    after: number
+    /** The last record of the stretch. */
+    up_to: number
+    /** The last record of the log. */
+    head: number
+    /** The last record that a signature in the stretch covers; 0 without one. */
+    vouched_for: number
+    /** How many signatures are in the stretch. */
+    checkpoints: number
+    /**
+     * The cursor of the following page; absent when there is none. With a filter a page may have few entries, or none,
+     * and a next all the same.
+     */
+    next?: string
+  }
   CallbackCounts: {
     configured: boolean
     /** Sessions with events that wait for their delivery, up to 1000. */
@@ -89,6 +150,29 @@ export interface IssuerSchemas {
     background_image?: {
       uri: string
     }
+  }
+  DeadCallback: {
+    /** The id of the event, which the receiver gets as webhook-id. */
+    callback_id: string
+    session_id: string
+    /** The type of the event; docs/callbacks.md. */
+    type: string
+    /** Seconds since the epoch. */
+    occurred_at: number
+    /** Why the last delivery failed. */
+    problem: string
+    /** The time when the event was given up. */
+    died_at: number
+    /** The time when the event is deleted. */
+    deleted_at: number
+  }
+  DeadCallbackPage: {
+    callbacks: IssuerSchemas['DeadCallback'][]
+    /**
+     * The cursor of the following page; absent when there is none. With a filter a page may have few entries, or none,
+     * and a next all the same.
+     */
+    next?: string
   }
   Interaction: {
     interaction_id: string
@@ -183,7 +267,7 @@ export interface IssuerSchemas {
   IssuanceSessionPage: {
     sessions: IssuerSchemas['ListedIssuanceSession'][]
     /**
-     * The cursor of the following page; absent when there is none. With a filter a page may have few sessions, or none,
+     * The cursor of the following page; absent when there is none. With a filter a page may have few entries, or none,
      * and a next all the same.
      */
     next?: string
@@ -270,6 +354,18 @@ export interface IssuerSchemas {
     /** Shown by the wallet. */
     description?: string
   }
+  Redelivery: {
+    /** Only events that were given up by then, in seconds since the epoch; all when absent. */
+    died_until?: number
+  }
+  RedeliveryResult: {
+    /** How many events were queued again. */
+    redelivered: number
+    /** Whether there are more: send the request again, with this died_until. */
+    has_more: boolean
+    /** Seconds since the epoch. */
+    died_until: number
+  }
   SessionHours: {
     /** How many sessions were counted. */
     looked_at: number
@@ -290,5 +386,30 @@ export interface IssuerSchemas {
     credential_offer_uri: string
     /** The transaction code, where one was generated. */
     tx_code?: string
+  }
+  WaitingCallback: {
+    /** The id of the event, which the receiver gets as webhook-id. */
+    callback_id: string
+    session_id: string
+    /** The type of the event; docs/callbacks.md. */
+    type: string
+    /** Seconds since the epoch. */
+    occurred_at: number
+    /** How many deliveries of this event have failed. */
+    failures: number
+    /** Why the last delivery failed. */
+    problem?: string
+    /** The time of the next delivery; absent while one is under way. */
+    next_attempt_at?: number
+    /** How many events of the same session wait for this one. */
+    behind: number
+  }
+  WaitingCallbackPage: {
+    callbacks: IssuerSchemas['WaitingCallback'][]
+    /**
+     * The cursor of the following page; absent when there is none. With a filter a page may have few entries, or none,
+     * and a next all the same.
+     */
+    next?: string
   }
 }

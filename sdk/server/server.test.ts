@@ -153,6 +153,48 @@ describe('the list of sessions', () => {
   })
 })
 
+describe('the endpoints for whoever operates', () => {
+  it('list the callbacks, and deliver each again that was given up, however many there are', async () => {
+    const diedAt = services.clock.now.getTime()
+    const rows = Array.from({ length: 130 }, (_, n) => {
+      const event = { id: `dead-${n}`, type: 'issuance.succeeded', at: diedAt, queuedAt: diedAt }
+      const value = { sessionId: `session-${n}`, event, problem: 'the receiver answered 503', diedAt }
+      const [dueAt, createdAt] = [new Date(diedAt + 30 * 86_400_000), new Date(diedAt)]
+      return { insert: 'dead_callback', id: event.id, value, dueAt, createdAt } as const
+    })
+    await services.issuerStore.commit(rows)
+    const countOf = async (entries: AsyncGenerator<{ readonly callback_id: string }>) => {
+      const ids = new Set<string>()
+      for await (const { callback_id: id } of entries) ids.add(id)
+      return ids.size
+    }
+    const client = issuer()
+    expect(await countOf(client.listDeadCallbacks())).toBe(130)
+    await client.redeliverCallback('dead-7')
+    await expect(client.redeliverCallback('dead-7')).rejects.toMatchObject({ code: 'not_found' })
+    expect(await client.redeliverDeadCallbacks()).toBe(129)
+    expect([await countOf(client.listDeadCallbacks()), await countOf(client.listWaitingCallbacks())]).toEqual([0, 130])
+  })
+
+  it('read and verify the audit log, list the trust anchors, and test a chain', async () => {
+    const client = verifier()
+    await client.createQuery(dcqlQuery)
+    await services.runTasks()
+    const first = await client.readAuditRecords({ limit: 1 })
+    expect(first).toMatchObject({
+      records: [{ sequence: first.head?.sequence }],
+      checkpoint: { at: expect.any(String) as string },
+    })
+    expect((await client.readAuditRecords({ cursor: first.next ?? '' })).records[0]?.sequence).toBe(
+      (first.head?.sequence ?? 0) - 1,
+    )
+    for await (const { intact, problems } of client.verifyAuditLog('start'))
+      expect([intact, problems]).toEqual([true, []])
+    expect(await client.listTrustAnchors()).toMatchObject({ trust: 'anchors', anchors: [{ file: '0.pem' }] })
+    expect(await client.testChain(services.files.get('issuer.pem') ?? '')).toMatchObject({ trusted: true })
+  })
+})
+
 describe('a request that may arrive twice', () => {
   /** A `fetch` whose first calls fail in turn, after the service has done the work where `isDone`. */
   function failing(failures: readonly (Error | Response)[], isDone = false) {

@@ -1,6 +1,7 @@
 /** The client of a verification service, for the application that asks wallets for credentials. */
 import { createCallService, type ServiceOptions, startOnce } from './call-service.ts'
-import { listSessions } from './list-sessions.ts'
+import { listPages } from './list-pages.ts'
+import { type OperatorClient, operatorClient } from './operator-client.ts'
 import type { VerifierSchemas } from './verifier-schemas.ts'
 import { type WaitOptions, waitForEnd } from './wait-for-end.ts'
 import { createWatchSession, type WatchOptions, type WatchSession } from './watch-session.ts'
@@ -22,7 +23,7 @@ export interface ResultOptions {
 }
 
 /** The administrative endpoints of a verification service. Every function rejects with a `ServiceError`. */
-export interface VerifierClient {
+export interface VerifierClient extends OperatorClient {
   /** Reads whether the service is well, and its sessions of the last 24 hours in numbers. */
   getOverview(): Promise<VerifierSchemas['VerifierOverview']>
   /** Stores a query; resolves with its id. A call that fails may have stored it all the same. */
@@ -50,6 +51,9 @@ export interface VerifierClient {
   verifyPresentation(
     presentation: VerifierSchemas['StaticPresentation'],
   ): Promise<VerifierSchemas['VerificationResult']>
+  listTrustAnchors(): Promise<VerifierSchemas['TrustAnchorList']>
+  /** Says whether a certificate (PEM, with those that signed it) would be trusted as an issuer, and why not. */
+  testChain(certificates: string): Promise<VerifierSchemas['ChainTestResult']>
 }
 
 /** Makes the client of the verification service at `url`. */
@@ -63,6 +67,7 @@ export function createVerifierClient(options: ServiceOptions): VerifierClient {
     return (await get(`/presentation/oid4vp/status/${encodeURIComponent(id)}${query}`)) as Session
   }
   return {
+    ...operatorClient(call),
     getOverview: async () => (await get('/operations/overview')) as VerifierSchemas['VerifierOverview'],
     createQuery: async (query) => {
       const [path, body] = ['/verification-query/create', { dcql_query: query }]
@@ -78,7 +83,7 @@ export function createVerifierClient(options: ServiceOptions): VerifierClient {
       return (await startOnce(call, path, body, idempotencyKey)) as VerifierSchemas['StartedVerificationSession']
     },
     getSession,
-    listSessions: (filter = {}) => listSessions(call, '/presentation/oid4vp/sessions', { ...filter }),
+    listSessions: (filter = {}) => listPages(call, '/presentation/oid4vp/sessions', 'sessions', { ...filter }),
     waitForSession: (id, waiting = {}) =>
       waitForEnd(
         () => getSession(id, waiting),
@@ -88,6 +93,9 @@ export function createVerifierClient(options: ServiceOptions): VerifierClient {
     watchSession: withResult(watch, getSession),
     verifyPresentation: async (body) =>
       (await post('/presentation/oid4vp/static-presentation', body)) as VerifierSchemas['VerificationResult'],
+    listTrustAnchors: async () => (await get('/trust-anchors')) as VerifierSchemas['TrustAnchorList'],
+    testChain: async (certificates) =>
+      (await post('/trust-anchors/test', { certificates })) as VerifierSchemas['ChainTestResult'],
   }
 }
 

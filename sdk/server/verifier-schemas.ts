@@ -1,5 +1,66 @@
 /** The schemas of a verifier. Generated from its OpenAPI document by `npm run docs`; do not edit. */
 export interface VerifierSchemas {
+  /** The last signature of the service over its log; in the first page. */
+  AuditCheckpoint: {
+    /** The checkpoint, a compact JWS: keep a copy elsewhere. */
+    signature: string
+    /** The last record that it signs. */
+    sequence?: number
+    /** ISO 8601. */
+    at?: string
+    /** Why the signature cannot be verified. */
+    problem?: string
+  }
+  /** Where the log stands; in the first page. */
+  AuditHead: {
+    log: string
+    sequence: number
+    hash: string
+  }
+  AuditRecord: {
+    sequence: number
+    /** ISO 8601. */
+    at: string
+    type: string
+    /** The label of the API key of the caller. */
+    caller?: string
+    /** The id of what the record is about. */
+    subject?: string
+    /** The SHA-256 of the session id, base64url. */
+    session?: string
+    /** The hash of this record and of that of the record before. */
+    hash: string
+  }
+  AuditRecordPage: {
+    records: VerifierSchemas['AuditRecord'][]
+    /**
+     * The cursor of the following page; absent when there is none. With a filter a page may have few entries, or none,
+     * and a next all the same.
+     */
+    next?: string
+    head?: VerifierSchemas['AuditHead']
+    checkpoint?: VerifierSchemas['AuditCheckpoint']
+  }
+  AuditVerification: {
+    /** Whether nothing is wrong in this stretch, and something was verified. */
+    intact: boolean
+    problems: string[]
+    /** The record that the stretch continues from. */
+    after: number
+    /** The last record of the stretch. */
+    up_to: number
+    /** The last record of the log. */
+    head: number
+    /** The last record that a signature in the stretch covers; 0 without one. */
+    vouched_for: number
+    /** How many signatures are in the stretch. */
+    checkpoints: number
+    /**
+     * The cursor of the following page; absent when there is none. With a filter a page may have few entries, or none,
+     * and a next all the same.
+     */
+    next?: string
+  }
   CallbackCounts: {
     configured: boolean
     /** Sessions with events that wait for their delivery, up to 1000. */
@@ -10,6 +71,24 @@ export interface VerifierSchemas {
     last_problem?: string
     /** Events that were given up after a day, up to 1000. */
     dead: number
+  }
+  ChainTest: {
+    /** PEM: the certificate of an issuer, then those between it and an anchor in any order; ten at most. */
+    certificates: string
+  }
+  ChainTestResult: {
+    /** Whether a credential that the first certificate signed now would be trusted. */
+    trusted: boolean
+    /** `anchors`: issuers have to lead to an anchor; `open`: none are configured, and any certificate will do. */
+    trust: 'open' | 'anchors'
+    checks: VerifierSchemas['Check'][]
+    /** The certificates that were sent, in their order. */
+    certificates: VerifierSchemas['TestedCertificate'][]
+    /** The certificates from the first to the anchor, where there is a path. */
+    path?: VerifierSchemas['TestedCertificate'][]
+    anchor?: VerifierSchemas['TrustAnchor']
+    /** The time when the first certificate of the path expires, in seconds since the epoch. */
+    valid_until?: number
   }
   /** docs/checks.md. */
   Check: {
@@ -87,6 +166,29 @@ export interface VerifierSchemas {
     credentials: VerifierSchemas['CredentialQuery'][]
     credential_sets?: VerifierSchemas['CredentialSetQuery'][]
   }
+  DeadCallback: {
+    /** The id of the event, which the receiver gets as webhook-id. */
+    callback_id: string
+    session_id: string
+    /** The type of the event; docs/callbacks.md. */
+    type: string
+    /** Seconds since the epoch. */
+    occurred_at: number
+    /** Why the last delivery failed. */
+    problem: string
+    /** The time when the event was given up. */
+    died_at: number
+    /** The time when the event is deleted. */
+    deleted_at: number
+  }
+  DeadCallbackPage: {
+    callbacks: VerifierSchemas['DeadCallback'][]
+    /**
+     * The cursor of the following page; absent when there is none. With a filter a page may have few entries, or none,
+     * and a next all the same.
+     */
+    next?: string
+  }
   ListedVerificationSession: {
     session_id: string
     status: 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
@@ -118,6 +220,18 @@ export interface VerifierSchemas {
     transaction_data?: VerifierSchemas['TransactionData'][]
     /** Stands in the link when it is given; with post, a wallet may send a wallet_nonce. */
     request_uri_method?: 'post' | 'get'
+  }
+  Redelivery: {
+    /** Only events that were given up by then, in seconds since the epoch; all when absent. */
+    died_until?: number
+  }
+  RedeliveryResult: {
+    /** How many events were queued again. */
+    redelivered: number
+    /** Whether there are more: send the request again, with this died_until. */
+    has_more: boolean
+    /** Seconds since the epoch. */
+    died_until: number
   }
   SessionHours: {
     /** How many sessions were counted. */
@@ -196,11 +310,44 @@ export interface VerifierSchemas {
     /** The thumbprint (RFC 7638) of the key that the response was encrypted to; an mso_mdoc is signed over it. */
     encryption_jwk_thumbprint?: string
   }
+  TestedCertificate: {
+    /** The name of its holder, as in CN=Example University, C=DE. */
+    subject: string
+    /** The digest of the certificate, in hexadecimal. */
+    sha256: string
+    /** The name of who signed the certificate. */
+    issuer: string
+    /** Seconds since the epoch. */
+    not_before: number
+    /** Seconds since the epoch. */
+    not_after: number
+  }
   /** OpenID4VP 1.0, Transaction Data; with the members of the type. */
   TransactionData: {
     type: string
     credential_ids: string[]
     [name: string]: unknown
+  }
+  TrustAnchor: {
+    /** The name of its holder, as in CN=Example University, C=DE. */
+    subject: string
+    /** The digest of the certificate, in hexadecimal. */
+    sha256: string
+    /** The name of who signed the certificate. */
+    issuer: string
+    /** Seconds since the epoch. */
+    not_before: number
+    /** Seconds since the epoch. */
+    not_after: number
+    /** The name of its file in issuerTrustAnchors. */
+    file: string
+    /** Why nothing leads to it now, such as that it has expired. */
+    problem?: string
+  }
+  TrustAnchorList: {
+    /** `anchors`: issuers have to lead to an anchor; `open`: none are configured, and any certificate will do. */
+    trust: 'open' | 'anchors'
+    anchors: VerifierSchemas['TrustAnchor'][]
   }
   /** OpenID4VP 1.0, Trusted Authorities Query. */
   TrustedAuthoritiesQuery: {
@@ -243,7 +390,7 @@ export interface VerifierSchemas {
   VerificationSessionPage: {
     sessions: VerifierSchemas['ListedVerificationSession'][]
     /**
-     * The cursor of the following page; absent when there is none. With a filter a page may have few sessions, or none,
+     * The cursor of the following page; absent when there is none. With a filter a page may have few entries, or none,
      * and a next all the same.
      */
     next?: string
@@ -281,4 +428,29 @@ export interface VerifierSchemas {
   }
   /** Credential query id to array of presentations. */
   VpToken: Record<string, (string | Record<string, unknown>)[]>
+  WaitingCallback: {
+    /** The id of the event, which the receiver gets as webhook-id. */
+    callback_id: string
+    session_id: string
+    /** The type of the event; docs/callbacks.md. */
+    type: string
+    /** Seconds since the epoch. */
+    occurred_at: number
+    /** How many deliveries of this event have failed. */
+    failures: number
+    /** Why the last delivery failed. */
+    problem?: string
+    /** The time of the next delivery; absent while one is under way. */
+    next_attempt_at?: number
+    /** How many events of the same session wait for this one. */
+    behind: number
+  }
+  WaitingCallbackPage: {
+    callbacks: VerifierSchemas['WaitingCallback'][]
+    /**
+     * The cursor of the following page; absent when there is none. With a filter a page may have few entries, or none,
+     * and a next all the same.
+     */
+    next?: string
+  }
 }

@@ -7,10 +7,13 @@ import { writeRecord } from './record.ts'
 export async function* exportLog<C extends AuditCollections>(of: Store<C>): AsyncGenerator<string> {
   const store = partOf<C, AuditCollections>(of)
   const head = await store.get('audit_head', HEAD)
-  for (let block = 1; block <= (head?.value.block ?? 0); block += 1) {
-    const id = blockId(block)
-    for (const record of (await store.get('audit_block', id))?.value.records ?? []) yield writeRecord(record)
-    const signed = await store.get('audit_checkpoint', id)
-    if (signed !== undefined) yield JSON.stringify({ checkpoint: signed.value.checkpoint })
-  }
+  for (let block = 1; block <= (head?.value.block ?? 0); block += 1) yield* await blockLines(store, block)
+}
+
+/** Reads the lines of a block; none where there is no such block. */
+export async function blockLines(store: Store<AuditCollections>, block: number): Promise<readonly string[]> {
+  const id = blockId(block)
+  const [stored, signed] = await Promise.all([store.get('audit_block', id), store.get('audit_checkpoint', id)])
+  const records = stored?.value.records.map(writeRecord) ?? []
+  return signed === undefined ? records : [...records, JSON.stringify({ checkpoint: signed.value.checkpoint })]
 }

@@ -71,6 +71,47 @@ export async function verifyCopy(
   }
 }
 
+/** The result of verifying a stretch of a log, which may go on. */
+export interface StretchReport {
+  /** The faults in words, at most twenty. */
+  readonly problems: readonly string[]
+  /** The last record of the stretch. */
+  readonly position: LogPosition
+  /** The last record that is covered by a verified signature; 0 where the stretch has none. */
+  readonly vouchedFor: number
+  readonly checkpoints: number
+}
+
+/**
+ * Verifies the lines that continue from `position`, by the rules of a whole copy; from {@link ORIGIN} on, that the log
+ * begins there. `log` is the id that its checkpoints have to name.
+ */
+export function verifyStretch(
+  lines: Iterable<string>,
+  keys: CheckpointKeys,
+  { position, log }: { readonly position: LogPosition; readonly log: string },
+): StretchReport {
+  const problems: string[] = []
+  const isStart = position.sequence === ORIGIN.sequence
+  const reading: Reading = {
+    keys,
+    kept: [],
+    problems,
+    log: isStart ? undefined : log,
+    position,
+    vouchedFor: 0,
+    signedAt: new Set(),
+  }
+  for (const line of lines) {
+    readLine(reading, line, (problem) =>
+      problems.push(`after record ${reading.position.sequence}, or in it: ${problem}`),
+    )
+    if (problems.length >= MAX_PROBLEMS) break
+  }
+  if (isStart && reading.log !== undefined && reading.log !== log) problems.push('the beginning is of another log')
+  return { problems, position: reading.position, vouchedFor: reading.vouchedFor, checkpoints: reading.signedAt.size }
+}
+
 /**
  * Reads a kept checkpoint. A checkpoint that cannot be verified is noted in `unread`, and decides nothing about the
  * copy.

@@ -3,9 +3,9 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openTestStore, retryOnConflict } from '../../test/support/store.ts'
 import { type HttpClientRequest, type Outbound, OutboundError } from '../http/outbound.ts'
-import { createCollection } from '../store/store.ts'
+import { addCreationTime, createCollection } from '../store/store.ts'
 import { createDelivery } from './deliver.ts'
-import { type CallbackStore, enqueueCallbacks, type PendingCallback, requeueDead, retryNow } from './queue.ts'
+import { type CallbackStore, enqueueCallbacks, type PendingCallback, redeliverDead, retryNow } from './queue.ts'
 
 const SECOND = 1000
 const HOUR = 3600 * SECOND
@@ -51,7 +51,7 @@ const pending = async () => (await store.list('callback')).flatMap(({ value }) =
 const dead = async () => (await store.list('dead_callback')).map(({ id }) => id)
 
 beforeEach(async () => {
-  const tables = ['callback', 'dead_callback'].flatMap(createCollection)
+  const tables = ['callback', 'dead_callback'].flatMap((name) => [...createCollection(name), ...addCreationTime(name)])
   store = await openTestStore([{ id: '1', statements: tables }])
   time = Date.parse('2026-05-01T08:00:00.000Z')
   lines = []
@@ -147,8 +147,8 @@ describe('a callback', () => {
     // The next event of the session goes on.
     expect([await pending(), await dead(), told().at(-1)]).toEqual([[], ['e1'], 'e2'])
     expect(lines.filter((line) => line.includes('"callback_dead"'))).toHaveLength(1)
-    expect(await requeueDead({ store, retryOnConflict }, 'e1', now())).toBe(true)
-    expect(await requeueDead({ store, retryOnConflict }, 'e1', now())).toBe(false)
+    expect(await redeliverDead({ store, retryOnConflict }, 'e1', now())).toBe(true)
+    expect(await redeliverDead({ store, retryOnConflict }, 'e1', now())).toBe(false)
     receiver = () => undefined
     await deliver()
     expect([told().at(-1), await pending(), await dead()]).toEqual(['e1', [], []])

@@ -64,7 +64,7 @@ export async function enqueueCallbacks(
   const row = await store.get('callback', sessionId)
   if (row === undefined) {
     const value = { events, failures: 0, claimed: false, nextAt: now.getTime() }
-    return { insert: 'callback', id: sessionId, value, dueAt: dueAtOnce(now) }
+    return { insert: 'callback', id: sessionId, value, dueAt: dueAtOnce(now), createdAt: now }
   }
   const value = { ...row.value, events: [...row.value.events, ...events] }
   return { update: 'callback', id: sessionId, version: row.version, value }
@@ -86,27 +86,43 @@ export function dequeueCallback(sessionId: string, version: number, queue: Callb
   return { update: 'callback', id: sessionId, version, value, dueAt: dueAtOnce(now) }
 }
 
+/** Returns the time when a dead event is deleted. */
+export function deletionOf({ diedAt }: Pick<DeadCallback, 'diedAt'>): Date {
+  return new Date(diedAt + KEPT_DEAD_MS)
+}
+
 /** Creates the change that stores an event as dead. */
 export function buryCallback(sessionId: string, event: PendingCallback, problem: string, now: Date): CallbackChange {
   const diedAt = now.getTime()
   const value = { sessionId, event, problem, diedAt }
-  return { insert: 'dead_callback', id: event.id, value, dueAt: new Date(diedAt + KEPT_DEAD_MS) }
+  return { insert: 'dead_callback', id: event.id, value, dueAt: deletionOf(value), createdAt: now }
 }
 
-/** Queues a dead event again, for as long as a new one. Resolves to false when there is no such event. */
-export function requeueDead(
+/** The changes that queue a dead event again, and the session of the event. */
+interface Requeueing {
+  readonly changes: readonly CallbackChange[]
+  readonly sessionId: string
+}
+
+/** Creates the changes that queue a dead event again, for as long as a new one; undefined without such an event. */
+export async function requeueDead(store: CallbackStore, eventId: string, now: Date): Promise<Requeueing | undefined> {
+  const dead = await store.get('dead_callback', eventId)
+  if (dead === undefined) return undefined
+  const { sessionId, event } = dead.value
+  const requeued = await enqueueCallbacks(store, sessionId, [{ ...event, queuedAt: now.getTime() }], now)
+  return { changes: [{ delete: 'dead_callback', id: eventId, version: dead.version }, requeued], sessionId }
+}
+
+/** Queues a dead event again. Resolves to false when there is no such event. */
+export function redeliverDead(
   { store, retryOnConflict }: UpdateEffects<CallbackCollections>,
   eventId: string,
   now: Date,
 ): Promise<boolean> {
   return retryOnConflict<boolean>(async () => {
-    const dead = await store.get('dead_callback', eventId)
-    if (dead === undefined) return { committed: false }
-    const { sessionId, event } = dead.value
-    const conflict = await store.commit([
-      { delete: 'dead_callback', id: eventId, version: dead.version },
-      await enqueueCallbacks(store, sessionId, [{ ...event, queuedAt: now.getTime() }], now),
-    ])
+    const requeueing = await requeueDead(store, eventId, now)
+    if (requeueing === undefined) return { committed: false }
+    const conflict = await store.commit(requeueing.changes)
     return conflict === undefined ? { committed: true } : { conflict }
   })
 }

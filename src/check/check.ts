@@ -81,7 +81,7 @@ export async function runChecks<Evidence, Context>(
 }
 
 /** A detail may tell back what a stranger sent: it is cut in its middle, and in no character. */
-function shortened(detail: string): string {
+export function shortened(detail: string): string {
   if (detail.length <= MAX_DETAIL) return detail
   const begin = detail.slice(0, MAX_DETAIL - 1 - END_OF_DETAIL).replace(/[\ud800-\udbff]$/, '')
   const end = detail.slice(-END_OF_DETAIL).replace(/^[\udc00-\udfff]/, '')

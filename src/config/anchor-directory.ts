@@ -1,7 +1,7 @@
 /** Directories of trust anchors: PEM files, all of whose certificates are trusted. */
 import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem } from '../keys/certificate.ts'
-import { readTrustAnchors } from '../keys/trust-anchors.ts'
+import { readTrustAnchors, type TrustAnchor } from '../keys/trust-anchors.ts'
 import type { Files } from './files.ts'
 
 export type AnchorSetting = 'issuerTrustAnchors' | 'keyAttestationTrustAnchors' | 'walletProviderTrustAnchors'
@@ -22,7 +22,7 @@ export function readAnchorDirectory(
   directory: string | undefined,
   files: Files,
   now: Date,
-): { readonly certificates: readonly Certificate[] } | { readonly mistakes: readonly string[] } {
+): { readonly certificates: readonly TrustAnchor[] } | { readonly mistakes: readonly string[] } {
   if (directory === undefined) return { certificates: [] }
   try {
     const names = files.list(directory).filter((name) => /\.(pem|crt|cer)$/i.test(name))

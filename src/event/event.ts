@@ -10,6 +10,8 @@ import type { Change } from '../store/store.ts'
 
 /** Every type of event, and whether the callback reports it; all of them go into the audit log. */
 export const carriedByCallback = {
+  'audit.read': false,
+  'callback.redelivered': false,
   'configuration.created': false,
   'configuration.removed': false,
   'issuance.started': false,

@@ -10,13 +10,16 @@ import { verifyCopy } from '../audit/verify.ts'
 import { hasPendingCallback } from '../callback/queue.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
-import { createCollection, type Migration, type Store } from '../store/store.ts'
+import { addCreationTime, createCollection, type Migration, type Store } from '../store/store.ts'
 import { signAuditLog } from './checkpoint.ts'
 import { type Event, type EventCollections, recordEvent } from './event.ts'
 import { sealEvents } from './seal.ts'
 
 const tables = ['event', 'audit_head', 'audit_block', 'audit_checkpoint', 'callback', 'dead_callback']
-const migrations: readonly Migration[] = [{ id: '1', statements: tables.flatMap(createCollection) }]
+const migrations: readonly Migration[] = [
+  { id: '1', statements: tables.flatMap(createCollection) },
+  { id: '2', statements: ['callback', 'dead_callback'].flatMap(addCreationTime) },
+]
 
 /** Another process on the database of this test. */
 let open: () => Promise<Store<EventCollections>>

@@ -5,19 +5,17 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import * as Type from 'typebox'
-import { toBase64url } from '../codec/base64url.ts'
 import { digestOf } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CreatedRow, RowPosition, Store } from '../store/store.ts'
+import { readCursor, writeCursor } from './cursor.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
 /** A row may be large, since it has the report of a verification: few are in memory at once. */
 const ROWS_AT_ONCE = 25
 const MAX_EXAMINED = 1000
-/** Characters of the digest in a cursor. */
-const DIGEST_LENGTH = 12
-const CURSOR_TEXT = /^[\w-]{12}\.(\d{1,15})\.([\w-]+)$/
+const POSITION = /^(\d{1,15})\.([\w-]+)$/
 
 /** The members that the query of every list has beside its filter. */
 export const pageQuery = {
@@ -26,7 +24,7 @@ export const pageQuery = {
       'x-described': Type.Integer({
         minimum: 1,
         maximum: MAX_LIMIT,
-        description: `The highest number of sessions in a page; ${DEFAULT_LIMIT} when absent`,
+        description: `The highest number of entries in a page; ${DEFAULT_LIMIT} when absent`,
       }),
     }),
   ),
@@ -38,7 +36,7 @@ export const pageQuery = {
 export const NextCursor = Type.Optional(
   Type.String({
     description:
-      'The cursor of the following page; absent when there is none. With a filter a page may have few sessions, or none, and a next all the same',
+      'The cursor of the following page; absent when there is none. With a filter a page may have few entries, or none, and a next all the same',
   }),
 )
 
@@ -73,7 +71,7 @@ export async function readPage<C, K extends keyof C & string, Entry>(
   { query, entryOf, matches }: Listing<C[K], Entry>,
 ): Promise<Page<Entry>> {
   const { limit, cursor, ...filter } = query
-  const size = sizeOf(limit)
+  const size = pageSize(limit)
   const list = JSON.stringify([collection, ...Object.entries(filter).sort()])
   let last = cursor === undefined ? undefined : positionOf(cursor, list)
   const entries: Entry[] = []
@@ -93,7 +91,8 @@ export async function readPage<C, K extends keyof C & string, Entry>(
   return { entries, ...(last && { next: cursorOf(last, list) }) }
 }
 
-function sizeOf(limit = String(DEFAULT_LIMIT)): number {
+/** Reads the size of a page. Refuses with `invalid_request` what is no number, or out of range. */
+export function pageSize(limit = String(DEFAULT_LIMIT)): number {
   const size = /^[1-9]\d{0,2}$/.test(limit) ? Number(limit) : Infinity
   return size <= MAX_LIMIT ? size : refuse('invalid_request', `limit: must be a number from 1 to ${MAX_LIMIT}`)
 }
@@ -111,18 +110,11 @@ function readableEntry<Value, Entry>(
   }
 }
 
-/**
- * The position with a digest of it and of the list, so that a cursor that was changed, cut off or brought to another
- * filter is refused. The digest keeps nothing secret: whoever may read a page may read every other.
- */
 function cursorOf({ createdAt, id }: RowPosition, list: string): string {
-  const place = `${createdAt.getTime()}.${id}`
-  return toBase64url(`${digestOf(JSON.stringify([list, place])).slice(0, DIGEST_LENGTH)}.${place}`)
+  return writeCursor(list, `${createdAt.getTime()}.${id}`)
 }
 
 function positionOf(cursor: string, list: string): RowPosition {
-  const [, time, id] = CURSOR_TEXT.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
-  const position = { createdAt: new Date(Number(time)), id: id ?? '' }
-  if (cursorOf(position, list) === cursor && id !== undefined) return position
-  return refuse('invalid_request', 'cursor: it is not from this list with this filter; leave it out to begin anew')
+  const [time, id = ''] = readCursor(list, cursor, POSITION)
+  return { createdAt: new Date(Number(time)), id }
 }

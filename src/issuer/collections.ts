@@ -92,6 +92,7 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0012', statements: generationCollection },
   { id: 'issuer-0013', statements: addCreationTime('issuance_session') },
   { id: 'issuer-0014', statements: createCollection('authorization_request') },
+  { id: 'issuer-0015', statements: ['callback', 'dead_callback'].flatMap(addCreationTime) },
 ]
 
 /** The collections that a database key encrypts: those with personal data, and with secrets of sessions. */

@@ -7,6 +7,11 @@
 import { within } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem, isSignedBy, readPemCertificates } from './certificate.ts'
 
+/** A certificate that the operator trusts, with the name of its file. */
+export interface TrustAnchor extends Certificate {
+  readonly file: string
+}
+
 /** `path` starts with the certificate asked about and ends with the anchor; `problem` is a sentence part. */
 export type TrustPath = { readonly path: readonly Certificate[] } | { readonly problem: string }
 
@@ -81,8 +86,10 @@ export function anchorAsSigner(certificate: Certificate, anchors: readonly Certi
 }
 
 /** Every certificate in every file. Throws a MalformedError that names the file. */
-export function readTrustAnchors(files: readonly { readonly name: string; readonly text: string }[]): Certificate[] {
-  return files.flatMap(({ name, text }) => within(name, () => readPemCertificates(text)))
+export function readTrustAnchors(files: readonly { readonly name: string; readonly text: string }[]): TrustAnchor[] {
+  return files.flatMap(({ name, text }) =>
+    within(name, () => readPemCertificates(text)).map((certificate) => ({ ...certificate, file: name })),
+  )
 }
 
 /**

@@ -41,8 +41,8 @@ function stepsOf<C>(changes: readonly Change<C>[]): readonly Step<C>[] {
 
 function isMore<C>(first: Change<C>, next: Change<C>): boolean {
   const isSameCollection = rowOf(first).collection === rowOf(next).collection
-  // A row with a time of creation is inserted by a statement of its own: no batch has many.
-  if ('createdAt' in first || 'createdAt' in next) return false
+  // Only some collections have a column for the time of creation.
+  if ('createdAt' in first !== 'createdAt' in next) return false
   return isSameCollection && (['insert', 'delete'] as const).some((kind) => kind in first && kind in next)
 }
 
@@ -55,13 +55,16 @@ function statementFor<C>(changes: readonly Change<C>[]): Statement {
 }
 
 function insertAll<C>(collection: string, changes: readonly Insert<C>[]): Statement {
-  const rows = 'unnest($1::text[], $2::text[], $3::bigint[]) as added (id, value, due_at)'
+  const places = changes.flatMap(({ createdAt }) => createdAt?.getTime() ?? [])
+  const [column, array] = places.length === 0 ? ['', ''] : [', created_at', ', $4::bigint[]']
+  const rows = `unnest($1::text[], $2::text[], $3::bigint[]${array}) as added (id, value, due_at${column})`
   return {
-    text: `insert into ${collection} (id, value, version, due_at) select id, value, 0, due_at from ${rows} on conflict (id) do nothing returning id`,
+    text: `insert into ${collection} (id, value, version, due_at${column}) select id, value, 0, due_at${column} from ${rows} on conflict (id) do nothing returning id`,
     values: [
       changes.map(({ id }) => id),
       changes.map(({ value }) => JSON.stringify(value)),
       changes.map(({ dueAt }) => dueAt?.getTime() ?? null),
+      ...(places.length === 0 ? [] : [places]),
     ],
   }
 }

@@ -41,6 +41,7 @@ export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0007', statements: collectionsOfEvents.flatMap(createCollection) },
   { id: 'verifier-0008', statements: generationCollection },
   { id: 'verifier-0009', statements: addCreationTime('verification_session') },
+  { id: 'verifier-0010', statements: ['callback', 'dead_callback'].flatMap(addCreationTime) },
 ]
 
 /** The collections that are encrypted where there is a key: personal data, and secrets that open a session. */

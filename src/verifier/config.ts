@@ -14,6 +14,7 @@ import {
 import type { Files } from '../config/files.ts'
 import { algorithmOf } from '../keys/algorithm.ts'
 import type { Certificate } from '../keys/certificate.ts'
+import type { TrustAnchor } from '../keys/trust-anchors.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
 
 export const VerifierSettings = Type.Object(
@@ -93,7 +94,7 @@ export const VerifierSettings = Type.Object(
 export interface VerifierConfig extends CommonConfig {
   readonly clientMetadata: { readonly client_name?: string; readonly logo_uri?: string }
   /** Undefined where the setting is not there: issuers are then not checked, and every report says so. */
-  readonly trustAnchors: readonly Certificate[] | undefined
+  readonly trustAnchors: readonly TrustAnchor[] | undefined
   /** The most bytes of a response. */
   readonly presentationBytes: number
   readonly issuerIdentifier: 'match' | undefined

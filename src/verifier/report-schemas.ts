@@ -12,7 +12,7 @@ const Outcome = Type.Union([
   Type.Literal('not_run'),
 ])
 
-const Checks = Type.Array(
+export const Checks = Type.Array(
   Type.Object(
     {
       id: Type.String(),
@@ -26,7 +26,7 @@ const Checks = Type.Array(
   ),
 )
 
-const NamedCertificate = {
+export const NamedCertificate = {
   subject: Type.String({ description: 'The name of its holder, as in CN=Example University, C=DE' }),
   sha256: Type.String({ description: 'The digest of the certificate, in hexadecimal' }),
 }

@@ -10,6 +10,7 @@ import { answerIdempotently } from '../http/idempotency.ts'
 import { lookUpFirst } from '../http/look-up-first.ts'
 import { overviewReader } from '../http/overview.ts'
 import { statusEvents } from '../http/status-events.ts'
+import { operatorRoutes } from '../operator/routes.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 import { findWaitingSession, receiveResponse } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
@@ -23,6 +24,8 @@ import { listVerificationSessions } from './session-list.ts'
 import { getVerificationStatus } from './session-status.ts'
 import { simulate } from './simulation.ts'
 import { verifyStatic } from './static-presentation.ts'
+import { listTrustAnchors, testChain } from './trust.ts'
+import { chainTestRoute, trustAnchorsRoute } from './trust-schemas.ts'
 import { readWalletRequest } from './wallet-request.ts'
 
 const admin = { config: { admin: true } } as const
@@ -35,6 +38,8 @@ export function verifierRoutes(app: App, context: VerifierContext): void {
   queryRoutes(app, context)
   sessionRoutes(app, context)
   walletRoutes(app, context)
+  trustRoutes(app, context)
+  operatorRoutes(app, context)
   const overview = overviewReader(context, (isReady) => verifierOverview(context, isReady))
   app.get('/operations/overview', { ...admin, schema: verifierOverviewRoute }, overview)
 }
@@ -66,6 +71,13 @@ function queryRoutes(app: App, context: VerifierContext): void {
       ...params,
       dcql_query: await getQuery(context, params.verification_query_id),
     }),
+  )
+}
+
+function trustRoutes(app: App, context: VerifierContext): void {
+  app.get('/trust-anchors', { ...admin, schema: trustAnchorsRoute }, () => listTrustAnchors(context))
+  app.post('/trust-anchors/test', { ...admin, schema: chainTestRoute }, ({ id, body }) =>
+    testChain(context, body, { log: context.log, requestId: id }),
   )
 }
 

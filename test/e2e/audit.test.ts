@@ -24,6 +24,8 @@ import {
 
 /** What somebody with an API key does; everything else comes of wallets, and of time. */
 const ACTS = [
+  'audit.read',
+  'callback.redelivered',
   'configuration.created',
   'configuration.removed',
   'issuance.started',
@@ -49,6 +51,12 @@ describe('the audit log', () => {
     services.clock.now = new Date(services.clock.now.getTime() + 3_600_000)
     await services.runTasks()
     const { issuerStore, verifierStore } = services
+    const event = { id: 'dead-1', type: 'issuance.succeeded', at: 1, queuedAt: 1 }
+    const value = { sessionId: sessionIds[0] ?? '', event, problem: 'the receiver answered 503', diedAt: 1 }
+    await issuerStore.commit([{ insert: 'dead_callback', id: 'dead-1', value }])
+    await call(services, `${ISSUER_URL}/callbacks/redeliver/dead-1`, {})
+    await call(services, `${ISSUER_URL}/audit/records`)
+    await services.runTasks()
     const blocks = [...(await issuerStore.list('audit_block')), ...(await verifierStore.list('audit_block'))]
     records.push(...blocks.flatMap(({ value }) => value.records))
   })

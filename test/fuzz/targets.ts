@@ -454,6 +454,12 @@ export const targets: readonly Target[] = [
   // The stream of a session that is there has no end.
   fixed(get('issuer', '/issuance/oid4vci/events/none', authorization)),
   fixed(get('issuer', '/issuance/oid4vci/sessions?status=STARTED&limit=9', authorization)),
+  fixed(get('issuer', '/callbacks/waiting?limit=9', authorization)),
+  fixed(get('issuer', '/callbacks/dead?limit=9', authorization)),
+  fixed(post('issuer', '/callbacks/redeliver', { died_until: 1 })),
+  fixed(post('issuer', '/callbacks/redeliver/none', {})),
+  fixed(get('issuer', '/audit/records?limit=9', authorization)),
+  fixed(get('issuer', '/audit/verification?from=start', authorization)),
   ...['revoke', 'suspend', 'reinstate'].map((act) => ({
     name: `issuer POST /credential-status/${act}/{session_id}`,
     make: async (services: Services) =>
@@ -542,6 +548,18 @@ export const targets: readonly Target[] = [
   },
   fixed(get('verifier', '/presentation/oid4vp/events/none', authorization)),
   fixed(get('verifier', '/presentation/oid4vp/sessions?status=STARTED&limit=9', authorization)),
+  fixed(get('verifier', '/callbacks/waiting?limit=9', authorization)),
+  fixed(get('verifier', '/callbacks/dead?limit=9', authorization)),
+  fixed(post('verifier', '/callbacks/redeliver', { died_until: 1 })),
+  fixed(post('verifier', '/callbacks/redeliver/none', {})),
+  fixed(get('verifier', '/audit/records?limit=9', authorization)),
+  fixed(get('verifier', '/audit/verification?from=start', authorization)),
+  fixed(get('verifier', '/trust-anchors', authorization)),
+  {
+    name: 'verifier POST /trust-anchors/test',
+    make: ({ files }) =>
+      Promise.resolve(post('verifier', '/trust-anchors/test', { certificates: files.get('issuer.pem') ?? '' })),
+  },
   {
     name: 'verifier GET /presentation/oid4vp/authorization-request/{session_id}',
     make: async (services) =>

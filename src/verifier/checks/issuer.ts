@@ -12,20 +12,14 @@ import { MAX_CHAIN } from '../../keys/x5c.ts'
 import { SD_JWT_VC } from '../../protocol/specifications.ts'
 import { CREDIBLE, type PresentationContext } from './presentation.ts'
 
-export const issuer: readonly Check<Evidence, PresentationContext>[] = [
-  {
-    id: 'issuer.signature',
-    asks: 'Did the key of the issuer certificate sign this credential?',
-    spec: 'RFC 9901, Verification of the SD-JWT; RFC 7515 section 5.2; ISO/IEC 18013-5 section 9.3.1',
-    level: 'MUST',
-    run({ issuer: { chain, ...credential } }, { parseCertificate }) {
-      const leaf = leafOf(chain, parseCertificate)
-      if ('problem' in leaf) return cannotAsk('there is no issuer certificate to take the key from')
-      return credential.signedBy(leaf.certificate.publicKey)
-        ? pass()
-        : fail(`the signature is not by the key of ${leaf.certificate.subjectText}, or its algorithm is not supported`)
-    },
-  },
+/** The terms that the checks of the certificate need. */
+export type CertificateTerms = Pick<
+  PresentationContext,
+  'issuerPath' | 'parseCertificate' | 'now' | 'clockSkewSeconds' | 'trustAnchors' | 'acceptTlsServerCertificates'
+>
+
+/** The checks of the certificate and of its path, which look at nothing else of a presentation. */
+export const issuerCertificate: readonly Check<Pick<Evidence, 'issuer'>, CertificateTerms>[] = [
   {
     id: 'issuer.certificate',
     asks: 'Is the issuer certificate valid now, and may its key sign?',
@@ -60,6 +54,23 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
       return pass(`by way of ${trustPath.path.map((each) => each.subjectText).join(', ')}`)
     },
   },
+]
+
+export const issuer: readonly Check<Evidence, PresentationContext>[] = [
+  {
+    id: 'issuer.signature',
+    asks: 'Did the key of the issuer certificate sign this credential?',
+    spec: 'RFC 9901, Verification of the SD-JWT; RFC 7515 section 5.2; ISO/IEC 18013-5 section 9.3.1',
+    level: 'MUST',
+    run({ issuer: { chain, ...credential } }, { parseCertificate }) {
+      const leaf = leafOf(chain, parseCertificate)
+      if ('problem' in leaf) return cannotAsk('there is no issuer certificate to take the key from')
+      return credential.signedBy(leaf.certificate.publicKey)
+        ? pass()
+        : fail(`the signature is not by the key of ${leaf.certificate.subjectText}, or its algorithm is not supported`)
+    },
+  },
+  ...issuerCertificate,
   {
     id: 'issuer.identifier',
     asks: 'Does the credential name one issuer, and is that a name in its certificate?',

@@ -1,0 +1,111 @@
+/**
+ * Reads and verifies a log in the database piece by piece, so that a request costs no more for a log of years. The
+ * rules are those for a copy.
+ */
+import type { Store } from '../store/store.ts'
+import type { CheckpointKeys } from './checkpoint.ts'
+import { type AuditCollections, type AuditHead, blockId, HEAD } from './collections.ts'
+import { blockLines } from './copy.ts'
+import { type AuditRecord, type LogPosition, ORIGIN } from './record.ts'
+import { type StretchReport, verifyStretch } from './verify.ts'
+
+type AuditStore = Store<AuditCollections>
+
+/** The end of a block, from which a log goes on. */
+export interface BlockEnd extends LogPosition {
+  readonly block: number
+}
+
+/** The end before the first block. */
+export const BEFORE_FIRST: BlockEnd = { block: 0, ...ORIGIN }
+
+/** The last checkpoint, and the block that it follows. */
+export interface LastCheckpoint {
+  readonly block: number
+  readonly checkpoint: string
+}
+
+export interface VerifiedStretch extends StretchReport {
+  /** Where the next stretch goes on; absent at the end of the log. */
+  readonly next?: BlockEnd
+}
+
+const BLOCKS_AT_ONCE = 10
+const MOST_BLOCKS = 500
+const MOST_LINES = 2000
+/** How far back a checkpoint is looked for: a service signs its log each minute, and writes 200 blocks in one. */
+export const MOST_UNSIGNED = 1000
+
+export async function readHead(store: AuditStore): Promise<AuditHead | undefined> {
+  return (await store.get('audit_head', HEAD))?.value
+}
+
+/** Looks for the last checkpoint among the newest thousand blocks. */
+export async function findLastCheckpoint(
+  store: AuditStore,
+  { block: last }: AuditHead,
+): Promise<LastCheckpoint | undefined> {
+  for (let end = last; end > Math.max(0, last - MOST_UNSIGNED); end -= BLOCKS_AT_ONCE) {
+    const blocks = numbersDown(end, BLOCKS_AT_ONCE)
+    const rows = await Promise.all(blocks.map((block) => store.get('audit_checkpoint', blockId(block))))
+    const index = rows.findIndex((row) => row !== undefined)
+    const [block, row] = [blocks[index], rows[index]]
+    if (block !== undefined && row !== undefined) return { block, checkpoint: row.value.checkpoint }
+  }
+  return undefined
+}
+
+/** Returns the end of the block before `block`, as the log states it; it is not verified. */
+export async function endBefore(store: AuditStore, block: number): Promise<BlockEnd> {
+  if (block <= 1) return BEFORE_FIRST
+  const last = (await store.get('audit_block', blockId(block - 1)))?.value.records.at(-1)
+  return { block: block - 1, sequence: last?.sequence ?? 0, hash: last?.hash ?? '' }
+}
+
+/**
+ * Verifies what follows `start`, some hundred blocks at most. The last stretch has to end as the head of the log says.
+ */
+export async function verifyFrom(
+  store: AuditStore,
+  keys: CheckpointKeys,
+  { head, start }: { readonly head: AuditHead; readonly start: BlockEnd },
+): Promise<VerifiedStretch> {
+  const lines: string[] = []
+  let block = start.block
+  while (block < head.block && block - start.block < MOST_BLOCKS && lines.length < MOST_LINES) {
+    const blocks = numbersDown(Math.min(block + BLOCKS_AT_ONCE, head.block), BLOCKS_AT_ONCE)
+      .filter((each) => each > block)
+      .reverse()
+    const read = await Promise.all(blocks.map((each) => blockLines(store, each)))
+    lines.push(...read.flat())
+    block = blocks.at(-1) ?? head.block
+  }
+  const report = verifyStretch(lines, keys, { position: start, log: head.log })
+  const { problems, position } = report
+  if (block < head.block) return { ...report, next: { block, ...position } }
+  const isEnd = position.sequence === head.sequence && position.hash === head.hash
+  const lost = `the log ends with record ${position.sequence}, and its head names another: record ${head.sequence}`
+  return isEnd || problems.length > 0 ? report : { ...report, problems: [lost] }
+}
+
+/** Reads records from the newest down: those before `before`, and no more than `limit` of them. */
+export async function readRecordsDown(
+  store: AuditStore,
+  { before, limit }: { readonly before: { readonly block: number; readonly sequence: number }; readonly limit: number },
+): Promise<{ readonly records: readonly AuditRecord[]; readonly block: number }> {
+  const records: AuditRecord[] = []
+  let { block } = before
+  for (let looks = 0; block >= 1 && looks < MOST_BLOCKS; looks += 1) {
+    const stored = await store.get('audit_block', blockId(block))
+    const older = stored?.value.records.filter(({ sequence }) => sequence < before.sequence) ?? []
+    records.push(...older.toReversed())
+    if (records.length >= limit) break
+    block -= 1
+  }
+  return { records: records.slice(0, limit), block }
+}
+
+/** `count` numbers down from `last`, none below 1. */
+function numbersDown(last: number, count: number): readonly number[] {
+  return Array.from({ length: Math.min(count, last) }, (_, index) => last - index)
+}

@@ -1,0 +1,108 @@
+/** The callbacks for whoever operates: what waits, what was given up, and delivering that again. Without their data. */
+import type { Static } from 'typebox'
+import { type CallbackQueue, type DeadCallback, deletionOf, requeueDead } from '../callback/queue.ts'
+import { recordEvent } from '../event/event.ts'
+import { readPage } from '../http/page.ts'
+import { refuse } from '../protocol/error.ts'
+import { partOf } from '../store/store.ts'
+import type { OperatorContext } from './context.ts'
+import type { DeadCallbackPage, PageQuery, Redelivery, RedeliveryResult, WaitingCallbackPage } from './schemas.ts'
+
+type WaitingCallback = Static<typeof WaitingCallbackPage>['callbacks'][number]
+type DeadCallbackEntry = Static<typeof DeadCallbackPage>['callbacks'][number]
+
+const MOST_REDELIVERED = 100
+
+/** A page of the sessions whose events wait. Refuses with `invalid_request`. */
+export async function listWaitingCallbacks(
+  context: OperatorContext,
+  query: PageQuery,
+): Promise<Static<typeof WaitingCallbackPage>> {
+  const { entries, ...rest } = await readPage(context, 'callback', {
+    query,
+    entryOf: waitingEntry,
+    matches: () => true,
+  })
+  return { callbacks: [...entries], ...rest }
+}
+
+/** A page of the events that were given up. Refuses with `invalid_request`. */
+export async function listDeadCallbacks(
+  context: OperatorContext,
+  query: PageQuery,
+): Promise<Static<typeof DeadCallbackPage>> {
+  const { entries, ...rest } = await readPage(context, 'dead_callback', {
+    query,
+    entryOf: deadEntry,
+    matches: () => true,
+  })
+  return { callbacks: [...entries], ...rest }
+}
+
+/** Queues an event again that was given up. Refuses with `not_found`. */
+export async function redeliverCallback(context: OperatorContext, callbackId: string, caller: string): Promise<void> {
+  if (await requeue(context, callbackId, caller)) return
+  refuse('not_found', 'there is no such event that was given up; it may be queued again already')
+}
+
+/** Queues events again that were given up by `died_until`, those that died first at first. */
+export async function redeliverCallbacks(
+  context: OperatorContext,
+  { died_until: until = Math.floor(context.now().getTime() / 1000) }: Static<typeof Redelivery>,
+  caller: string,
+): Promise<Static<typeof RedeliveryResult>> {
+  // The whole of the last second: an event that is given up once more would else be taken without an end.
+  const end = deletionOf({ diedAt: until * 1000 + 999 })
+  const rows = await context.store.due('dead_callback', end, MOST_REDELIVERED + 1)
+  let redelivered = 0
+  for (const { id } of rows.slice(0, MOST_REDELIVERED)) if (await requeue(context, id, caller)) redelivered += 1
+  return { redelivered, has_more: rows.length > MOST_REDELIVERED, died_until: until }
+}
+
+function waitingEntry(sessionId: string, queue: CallbackQueue): WaitingCallback {
+  const { events, failures, problem, claimed, nextAt } = queue
+  const [first] = events
+  return {
+    callback_id: first?.id ?? '',
+    session_id: sessionId,
+    type: first?.type ?? '',
+    occurred_at: secondsOf(first?.at ?? 0),
+    failures,
+    ...(problem === undefined ? {} : { problem }),
+    ...(claimed ? {} : { next_attempt_at: secondsOf(nextAt) }),
+    behind: events.length - 1,
+  }
+}
+
+function deadEntry(callbackId: string, dead: DeadCallback): DeadCallbackEntry {
+  const { sessionId, event, problem, diedAt } = dead
+  return {
+    callback_id: callbackId,
+    session_id: sessionId,
+    type: event.type,
+    occurred_at: secondsOf(event.at),
+    problem,
+    died_at: secondsOf(diedAt),
+    deleted_at: secondsOf(deletionOf(dead).getTime()),
+  }
+}
+
+/** Queues a dead event again, and records who wanted that. Resolves to false when there is no such event. */
+function requeue(
+  { store, retryOnConflict, now, random }: OperatorContext,
+  callbackId: string,
+  caller: string,
+): Promise<boolean> {
+  return retryOnConflict<boolean>(async () => {
+    const requeueing = await requeueDead(partOf(store), callbackId, now())
+    if (requeueing === undefined) return { committed: false }
+    const { changes, sessionId } = requeueing
+    const event = { type: 'callback.redelivered', at: now().getTime(), subject: callbackId, sessionId, caller } as const
+    const conflict = await store.commit([...changes, recordEvent(event, random)])
+    return conflict === undefined ? { committed: true } : { conflict }
+  })
+}
+
+function secondsOf(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000)
+}

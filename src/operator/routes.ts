@@ -1,0 +1,62 @@
+/** The paths for whoever operates a service, which issuer and verifier share. */
+import type { FastifyRequest } from 'fastify'
+import type { EventCollections } from '../event/event.ts'
+import { bodylessRoutes } from '../http/app.ts'
+import type { App } from '../http/app-type.ts'
+import { partOf, type Store } from '../store/store.ts'
+import { listAuditRecords, verifyAuditLog } from './audit.ts'
+import { listDeadCallbacks, listWaitingCallbacks, redeliverCallback, redeliverCallbacks } from './callbacks.ts'
+import type { OperatorContext } from './context.ts'
+import * as schemas from './schemas.ts'
+
+const admin = { config: { admin: true } } as const
+
+/** Adds the routes. `context` is that of the service, whose configuration may be read again. */
+export function operatorRoutes<C extends EventCollections>(
+  app: App,
+  context: Omit<OperatorContext, 'store'> & { readonly store: Store<C> },
+): void {
+  const operator: OperatorContext = {
+    ...context,
+    store: partOf<C, EventCollections>(context.store),
+    get config() {
+      return context.config
+    },
+  }
+  callbackRoutes(app, operator)
+  auditRoutes(app, operator)
+}
+
+function callbackRoutes(app: App, context: OperatorContext): void {
+  app.get('/callbacks/waiting', { ...admin, schema: schemas.waitingCallbacksRoute }, ({ query }) =>
+    listWaitingCallbacks(context, query),
+  )
+  app.get('/callbacks/dead', { ...admin, schema: schemas.deadCallbacksRoute }, ({ query }) =>
+    listDeadCallbacks(context, query),
+  )
+  app.post('/callbacks/redeliver', { ...admin, schema: schemas.redeliverCallbacksRoute }, ({ body, apiKeyLabel }) =>
+    redeliverCallbacks(context, body, apiKeyLabel),
+  )
+  bodylessRoutes(app, (scope) => {
+    const path = '/callbacks/redeliver/:callback_id'
+    scope.post(path, { ...admin, schema: schemas.redeliverCallbackRoute }, async ({ params, apiKeyLabel }) => {
+      await redeliverCallback(context, params.callback_id, apiKeyLabel)
+      return params
+    })
+  })
+}
+
+function auditRoutes(app: App, context: OperatorContext): void {
+  app.get('/audit/records', { ...admin, schema: schemas.auditRecordsRoute }, (request) => {
+    logRead(context, 'audit_read', request)
+    return listAuditRecords(context, request.query, request.apiKeyLabel)
+  })
+  app.get('/audit/verification', { ...admin, schema: schemas.auditVerificationRoute }, (request) => {
+    logRead(context, 'audit_verified', request)
+    return verifyAuditLog(context, request.query)
+  })
+}
+
+function logRead({ log }: OperatorContext, event: string, { id, apiKeyLabel }: FastifyRequest): void {
+  log.info({ event, request: id, caller: apiKeyLabel }, 'audit log read')
+}

@@ -1,0 +1,93 @@
+/** The trust anchors for whoever operates, and what the checks of a presentation would say of a certificate. */
+import type { Static } from 'typebox'
+import { allHold, type CheckLog, runChecks, shortened } from '../check/check.ts'
+import { orProblem } from '../codec/malformed.ts'
+import { type Certificate, certificateProblem, readPemCertificates } from '../keys/certificate.ts'
+import type { TrustAnchor, TrustPath } from '../keys/trust-anchors.ts'
+import { MAX_CHAIN } from '../keys/x5c.ts'
+import { refuse } from '../protocol/error.ts'
+import { issuerCertificate } from './checks/issuer.ts'
+import type { VerifierContext } from './context.ts'
+import { issuerPathFinder } from './issuer-path.ts'
+import { operatorTerms } from './operator-terms.ts'
+import type { ChainTest, ChainTestResult, TrustAnchorList } from './trust-schemas.ts'
+
+type ListedAnchor = Static<typeof TrustAnchorList>['anchors'][number]
+type Result = Static<typeof ChainTestResult>
+
+export function listTrustAnchors(context: VerifierContext): Static<typeof TrustAnchorList> {
+  const { trustAnchors } = context.config
+  const anchors = (trustAnchors ?? []).map((anchor) => describeAnchor(context, anchor))
+  return { trust: trustAnchors === undefined ? 'open' : 'anchors', anchors }
+}
+
+/**
+ * Asks the checks of a presentation about a chain, as if the first certificate had signed a credential now. Refuses
+ * with `invalid_request` what is no PEM of certificates.
+ */
+export async function testChain(
+  context: VerifierContext,
+  { certificates: pem }: ChainTest,
+  log: CheckLog,
+): Promise<Result> {
+  const certificates = readChain(pem)
+  const terms = operatorTerms(context)
+  const issuerPath = issuerPathFinder(terms)
+  const evidence = { identifiers: [], chain: certificates.map(({ der }) => der), signedBy: () => true }
+  const checks = await runChecks(issuerCertificate, { issuer: evidence }, { ...terms, issuerPath }, log)
+  const { trustAnchors } = context.config
+  const path = trustAnchors === undefined ? undefined : pathOf(issuerPath(evidence))
+  const anchor = trustAnchors?.find(({ fingerprint }) => fingerprint === path?.at(-1)?.fingerprint)
+  return {
+    trusted: allHold(checks),
+    trust: trustAnchors === undefined ? 'open' : 'anchors',
+    checks,
+    certificates: certificates.map(describe),
+    ...(path && {
+      path: path.map(describe),
+      valid_until: Math.min(...path.map(({ notAfter }) => secondsOf(notAfter))),
+    }),
+    ...(anchor && { anchor: describeAnchor(context, anchor) }),
+  }
+}
+
+function pathOf(search: TrustPath): readonly Certificate[] | undefined {
+  return 'path' in search ? search.path : undefined
+}
+
+function readChain(pem: string): readonly Certificate[] {
+  if (pem.split('-----BEGIN').length - 1 > MAX_CHAIN) {
+    refuse(
+      'invalid_request',
+      `certificates: there are more than ${MAX_CHAIN}; leave out those that are anchors already`,
+    )
+  }
+  const certificates = orProblem(() => readPemCertificates(pem))
+  if ('problem' in certificates) {
+    refuse(
+      'invalid_request',
+      `certificates: ${certificates.problem}; paste the text from BEGIN CERTIFICATE to END CERTIFICATE`,
+    )
+  }
+  return certificates
+}
+
+function describeAnchor({ config, now }: VerifierContext, anchor: TrustAnchor): ListedAnchor {
+  const problem = certificateProblem(anchor, now(), config.clockSkewSeconds)
+  return { ...describe(anchor), file: anchor.file, ...(problem === undefined ? {} : { problem: shortened(problem) }) }
+}
+
+/** Describes a certificate, whose names may be long, and somebody else's. */
+function describe({ subjectText, issuerText, fingerprint, notBefore, notAfter }: Certificate) {
+  return {
+    subject: shortened(subjectText),
+    sha256: Buffer.from(fingerprint, 'base64url').toString('hex'),
+    issuer: shortened(issuerText),
+    not_before: secondsOf(notBefore),
+    not_after: secondsOf(notAfter),
+  }
+}
+
+function secondsOf(date: Date): number {
+  return Math.floor(date.getTime() / 1000)
+}
