@@ -4,7 +4,8 @@ import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import type { Configuration, CredentialFormat } from './format.ts'
 import { formatOf, supportedFormats, typeMembers } from './formats.ts'
 
-const YEAR_SECONDS = 365 * 24 * 60 * 60
+/** The validity of credentials whose configuration names none. */
+export const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
  * The configuration, parsed. Refuses with `invalid_request`, naming the path, an unknown format, the type of another
@@ -19,6 +20,11 @@ export function parseConfiguration(posted: CredentialConfiguration): Configurati
   for (const foreign of typeMembers) {
     if (foreign !== format.typeMember && posted[foreign] !== undefined) {
       refuse('invalid_request', `${foreign}: does not go with this format; use ${format.typeMember}`)
+    }
+  }
+  for (const member of ['aka_vcts', 'type_metadata'] as const) {
+    if (format.typeMember !== 'vct' && posted[member] !== undefined) {
+      refuse('invalid_request', `${member}: goes with a vct only, that of dc+sd-jwt`)
     }
   }
   return { ...commonMembers(format, posted), ...format.parseMembers(posted) }

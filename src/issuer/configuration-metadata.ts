@@ -16,6 +16,8 @@ const INTERNAL_MEMBERS = [
   'revocable',
   'status',
   'key_attestations_required',
+  'aka_vcts',
+  'type_metadata',
 ]
 
 /** The configuration as the final specification has it, `mandatory` spelled out. */

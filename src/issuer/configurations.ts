@@ -11,6 +11,7 @@ import type { StoredConfiguration } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { checkCredentialMetadata } from './credential-metadata.ts'
 import { refuseUnattestable } from './proof-types.ts'
+import { refuseForeignType } from './type-metadata.ts'
 
 /** The configurations used last that are kept in memory, parsed. */
 const CACHED = 1000
@@ -27,6 +28,7 @@ export async function createConfiguration(
   }
   checkCredentialMetadata(posted)
   refuseUnattestable(posted, context.config)
+  await refuseForeignType(context, posted)
   const id = toBase64url(context.random(16))
   const value: StoredConfiguration = { configuration: posted, removed: false }
   await context.store.commit([
@@ -34,6 +36,7 @@ export async function createConfiguration(
     recordEvent({ type: 'configuration.created', at: context.now().getTime(), subject: id, caller }, context.random),
   ])
   context.offeredConfigurations.invalidate()
+  context.typeMetadata.invalidate()
   return id
 }
 

@@ -33,6 +33,8 @@ export interface IssuerContext extends AccessContext {
   readonly loadConfiguration: (id: string) => Promise<Configuration | undefined>
   /** The metadata of every configuration that new sessions may name. Another process may be a second ahead. */
   readonly offeredConfigurations: CachedValue<ConfigurationsMember>
+  /** The type metadata that is served, by the `vct`. Another process may be a second ahead. */
+  readonly typeMetadata: CachedValue<ReadonlyMap<string, string>>
   /** Returns the metadata of some configurations, removed or not. */
   readonly configurationsMember: (ids: readonly string[], shape: Shape) => Promise<ConfigurationsMember>
   /** Signed issuer metadata, kept while it may be served again. */

@@ -5,6 +5,7 @@
  */
 import type { Json } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
+import { YEAR_SECONDS } from '../credential/configuration.ts'
 import { type ClaimPath, pathText } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
 import { refuseMisspelt } from '../protocol/misspelt.ts'
@@ -36,6 +37,7 @@ export function checkCredentialMetadata(configuration: CredentialConfiguration):
     refuseLocales(claim.display ?? [], `credential_metadata.claims[${index}].display`)
   }
   refuseRepeatedClaims(claims)
+  refuseContraryReuse(configuration)
 }
 
 const DISPLAY = ['name', 'locale', 'description', 'background_color', 'text_color', 'logo', 'background_image']
@@ -44,7 +46,7 @@ const DISPLAY = ['name', 'locale', 'description', 'background_color', 'text_colo
 function refuseMisspeltNames(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata, credential_definition: definition } = configuration
   refuseMisspelt(definition as Json | undefined, ['@context', 'type'], 'credential_definition')
-  refuseMisspelt(metadata, ['display', 'claims'], 'credential_metadata')
+  refuseMisspelt(metadata, ['display', 'claims', 'credential_reuse_policy'], 'credential_metadata')
   for (const [index, each] of (metadata?.display ?? []).entries()) {
     const at = `credential_metadata.display[${index}]`
     refuseMisspelt(each, DISPLAY, at)
@@ -136,6 +138,33 @@ function refuseImage(uri: string | undefined, path: string): void {
   if (uri === undefined || /^data:image\/[\w.+-]+[;,]/i.test(uri)) return
   if (URL.canParse(uri) && isSecure(new URL(uri))) return
   refuse('invalid_request', `${path}: it must be an https: URL, or a data: URI of an image`)
+}
+
+/** A policy that the configuration cannot keep: more credentials than a request gets, or a trigger that never comes. */
+function refuseContraryReuse({
+  credential_metadata: metadata,
+  batch_size: most = 1,
+  validity_seconds: validity,
+}: CredentialConfiguration): void {
+  for (const [index, option] of (metadata?.credential_reuse_policy?.options ?? []).entries()) {
+    const at = `credential_metadata.credential_reuse_policy.options[${index}]`
+    const {
+      details,
+      batch_size: size = 1,
+      reissue_trigger_unused: unused,
+      reissue_trigger_lifetime_left: left,
+    } = option
+    if (size > most) refuse('invalid_request', `${at}.batch_size: a request gets ${most} at most (batch_size)`)
+    if (details.includes('rotating-batch') && size < 2) {
+      refuse('invalid_request', `${at}.batch_size: a batch that rotates has two credentials at least`)
+    }
+    if (unused !== undefined && unused >= size) {
+      refuse('invalid_request', `${at}.reissue_trigger_unused: it must be less than batch_size`)
+    }
+    if (left !== undefined && left >= (validity ?? YEAR_SECONDS)) {
+      refuse('invalid_request', `${at}.reissue_trigger_lifetime_left: it must be less than validity_seconds`)
+    }
+  }
 }
 
 /** Two descriptions of one claim could contradict each other. */

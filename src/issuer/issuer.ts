@@ -20,6 +20,7 @@ import { progressRecorder } from './progress-recorder.ts'
 import { issuerRoutes } from './routes.ts'
 import { signedMetadata } from './signed-metadata.ts'
 import { entryAllocator } from './status-list/allocation.ts'
+import { loadTypeMetadata } from './type-metadata.ts'
 
 export interface IssuerEffects extends Effects<IssuerCollections> {
   /**
@@ -70,6 +71,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     },
     loadConfiguration,
     offeredConfigurations: cacheValue(texts.offered, { ttlMs: OFFERED_MS, now: effects.now }),
+    typeMetadata: cacheValue(() => loadTypeMetadata(effects), { ttlMs: OFFERED_MS, now: effects.now }),
     configurationsMember: texts.withIds,
     signedMetadata: signedMetadata(current, () => keys().metadata, effects.now),
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),

@@ -20,6 +20,8 @@ import { makeTxCode, openTxCode, sealTxCode } from './token-endpoint/tx-code.ts'
 const LIFETIME_SECONDS = 600
 /** How long a wallet can come back to a deferred session, where nothing is said of it: seven days. */
 const DEFERRED_REFRESH_SECONDS = 604_800
+/** A year, as with `refresh_seconds`. */
+const MAX_REFRESH_SECONDS = 31_536_000
 
 export type NewSessionAnswer = {
   readonly session_id: string
@@ -50,7 +52,8 @@ export async function startIssuanceSession(
   const supplied = keepSuppliedCode(context, request['pre-authorized_code'], { sessionId, expiresAt })
   const grants = request.grants && { grants: request.grants }
   const more = { ...grants, ...supplied.members, ...(txCode && { txCode: txCode.stored }), ...laterMembers(request) }
-  const value: IssuanceSession = { configurationIds, createdAt, expiresAt, ...more, issued: [] }
+  const again = more.refreshSeconds === undefined ? reissueMembers(configurations) : {}
+  const value: IssuanceSession = { configurationIds, createdAt, expiresAt, ...more, ...again, issued: [] }
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
   const answer = {
     session_id: sessionId,
@@ -127,6 +130,21 @@ function laterMembers({
 }: Pick<NewIssuanceSession, 'deferred' | 'refresh_seconds'>) {
   const refreshSeconds = seconds ?? (deferred ? DEFERRED_REFRESH_SECONDS : undefined)
   return { ...(deferred && { deferral: { waiting: [] } }), ...(refreshSeconds && { refreshSeconds }) }
+}
+
+/**
+ * A wallet whose credentials have a reuse policy that lets it ask for new ones can do so, for as long as the first ones
+ * are valid, where nothing is said of it. ETSI TS 119 472-3 section 4.2.4.
+ */
+export function reissueMembers(configurations: readonly Configuration[]): Pick<IssuanceSession, 'refreshSeconds'> {
+  const seconds = configurations.flatMap(({ posted, validitySeconds }) => {
+    const options = posted.credential_metadata?.credential_reuse_policy?.options ?? []
+    const isRenewed = options.some(
+      (option) => option.reissue_trigger_unused !== undefined || option.reissue_trigger_lifetime_left !== undefined,
+    )
+    return isRenewed ? [Math.min(validitySeconds, MAX_REFRESH_SECONDS)] : []
+  })
+  return seconds.length === 0 ? {} : { refreshSeconds: Math.max(...seconds) }
 }
 
 async function configurationAt(context: IssuerContext, id: string, index: number): Promise<Configuration> {

@@ -32,6 +32,7 @@ import { listIssuanceSessions } from './session-list.ts'
 import { getIssuanceStatus } from './session-status.ts'
 import { statusRoutes } from './status-list/routes.ts'
 import { tokenRoutes } from './token-endpoint/routes.ts'
+import { getTypeMetadata, TYPE_METADATA_PATH } from './type-metadata.ts'
 
 const admin = { config: { admin: true } } as const
 const streamed = { config: { admin: true, isStream: true } } as const
@@ -45,6 +46,7 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
   configurationRoutes(app, context)
   sessionRoutes(app, context)
   documentRoutes(app, context)
+  typeRoutes(app, context)
   const overview = overviewReader(context, (isReady) => issuerOverview(context, isReady))
   app.get('/operations/overview', { ...admin, schema: issuerOverviewRoute }, overview)
   statusRoutes(app, context)
@@ -128,6 +130,12 @@ function sessionRoutes(app: App, context: IssuerContext): void {
   const config = { endpoint: 'credential-offer' }
   app.get('/issuance/oid4vci/credential-offer/:session_id', { config, schema: schemas.offerRoute }, ({ params }) =>
     getOffer(context, params.session_id),
+  )
+}
+
+function typeRoutes(app: App, context: IssuerContext): void {
+  app.get(`${TYPE_METADATA_PATH}/:name`, { schema: schemas.typeMetadataRoute }, async (request, reply) =>
+    sendDocument(request, reply.type(JSON_TYPE), await getTypeMetadata(context, request.params.name)),
   )
 }
 

@@ -38,6 +38,43 @@ const ClaimDescription = Type.Object(
 
 const Levels = Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 20, uniqueItems: true }))
 
+/** ETSI TS 119 472-3 section 4.2.4; ARF 3.0, Annex II, methods A to D. */
+const ReusePolicyOption = Type.Object(
+  {
+    details: Type.Array(
+      Type.Union([
+        Type.Literal('once_only'),
+        Type.Literal('limited_time'),
+        Type.Literal('rotating-batch'),
+        Type.Literal('per-relying-party'),
+      ]),
+      { minItems: 1, maxItems: 4, uniqueItems: true },
+    ),
+    batch_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+    reissue_trigger_unused: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 99, description: 'The wallet asks anew when so many are unused' }),
+    ),
+    reissue_trigger_lifetime_left: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 3_155_760_000,
+        description: 'The wallet asks anew so many seconds before the end',
+      }),
+    ),
+  },
+  { title: 'CredentialReusePolicyOption', additionalProperties: false },
+)
+
+const ReusePolicy = Type.Object(
+  { id: Type.Literal('arf_annex_ii'), options: Type.Array(ReusePolicyOption, { minItems: 1, maxItems: 10 }) },
+  {
+    title: 'CredentialReusePolicy',
+    description: 'ETSI TS 119 472-3: how often the wallet may present a credential, and when it asks for new ones',
+    additionalProperties: false,
+  },
+)
+export type ReusePolicy = Static<typeof ReusePolicy>
+
 const CredentialDefinition = Type.Object(
   {
     '@context': Type.Optional(Type.Array(Type.Union([Type.String(), Type.Object({}, { additionalProperties: true })]))),
@@ -58,11 +95,31 @@ export const CredentialConfiguration = Type.Object(
       Type.Object({}, { description: 'For W3C formats: type, and @context', 'x-described': CredentialDefinition }),
     ),
     vct: Type.Optional(Type.String({ description: 'For dc+sd-jwt: the type' })),
+    aka_vcts: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        minItems: 1,
+        maxItems: 20,
+        uniqueItems: true,
+        description:
+          'For dc+sd-jwt: other types that the credential is of as well, such as the general one of a national type',
+      }),
+    ),
+    type_metadata: Type.Optional(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description:
+            'For dc+sd-jwt: the type metadata that is served at the vct, which has to be {baseUrl}/type-metadata/{name}; credentials have its digest (vct#integrity)',
+        },
+      ),
+    ),
     doctype: Type.Optional(Type.String({ description: 'For mso_mdoc: the type' })),
     credential_metadata: Type.Optional(
       Type.Object({
         display: Type.Optional(Type.Array(Display)),
         claims: Type.Optional(Type.Array(ClaimDescription, { maxItems: 500 })),
+        credential_reuse_policy: Type.Optional(ReusePolicy),
       }),
     ),
     scope: Type.Optional(Type.String({ pattern: '^[!#-\\[\\]-~]+$' })),

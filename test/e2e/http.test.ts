@@ -93,6 +93,7 @@ const endpoints: readonly Endpoint[] = [
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/draft15/deferred-credential', wallet: true },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/notification', wallet: true },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/notification/SESSION', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/type-metadata/ID', wallet: true },
   { service: 'issuer', method: 'GET', path: '/status-list/ID', wallet: true },
   { service: 'issuer', method: 'GET', path: '/status-list/ID/revocation', wallet: true },
   { service: 'issuer', method: 'GET', path: '/status-list/ID/suspension', wallet: true },

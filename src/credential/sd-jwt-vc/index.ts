@@ -44,7 +44,12 @@ function metaOf(described: JsonObject): JsonObject {
 
 /** The claims of the dataset at the root of the payload, beside `vct`. SD-JWT VC, JWT Claims Set. */
 function issue(order: Order<SdJwtVcMembers>, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string> {
-  const { vct } = order.configuration
-  const content = { typ: 'dc+sd-jwt', claims: claimsOf(order.dataset), clearMembers: { vct }, concealable: () => true }
+  const { vct, akaVcts, typeIntegrity } = order.configuration
+  const clearMembers = {
+    vct,
+    ...(typeIntegrity && { 'vct#integrity': typeIntegrity }),
+    ...(akaVcts && { aka_vcts: [...akaVcts] }),
+  }
+  const content = { typ: 'dc+sd-jwt', claims: claimsOf(order.dataset), clearMembers, concealable: () => true }
   return issueSdJwt(content, order, signer, random)
 }

@@ -16,7 +16,7 @@ import {
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt, keyBindingOf, revealSdJwt, type TakenApart } from '../sd-jwt.ts'
 import { ALWAYS_SHOWN, ENVELOPE } from './members.ts'
-import { claimsOf } from './schema.ts'
+import { claimsOf, type SdJwtVcMembers } from './schema.ts'
 
 export const IDS = ['dc+sd-jwt'] as const
 
@@ -66,10 +66,14 @@ export function hold(credential: string): HeldCredential {
   return holdSdJwt(credential, takeApart, 'it is no SD-JWT VC (dc+sd-jwt with a vct)')
 }
 
-export function fulfils(order: Order, credential: string): boolean {
+export function fulfils(order: Order<SdJwtVcMembers>, credential: string): boolean {
   const held = hold(credential)
   const ours = Object.entries(held.claims).filter(([name]) => !ENVELOPE.includes(name))
-  return isDeepStrictEqual(Object.fromEntries(ours), claimsOf(order.dataset)) && hasOrderedStatus(order, held)
+  const { akaVcts, typeIntegrity } = order.configuration
+  const hasTypes =
+    isDeepStrictEqual(own(held.claims, 'aka_vcts'), akaVcts) && own(held.claims, 'vct#integrity') === typeIntegrity
+  const hasClaims = isDeepStrictEqual(Object.fromEntries(ours), claimsOf(order.dataset))
+  return hasClaims && hasTypes && hasOrderedStatus(order, held)
 }
 
 /** Whether it is of a wanted type, by its own name for it or by another under which its issuer knows it. */

@@ -2,6 +2,7 @@
  * The rules for the configuration and the dataset of an SD-JWT VC, and for queries of its types.
  * OpenID4VCI 1.0, appendix IETF SD-JWT VC; OpenID4VP 1.0, IETF SD-JWT VC; SD-JWT VC, JWT Claims Set.
  */
+import { hash } from 'node:crypto'
 import { countValues, isObject, type JsonObject, own } from '../../codec/json.ts'
 import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
 import { type ClaimQuery, readableClaims } from '../../protocol/dcql.ts'
@@ -22,17 +23,22 @@ const KINDS: ReadonlyMap<string, 'string' | 'number'> = new Map([
 /** The members of a configuration that only this format has. */
 export interface SdJwtVcMembers {
   readonly vct: string
+  /** The other types that it is of. */
+  readonly akaVcts?: readonly string[]
+  /** The digest of the type metadata that the issuer serves. W3C Subresource Integrity. */
+  readonly typeIntegrity?: string
 }
 
 /** Refuses with `invalid_request` a configuration without `vct`, and paths that may not be disclosed selectively. */
 export function parseMembers(posted: CredentialConfiguration): SdJwtVcMembers {
-  const { vct, selective_disclosure: disclosure } = posted
+  const { vct, aka_vcts: akaVcts, selective_disclosure: disclosure } = posted
   if (!vct) {
     return refuse(
       'invalid_request',
       'vct: this format needs it, a non-empty string that names the type of the credential',
     )
   }
+  if (akaVcts?.includes(vct)) refuse('invalid_request', 'aka_vcts: the vct itself does not stand there')
   refuseBitstring(posted)
   for (const [index, [first]] of (Array.isArray(disclosure) ? disclosure : []).entries()) {
     if (typeof first !== 'string' || ENVELOPE.includes(first)) {
@@ -42,7 +48,23 @@ export function parseMembers(posted: CredentialConfiguration): SdJwtVcMembers {
       )
     }
   }
-  return { vct }
+  const typeMetadata = typeMetadataText(posted)
+  return {
+    vct,
+    ...(akaVcts && { akaVcts }),
+    ...(typeMetadata && { typeIntegrity: `sha256-${hash('sha256', typeMetadata, 'base64')}` }),
+  }
+}
+
+/**
+ * The type metadata of the configuration, as it is served; undefined where it has none. Refuses with `invalid_request`
+ * one that is of another type. SD-JWT VC, Type Metadata Format.
+ */
+export function typeMetadataText({ vct, type_metadata: metadata }: CredentialConfiguration): string | undefined {
+  if (metadata === undefined) return undefined
+  const { vct: stated = vct, ...members } = metadata as JsonObject
+  if (stated !== vct) refuse('invalid_request', 'type_metadata.vct: it is not the vct of the configuration')
+  return JSON.stringify({ vct, ...members })
 }
 
 /** Refuses with `invalid_request` reserved names, and at the root those that are ours to write. */

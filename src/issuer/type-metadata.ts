@@ -1,0 +1,48 @@
+/**
+ * Type metadata: what a `vct` means, served at the address that the `vct` is, for types below our own base URL.
+ * Credentials carry the digest of the text as it is served. SD-JWT VC, Type Metadata.
+ */
+import { typeMetadataText } from '../credential/sd-jwt-vc/schema.ts'
+import { type PublicDocument, publicDocument } from '../http/document.ts'
+import { refuse } from '../protocol/error.ts'
+import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
+import type { IssuerContext } from './context.ts'
+
+export const TYPE_METADATA_PATH = '/type-metadata'
+
+const NAME = /^[A-Za-z0-9._~-]{1,128}$/
+
+/**
+ * Refuses with `invalid_request` type metadata of a type that is not below our own base URL, and other metadata of a
+ * type that has some: credentials that are issued have its digest.
+ */
+export async function refuseForeignType(context: IssuerContext, posted: CredentialConfiguration): Promise<void> {
+  if (posted.type_metadata === undefined) return
+  const { vct = '' } = posted
+  const below = `${context.config.baseUrl}${TYPE_METADATA_PATH}/`
+  if (!vct.startsWith(below) || !NAME.test(vct.slice(below.length))) {
+    refuse('invalid_request', `type_metadata: it is served for a vct of the form ${below}name alone`)
+  }
+  const earlier = (await loadTypeMetadata(context)).get(vct)
+  if (earlier !== undefined && earlier !== typeMetadataText(posted)) {
+    refuse('invalid_request', 'type_metadata: another configuration has other metadata of this vct; use another vct')
+  }
+}
+
+/** The type metadata of the name in our address. Refuses with `not_found`. */
+export async function getTypeMetadata(context: IssuerContext, name: string): Promise<PublicDocument> {
+  const texts = await context.typeMetadata.get()
+  const text = texts.get(`${context.config.baseUrl}${TYPE_METADATA_PATH}/${name}`)
+  return text === undefined ? refuse('not_found', 'there is no type metadata of that name') : publicDocument(text)
+}
+
+/** Loads the type metadata by the `vct`; also those of removed configurations, whose credentials live on. */
+export async function loadTypeMetadata({ store }: Pick<IssuerContext, 'store'>): Promise<ReadonlyMap<string, string>> {
+  const rows = await store.list('credential_configuration')
+  return new Map(
+    rows.flatMap(({ value: { configuration } }): [string, string][] => {
+      const text = typeMetadataText(configuration)
+      return text === undefined || configuration.vct === undefined ? [] : [[configuration.vct, text]]
+    }),
+  )
+}
