@@ -103,11 +103,19 @@ export interface IssuerSchemas {
     credential_definition?: IssuerSchemas['CredentialDefinition']
     /** For dc+sd-jwt: the type. */
     vct?: string
+    /** For dc+sd-jwt: other types that the credential is of as well, such as the general one of a national type. */
+    aka_vcts?: string[]
+    /**
+     * For dc+sd-jwt: the type metadata that is served at the vct, which has to be {baseUrl}/type-metadata/{name};
+     * credentials have its digest (vct#integrity).
+     */
+    type_metadata?: Record<string, unknown>
     /** For mso_mdoc: the type. */
     doctype?: string
     credential_metadata?: {
       display?: IssuerSchemas['CredentialDisplay'][]
       claims?: IssuerSchemas['ClaimDescription'][]
+      credential_reuse_policy?: IssuerSchemas['CredentialReusePolicy']
     }
     scope?: string
     /** Which claims the holder may hide: all (the default), none, or those at the given paths. */
@@ -150,6 +158,19 @@ export interface IssuerSchemas {
     background_image?: {
       uri: string
     }
+  }
+  /** ETSI TS 119 472-3: how often the wallet may present a credential, and when it asks for new ones. */
+  CredentialReusePolicy: {
+    id: 'arf_annex_ii'
+    options: IssuerSchemas['CredentialReusePolicyOption'][]
+  }
+  CredentialReusePolicyOption: {
+    details: ('once_only' | 'limited_time' | 'rotating-batch' | 'per-relying-party')[]
+    batch_size?: number
+    /** The wallet asks anew when so many are unused. */
+    reissue_trigger_unused?: number
+    /** The wallet asks anew so many seconds before the end. */
+    reissue_trigger_lifetime_left?: number
   }
   DeadCallback: {
     /** The id of the event, which the receiver gets as webhook-id. */

@@ -51,9 +51,9 @@ export async function startIssuanceSession(
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
   const supplied = keepSuppliedCode(context, request['pre-authorized_code'], { sessionId, expiresAt })
   const grants = request.grants && { grants: request.grants }
-  const more = { ...grants, ...supplied.members, ...(txCode && { txCode: txCode.stored }), ...laterMembers(request) }
-  const again = more.refreshSeconds === undefined ? reissueMembers(configurations) : {}
-  const value: IssuanceSession = { configurationIds, createdAt, expiresAt, ...more, ...again, issued: [] }
+  const more = { ...grants, ...supplied.members, ...(txCode && { txCode: txCode.stored }) }
+  const later = withReissue(laterMembers(request), configurations)
+  const value: IssuanceSession = { configurationIds, createdAt, expiresAt, ...more, ...later, issued: [] }
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
   const answer = {
     session_id: sessionId,
@@ -70,15 +70,17 @@ export async function startIssuanceSession(
 }
 
 /** A session without an offer, that an authorization request leads to: its id, and the changes that start it. */
-export function startRequestedSession(
+export async function startRequestedSession(
   context: IssuerContext,
   request: Pick<NewIssuanceSession, 'credential_dataset' | 'deferred' | 'refresh_seconds'>,
   { configurationIds, caller }: { readonly configurationIds: readonly string[]; readonly caller: string },
-): { readonly sessionId: string; readonly changes: readonly Change<IssuerCollections>[] } {
+): Promise<{ readonly sessionId: string; readonly changes: readonly Change<IssuerCollections>[] }> {
+  const configurations = await Promise.all(configurationIds.map(context.loadConfiguration))
   const sessionId = toBase64url(context.random(24))
   const createdAt = context.now().getTime()
   const expiresAt = createdAt + LIFETIME_SECONDS * 1000
-  const value = { configurationIds, createdAt, expiresAt, grants: [], ...laterMembers(request), issued: [] }
+  const later = withReissue(laterMembers(request), configurations)
+  const value = { configurationIds, createdAt, expiresAt, grants: [], ...later, issued: [] }
   const { credential_dataset: dataset } = request
   return { sessionId, changes: insertSession(context, sessionId, { value, dataset, caller }) }
 }
@@ -136,15 +138,20 @@ function laterMembers({
  * A wallet whose credentials have a reuse policy that lets it ask for new ones can do so, for as long as the first ones
  * are valid, where nothing is said of it. ETSI TS 119 472-3 section 4.2.4.
  */
-export function reissueMembers(configurations: readonly Configuration[]): Pick<IssuanceSession, 'refreshSeconds'> {
-  const seconds = configurations.flatMap(({ posted, validitySeconds }) => {
-    const options = posted.credential_metadata?.credential_reuse_policy?.options ?? []
+function withReissue<T extends Pick<IssuanceSession, 'refreshSeconds'>>(
+  later: T,
+  configurations: readonly (Configuration | undefined)[],
+): T {
+  const seconds = configurations.flatMap((configuration) => {
+    const { posted, validitySeconds = 0 } = configuration ?? {}
+    const options = posted?.credential_metadata?.credential_reuse_policy?.options ?? []
     const isRenewed = options.some(
       (option) => option.reissue_trigger_unused !== undefined || option.reissue_trigger_lifetime_left !== undefined,
     )
     return isRenewed ? [Math.min(validitySeconds, MAX_REFRESH_SECONDS)] : []
   })
-  return seconds.length === 0 ? {} : { refreshSeconds: Math.max(...seconds) }
+  const refreshSeconds = later.refreshSeconds ?? (seconds.length === 0 ? undefined : Math.max(...seconds))
+  return { ...later, ...(refreshSeconds && { refreshSeconds }) }
 }
 
 async function configurationAt(context: IssuerContext, id: string, index: number): Promise<Configuration> {

@@ -32,7 +32,7 @@ import { listIssuanceSessions } from './session-list.ts'
 import { getIssuanceStatus } from './session-status.ts'
 import { statusRoutes } from './status-list/routes.ts'
 import { tokenRoutes } from './token-endpoint/routes.ts'
-import { getTypeMetadata, TYPE_METADATA_PATH } from './type-metadata.ts'
+import { getTypeMetadata, TYPE_METADATA_PATH, typeMetadataRoute } from './type-metadata.ts'
 
 const admin = { config: { admin: true } } as const
 const streamed = { config: { admin: true, isStream: true } } as const
@@ -134,7 +134,7 @@ function sessionRoutes(app: App, context: IssuerContext): void {
 }
 
 function typeRoutes(app: App, context: IssuerContext): void {
-  app.get(`${TYPE_METADATA_PATH}/:name`, { schema: schemas.typeMetadataRoute }, async (request, reply) =>
+  app.get(`${TYPE_METADATA_PATH}/:name`, { schema: typeMetadataRoute }, async (request, reply) =>
     sendDocument(request, reply.type(JSON_TYPE), await getTypeMetadata(context, request.params.name)),
   )
 }

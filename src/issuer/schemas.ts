@@ -286,15 +286,6 @@ export function documentRoute(operationId: string, summary: string, content: TSc
   return { ...byWallet, operationId, summary, response: answers(200, content) }
 }
 
-export const typeMetadataRoute = {
-  ...byWallet,
-  ...refuses('not_found'),
-  operationId: 'getTypeMetadata',
-  summary: 'The type metadata of a vct of this issuer',
-  params: Type.Object({ name: Type.String() }),
-  response: answers(200, Type.Object({ vct: Type.String() }, { additionalProperties: true, title: 'TypeMetadata' })),
-}
-
 /** The route of a document that a client may have signed. */
 export function signedDocumentRoute(operationId: string, summary: string, content: TSchema) {
   return {

@@ -2,13 +2,24 @@
  * Type metadata: what a `vct` means, served at the address that the `vct` is, for types below our own base URL.
  * Credentials carry the digest of the text as it is served. SD-JWT VC, Type Metadata.
  */
+import * as Type from 'typebox'
 import { typeMetadataText } from '../credential/sd-jwt-vc/schema.ts'
+import { answers, byWallet, refuses } from '../http/answers.ts'
 import { type PublicDocument, publicDocument } from '../http/document.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import type { IssuerContext } from './context.ts'
 
 export const TYPE_METADATA_PATH = '/type-metadata'
+
+export const typeMetadataRoute = {
+  ...byWallet,
+  ...refuses('not_found'),
+  operationId: 'getTypeMetadata',
+  summary: 'The type metadata of a vct of this issuer',
+  params: Type.Object({ name: Type.String() }),
+  response: answers(200, Type.Object({ vct: Type.String() }, { additionalProperties: true, title: 'TypeMetadata' })),
+}
 
 const NAME = /^[A-Za-z0-9._~-]{1,128}$/
 

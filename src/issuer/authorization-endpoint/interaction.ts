@@ -129,7 +129,7 @@ async function approvedBy(
   const { configurationIds } = request
   if (body.credential_dataset !== undefined)
     await refuseUnfittingFor(context, body.credential_dataset, configurationIds)
-  const { sessionId, changes } = startRequestedSession(context, body, { configurationIds, caller })
+  const { sessionId, changes } = await startRequestedSession(context, body, { configurationIds, caller })
   return { decision: { sessionId }, changes }
 }
 
