@@ -315,6 +315,89 @@ export const issuance: Section = {
       ],
     },
     {
+      id: 'security-code-1',
+      asks: 'PKCE is a must, with `S256` alone, and a code is for its verifier',
+      source: 'RFC 7636 section 4.6; RFC 9700 section 2.1.1',
+      tests: [
+        [at.code, 'leaves PKCE out'],
+        [at.code, 'downgrades PKCE to plain'],
+        [at.code, 'into the session of another verifier'],
+        [at.code, 'sends the challenge in the place of the verifier, as with a plain one'],
+      ],
+    },
+    {
+      id: 'security-code-2',
+      asks: 'An authorization code is good once and for a minute; a second use ends what the first gave',
+      source: 'RFC 6749 section 4.1.2; RFC 9700 section 4.5',
+      tests: [
+        [at.code, 'comes a second time, and ends what it gave'],
+        [at.code, 'comes twenty times at once, and leaves no token that is good'],
+        [at.code, 'comes after a minute'],
+      ],
+    },
+    {
+      id: 'security-code-3',
+      asks: 'A pushed request is for its client, good once and for a minute, and nothing beside it counts',
+      source: 'RFC 9126 section 4; RFC 9126 section 7',
+      tests: [
+        [at.code, 'brings the request of another client'],
+        [at.code, 'brings it twice, one after the other and twenty times at once'],
+        [at.code, 'brings it after a minute'],
+        [at.code, 'another redirect URI'],
+      ],
+    },
+    {
+      id: 'security-code-4',
+      asks: 'Redirect URIs are compared whole, and no link to the authorization endpoint sends people elsewhere',
+      source: 'RFC 9700 section 4.1; RFC 9700 section 4.11.2; RFC 8252 section 7',
+      tests: [
+        [at.code, 'plain http to a name of this machine'],
+        [at.code, 'with another redirect URI'],
+        [at.code, 'is sent nowhere by a link alone, only to the page of the operator'],
+      ],
+    },
+    {
+      id: 'security-code-5',
+      asks: 'A response names its issuer, and what was pushed to one issuer is not taken by another',
+      source: 'RFC 9207 section 2.4; RFC 9700 section 4.4',
+      tests: [
+        [at.code, 'mixes two issuers up: what was pushed to one is brought to another'],
+        [
+          'test/e2e/authorization-code.test.ts',
+          'names the issuer of the session where its endpoints have the session in their path',
+        ],
+      ],
+    },
+    {
+      id: 'security-code-6',
+      asks: 'Nobody finishes in one browser what was begun in another',
+      source: 'RFC 9700 section 4.7; RFC 6819 section 4.4.1.8',
+      tests: [
+        [at.code, 'lures a person into its own authorization, and gets no code'],
+        [at.code, 'has the cookie and not the secret'],
+      ],
+    },
+    {
+      id: 'security-code-7',
+      asks: 'Code and refresh tokens are bound to the client, its instance and its key',
+      source:
+        'RFC 9449 section 10; RFC 6749 section 6; OpenID4VC High Assurance Interoperability Profile 1.0, Wallet Attestation',
+      tests: [
+        [at.code, 'is bound to a key, and comes with another or with none'],
+        [at.code, 'has stolen a refresh token: it is bound to the client and to the key'],
+        [at.codeClient, 'redeems it by another instance of the same wallet, and by none'],
+      ],
+    },
+    {
+      id: 'security-code-8',
+      asks: 'An `issuer_state` cannot be guessed, and the data of one person reaches no other',
+      source: 'OpenID4VCI 1.0, Authorization Request',
+      tests: [
+        [at.code, 'guesses its issuer_state'],
+        [at.code, 'gets the data of another person who answered the same offer'],
+      ],
+    },
+    {
       id: 'security-8a',
       asks: 'A nonce of another session, a changed one and an expired one are refused',
       source: 'OpenID4VCI 1.0, Nonce Endpoint; Proof Replay',
