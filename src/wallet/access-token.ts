@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
+import { attestationHeaders } from './client-attestation.ts'
 import type { WalletContext } from './context.ts'
 import { abort } from './error.ts'
 import { exchangeJson } from './exchange.ts'
@@ -14,12 +15,18 @@ export interface AccessToken {
   readonly credentialIdentifiers: ReadonlyMap<string, string>
 }
 
-/** Fetches the token endpoint of the server that the offer and the issuer name. Refuses with `invalid_metadata`. */
-export async function fetchTokenEndpoint(
+/** A token endpoint, and the metadata of its authorization server. */
+export interface TokenServer {
+  readonly tokenEndpoint: string
+  readonly metadata: JsonObject
+}
+
+/** Fetches the metadata of the server that the offer and the issuer name. Refuses with `invalid_metadata`. */
+export async function fetchTokenServer(
   wallet: WalletContext,
   issuer: IssuerDescription,
   offer: ReceivedOffer,
-): Promise<string> {
+): Promise<TokenServer> {
   const [first = '', ...others] = issuer.authorizationServers
   const server = requireAddress(offer.authorizationServer ?? first, 'the authorization server', 'invalid_metadata')
   if (server !== first && !others.includes(server)) {
@@ -34,17 +41,14 @@ export async function fetchTokenEndpoint(
   if (own(metadata, 'issuer') !== server) {
     abort('invalid_metadata', `the metadata of the authorization server ${server} is about another issuer`)
   }
-  return requireAddress(
-    own(metadata, 'token_endpoint'),
-    'token_endpoint of the authorization server',
-    'invalid_metadata',
-  )
+  const name = 'token_endpoint of the authorization server'
+  return { tokenEndpoint: requireAddress(own(metadata, 'token_endpoint'), name, 'invalid_metadata'), metadata }
 }
 
 /** Redeems the pre-authorized code, which is valid once; with the transaction code, when the offer requires one. */
 export async function redeemCode(
   wallet: WalletContext,
-  tokenEndpoint: string,
+  { tokenEndpoint, metadata }: TokenServer,
   { code, txCode }: { readonly code: string; readonly txCode: string | undefined },
 ): Promise<AccessToken> {
   const form = {
@@ -54,7 +58,9 @@ export async function redeemCode(
     // RFC 6749 section 3.2.1
     ...(wallet.clientId === undefined ? {} : { client_id: wallet.clientId }),
   }
+  const headers = await attestationHeaders(wallet, metadata)
   const answer = await exchangeJson(wallet, {
+    headers,
     what: 'exchanged the code for an access token',
     means: 'The code is spent: whoever finds the offer now can do nothing with it.',
     spec: 'OpenID4VCI 1.0, Token Request',

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../codec/json.ts'
 import type { Algorithm } from '../keys/algorithm.ts'
 import type { Signer } from '../keys/signer.ts'
+import type { WalletAttestation } from './client-attestation.ts'
 
 export interface WalletContext {
   readonly fetch: typeof globalThis.fetch
@@ -10,6 +11,8 @@ export interface WalletContext {
   readonly store: WalletStore
   /** The client id for authorization servers that accept no anonymous clients; not sent when absent. */
   readonly clientId?: string
+  /** The attestation of the provider of this wallet, for issuers that authenticate wallets. */
+  readonly attestation?: WalletAttestation
   /** Resolves after `seconds`; a wallet without it never waits for a deferred credential. */
   readonly wait?: (seconds: number) => Promise<void>
   /** Called after each step, for people who watch. A step has no token, key or value of a claim. */

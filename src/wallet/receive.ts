@@ -2,7 +2,7 @@
  * Receives credentials: from the link of an offer to credentials in the store. OpenID4VCI 1.0, Pre-Authorized Code
  * Flow.
  */
-import { type AccessToken, fetchTokenEndpoint, redeemCode } from './access-token.ts'
+import { type AccessToken, fetchTokenServer, redeemCode } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { sendCredentialRequest } from './credential-request.ts'
 import { abort, WalletError } from './error.ts'
@@ -36,9 +36,9 @@ export async function receive(
   const issuer = await fetchIssuerMetadata(wallet, offer.credentialIssuer)
   // Everything that can fail is checked before the code is spent.
   const offered = offer.configurationIds.map((id) => readOfferedCredential(issuer, id))
-  const tokenEndpoint = await fetchTokenEndpoint(wallet, issuer, offer)
+  const server = await fetchTokenServer(wallet, issuer, offer)
   const txCode = offer.txCode && (await askTxCode(offer.txCode, holder))
-  const accessToken = await redeemCode(wallet, tokenEndpoint, { code: offer.preAuthorizedCode, txCode })
+  const accessToken = await redeemCode(wallet, server, { code: offer.preAuthorizedCode, txCode })
   const stored: StoredCredential[] = []
   for (const each of offered) {
     try {

@@ -4,7 +4,14 @@
  */
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
+import { readJws } from '../../codec/jws.ts'
+import { MalformedError, malformed } from '../../codec/malformed.ts'
+import { createSigner } from '../../keys/file-signer.ts'
+import { importPrivateKey } from '../../keys/private-jwk.ts'
+import type { WalletAttestation } from '../../wallet/client-attestation.ts'
 import type { WalletStore } from '../../wallet/context.ts'
+import { abort } from '../../wallet/error.ts'
 import { keysInTexts } from '../../wallet/holder-key.ts'
 import { makeDirectory } from '../directory.ts'
 import { random } from '../effects.ts'
@@ -34,6 +41,30 @@ export function walletFiles(home: string): WalletStore {
       }
     },
   }
+}
+
+/** Reads the attestation of the wallet from the file beside its credentials; undefined where there is none. */
+export async function readAttestationFile(home: string): Promise<WalletAttestation | undefined> {
+  const path = join(home, 'wallet-attestation.json')
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  })
+  try {
+    return text === undefined ? undefined : readWalletAttestation(text)
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    return abort('unsupported', `${path} is no wallet attestation with its key: ${error.message}`)
+  }
+}
+
+/** Reads `{"attestation": JWT, "key": private JWK}`. Throws a MalformedError when it is something else. */
+function readWalletAttestation(text: string): WalletAttestation {
+  const stored = parseJsonObject(text)
+  const jwt = ownString(stored, 'attestation') ?? malformed('it has no attestation')
+  readJws(jwt)
+  const key = createSigner(importPrivateKey((own(stored, 'key') ?? {}) as JsonObject), [])
+  return { jwt, key }
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {

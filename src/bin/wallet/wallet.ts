@@ -13,7 +13,7 @@ import { commandName, readWords, shellWord, UsageError } from '../command-line.t
 import { now, random, wait } from '../effects.ts'
 import { reportFailure } from '../failure.ts'
 import { indented, paint, plain } from '../terminal.ts'
-import { walletFiles } from './files.ts'
+import { readAttestationFile, walletFiles } from './files.ts'
 import { card, describeDamage, details, formatList, planText, verifierName } from './text.ts'
 
 interface Command {
@@ -67,7 +67,15 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
   const agree = values.yes ? agreeUnasked(say) : process.stdin.isTTY ? ask : nobodyToAsk(say)
   const { 'client-id': clientId } = values
   const client = clientId === undefined ? {} : { clientId }
-  const wallet = { fetch: globalThis.fetch, now, random, store: walletFiles(home), ...client }
+  const attestation = await readAttestationFile(home)
+  const wallet = {
+    fetch: globalThis.fetch,
+    now,
+    random,
+    store: walletFiles(home),
+    ...client,
+    ...(attestation && { attestation }),
+  }
   const txCode = values['tx-code'] === undefined ? askTxCode : () => Promise.resolve(values['tx-code'] ?? '')
   return command.run({ wallet, subject: subject?.trim() ?? '', line: lineWith(values.home), say, agree, txCode })
 }

@@ -1,0 +1,53 @@
+/** A wallet with an attestation of its provider receives from an issuer that takes no other wallets. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Attester } from '../../test/support/attestation.ts'
+import { type Services, startServices } from '../../test/support/services.ts'
+import { errorOf, testWallet } from '../../test/support/wallet.ts'
+import {
+  makeInstance,
+  makeProvider,
+  trustingProvider,
+  walletAttestation,
+} from '../../test/support/wallet-attestation.ts'
+import { startIssuance } from '../../test/support/wire.ts'
+import { receive } from './receive.ts'
+
+let services: Services
+let provider: Attester
+beforeAll(async () => {
+  provider = await makeProvider()
+  services = await startServices(trustingProvider(provider))
+})
+afterAll(() => services.close())
+
+async function attested(by = provider) {
+  const instance = await makeInstance(by)
+  return { jwt: await walletAttestation(instance, services.clock.now), key: instance.key }
+}
+
+describe('a wallet with an attestation', () => {
+  it('receives from an issuer that takes no other wallets', async () => {
+    const { wallet, steps } = testWallet(services.fetch, services.clock, { attestation: await attested() })
+    const { link } = await startIssuance(services)
+    expect(await receive(wallet, link)).toHaveLength(1)
+    expect(steps.map(({ what }) => what)).toContain('fetched a challenge')
+  })
+
+  it('is told why when the issuer does not trust its provider, and so is one without', async () => {
+    const { link } = await startIssuance(services)
+    const stranger = testWallet(services.fetch, services.clock, { attestation: await attested(await makeProvider()) })
+    const refused = await errorOf(receive(stranger.wallet, link))
+    expect([refused.code, refused.server?.error]).toEqual(['refused', 'invalid_client_attestation'])
+    const without = await errorOf(receive(testWallet(services.fetch, services.clock).wallet, link))
+    expect([without.code, without.server?.error]).toEqual(['refused', 'invalid_client'])
+  })
+
+  it('keeps it to itself where the issuer takes none', async () => {
+    const plain = await startServices()
+    const { wallet, steps } = testWallet(plain.fetch, plain.clock, { attestation: await attested() })
+    const { link } = await startIssuance(plain)
+    expect(await receive(wallet, link)).toHaveLength(1)
+    expect(steps.map(({ what }) => what)).not.toContain('fetched a challenge')
+    await plain.close()
+  })
+})
