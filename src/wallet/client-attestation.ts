@@ -5,18 +5,10 @@
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
-import type { Signer } from '../keys/signer.ts'
 import { requireAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
 import { abort } from './error.ts'
 import { exchangeJson } from './exchange.ts'
-
-export interface WalletAttestation {
-  /** The JWT, as the provider signed it. */
-  readonly jwt: string
-  /** Signs with the attested key. */
-  readonly key: Signer
-}
 
 /**
  * The headers by which the wallet authenticates itself to the server of the metadata; none where it has no attestation,

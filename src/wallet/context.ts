@@ -2,7 +2,6 @@
 import type { JsonObject } from '../codec/json.ts'
 import type { Algorithm } from '../keys/algorithm.ts'
 import type { Signer } from '../keys/signer.ts'
-import type { WalletAttestation } from './client-attestation.ts'
 
 export interface WalletContext {
   readonly fetch: typeof globalThis.fetch
@@ -19,6 +18,13 @@ export interface WalletContext {
   readonly onStep?: (step: Step) => void
   /** The limits of one response; ten seconds and one megabyte when absent. */
   readonly limits?: { readonly seconds: number; readonly bytes: number }
+}
+
+export interface WalletAttestation {
+  /** The JWT, as the provider signed it. */
+  readonly jwt: string
+  /** Signs with the attested key. */
+  readonly key: Signer
 }
 
 export interface Step {
