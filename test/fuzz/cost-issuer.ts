@@ -9,6 +9,7 @@ import { encryptedRequest } from '../support/encryption.ts'
 import { TOKEN_ENDPOINT } from '../support/issuance.ts'
 import { ISSUER_URL } from '../support/services.ts'
 import { codeOf, fetchNonce, GRANT, holderSigner, redeem, startIssuance } from '../support/wire.ts'
+import { attestedTokenTarget } from './cost-attestation.ts'
 import { grownCertificates } from './cost-certificates.ts'
 import { codeFlowCostTargets } from './cost-code-flow.ts'
 import { bare, FORM, formOf } from './cost-request.ts'
@@ -220,6 +221,7 @@ const documents = ['openid-credential-issuer', 'oauth-authorization-server'].map
 export const issuerTargets: readonly CostTarget[] = [
   token,
   ...codeFlowCostTargets,
+  attestedTokenTarget,
   credential('', false),
   credential(', encrypted', true),
   withToken('deferred-credential', { transaction_id: toBase64url('a') }),

@@ -10,8 +10,12 @@ import { makeNetwork } from '../support/foreign-status.ts'
 import { startWorld, type World } from '../support/forge.ts'
 import { mdocConfiguration, mdocDataset } from '../support/mdoc.ts'
 import { profiles, usualProfile } from '../support/profiles.ts'
+import { makeProvider, trustingProvider } from '../support/wallet-attestation.ts'
 import { configuration, declare, issueCredential } from '../support/wire.ts'
 import { type Growth, writeGrown } from './growth.ts'
+
+/** The provider of wallets whose attestations the issuer takes. */
+export const walletProvider = makeProvider()
 
 export interface CostRequest {
   readonly service: 'issuer' | 'verifier' | 'engine'
@@ -53,10 +57,12 @@ export interface CostWorld {
 
 export async function startCostWorld(): Promise<CostWorld> {
   const network = makeNetwork()
-  const issuer = { authentication: { interactionUrl: INTERACTION_URL } }
+  const attested = trustingProvider(await walletProvider, 'optional')
+  const issuer = { authentication: { interactionUrl: INTERACTION_URL }, ...attested.issuer }
   const world = await startWorld({
     outbound: network.outbound,
     issuer,
+    files: attested.files ?? {},
     verifier: { status: { onUnreachable: 'accept' } },
   })
   const { services, holder } = world
