@@ -33,6 +33,7 @@ export const at = {
   externalToken: 'test/attacks/issuer-external-token.test.ts',
   txCode: 'test/attacks/issuer-tx-code.test.ts',
   dpop: 'test/attacks/issuer-dpop.test.ts',
+  walletAttestation: 'test/attacks/issuer-wallet-attestation.test.ts',
   code: 'test/attacks/issuer-authorization-code.test.ts',
   codeClient: 'test/attacks/issuer-authorization-code-client.test.ts',
   refresh: 'test/attacks/issuer-refresh.test.ts',

@@ -71,9 +71,16 @@ tokens ([issuing.md](issuing.md#your-own-authorization-server)). To be certified
     issuerModule('fail-on-access-token-in-query', 'A token in the query is not looked at', 'RFC 6750 section 2.3'),
     {
       id: 'oid4vci-1_0-issuer-fail-*client-attestation*',
-      asks: 'Six modules: signature, signature of the proof of possession, `exp`, `sub`, `aud`, another key',
+      asks: 'Six modules: signature, signature of the proof of possession, `exp`, `sub`, `aud`, another key; played at the token endpoint, by the function that pushed requests go through as well',
       source: 'OAuth 2.0 Attestation-Based Client Authentication',
-      notOffered: no.codeFlow,
+      tests: [
+        [at.walletAttestation, 'a signature by another key'],
+        [at.walletAttestation, 'a proof by another key that brings that key along'],
+        [at.walletAttestation, 'an attestation that has expired'],
+        [at.walletAttestation, 'no sub'],
+        [at.walletAttestation, 'a proof for another issuer'],
+        [at.walletAttestation, 'the attestation of another instance, and a proof by the own key'],
+      ],
     },
     {
       id: 'oid4vci-1_0-issuer-haip-test-plan',
