@@ -1,5 +1,5 @@
 /** The client of an issuance service, for the application that has credentials issued. */
-import { createCallService, type ServiceOptions, startOnce } from './call-service.ts'
+import { type CallService, createCallService, type ServiceOptions, startOnce } from './call-service.ts'
 import type { IssuerSchemas } from './issuer-schemas.ts'
 import { listPages } from './list-pages.ts'
 import { type OperatorClient, operatorClient } from './operator-client.ts'
@@ -70,6 +70,7 @@ export function createIssuerClient(options: ServiceOptions): IssuerClient {
     (await post(`/credential-status/${change}/${encodeURIComponent(id)}`)) as CredentialStatusChange
   return {
     ...operatorClient(call),
+    ...interactions(call),
     getOverview: async () => (await get('/operations/overview')) as IssuerSchemas['IssuerOverview'],
     createConfiguration: async (body) => {
       const path = '/credential-configuration/create'
@@ -88,23 +89,30 @@ export function createIssuerClient(options: ServiceOptions): IssuerClient {
       const path = `/issuance/oid4vci/complete/${encodeURIComponent(id)}`
       return (await call({ method: 'POST', path, body, isRepeatable: false })) as Session
     },
-    getInteraction: async (id) =>
-      (await get(`/auth/interaction/${encodeURIComponent(id)}`)) as IssuerSchemas['Interaction'],
-    completeInteraction: async (id, body) => {
-      const path = `/auth/interaction/complete/${encodeURIComponent(id)}`
-      return (await call({ method: 'POST', path, body, isRepeatable: false })) as IssuerSchemas['CompletedInteraction']
-    },
     getSession,
     listSessions: (filter = {}) => listPages(call, '/issuance/oid4vci/sessions', 'sessions', { ...filter }),
-    waitForSession: (id, waiting = {}) =>
-      waitForEnd(
-        () => getSession(id),
-        ({ status }) => status !== 'STARTED',
-        waiting,
-      ),
+    waitForSession: (id, waiting = {}) => waitForEnd(() => getSession(id), hasEnded, waiting),
     watchSession: createWatchSession<Session>(options, '/issuance/oid4vci/events/'),
     revoke: (id) => changeStatus('revoke', id),
     suspend: (id) => changeStatus('suspend', id),
     reinstate: (id) => changeStatus('reinstate', id),
+  }
+}
+
+function hasEnded({ status }: Session): boolean {
+  return status !== 'STARTED'
+}
+
+/** The endpoints for a person whom a browser has brought from a wallet. */
+function interactions(call: CallService): Pick<IssuerClient, 'getInteraction' | 'completeInteraction'> {
+  return {
+    getInteraction: async (id) => {
+      const path = `/auth/interaction/${encodeURIComponent(id)}`
+      return (await call({ method: 'GET', path, isRepeatable: true })) as IssuerSchemas['Interaction']
+    },
+    completeInteraction: async (id, body) => {
+      const path = `/auth/interaction/complete/${encodeURIComponent(id)}`
+      return (await call({ method: 'POST', path, body, isRepeatable: false })) as IssuerSchemas['CompletedInteraction']
+    },
   }
 }

@@ -74,8 +74,8 @@ export function createVerifierClient(options: ServiceOptions): VerifierClient {
       return (await call({ method: 'POST', path, body, isRepeatable: false, answersText: true })) as string
     },
     getQuery: async (id) => {
-      const query = (await get(`/verification-query/${encodeURIComponent(id)}`)) as VerifierSchemas['VerificationQuery']
-      return query.dcql_query
+      const path = `/verification-query/${encodeURIComponent(id)}`
+      return ((await get(path)) as VerifierSchemas['VerificationQuery']).dcql_query
     },
     simulate: async (body) => (await post('/verification-query/simulate', body)) as VerifierSchemas['SimulationResult'],
     startSession: async (body, { idempotencyKey } = {}) => {
@@ -84,12 +84,7 @@ export function createVerifierClient(options: ServiceOptions): VerifierClient {
     },
     getSession,
     listSessions: (filter = {}) => listPages(call, '/presentation/oid4vp/sessions', 'sessions', { ...filter }),
-    waitForSession: (id, waiting = {}) =>
-      waitForEnd(
-        () => getSession(id, waiting),
-        ({ status }) => status !== 'STARTED',
-        waiting,
-      ),
+    waitForSession: (id, waiting = {}) => waitForEnd(() => getSession(id, waiting), isOver, waiting),
     watchSession: withResult(watch, getSession),
     verifyPresentation: async (body) =>
       (await post('/presentation/oid4vp/static-presentation', body)) as VerifierSchemas['VerificationResult'],
@@ -97,6 +92,10 @@ export function createVerifierClient(options: ServiceOptions): VerifierClient {
     testChain: async (certificates) =>
       (await post('/trust-anchors/test', { certificates })) as VerifierSchemas['ChainTestResult'],
   }
+}
+
+function isOver({ status }: Session): boolean {
+  return status !== 'STARTED'
 }
 
 /** Adds the result that only a response code opens, which no stream has. */

@@ -1,6 +1,7 @@
 /** Parsing a credential configuration, once: the members that every format has, and by its format the others. */
+
+import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
-import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import type { Configuration, CredentialFormat } from './format.ts'
 import { formatOf, supportedFormats, typeMembers } from './formats.ts'
 

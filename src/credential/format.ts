@@ -11,8 +11,8 @@ import type { Algorithm } from '../keys/algorithm.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { ClaimPath } from '../protocol/claim-path.ts'
+import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
-import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 
 /**
  * A credential configuration that was parsed once, when it was posted or read from the database: the members that every

@@ -1,8 +1,8 @@
 /** Rules for datasets and configurations that several formats share. */
 import type { Json } from '../codec/json.ts'
 import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
+import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
-import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 
 /** Names with a meaning of their own in an SD-JWT, or in the language this runs on. */
 export const RESERVED: readonly string[] = [...DIGEST_MEMBERS, '__proto__']

@@ -7,9 +7,9 @@ import type { Json } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
 import { YEAR_SECONDS } from '../credential/configuration.ts'
 import { type ClaimPath, pathText } from '../protocol/claim-path.ts'
+import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
 import { refuseMisspelt } from '../protocol/misspelt.ts'
-import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { isSecure } from '../protocol/private-host.ts'
 
 type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>

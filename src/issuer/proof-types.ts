@@ -5,8 +5,8 @@
 import type { JsonObject } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
+import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
-import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import type { IssuerConfig } from './config.ts'
 
 /** `cryptographic_binding_methods_supported` and `proof_types_supported`: both, as one goes with the other. */

@@ -19,9 +19,10 @@ import {
   refuses,
   SessionParams,
 } from '../http/answers.ts'
+import { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import { TokenResponse } from '../protocol/oauth.ts'
-import { CredentialConfiguration, CredentialOffer, JwkSet, PLAIN_TEXT } from '../protocol/oid4vci.ts'
+import { CredentialOffer, JwkSet, PLAIN_TEXT } from '../protocol/oid4vci.ts'
 import { MAX_CODE } from './access/pre-authorized-code.ts'
 import { IssuanceSessionStatus } from './session-schema.ts'
 

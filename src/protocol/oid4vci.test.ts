@@ -1,6 +1,7 @@
 /** What the schemas of OpenID4VCI and of its tokens take: an example with every member, and each member in turn wrong or missing. */
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../codec/json.ts'
+import { CredentialConfiguration } from './credential-configuration.ts'
 import { PRE_AUTHORIZED_GRANT } from './grant.ts'
 import { compileSchema } from './json-schema.ts'
 import { AuthorizationServerMetadata, TokenResponse } from './oauth.ts'
@@ -56,7 +57,7 @@ const detail = { type: 'openid_credential', credential_configuration_id: 'card',
 const examples: readonly (readonly [string, object, JsonObject, readonly string[]])[] = [
   [
     'a credential configuration',
-    schemas.CredentialConfiguration,
+    CredentialConfiguration,
     configuration,
     [
       ...['credential_definition', 'vct', 'doctype', 'credential_metadata', 'credential_metadata.display'],
@@ -206,7 +207,7 @@ describe('of a credential configuration', () => {
     ['an unknown member', { formats: [] }, false],
   ])('%s: %#', (_, change, expected) => {
     const changed = { format: 'dc+sd-jwt', ...(change as JsonObject) }
-    expect(accepts(schemas.CredentialConfiguration, changed)).toBe(expected)
+    expect(accepts(CredentialConfiguration, changed)).toBe(expected)
   })
 })
 

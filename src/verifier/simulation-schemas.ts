@@ -1,8 +1,8 @@
 /** Schemas of what a dry run of a query takes and gives. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { ClaimPathSchema } from '../protocol/credential-configuration.ts'
 import { DcqlQuerySchema } from '../protocol/dcql-schema.ts'
-import { ClaimPathSchema } from '../protocol/oid4vci.ts'
 import { Claims } from './report-schemas.ts'
 
 /** A DCQL query, which `dcql.ts` looks at. */

@@ -79,7 +79,7 @@ async function streaming() {
 it('passes an event on while the stream stays open, and ends the stream of the service when the browser leaves', async () => {
   const { ask, streams } = await streaming()
   const response = await ask('/issuance/oid4vci/events/abc')
-  const [first] = (await new Promise((resolve) => response.once('data', (chunk) => resolve([chunk])))) as [Buffer]
+  const first = await new Promise<Buffer>((resolve) => response.once('data', resolve))
   expect([response.headers['content-type'], first.toString()]).toEqual([
     'text/event-stream',
     'event: status\ndata: {}\n\n',

@@ -5,10 +5,10 @@
 import { hash } from 'node:crypto'
 import { countValues, isObject, type JsonObject, own } from '../../codec/json.ts'
 import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
+import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { type ClaimQuery, readableClaims } from '../../protocol/dcql.ts'
 import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
-import type { CredentialConfiguration } from '../../protocol/oid4vci.ts'
 import { refuseBitstring, refuseReserved } from '../schema.ts'
 import { ENVELOPE } from './members.ts'
 

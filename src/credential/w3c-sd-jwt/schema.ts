@@ -2,8 +2,9 @@
  * The rules for a configuration of W3C credentials as SD-JWT. OpenID4VCI 1.0, appendix VC Signed as a JWT, Using
  * JSON-LD.
  */
+
+import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { refuse } from '../../protocol/error.ts'
-import type { CredentialConfiguration } from '../../protocol/oid4vci.ts'
 import { refuseUnlessStrings } from '../schema.ts'
 import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
 

@@ -3,9 +3,9 @@
  * appendix W3C Verifiable Credentials; OpenID4VP 1.0, W3C Verifiable Credentials.
  */
 import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
+import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
-import type { CredentialConfiguration } from '../../protocol/oid4vci.ts'
 import type { Configuration } from '../format.ts'
 import { refuseReserved, refuseUnlessStrings } from '../schema.ts'
 import { w3cClaimMistakes } from './claims.ts'

@@ -1,0 +1,180 @@
+/** The schema of a credential configuration, as the application posts it and as the issuer metadata has it. */
+
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { FORMATS_IN_WORDS } from './format-ids.ts'
+
+/** The schema of a `ClaimPath`, with the longest path that is accepted. */
+export const ClaimPathSchema = Type.Array(Type.Union([Type.String(), Type.Integer({ minimum: 0 }), Type.Null()]), {
+  minItems: 1,
+  maxItems: 32,
+})
+
+const Logo = Type.Object({ uri: Type.String(), alt_text: Type.Optional(Type.String()) })
+
+const Display = Type.Object(
+  {
+    name: Type.String(),
+    locale: Type.Optional(Type.String()),
+    description: Type.Optional(Type.String()),
+    background_color: Type.Optional(Type.String()),
+    text_color: Type.Optional(Type.String()),
+    logo: Type.Optional(Logo),
+    background_image: Type.Optional(Type.Object({ uri: Type.String() })),
+  },
+  { title: 'CredentialDisplay' },
+)
+
+const ClaimDescription = Type.Object(
+  {
+    path: ClaimPathSchema,
+    mandatory: Type.Optional(Type.Boolean()),
+    display: Type.Optional(Type.Array(Type.Object({ name: Type.String(), locale: Type.Optional(Type.String()) }))),
+  },
+  // Unknown members are refused because a misspelt `mandatory` would let a claim be missing.
+  { title: 'ClaimDescription', additionalProperties: false },
+)
+
+const Levels = Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 20, uniqueItems: true }))
+
+/** ETSI TS 119 472-3 section 4.2.4; ARF 3.0, Annex II, methods A to D. */
+const ReusePolicyOption = Type.Object(
+  {
+    details: Type.Array(
+      Type.Union([
+        Type.Literal('once_only'),
+        Type.Literal('limited_time'),
+        Type.Literal('rotating-batch'),
+        Type.Literal('per-relying-party'),
+      ]),
+      { minItems: 1, maxItems: 4, uniqueItems: true },
+    ),
+    batch_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+    reissue_trigger_unused: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 99, description: 'The wallet asks anew when so many are unused' }),
+    ),
+    reissue_trigger_lifetime_left: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 3_155_760_000,
+        description: 'The wallet asks anew so many seconds before the end',
+      }),
+    ),
+  },
+  { title: 'CredentialReusePolicyOption', additionalProperties: false },
+)
+
+const ReusePolicy = Type.Object(
+  { id: Type.Literal('arf_annex_ii'), options: Type.Array(ReusePolicyOption, { minItems: 1, maxItems: 10 }) },
+  {
+    title: 'CredentialReusePolicy',
+    description: 'ETSI TS 119 472-3: how often the wallet may present a credential, and when it asks for new ones',
+    additionalProperties: false,
+  },
+)
+export type ReusePolicy = Static<typeof ReusePolicy>
+
+export const CredentialDefinition = Type.Object(
+  {
+    '@context': Type.Optional(Type.Array(Type.Union([Type.String(), Type.Object({}, { additionalProperties: true })]))),
+    type: Type.Array(Type.String(), { minItems: 1 }),
+  },
+  {
+    title: 'CredentialDefinition',
+    description: 'OpenID4VCI 1.0, W3C Verifiable Credentials',
+    additionalProperties: true,
+  },
+)
+
+/** The members of every format; `parseMembers` of each format checks the others. */
+export const CredentialConfiguration = Type.Object(
+  {
+    format: Type.String({ description: FORMATS_IN_WORDS }),
+    credential_definition: Type.Optional(
+      Type.Object({}, { description: 'For W3C formats: type, and @context', 'x-described': CredentialDefinition }),
+    ),
+    vct: Type.Optional(Type.String({ description: 'For dc+sd-jwt: the type' })),
+    aka_vcts: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        minItems: 1,
+        maxItems: 20,
+        uniqueItems: true,
+        description:
+          'For dc+sd-jwt: other types that the credential is of as well, such as the general one of a national type',
+      }),
+    ),
+    type_metadata: Type.Optional(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description:
+            'For dc+sd-jwt: the type metadata that is served at the vct, which has to be {baseUrl}/type-metadata/{name}; credentials have its digest (vct#integrity)',
+        },
+      ),
+    ),
+    doctype: Type.Optional(Type.String({ description: 'For mso_mdoc: the type' })),
+    credential_metadata: Type.Optional(
+      Type.Object({
+        display: Type.Optional(Type.Array(Display)),
+        claims: Type.Optional(Type.Array(ClaimDescription, { maxItems: 500 })),
+        credential_reuse_policy: Type.Optional(ReusePolicy),
+      }),
+    ),
+    scope: Type.Optional(Type.String({ pattern: '^[!#-\\[\\]-~]+$' })),
+    selective_disclosure: Type.Optional(
+      Type.Union([Type.Literal('all'), Type.Literal('none'), Type.Array(ClaimPathSchema, { maxItems: 500 })], {
+        description: 'Which claims the holder may hide: all (the default), none, or those at the given paths',
+      }),
+    ),
+    validity_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 3_155_760_000,
+        description: 'Seconds for which a credential is valid; one year when absent',
+      }),
+    ),
+    key_attestations_required: Type.Optional(
+      Type.Object(
+        { key_storage: Levels, user_authentication: Levels },
+        {
+          additionalProperties: false,
+          description: 'Wallets must attest their keys; of each list that is there, one level has to fit',
+        },
+      ),
+    ),
+    batch_size: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        description: 'How many credentials a request may have, each for a key of its own; one when absent',
+      }),
+    ),
+    revocable: Type.Optional(
+      Type.Boolean({ description: 'Whether credentials have an entry in a status list; they have when absent' }),
+    ),
+    status: Type.Optional(
+      Type.Literal('bitstring', {
+        description: 'For W3C formats: credentialStatus, with entries in Bitstring Status Lists, beside status',
+      }),
+    ),
+  },
+  {
+    title: 'CredentialConfiguration',
+    additionalProperties: false,
+    examples: [
+      {
+        format: 'jwt_vc_json-ld',
+        credential_definition: {
+          '@context': ['https://www.w3.org/ns/credentials/v2'],
+          type: ['VerifiableCredential', 'StudentCard'],
+        },
+        credential_metadata: {
+          display: [{ name: 'Student card', locale: 'en-GB' }],
+          claims: [{ path: ['credentialSubject', 'given_name'], mandatory: true }],
+        },
+      },
+    ],
+  },
+)
+export type CredentialConfiguration = Static<typeof CredentialConfiguration>
