@@ -4,7 +4,8 @@ import { HTTP_STATUS, orRefuse, ProtocolError, refuse, refuseMalformed } from '.
 
 /** By the specifications, and by RFC 9110 where they leave it to HTTP. */
 const STATUS: readonly (readonly [status: number, codes: string])[] = [
-  [400, 'invalid_request invalid_grant unsupported_grant_type'],
+  [400, 'invalid_request invalid_grant unsupported_grant_type invalid_scope unsupported_response_type'],
+  [400, 'invalid_request_uri invalid_client invalid_client_attestation use_attestation_challenge'],
   [401, 'invalid_token'],
   [403, 'insufficient_scope'],
   [400, 'invalid_dpop_proof use_dpop_nonce invalid_authorization_details'],
