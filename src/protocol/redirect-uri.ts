@@ -12,6 +12,9 @@ const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
 /** Schemes that a browser runs, or reads from its own machine. */
 const NEVER = /^(javascript|data|vbscript|file|blob|about|view-source):$/
 
+/** A browser takes `https:host` for a path of the page that it comes from. */
+const WITHOUT_HOST = /^https?:(?!\/\/[^/])/i
+
 /** The members of a response beside `iss`. */
 export interface ResponseMembers {
   readonly code?: string
@@ -29,6 +32,7 @@ export function redirectUriProblem(uri: string, configured: readonly string[]): 
   if (url === undefined) return 'it is not a URI of at most 2048 ASCII characters'
   if (uri.includes('#')) return 'it must have no fragment'
   if (/[\\"<>^`{|}]/.test(uri)) return 'it has characters that no URI has'
+  if (WITHOUT_HOST.test(uri)) return 'after https: or http: it needs two slashes and a host'
   if (url.username !== '' || url.password !== '') return 'it must not contain a user or password'
   const taken = RESPONSE_PARAMETERS.find((name) => url.searchParams.has(name))
   if (taken !== undefined) return `it must not have the parameter ${taken}, which the response adds`
