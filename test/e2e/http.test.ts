@@ -40,6 +40,15 @@ interface Endpoint {
 
 /** SESSION stands for a session of the service. */
 const endpoints: readonly Endpoint[] = [
+  ...(['issuer', 'verifier'] as const).flatMap((service): Endpoint[] => [
+    { service, method: 'GET', path: '/operations/overview' },
+    { service, method: 'GET', path: '/callbacks/waiting' },
+    { service, method: 'GET', path: '/callbacks/dead' },
+    { service, method: 'POST', path: '/callbacks/redeliver', body: 'application/json' },
+    { service, method: 'POST', path: '/callbacks/redeliver/ID' },
+    { service, method: 'GET', path: '/audit/records' },
+    { service, method: 'GET', path: '/audit/verification' },
+  ]),
   { service: 'issuer', method: 'POST', path: '/credential-configuration/create', body: 'application/json' },
   { service: 'issuer', method: 'GET', path: '/credential-configuration/ID' },
   { service: 'issuer', method: 'POST', path: '/credential-configuration/remove/ID' },
@@ -101,6 +110,8 @@ const endpoints: readonly Endpoint[] = [
   { service: 'verifier', method: 'POST', path: '/dcql-query/create', body: 'application/json' },
   { service: 'verifier', method: 'POST', path: '/verification-query/simulate', body: 'application/json' },
   { service: 'verifier', method: 'GET', path: '/verification-query/ID' },
+  { service: 'verifier', method: 'GET', path: '/trust-anchors' },
+  { service: 'verifier', method: 'POST', path: '/trust-anchors/test', body: 'application/json' },
   { service: 'verifier', method: 'POST', path: '/presentation/oid4vp/new-session', body: 'application/json' },
   {
     service: 'verifier',
