@@ -46,7 +46,7 @@ async function show(services: Services): Promise<void> {
   const page = PAGES[name === '' ? 'overview' : name] ?? PAGES.overview
   if (page === undefined) return
   document.title = `${page.title} · Vouchsafe console`
-  drawMenu(page.title)
+  drawMenu(page.title, () => void show(services))
   // Each page has a root of its own, so that one that is late writes nowhere.
   const root = element('div')
   main.replaceChildren(root)
@@ -57,11 +57,19 @@ async function show(services: Services): Promise<void> {
   }
 }
 
-function drawMenu(title: string): void {
+function drawMenu(title: string, showAgain: () => void): void {
+  // The link to the open page changes no address, and begins the page anew all the same.
+  const onclick = ({ currentTarget }: Event): void => {
+    if (currentTarget instanceof HTMLAnchorElement && currentTarget.hash === location.hash) showAgain()
+  }
   const links = Object.entries(PAGES)
     .filter(([, { isInMenu }]) => isInMenu)
     .map(([name, page]) =>
-      element('a', { href: `#/${name}`, 'aria-current': page.title === title ? 'page' : undefined }, page.title),
+      element(
+        'a',
+        { href: `#/${name}`, 'aria-current': page.title === title ? 'page' : undefined, onclick },
+        page.title,
+      ),
     )
   document.querySelector('nav')?.replaceChildren(...links)
 }

@@ -41,8 +41,14 @@ export interface OfferedConfiguration {
   readonly credential_definition?: { readonly type?: readonly string[] }
   readonly credential_metadata?: {
     readonly display?: readonly Display[]
-    readonly claims?: readonly { readonly path: readonly (string | number | null)[]; readonly mandatory?: boolean }[]
+    readonly claims?: readonly OfferedClaim[]
   }
+}
+
+export interface OfferedClaim {
+  readonly path: readonly (string | number | null)[]
+  readonly mandatory?: boolean
+  readonly display?: readonly { readonly name: string; readonly locale?: string }[]
 }
 
 export interface Display {

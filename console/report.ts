@@ -5,6 +5,9 @@ import { element } from './dom.ts'
 type Result = VerifierSchemas['VerificationResult']
 type Check = VerifierSchemas['Check']
 
+/** Gives the labels of the claims of a type, by their paths. */
+export type LabelsOf = (type: readonly string[]) => ReadonlyMap<string, string>
+
 const WORDS: Readonly<Record<string, string>> = {
   passed: 'passed',
   failed: 'failed',
@@ -14,9 +17,9 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** Draws the outcome, each credential with its claims, and every check with its reason. */
-export function drawReport({ verified, trust, checks, credentials }: Result): HTMLElement {
+export function drawReport({ verified, trust, checks, credentials }: Result, labelsOf: LabelsOf): HTMLElement {
   const cards = Object.entries(credentials).flatMap(([id, presented]) =>
-    presented.map((each) => drawCredential(id, each)),
+    presented.map((each) => drawCredential(id, each, labelsOf(each.type ?? []))),
   )
   return element(
     'section',
@@ -38,7 +41,11 @@ export function drawReport({ verified, trust, checks, credentials }: Result): HT
   )
 }
 
-function drawCredential(id: string, credential: VerifierSchemas['CredentialReport']): HTMLElement {
+function drawCredential(
+  id: string,
+  credential: VerifierSchemas['CredentialReport'],
+  labels: ReadonlyMap<string, string>,
+): HTMLElement {
   const { format, issuer, issuer_certificate: certificate, claims, checks } = credential
   return element(
     'section',
@@ -50,13 +57,32 @@ function drawCredential(id: string, credential: VerifierSchemas['CredentialRepor
       ...row('Issued by', certificate === undefined ? 'no certificate was verified' : certificate.subject),
       ...(issuer === undefined ? [] : row('It names as its issuer', issuer)),
     ),
-    claims !== undefined && element('pre', { tabindex: '0' }, JSON.stringify(claims, null, 2)),
+    claims !== undefined && drawClaims(claims, labels),
     drawChecks('Checks of the credential', checks),
   )
 }
 
 function row(name: string, value: string): readonly HTMLElement[] {
   return [element('dt', {}, name), element('dd', {}, value)]
+}
+
+/** Lists the claims that were disclosed, with what is inside of objects under its whole path. */
+function drawClaims(claims: Readonly<Record<string, unknown>>, labels: ReadonlyMap<string, string>): HTMLElement {
+  const rows = flattened(claims, []).flatMap(([path, value]) => {
+    const own = path.join('.')
+    const label = labels.get(own)
+    return [
+      element('dt', label === undefined ? {} : { title: own }, label ?? own),
+      element('dd', {}, typeof value === 'string' ? value : JSON.stringify(value)),
+    ]
+  })
+  return element('dl', { class: 'claims' }, ...rows)
+}
+
+function flattened(value: unknown, path: readonly string[]): readonly (readonly [readonly string[], unknown])[] {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject) return [[path, value]]
+  return Object.entries(value).flatMap(([name, each]) => flattened(each, [...path, name]))
 }
 
 /** Failures come first: they are what somebody looks for. */

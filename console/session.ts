@@ -1,14 +1,17 @@
 /** Shows one session: its state as it changes, the steps of the wallet, its report, and its credentials. */
 import type { IssuerSchemas, VerifierSchemas } from '../sdk/server/index.ts'
 import type { ShowPage } from './app.ts'
-import { issuerClient, verifierClient } from './clients.ts'
+import { issuerClient, type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
+import { drawCompletion } from './completion.ts'
 import { element, localTime } from './dom.ts'
-import { drawReport } from './report.ts'
+import { followVisibly } from './follow.ts'
+import { labelsOfType } from './labels.ts'
+import { drawReport, type LabelsOf } from './report.ts'
+import { drawIssuanceTimeline, drawVerificationTimeline } from './timeline.ts'
 
 type IssuanceStatus = IssuerSchemas['IssuanceSession']
 type VerificationStatus = VerifierSchemas['VerificationSession']
 
-const EVERY_MS = 1000
 const STATES: Readonly<Record<string, { readonly word: string; readonly look: string }>> = {
   STARTED: { word: 'waits for a wallet', look: 'open' },
   SUCCEEDED: { word: 'issued', look: 'good' },
@@ -30,7 +33,7 @@ export const showSession: ShowPage = async (main, { parts, signal }) => {
   await watchSession(main, service === 'issuer' ? 'issuer' : 'verifier', id, signal)
 }
 
-/** Draws a session, and again whenever it has changed, until the page is left or nothing more can change. */
+/** Draws a session, and again with each event of it, until the page is left or nothing more can change. */
 export async function watchSession(
   main: HTMLElement,
   service: 'issuer' | 'verifier',
@@ -39,71 +42,51 @@ export async function watchSession(
 ): Promise<void> {
   const place = element('div', { 'aria-live': 'polite' })
   main.append(place)
-  let before = ''
-  for (let isOver = false; !isOver; ) {
-    const { drawn, text, isFinal } = service === 'issuer' ? await lookAtIssuance(id) : await lookAtVerification(id)
-    if (signal.aborted) return
-    if (text !== before) place.replaceChildren(drawn)
-    before = text
-    isOver = isFinal
-    await new Promise((resolve) => setTimeout(resolve, EVERY_MS))
+  try {
+    if (service === 'issuer') {
+      const watch = (options: { signal: AbortSignal }) => issuerClient.watchSession(id, options)
+      const completion = element('div')
+      for await (const session of followVisibly(watch, signal)) {
+        // The form is made once: an event of the session must not empty its fields.
+        if (completion.childElementCount === 0 && session.deferred?.state === 'PENDING') {
+          completion.append(drawCompletion(session))
+        }
+        place.replaceChildren(drawIssuance(session, completion))
+      }
+    } else {
+      const labels = await readLabels()
+      const watch = (options: { signal: AbortSignal }) => verifierClient.watchSession(id, options)
+      for await (const session of followVisibly(watch, signal)) place.replaceChildren(drawVerification(session, labels))
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
   }
 }
 
-/** A session as it is now. */
-interface Look {
-  readonly drawn: HTMLElement
-  readonly text: string
-  readonly isFinal: boolean
+/** Gives the labels of the claims of a type; none where the issuer is not to be reached. */
+async function readLabels(): Promise<LabelsOf> {
+  const configurations = await readConfigurations().catch(() => new Map<string, OfferedConfiguration>())
+  return (type) => labelsOfType(configurations.values(), type)
 }
 
-async function lookAtIssuance(id: string): Promise<Look> {
-  const session = await issuerClient.getSession(id)
-  return { drawn: drawIssuance(session), text: JSON.stringify(session), isFinal: session.status === 'EXPIRED' }
-}
-
-async function lookAtVerification(id: string): Promise<Look> {
-  const session = await verifierClient.getSession(id)
-  return { drawn: drawVerification(session), text: JSON.stringify(session), isFinal: session.status !== 'STARTED' }
-}
-
-function drawIssuance(session: IssuanceStatus): HTMLElement {
-  const { session_id: id, status, problem, credentials, notifications = [] } = session
+function drawIssuance(session: IssuanceStatus, completion: HTMLElement): HTMLElement {
+  const { session_id: id, status, credentials, deferred } = session
   return element(
     'section',
     { class: 'card' },
     element('p', {}, drawState(status)),
-    drawEvents([
-      [session.created_at, 'The session was started.'],
-      [session.offer_fetched_at, 'A wallet fetched the offer.'],
-      [
-        problem?.at,
-        `The wallet was refused at the ${problem?.endpoint ?? ''} endpoint: ${problem?.error ?? ''}, ${problem?.error_description ?? ''}${(problem?.count ?? 1) > 1 ? ` (${problem?.count ?? 1} times)` : ''}`,
-        'bad',
-      ],
-      ...credentials.map((each) => [each.issued_at, 'A credential was issued.', 'good'] as const),
-      ...notifications.map((each) => [each.notified_at, `The wallet reported ${each.event}.`] as const),
-      [status === 'EXPIRED' ? session.expires_at : undefined, 'The offer expired.', 'bad'],
-    ]),
-    credentials.length > 0 && drawCredentialStatus(id, credentials[0]?.credential_status ?? 'VALID'),
-  )
-}
-
-type Happening = readonly [at: number | undefined, text: string, look?: 'good' | 'bad']
-
-function drawEvents(happenings: readonly Happening[]): HTMLElement {
-  const sorted = happenings.filter(([at]) => at !== undefined).sort(([one = 0], [other = 0]) => one - other)
-  return element(
-    'ol',
-    { class: 'events' },
-    ...sorted.map(([at = 0, text, look = '']) =>
-      element('li', { class: look }, element('time', {}, localTime(at)), ` ${text}`),
-    ),
+    drawIssuanceTimeline(session),
+    deferred?.state === 'PENDING' &&
+      element('p', {}, `Requests of wallets that wait for the data: ${deferred.waiting_requests}.`),
+    deferred?.state === 'PENDING' && completion,
+    credentials.length > 0 && drawCredentialStatus(id, session),
   )
 }
 
 /** The status of the credentials, with the ways to change it. */
-function drawCredentialStatus(id: string, status: string): HTMLElement {
+function drawCredentialStatus(id: string, session: IssuanceStatus): HTMLElement {
+  const status = session.credentials[0]?.credential_status ?? 'VALID'
+  const seenBy = session.credential_status_seen_by ?? 0
   const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
   const change = (label: string, act: () => Promise<unknown>) =>
     element('button', { type: 'button', onclick: () => void act().catch(tell) }, label)
@@ -115,11 +98,18 @@ function drawCredentialStatus(id: string, status: string): HTMLElement {
     'div',
     {},
     element('p', {}, 'The credentials are ', element('strong', {}, status), '.'),
+    seenBy * 1000 > Date.now() && element('p', { class: 'warning' }, seenByText(status, seenBy)),
     status === 'VALID' && change('Suspend', () => issuerClient.suspend(id)),
     status === 'SUSPENDED' && change('Reinstate', () => issuerClient.reinstate(id)),
     status !== 'REVOKED' && revokeButton(id, tell),
     problem,
   )
+}
+
+/** A verifier, ours too, may keep the list that it fetched before the change for as long as the list says. */
+function seenByText(status: string, seenBy: number): string {
+  const still = status === 'VALID' ? 'refuse the credential' : 'accept the credential'
+  return `Until ${localTime(seenBy)} a verifier that fetched the status list before may still ${still}.`
 }
 
 /** Revoking is for good, so the button asks once more. */
@@ -135,22 +125,12 @@ function revokeButton(id: string, tell: (error: unknown) => void): HTMLElement {
   return button
 }
 
-function drawVerification(session: VerificationStatus): HTMLElement {
-  const { status, result, wallet_error: error } = session
+function drawVerification(session: VerificationStatus, labels: LabelsOf): HTMLElement {
+  const { status, result } = session
   return element(
     'div',
     {},
-    element(
-      'section',
-      { class: 'card' },
-      element('p', {}, drawState(status)),
-      error !== undefined &&
-        element('p', { class: 'problem' }, `The wallet said ${error.error}: ${error.error_description ?? ''}`),
-      drawEvents([
-        [session.created_at, 'The session was started.'],
-        [status === 'EXPIRED' ? session.expires_at : undefined, 'The request expired.', 'bad'],
-      ]),
-    ),
-    result !== undefined && drawReport(result),
+    element('section', { class: 'card' }, element('p', {}, drawState(status)), drawVerificationTimeline(session)),
+    result !== undefined && drawReport(result, labels),
   )
 }

@@ -1,20 +1,21 @@
-/** Asks a wallet for claims: tick them, or write the query, and follow the session to its report. */
+/** Asks a wallet for claims: by ticks or a written query, with a dry run of it, and follows the session. */
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import type { ShowPage } from './app.ts'
 import { configurationName } from './card.ts'
 import { type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
-import { element, field, introduction, showProblem } from './dom.ts'
+import { element, field, introduction } from './dom.ts'
+import { tryQuery } from './dry-run.ts'
+import { createJsonEditor, type JsonEditor } from './json-editor.ts'
+import { labelOfClaim } from './labels.ts'
 import { drawLink } from './qr-code.ts'
+import { type AskedConfiguration, queryFor } from './query.ts'
 import { watchSession } from './session.ts'
 
 type Query = VerifierSchemas['DcqlQuery']
-type CredentialQuery = VerifierSchemas['CredentialQuery']
 
-const EXAMPLE: OfferedConfiguration = {
-  format: 'dc+sd-jwt',
-  vct: 'https://university.example/student-card',
-  credential_metadata: { claims: [{ path: ['given_name'] }] },
-}
+const EXAMPLE: OfferedConfiguration = { format: 'dc+sd-jwt', vct: 'https://university.example/student-card' }
+/** The pause after the last key before a query is tried. */
+const TYPING_MS = 400
 
 export const showVerify: ShowPage = async (main, { services, signal }) => {
   main.append(
@@ -23,23 +24,75 @@ export const showVerify: ShowPage = async (main, { services, signal }) => {
       'Tick the claims to ask for, or write the query, and let a wallet scan the code.',
     ),
   )
+  if (services.verifier === undefined) {
+    main.append(element('p', {}, 'This console has no verifier; start it with --verifier.'))
+    return
+  }
   const configurations =
     services.issuer === undefined ? new Map<string, OfferedConfiguration>() : await readConfigurations()
   const place = element('div')
   main.append(place)
-  const query = element('textarea', { rows: '14', spellcheck: 'false' })
-  const write = (value: Query): void => {
-    query.value = JSON.stringify(value, null, 2)
+  place.append(drawForm(place, configurations, signal))
+}
+
+function drawForm(
+  place: HTMLElement,
+  configurations: ReadonlyMap<string, OfferedConfiguration>,
+  signal: AbortSignal,
+): HTMLElement {
+  const pasted = element('textarea', { rows: '3', spellcheck: 'false' })
+  const dryRun = element('div', { class: 'card', 'aria-live': 'polite' })
+  const look = afterTyping(() => void tryOut(editor, { configurations, pasted: pasted.value.trim() }, dryRun), signal)
+  const editor = createJsonEditor('Query (DCQL)', look)
+  const write = (wishes: readonly AskedConfiguration[]): void => {
+    editor.write(queryFor(wishes))
+    look()
   }
-  write({ credentials: [credentialQuery([...configurations.values()][0] ?? EXAMPLE)] })
-  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+  pasted.addEventListener('input', look)
   const onsubmit = (event: Event): void => {
     event.preventDefault()
-    ask(place, JSON.parse(query.value) as Query, signal).catch((error: unknown) => showProblem(problem, error))
+    const query = editor.read()
+    if (query !== undefined) ask(place, query as Query, signal).catch((error: unknown) => editor.tell(error))
   }
-  const ticks = [...configurations].map(([id, configuration]) => claimTicks(id, configuration, write))
-  const button = element('button', { type: 'submit' }, 'Ask')
-  place.append(element('form', { class: 'card', onsubmit }, ...ticks, field('Query (DCQL)', query), button, problem))
+  const [first = ['credential', EXAMPLE] as const] = configurations
+  const [id, configuration] = first
+  const paths = (configuration.credential_metadata?.claims ?? []).map(({ path }) => path)
+  write([{ id, configuration, paths }])
+  return element(
+    'form',
+    { class: 'card', onsubmit },
+    configurations.size > 0 && element('h2', {}, 'Ask for'),
+    drawTicks(configurations, write),
+    editor.drawn,
+    element('h2', {}, 'Who would answer'),
+    element('p', { class: 'quiet' }, 'An example of each credential of the issuer, before anybody is asked.'),
+    dryRun,
+    element('details', {}, element('summary', {}, 'Try one more'), field('Credential, as issued', pasted)),
+    element('button', { type: 'submit' }, 'Ask'),
+  )
+}
+
+/** Tries the query that is written; a mistake of it is shown beside its line. */
+async function tryOut(
+  editor: JsonEditor,
+  { configurations, pasted }: { configurations: ReadonlyMap<string, OfferedConfiguration>; pasted: string },
+  dryRun: HTMLElement,
+): Promise<void> {
+  const written = editor.text.value
+  const query = editor.read()
+  if (query === undefined) {
+    dryRun.replaceChildren(element('p', {}, 'The query cannot be read yet.'))
+    return
+  }
+  try {
+    const drawn = await tryQuery(query, configurations, pasted)
+    if (editor.text.value === written) dryRun.replaceChildren(drawn)
+  } catch (error) {
+    if (editor.text.value !== written) return
+    const { message } = error as Error
+    if (message.startsWith('dcql_query')) editor.tell(error)
+    dryRun.replaceChildren(element('p', { class: 'problem' }, message))
+  }
 }
 
 /** Starts a session for the query, and follows it. */
@@ -50,38 +103,43 @@ async function ask(place: HTMLElement, query: Query, signal: AbortSignal): Promi
   await watchSession(place, 'verifier', session_id, signal)
 }
 
-/** The claims of a configuration, to tick. Ticking writes the query. */
-function claimTicks(id: string, configuration: OfferedConfiguration, write: (query: Query) => void): HTMLElement {
-  const ticks = (configuration.credential_metadata?.claims ?? []).map(({ path }) => ({
-    path,
-    input: element('input', { type: 'checkbox' }),
-  }))
+/** The claims of every configuration, to tick; the query asks for all that are ticked together. */
+function drawTicks(
+  configurations: ReadonlyMap<string, OfferedConfiguration>,
+  write: (asked: readonly AskedConfiguration[]) => void,
+): HTMLElement {
+  const groups = [...configurations].map(([id, configuration]) => {
+    const ticks = (configuration.credential_metadata?.claims ?? []).map((claim) => ({
+      path: claim.path,
+      label: labelOfClaim(claim),
+      input: element('input', { type: 'checkbox' }),
+    }))
+    return { id, configuration, ticks }
+  })
   const rewrite = (): void => {
-    const paths = ticks.filter(({ input }) => input.checked).map(({ path }) => ({ path: [...path] }))
-    write({ credentials: [{ ...credentialQuery(configuration), claims: paths }] })
+    const wishes = groups.map(({ ticks, ...group }) => ({
+      ...group,
+      paths: ticks.filter(({ input }) => input.checked).map(({ path }) => path),
+    }))
+    write(wishes.filter(({ paths }) => paths.length > 0))
   }
-  for (const { input } of ticks) input.addEventListener('change', rewrite)
-  return element(
-    'fieldset',
-    {},
-    element('legend', {}, configurationName(id, configuration)),
-    ...ticks.map(({ path, input }) => element('label', { class: 'tick' }, input, ` ${String(path.at(-1))}`)),
-  )
+  const drawn = groups.map(({ id, configuration, ticks }) => {
+    const labels = ticks.map(({ path, label, input }) => {
+      input.addEventListener('change', rewrite)
+      return element('label', { class: 'tick', title: path.join('.') }, input, ` ${label}`)
+    })
+    return element('fieldset', {}, element('legend', {}, configurationName(id, configuration)), ...labels)
+  })
+  return element('div', { class: 'asked' }, ...drawn)
 }
 
-/** A query for all claims of a configuration. */
-function credentialQuery({
-  format,
-  vct,
-  doctype,
-  credential_definition,
-  credential_metadata,
-}: OfferedConfiguration): CredentialQuery {
-  const meta = {
-    ...(vct !== undefined && { vct_values: [vct] }),
-    ...(doctype !== undefined && { doctype_value: doctype }),
-    ...(credential_definition?.type !== undefined && { type_values: [[...credential_definition.type]] }),
+/** Makes a function that acts when nobody has called it for a moment, unless the page was left. */
+function afterTyping(act: () => void, signal: AbortSignal): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  return () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      if (!signal.aborted) act()
+    }, TYPING_MS)
   }
-  const claims = (credential_metadata?.claims ?? []).map(({ path }) => ({ path: [...path] }))
-  return { id: 'credential', format, meta, ...(claims.length > 0 && { claims }) }
 }

@@ -76,7 +76,7 @@ describeInBrowser('the console', (openWindow) => {
   /** Asks for a claim in the page; resolves with the link of the request. */
   async function ask(page: Page): Promise<string> {
     await page.getByRole('link', { name: 'Verify', exact: true }).click()
-    await page.getByLabel('given_name').check()
+    await page.getByLabel('Given name', { exact: true }).check()
     await page.getByRole('button', { name: 'Ask' }).click()
     return walletLink(page)
   }
@@ -90,7 +90,7 @@ describeInBrowser('the console', (openWindow) => {
     await page.getByText('A credential was issued.').waitFor()
     await present(wallet, await planPresentation(wallet, await ask(page)))
     await page.getByRole('heading', { name: 'Report' }).waitFor()
-    expect(await page.locator('pre').innerText()).toBe('{\n  "given_name": "Ada"\n}')
+    expect(await page.locator('dl.claims').innerText()).toMatch(/^Given name\s+Ada$/)
     expect(await page.locator('.outcome.failed').count()).toBe(0)
     expect(await page.locator('.outcome.passed').count()).toBeGreaterThan(15)
     await page.getByRole('link', { name: 'Sessions' }).click()
@@ -131,6 +131,46 @@ describeInBrowser('the console', (openWindow) => {
     await page.getByLabel('Query (DCQL)').fill('{"credentials": []}')
     await page.getByRole('button', { name: 'Ask' }).click()
     await page.getByRole('alert').filter({ hasText: 'credentials' }).waitFor()
+  })
+
+  it('tells beside its line why a query cannot be read, and asks nobody', async () => {
+    const { page, faults } = await open('verify')
+    await page.getByLabel('Query (DCQL)').fill('{\n  "credentials": [}\n}')
+    await page.getByRole('button', { name: 'Ask' }).click()
+    await page.getByRole('alert').filter({ hasText: 'Line 2: ' }).waitFor()
+    expect(await page.locator('.numbers .wrong').allInnerTexts()).toEqual(['2'])
+    expect([await page.locator('svg.qr').count(), faults]).toEqual([0, []])
+  })
+
+  it('says before anybody is asked which credential would answer, and which not', async () => {
+    const { page } = await open('verify')
+    await page.getByLabel('Given name', { exact: true }).first().check()
+    await page.getByText('A wallet with these credentials could answer.').waitFor()
+    await page.locator('.tried').getByText('discloses given_name').first().waitFor()
+    const query = await page.getByLabel('Query (DCQL)').inputValue()
+    await page.getByLabel('Query (DCQL)').fill(query.replace('"given_name"', '"shoe_size"'))
+    await page.getByText('A wallet with all of these credentials could not answer.').waitFor()
+  })
+
+  it('adds to the query what is ticked, and takes out what is not any more', async () => {
+    const { page } = await open('verify')
+    const paths = async (): Promise<unknown> => {
+      const text = await page.getByLabel('Query (DCQL)').inputValue()
+      const { credentials } = JSON.parse(text) as { credentials: { claims?: { path: string[] }[] }[] }
+      return credentials.map(({ claims }) => claims?.map(({ path }) => path.join('.')))
+    }
+    await page.getByLabel('Given name', { exact: true }).check()
+    await page.getByLabel('Family name', { exact: true }).check()
+    expect(await paths()).toEqual([['given_name', 'family_name']])
+    await page.getByLabel('Given name', { exact: true }).uncheck()
+    expect(await paths()).toEqual([['family_name']])
+  })
+
+  it('begins the open page anew by its own link in the menu', async () => {
+    const { page } = await open('verify')
+    await page.getByLabel('Query (DCQL)').fill('{}')
+    await page.getByRole('link', { name: 'Verify', exact: true }).click()
+    await expect.poll(() => page.getByLabel('Query (DCQL)').inputValue()).toContain('credentials')
   })
 
   it('shows a text of an issuer as text, whatever is in it', async () => {

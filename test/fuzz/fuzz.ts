@@ -241,8 +241,8 @@ async function dump({ issuerStore, verifierStore }: Services): Promise<string> {
   return JSON.stringify(await Promise.all(lists as Promise<unknown>[]))
 }
 
-/** Bytes of a row of progress: the newest refusal, however many there were. */
-const MAX_PROGRESS = 1000
+/** The most characters of the progress of a session: ten refusals, each with a sentence of 300 at most. */
+const MAX_PROGRESS = 5000
 
 /** A refusal may be remembered in the row of progress of the session that it was for, in a bounded space, and nowhere else. */
 async function progressProblems({ issuerStore }: Services): Promise<readonly string[]> {

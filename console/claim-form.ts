@@ -1,0 +1,41 @@
+/** A form for the claims of a configuration, by the labels that wallets show. */
+import type { OfferedConfiguration } from './clients.ts'
+import { datasetOf } from './dataset.ts'
+import { element, field } from './dom.ts'
+import { createJsonEditor } from './json-editor.ts'
+import { labelOfClaim } from './labels.ts'
+
+export interface ClaimForm {
+  readonly drawn: HTMLElement
+  /** The dataset as it was filled in; undefined when it is no JSON, and then the mistake is shown. */
+  read(): Record<string, unknown> | undefined
+}
+
+/** Makes a field for each claim that is a member of objects; without any the dataset is written as JSON. */
+export function createClaimForm(configurations: readonly OfferedConfiguration[]): ClaimForm {
+  const claims = configurations.flatMap(({ credential_metadata: metadata }) => metadata?.claims ?? [])
+  const fields = claims.flatMap((claim) => {
+    const path = claim.path.filter((part) => typeof part === 'string')
+    if (path.length !== claim.path.length) return []
+    const input = element('input', { type: 'text', required: claim.mandatory ?? false, name: path.join('.') })
+    return [
+      { path, input, drawn: field(labelOfClaim(claim), input, noteOf(labelOfClaim(claim), path, claim.mandatory)) },
+    ]
+  })
+  const editor = createJsonEditor('Claims, as JSON', () => editor.clear())
+  editor.write({})
+  const isEmpty = fields.length === 0
+  return {
+    drawn: element('div', {}, ...(isEmpty ? [editor.drawn] : fields.map(({ drawn }) => drawn))),
+    read: () =>
+      isEmpty
+        ? (editor.read() as Record<string, unknown> | undefined)
+        : datasetOf(fields.map(({ path, input }) => ({ path, text: input.value }))),
+  }
+}
+
+/** The claim's own name, where the label is another, and whether it must be filled in. */
+function noteOf(label: string, path: readonly string[], mandatory = false): string | undefined {
+  const parts = [...(label === path.at(-1) ? [] : [path.join('.')]), ...(mandatory ? ['required'] : [])]
+  return parts.length === 0 ? undefined : parts.join(' · ')
+}

@@ -1,0 +1,98 @@
+/** Queries of ticked claims, and credentials to try them with, both made from configurations. */
+import type { VerifierSchemas } from '../sdk/server/index.ts'
+import { configurationName } from './card.ts'
+import type { OfferedConfiguration } from './clients.ts'
+
+type Query = VerifierSchemas['DcqlQuery']
+type CredentialQuery = VerifierSchemas['CredentialQuery']
+type ClaimQuery = { readonly path?: unknown; readonly values?: unknown }
+type ClaimPath = readonly (string | number | null)[]
+
+/** A configuration, and the paths of its claims that are asked for. */
+export interface AskedConfiguration {
+  readonly id: string
+  readonly configuration: OfferedConfiguration
+  readonly paths: readonly ClaimPath[]
+}
+
+/** Writes the query that asks for one credential of each configuration. */
+export function queryFor(configurations: readonly AskedConfiguration[]): Query {
+  const names = new Set<string>()
+  const credentials = configurations.map(({ id, configuration, paths }): CredentialQuery => {
+    const claims = paths.map((path) => ({ path: [...path] }))
+    const name = unusedName(configurationName(id, configuration), names)
+    return { id: name, format: configuration.format, meta: metaOf(configuration), ...(claims.length > 0 && { claims }) }
+  })
+  return { credentials }
+}
+
+/** OpenID4VP 1.0, Credential Query: the id has letters, digits, underscores and hyphens. */
+function unusedName(name: string, used: Set<string>): string {
+  const plain =
+    name
+      .toLowerCase()
+      .replaceAll(/[^a-z\d]+/g, '_')
+      .replaceAll(/^_|_$/g, '') || 'credential'
+  let unused = plain
+  for (let number = 2; used.has(unused); number += 1) unused = `${plain}_${number}`
+  used.add(unused)
+  return unused
+}
+
+function metaOf({ vct, doctype, credential_definition: definition }: OfferedConfiguration) {
+  return {
+    ...(vct !== undefined && { vct_values: [vct] }),
+    ...(doctype !== undefined && { doctype_value: doctype }),
+    ...(definition?.type !== undefined && { type_values: [[...definition.type]] }),
+  }
+}
+
+/**
+ * Describes a credential of the configuration with all of its claims. A claim whose value the query asks for has that
+ * value: the dry run then says whether such a credential would answer.
+ */
+export function exampleOf(configuration: OfferedConfiguration, query: unknown) {
+  const { format, vct, doctype, credential_definition: definition, credential_metadata: metadata } = configuration
+  const root: Record<string, unknown> = {}
+  for (const { path } of metadata?.claims ?? []) put(root, path, askedValue(query, path) ?? 'example')
+  return {
+    format,
+    ...(vct !== undefined && { vct }),
+    ...(doctype !== undefined && { doctype }),
+    ...(definition?.type !== undefined && { type: [...definition.type] }),
+    claims: root,
+  }
+}
+
+/** The first value that the query asks for at a path. Somebody types the query: any member may be anything. */
+function askedValue(query: unknown, path: ClaimPath): unknown {
+  const { credentials } = (query ?? {}) as { readonly credentials?: unknown }
+  const claims = listOf(credentials).flatMap((credential) =>
+    listOf((credential as Partial<CredentialQuery> | null)?.claims),
+  )
+  const claim = claims.find((each) => JSON.stringify((each as ClaimQuery | null)?.path) === JSON.stringify(path))
+  return listOf((claim as ClaimQuery | undefined)?.values)[0]
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : []
+}
+
+/** Puts a value at a path: numbers and null are the first element of an array. */
+function put(root: Record<string, unknown>, path: ClaimPath, value: unknown): void {
+  let inside: Record<string | number, unknown> = root
+  for (const [index, step] of path.entries()) {
+    const key = typeof step === 'string' ? step : 0
+    if (index === path.length - 1) {
+      inside[key] ??= value
+      return
+    }
+    const next = inside[key]
+    if (typeof next === 'object' && next !== null) inside = next as Record<string, unknown>
+    else {
+      const container = (typeof path[index + 1] === 'string' ? {} : []) as Record<string, unknown>
+      inside[key] = container
+      inside = container
+    }
+  }
+}
