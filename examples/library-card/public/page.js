@@ -34,6 +34,8 @@ byId('new-card').addEventListener('submit', async (event) => {
 })
 
 byId('new-visit').addEventListener('click', async () => {
+  // The next visitor sees nothing of the one before.
+  byId('visit-state').textContent = ''
   const { id, link } = await post('/visits')
   show(byId('request'), { link, kind: 'presentation', path: `/visits/${id}` }, ({ name, reasons }) => {
     byId('visit-state').textContent = name ? `Welcome, ${name}!` : `You cannot come in. ${reasons.join(' ')}`
