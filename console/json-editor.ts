@@ -24,7 +24,7 @@ export function createJsonEditor(label: string, onInput: () => void): JsonEditor
     drawn,
     text,
     write: (value) => {
-      text.value = JSON.stringify(value, null, 2)
+      text.value = writeJson(value)
       numberLines()
       clear()
     },
@@ -50,6 +50,14 @@ export function createJsonEditor(label: string, onInput: () => void): JsonEditor
     onInput()
   })
   return editor
+}
+
+/** Writes a value with each array of plain values in one line. No string of JSON has a line break of its own. */
+function writeJson(value: unknown): string {
+  const text = JSON.stringify(value, null, 2)
+  return text.replaceAll(/\[\n[^[\]{}]+\n *\]/g, (array) =>
+    array.replaceAll(/(?<=\[)\n *|\n *(?=\]$)/g, '').replaceAll(/\n */g, ' '),
+  )
 }
 
 /** Draws the text with its numbers and its place for a mistake, and gives the functions that change these. */

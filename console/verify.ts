@@ -54,9 +54,9 @@ function drawForm(
     const query = editor.read()
     if (query !== undefined) ask(place, query as Query, signal).catch((error: unknown) => editor.tell(error))
   }
-  const [first = ['credential', EXAMPLE] as const] = configurations
-  const [id, configuration] = first
-  const paths = (configuration.credential_metadata?.claims ?? []).map(({ path }) => path)
+  const [[id, configuration] = ['credential', EXAMPLE] as const] = configurations
+  // The first claim is ticked, as the query says that is written first.
+  const paths = (configuration.credential_metadata?.claims ?? []).slice(0, 1).map(({ path }) => path)
   write([{ id, configuration, paths }])
   return element(
     'form',
@@ -108,11 +108,11 @@ function drawTicks(
   configurations: ReadonlyMap<string, OfferedConfiguration>,
   write: (asked: readonly AskedConfiguration[]) => void,
 ): HTMLElement {
-  const groups = [...configurations].map(([id, configuration]) => {
-    const ticks = (configuration.credential_metadata?.claims ?? []).map((claim) => ({
+  const groups = [...configurations].map(([id, configuration], place) => {
+    const ticks = (configuration.credential_metadata?.claims ?? []).map((claim, index) => ({
       path: claim.path,
       label: labelOfClaim(claim),
-      input: element('input', { type: 'checkbox' }),
+      input: element('input', { type: 'checkbox', checked: place === 0 && index === 0 }),
     }))
     return { id, configuration, ticks }
   })

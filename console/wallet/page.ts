@@ -8,7 +8,7 @@ import { drawCredential, drawSteps } from './drawing.ts'
 import { createGuide } from './guide.ts'
 import { showOffer } from './offer-view.ts'
 import { showRequest } from './request-view.ts'
-import { drawService, LIBRARY, type OpenLink, UNIVERSITY } from './service-card.ts'
+import { drawService, LIBRARY, type OpenLink, UNIVERSITY, type WalletPane } from './service-card.ts'
 import { drawProblem } from './verdict.ts'
 
 export const showWallet: ShowPage = async (main, { services, parts, signal }) => {
@@ -26,7 +26,7 @@ export const showWallet: ShowPage = async (main, { services, parts, signal }) =>
     isWhole ? guide.drawn : '',
   )
   const pane = element('div', { class: 'pane' })
-  const openLink: OpenLink = (link) => openInPane(pane, desk, link)
+  const walletPane = controlPane(pane, desk)
   const columns = element(
     'div',
     { class: 'desk' },
@@ -39,14 +39,22 @@ export const showWallet: ShowPage = async (main, { services, parts, signal }) =>
     element(
       'div',
       {},
-      services.issuer !== undefined && drawService(UNIVERSITY, desk, openLink),
-      services.verifier !== undefined && drawService(LIBRARY, desk, openLink),
+      services.issuer !== undefined && drawService(UNIVERSITY, desk, walletPane),
+      services.verifier !== undefined && drawService(LIBRARY, desk, walletPane),
     ),
   )
   main.append(columns)
   const [link] = parts
-  if (link === undefined || link === '') await showHome(pane, desk)
-  else await openLink(link)
+  if (link === undefined || link === '') await walletPane.showCards()
+  else await walletPane.openLink(link)
+}
+
+function controlPane(pane: HTMLElement, desk: Desk): WalletPane {
+  return {
+    openLink: (link) => openInPane(pane, desk, link),
+    clear: () => pane.replaceChildren(element('p', { class: 'quiet' }, 'The next link is being made.')),
+    showCards: () => showHome(pane, desk),
+  }
 }
 
 /** Opens an offer or a request in the pane of the wallet. */

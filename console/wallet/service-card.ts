@@ -6,6 +6,13 @@ import { askForStudentId, offerStudentId } from './story.ts'
 
 export type OpenLink = (link: string) => Promise<void>
 
+/** The pane that shows what the wallet does. */
+export interface WalletPane {
+  readonly openLink: OpenLink
+  readonly clear: () => void
+  readonly showCards: () => Promise<void>
+}
+
 interface Started {
   readonly link: string
   readonly sessionId: string
@@ -58,42 +65,36 @@ async function offer(isShort: boolean): Promise<Started> {
 export function drawService(
   { service, title, happening, actions }: StoryService,
   desk: Desk,
-  openLink: OpenLink,
+  { openLink, clear, showCards }: WalletPane,
 ): HTMLElement {
   const session = element('div')
   const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
   let watching = new AbortController()
-  const act = async (start: () => Promise<Started>): Promise<void> => {
+  const begin = async (start: () => Promise<Started>): Promise<void> => {
     problem.hidden = true
-    const { link, sessionId, code } = await start()
+    // The pane shows the session before, on which nobody is to act while the next one starts.
+    clear()
     watching.abort()
     watching = new AbortController()
+    const { signal } = watching
+    const { link, sessionId, code } = await start()
+    if (signal.aborted) return
     desk.guide.tell(happening)
     session.replaceChildren(...drawCode(code))
     await openLink(link)
-    await watchSession(session, service, sessionId, AbortSignal.any([desk.signal, watching.signal]))
+    await watchSession(session, service, sessionId, AbortSignal.any([desk.signal, signal]))
   }
-  const buttons = actions.map(({ label, start }, index) =>
-    element(
-      'button',
-      {
-        type: 'button',
-        'data-happening': happening,
-        class: index > 0 ? 'second' : undefined,
-        onclick: () => void act(start).catch((error: unknown) => showProblem(problem, error)),
-      },
-      label,
-    ),
-  )
-  const heading = element('h2', {}, title)
-  return element(
-    'section',
-    { class: 'card' },
-    heading,
-    element('p', { class: 'buttons' }, ...buttons),
-    problem,
-    session,
-  )
+  const fail = (error: unknown): Promise<void> => {
+    showProblem(problem, error)
+    return showCards()
+  }
+  const buttons = actions.map(({ label, start }, index) => {
+    const onclick = (): void => void begin(start).catch(fail)
+    const look = index > 0 ? 'second' : undefined
+    return element('button', { type: 'button', 'data-happening': happening, class: look, onclick }, label)
+  })
+  const row = element('p', { class: 'buttons' }, ...buttons)
+  return element('section', { class: 'card' }, element('h2', {}, title), row, problem, session)
 }
 
 function drawCode(code: string | undefined): readonly HTMLElement[] {

@@ -117,8 +117,8 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     await page.getByRole('button', { name: 'Offer one that is valid for five seconds' }).click()
     await page.getByRole('button', { name: 'Receive' }).click()
     await page.getByText('Received: Student ID for five seconds.').waitFor()
-    // The card and the tolerance of the verifier last for six seconds.
-    await page.waitForTimeout(6500)
+    // The card, the second it is rounded up by, and the tolerance of the verifier last for seven seconds.
+    await page.waitForTimeout(8000)
     await ask(page)
     await page.getByText('The wallet cannot answer').waitFor()
     await page.getByLabel('Expired credential').check()

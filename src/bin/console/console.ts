@@ -37,10 +37,11 @@ export async function runConsole(args: string[]): Promise<void> {
     throw new UsageError('console', 'Say where a service is: --issuer URL, --verifier URL, or both.')
   }
   const opened = await openConsole(services, portOf(values.port))
-  process.stdout.write(`The console is open. This link signs in once, within ten minutes:\n\n  ${opened.link}\n\n`)
   const stop = (): void => void opened.close().then(() => process.exit(0))
+  // A signal may follow the first output at once.
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
+  process.stdout.write(`The console is open. This link signs in once, within ten minutes:\n\n  ${opened.link}\n\n`)
 }
 
 /** Opens a console on this machine alone, whose link leads to `firstPage`. Rejects when the port is in use. */
