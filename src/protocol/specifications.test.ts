@@ -11,7 +11,7 @@ it('revisions of drafts that will be RFCs stand in one file', () => {
   const files = ['src', 'sdk', 'test', 'docs'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
   )
-  const read = files.filter((path) => /\.(ts|md)$/.test(path) && !/node_modules|\/dist\//.test(path))
+  const read = files.filter((path) => /\.(ts|md)$/.test(path) && !/node_modules|\/dist\/|^docs\/site\//.test(path))
   const revision = /(sd-jwt-vc|status-list)-\d\d\b|(SD-JWT VC|Status List)[ (]+draft-\d/
   const naming = read.filter((path) => revision.test(readFileSync(join(ROOT, path), 'utf8')))
   expect(naming.filter((path) => path !== GENERATED)).toEqual(['src/protocol/specifications.ts'])
