@@ -1,11 +1,12 @@
-/** Redeems the code of an offer for an access token. RFC 8414; OpenID4VCI 1.0, Token Endpoint. */
+/** Access tokens: how the wallet gets one, and sends it. RFC 8414; OpenID4VCI 1.0, Token Endpoint. */
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
 import { attestationHeaders } from './client-attestation.ts'
 import type { WalletContext } from './context.ts'
+import { type DpopKey, type Proved, withProof } from './dpop.ts'
 import { abort } from './error.ts'
-import { exchangeJson } from './exchange.ts'
+import { type ExchangeRequest, exchangeJson } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 import type { ReceivedOffer } from './offer.ts'
 
@@ -13,6 +14,8 @@ export interface AccessToken {
   readonly token: string
   /** The credential identifiers by configuration id, when the server uses them. */
   readonly credentialIdentifiers: ReadonlyMap<string, string>
+  /** The key that the token is bound to; a Bearer token has none. */
+  readonly dpop: DpopKey | undefined
 }
 
 /** A token endpoint, and the metadata of its authorization server. */
@@ -25,7 +28,7 @@ export interface TokenServer {
 export async function fetchTokenServer(
   wallet: WalletContext,
   issuer: IssuerDescription,
-  offer: ReceivedOffer,
+  offer: Pick<ReceivedOffer, 'authorizationServer'>,
 ): Promise<TokenServer> {
   const [first = '', ...others] = issuer.authorizationServers
   const server = requireAddress(offer.authorizationServer ?? first, 'the authorization server', 'invalid_metadata')
@@ -48,7 +51,7 @@ export async function fetchTokenServer(
 /** Redeems the pre-authorized code, which is valid once; with the transaction code, when the offer requires one. */
 export async function redeemCode(
   wallet: WalletContext,
-  { tokenEndpoint, metadata }: TokenServer,
+  server: TokenServer,
   { code, txCode }: { readonly code: string; readonly txCode: string | undefined },
 ): Promise<AccessToken> {
   const form = {
@@ -58,24 +61,56 @@ export async function redeemCode(
     // RFC 6749 section 3.2.1
     ...(wallet.clientId === undefined ? {} : { client_id: wallet.clientId }),
   }
-  const headers = await attestationHeaders(wallet, metadata)
-  const answer = await exchangeJson(wallet, {
-    headers,
-    what: 'exchanged the code for an access token',
-    means: 'The code is spent: whoever finds the offer now can do nothing with it.',
-    spec: 'OpenID4VCI 1.0, Token Request',
-    url: tokenEndpoint,
-    body: new URLSearchParams(form),
-    sent: Object.keys(form).join(', '),
-  })
-  const type = ownString(answer, 'token_type')?.toLowerCase()
-  if (type === 'dpop') abort('unsupported', 'the issuer wants DPoP tokens, and this wallet does not support them yet')
-  if (type !== 'bearer') abort('invalid_response', 'token_type of the token response is not Bearer')
+  return requestToken(wallet, server, form)
+}
+
+/** Sends a token request; with `dpop`, the token has to be bound to that key. Refuses with `invalid_response`. */
+export async function requestToken(
+  wallet: WalletContext,
+  { tokenEndpoint: url, metadata }: TokenServer,
+  form: Readonly<Record<string, string>>,
+  dpop?: DpopKey,
+): Promise<AccessToken> {
+  const send = async (proved?: Proved): Promise<JsonObject> =>
+    exchangeJson(wallet, {
+      ...proved,
+      headers: { ...(await attestationHeaders(wallet, metadata)), ...proved?.headers },
+      what: 'exchanged the code for an access token',
+      means: 'The code is spent: whoever finds it now can do nothing with it.',
+      spec: 'OpenID4VCI 1.0, Token Request',
+      url,
+      body: new URLSearchParams(form),
+      sent: Object.keys(form).join(', '),
+    })
+  const answer = await (dpop === undefined ? send() : withProof(wallet, dpop, { url }, send))
+  mustBeOfType(ownString(answer, 'token_type')?.toLowerCase(), dpop)
   const token = ownString(answer, 'access_token')
   // RFC 6750 section 2.1: only characters that fit into the header.
   if (!token || !/^[\w.~+/=-]+$/.test(token))
     return abort('invalid_response', 'the token response has no usable access_token')
-  return { token, credentialIdentifiers: readCredentialIdentifiers(answer) }
+  return { token, credentialIdentifiers: readCredentialIdentifiers(answer), dpop }
+}
+
+/** Sends the request with the access token, and with a proof of its key where it has one. RFC 6750, RFC 9449. */
+export function withAccessToken<T>(
+  wallet: WalletContext,
+  { token, dpop }: AccessToken,
+  request: ExchangeRequest,
+  send: (request: ExchangeRequest) => Promise<T>,
+): Promise<T> {
+  const { headers } = request
+  if (dpop === undefined) return send({ ...request, headers: { ...headers, authorization: `Bearer ${token}` } })
+  return withProof(wallet, dpop, { url: request.url, token }, (proved) =>
+    send({ ...request, ...proved, headers: { ...headers, authorization: `DPoP ${token}`, ...proved.headers } }),
+  )
+}
+
+function mustBeOfType(type: string | undefined, dpop: DpopKey | undefined): void {
+  if (dpop === undefined && type === 'dpop') {
+    abort('unsupported', 'the issuer wants DPoP tokens, and this wallet has them in the authorization code flow alone')
+  }
+  const expected = dpop === undefined ? 'Bearer' : 'DPoP'
+  if (type !== expected.toLowerCase()) abort('invalid_response', `token_type of the token response is not ${expected}`)
 }
 
 /**

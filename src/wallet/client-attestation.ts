@@ -4,11 +4,14 @@
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
-import { writeJws } from '../codec/jws.ts'
+import { readJws, writeJws } from '../codec/jws.ts'
 import { requireAddress } from './address.ts'
-import type { WalletContext } from './context.ts'
-import { abort } from './error.ts'
+import type { WalletAttestation, WalletContext } from './context.ts'
+import { abort, orAbort } from './error.ts'
 import { exchangeJson } from './exchange.ts'
+
+/** The name of this wallet where nobody attests it. */
+const PUBLIC_CLIENT = 'vouchsafe-wallet'
 
 /**
  * The headers by which the wallet authenticates itself to the server of the metadata; none where it has no attestation,
@@ -18,9 +21,8 @@ export async function attestationHeaders(
   wallet: WalletContext,
   metadata: JsonObject,
 ): Promise<Readonly<Record<string, string>>> {
-  const { attestation } = wallet
-  const methods = stringsIn(own(metadata, 'token_endpoint_auth_methods_supported') ?? [])
-  if (attestation === undefined || !methods.includes('attest_jwt_client_auth')) return {}
+  const attestation = attestationFor(wallet, metadata)
+  if (attestation === undefined) return {}
   const challenge = await fetchChallenge(wallet, own(metadata, 'challenge_endpoint'))
   const { alg } = attestation.key
   const payload = {
@@ -33,6 +35,24 @@ export async function attestationHeaders(
     attestation.key.sign(data),
   )
   return { 'oauth-client-attestation': attestation.jwt, 'oauth-client-attestation-pop': pop }
+}
+
+/**
+ * The client id for the server of the metadata: the given one, or the name of the wallet in the attestation that the
+ * server takes, or the name of this program.
+ */
+export function clientIdFor(wallet: WalletContext, metadata: JsonObject): string {
+  const attestation = attestationFor(wallet, metadata)
+  if (wallet.clientId !== undefined || attestation === undefined) return wallet.clientId ?? PUBLIC_CLIENT
+  const what = 'the attestation of this wallet'
+  const { payload } = orAbort('unsupported', what, () => readJws(attestation.jwt))
+  return ownString(payload, 'sub') || abort('unsupported', `${what} does not name the wallet (sub)`)
+}
+
+/** The attestation, where the server of the metadata takes one. */
+function attestationFor({ attestation }: WalletContext, metadata: JsonObject): WalletAttestation | undefined {
+  const methods = stringsIn(own(metadata, 'token_endpoint_auth_methods_supported') ?? [])
+  return methods.includes('attest_jwt_client_auth') ? attestation : undefined
 }
 
 async function fetchChallenge(wallet: WalletContext, endpoint: unknown): Promise<string | undefined> {

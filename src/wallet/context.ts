@@ -12,12 +12,27 @@ export interface WalletContext {
   readonly clientId?: string
   /** The attestation of the provider of this wallet, for issuers that authenticate wallets. */
   readonly attestation?: WalletAttestation
+  /** Opens a way back from a browser; a wallet without it does no authorization code flow. */
+  readonly browser?: () => Promise<BrowserVisit>
   /** Resolves after `seconds`; a wallet without it never waits for a deferred credential. */
   readonly wait?: (seconds: number) => Promise<void>
   /** Called after each step, for people who watch. A step has no token, key or value of a claim. */
   readonly onStep?: (step: Step) => void
   /** The limits of one response; ten seconds and one megabyte when absent. */
   readonly limits?: { readonly seconds: number; readonly bytes: number }
+}
+
+/** The way of a browser to an authorization server and back. */
+export interface BrowserVisit {
+  /** The address that the browser comes back to; nobody else's. */
+  readonly redirectUri: string
+  /**
+   * Sends the person to the address, and resolves with the query of the one request to the redirect URI. Rejects with a
+   * WalletError `not_yet` when nobody comes in time.
+   */
+  go(address: string): Promise<string>
+  /** Closes the way back, whether or not somebody came. */
+  end(): Promise<void>
 }
 
 export interface WalletAttestation {

@@ -5,7 +5,7 @@
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import type { Signer } from '../keys/signer.ts'
-import type { AccessToken } from './access-token.ts'
+import { type AccessToken, withAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeEncrypted } from './credential-encryption.ts'
 import { awaitCredential } from './deferred-credential.ts'
@@ -30,7 +30,7 @@ export async function sendCredentialRequest(
 ): Promise<SentCredential> {
   const nonce = await fetchNonce(wallet, issuer)
   const proof = await makeKeyProof(wallet, issuer, offered, { nonce, holder: by.holder })
-  const { token, credentialIdentifiers } = by.accessToken
+  const { credentialIdentifiers } = by.accessToken
   const identifier = credentialIdentifiers.get(offered.configurationId)
   const selector = identifier
     ? { credential_identifier: identifier }
@@ -43,13 +43,13 @@ export async function sendCredentialRequest(
     means: 'A key made for this credential alone signed the nonce; the issuer binds the credential to that key.',
     spec: 'OpenID4VCI 1.0, Credential Request',
     url: issuer.credentialEndpoint,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify(members),
     sent: encryption === undefined ? sent : `encrypted: ${sent}`,
   }
-  const answer = await (encryption === undefined
-    ? exchangeJson(wallet, ask)
-    : exchangeEncrypted(wallet, ask, encryption, members))
+  const answer = await withAccessToken(wallet, by.accessToken, ask, (request) =>
+    encryption === undefined ? exchangeJson(wallet, request) : exchangeEncrypted(wallet, request, encryption, members),
+  )
   const last = await awaitCredential(wallet, issuer, answer, by.accessToken)
   return { credential: readCredential(last), notificationId: ownString(last, 'notification_id') }
 }

@@ -2,7 +2,7 @@
  * Deferred credentials: the wallet polls for as long as a person waits. OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
 import { type JsonObject, own } from '../codec/json.ts'
-import type { AccessToken } from './access-token.ts'
+import { type AccessToken, withAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeEncrypted } from './credential-encryption.ts'
 import { abort } from './error.ts'
@@ -21,7 +21,7 @@ export async function awaitCredential(
   wallet: WalletContext,
   issuer: IssuerDescription,
   first: JsonObject,
-  { token }: AccessToken,
+  accessToken: AccessToken,
 ): Promise<JsonObject> {
   let [answer, waited] = [first, 0]
   for (;;) {
@@ -35,7 +35,7 @@ export async function awaitCredential(
     waited += interval
     if (wallet.wait === undefined || waited > PATIENCE_SECONDS) return refuseToWait()
     await wallet.wait(interval)
-    answer = await ask(wallet, issuer, { url: issuer.deferredCredentialEndpoint, token, transactionId })
+    answer = await ask(wallet, issuer, { url: issuer.deferredCredentialEndpoint, accessToken, transactionId })
   }
 }
 
@@ -49,7 +49,11 @@ function refuseToWait(): never {
 function ask(
   wallet: WalletContext,
   { encryption }: IssuerDescription,
-  { url, token, transactionId }: { readonly url: string; readonly token: string; readonly transactionId: string },
+  {
+    url,
+    accessToken,
+    transactionId,
+  }: { readonly url: string; readonly accessToken: AccessToken; readonly transactionId: string },
 ): Promise<JsonObject> {
   const members = { transaction_id: transactionId }
   const request: ExchangeRequest = {
@@ -57,13 +61,13 @@ function ask(
     means: 'The issuer had to decide first. Whatever it says, the credential is for the key that was proved before.',
     spec: 'OpenID4VCI 1.0, Deferred Credential Request',
     url,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify(members),
     sent: `${encryption === undefined ? '' : 'encrypted: '}transaction_id; the access token`,
   }
-  return encryption === undefined
-    ? exchangeJson(wallet, request)
-    : exchangeEncrypted(wallet, request, encryption, members)
+  return withAccessToken(wallet, accessToken, request, (sent) =>
+    encryption === undefined ? exchangeJson(wallet, sent) : exchangeEncrypted(wallet, sent, encryption, members),
+  )
 }
 
 function intervalOf(answer: JsonObject): number {

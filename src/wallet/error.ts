@@ -16,7 +16,7 @@ export type WalletErrorCode =
   /** Plain http to an address beyond this machine and its network. */
   | 'insecure_address'
   | 'unreachable'
-  /** The issuer takes longer to decide than the wallet waits. */
+  /** The issuer, or the person at its page, takes longer than the wallet waits. */
   | 'not_yet'
   /** The server refused; `server` has its error. */
   | 'refused'

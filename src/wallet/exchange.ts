@@ -16,6 +16,8 @@ export interface ExchangeRequest extends Pick<Step, 'what' | 'means' | 'spec'> {
   readonly headers?: Readonly<Record<string, string>>
   /** The media type that the response must have, or `any` when nothing reads it; JSON when absent. */
   readonly type?: string
+  /** Called with the headers of the response, also of a refusal. */
+  readonly onHeaders?: (headers: Headers) => void
 }
 
 const LIMITS = { seconds: 10, bytes: 1024 * 1024 }
@@ -37,6 +39,7 @@ export async function exchangeText(wallet: WalletContext, request: ExchangeReque
   const { what, means, spec, url, sent } = request
   const line = { method: methodOf(request), url, ...(sent === undefined ? {} : { sent }) }
   wallet.onStep?.({ what, means, spec, request: line, status: response.status })
+  request.onHeaders?.(response.headers)
   if (!response.ok) refuseLike(request, response.status, text)
   const expected = request.type ?? JSON_TYPE
   if (expected === 'any') return text

@@ -1,8 +1,8 @@
 /** Notifies the issuer about a credential. OpenID4VCI 1.0, Notification Endpoint. */
-import type { AccessToken } from './access-token.ts'
+import { type AccessToken, withAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { WalletError } from './error.ts'
-import { exchangeText } from './exchange.ts'
+import { type ExchangeRequest, exchangeText } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 
 /**
@@ -13,20 +13,21 @@ export async function notifyAccepted(
   wallet: WalletContext,
   { notificationEndpoint }: IssuerDescription,
   notificationId: string | undefined,
-  { token }: AccessToken,
+  accessToken: AccessToken,
 ): Promise<void> {
   if (notificationEndpoint === undefined || notificationId === undefined) return
+  const request: ExchangeRequest = {
+    what: 'told the issuer that it keeps the credential',
+    means: 'The issuer learns that nothing went wrong on the way, and nothing of what is done with the credential.',
+    spec: 'OpenID4VCI 1.0, Notification Request',
+    url: notificationEndpoint,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ notification_id: notificationId, event: 'credential_accepted' }),
+    sent: 'notification_id, event; the access token',
+    type: 'any',
+  }
   try {
-    await exchangeText(wallet, {
-      what: 'told the issuer that it keeps the credential',
-      means: 'The issuer learns that nothing went wrong on the way, and nothing of what is done with the credential.',
-      spec: 'OpenID4VCI 1.0, Notification Request',
-      url: notificationEndpoint,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ notification_id: notificationId, event: 'credential_accepted' }),
-      sent: 'notification_id, event; the access token',
-      type: 'any',
-    })
+    await withAccessToken(wallet, accessToken, request, (sent) => exchangeText(wallet, sent))
   } catch (error) {
     if (!(error instanceof WalletError)) throw error
   }

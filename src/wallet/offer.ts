@@ -1,6 +1,6 @@
 /** Credential offers, by value in the link or by reference. OpenID4VCI 1.0, Credential Offer. */
 import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJsonObject } from '../codec/json.ts'
-import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { requireAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
 import { abort, orAbort } from './error.ts'
@@ -14,12 +14,20 @@ export interface AskedTxCode {
   readonly description: string | undefined
 }
 
+/** The way to an access token that the wallet takes; the pre-authorized code where the offer has both. */
+export type OfferedGrant =
+  | {
+      readonly name: 'pre-authorized_code'
+      readonly preAuthorizedCode: string
+      /** The transaction code that the holder must enter, when the issuer requires one. */
+      readonly txCode: AskedTxCode | undefined
+    }
+  | { readonly name: 'authorization_code'; readonly issuerState: string | undefined }
+
 export interface ReceivedOffer {
   readonly credentialIssuer: string
   readonly configurationIds: readonly string[]
-  readonly preAuthorizedCode: string
-  /** The transaction code that the holder must enter, when the issuer requires one. */
-  readonly txCode: AskedTxCode | undefined
+  readonly grant: OfferedGrant
   /** The authorization server of the offer, when the issuer has several. */
   readonly authorizationServer: string | undefined
 }
@@ -55,20 +63,34 @@ export async function readOffer(wallet: WalletContext, link: string): Promise<Re
 
 function offerOf(offer: JsonObject): ReceivedOffer {
   const grants = own(offer, 'grants')
-  const grant = isObject(grants) ? own(grants, PRE_AUTHORIZED_GRANT) : undefined
-  if (!isObject(grant)) {
-    return abort('unsupported', 'the offer has no pre-authorized code, and this wallet supports no other grant yet')
+  const [codeGrant, askedGrant] = [PRE_AUTHORIZED_GRANT, AUTHORIZATION_CODE_GRANT].map((name) => memberOf(grants, name))
+  const grant = [codeGrant, askedGrant].find(isObject)
+  if (grant === undefined) {
+    return abort('unsupported', 'the offer has no pre-authorized code and no authorization code flow')
   }
   return {
     credentialIssuer: readIdentifier(own(offer, 'credential_issuer')),
     configurationIds: readIds(own(offer, 'credential_configuration_ids')),
+    grant: grant === codeGrant ? readCodeGrant(grant) : readAskedGrant(grant),
+    authorizationServer: ownString(grant, 'authorization_server'),
+  }
+}
+
+function readCodeGrant(grant: JsonObject): OfferedGrant {
+  return {
+    name: 'pre-authorized_code',
     preAuthorizedCode:
       ownString(grant, 'pre-authorized_code') ||
       abort('invalid_offer', 'the pre-authorized_code of the offer is missing'),
     // The presence of `tx_code` means that a code is required, even when the object is empty.
     txCode: Object.hasOwn(grant, 'tx_code') ? readTxCode(own(grant, 'tx_code')) : undefined,
-    authorizationServer: ownString(grant, 'authorization_server'),
   }
+}
+
+function readAskedGrant(grant: JsonObject): OfferedGrant {
+  const issuerState = own(grant, 'issuer_state')
+  if (issuerState === undefined || typeof issuerState === 'string') return { name: 'authorization_code', issuerState }
+  return abort('invalid_offer', 'the issuer_state of the offer is not a string')
 }
 
 /** Reads the description of the code, leniently: the issuer decides whether the code is right. */

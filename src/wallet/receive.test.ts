@@ -44,12 +44,13 @@ const grant = (members: object) => ({
 })
 
 const offers: readonly Row[] = [
+  ['no grant we know', OFFER, withMembers({ grants: { implicit: {} } }), 'unsupported', /no pre-authorized code/],
   [
-    'no grant we know',
+    'the authorization code flow, which this wallet has no browser for',
     OFFER,
     withMembers({ grants: { authorization_code: {} } }),
     'unsupported',
-    /no pre-authorized code/,
+    /cannot send you there/,
   ],
   ['no grants', OFFER, withMembers({ grants: undefined }), 'unsupported', /no pre-authorized code/],
   ['a transaction code', OFFER, withMembers(grant({ tx_code: {} })), 'needs_tx_code', /transaction code/],

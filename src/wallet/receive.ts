@@ -1,8 +1,11 @@
 /**
- * Receives credentials: from the link of an offer to credentials in the store. OpenID4VCI 1.0, Pre-Authorized Code
- * Flow.
+ * Receives credentials: from the link of an offer, or from the name of an issuer, to credentials in the store.
+ * OpenID4VCI 1.0, Pre-Authorized Code Flow and Authorization Code Flow.
  */
-import { type AccessToken, fetchTokenServer, redeemCode } from './access-token.ts'
+import { memberOf, own } from '../codec/json.ts'
+import { type AccessToken, fetchTokenServer, redeemCode, type TokenServer } from './access-token.ts'
+import { requireAddress } from './address.ts'
+import { authorizeByCode, requireBrowser } from './authorization-code.ts'
 import type { WalletContext } from './context.ts'
 import { sendCredentialRequest } from './credential-request.ts'
 import { abort, WalletError } from './error.ts'
@@ -13,7 +16,7 @@ import {
   readOfferedCredential,
 } from './issuer-metadata.ts'
 import { notifyAccepted } from './notification.ts'
-import { type AskedTxCode, readOffer } from './offer.ts'
+import { type AskedTxCode, type ReceivedOffer, readOffer } from './offer.ts'
 import { checkReceived } from './received-credential.ts'
 import { type StoredCredential, storeCredential } from './stored-credential.ts'
 
@@ -33,12 +36,48 @@ export async function receive(
   holder: Holder = {},
 ): Promise<readonly StoredCredential[]> {
   const offer = await readOffer(wallet, offerLink)
-  const issuer = await fetchIssuerMetadata(wallet, offer.credentialIssuer)
+  if (offer.grant.name === 'authorization_code') requireBrowser(wallet)
+  return receiveAll(wallet, await fetchIssuerMetadata(wallet, offer.credentialIssuer), offer, holder)
+}
+
+/** A request for credentials that nobody offered. */
+export interface UnofferedAsk {
+  readonly credentialIssuer: string
+  /** The credential, by the id of its configuration or by its scope. */
+  readonly credential: { readonly configurationId: string } | { readonly scope: string }
+}
+
+/** Asks an issuer for a credential without an offer. Throws like {@link receive}. */
+export async function receiveUnoffered(wallet: WalletContext, ask: UnofferedAsk): Promise<readonly StoredCredential[]> {
+  requireBrowser(wallet)
+  const credentialIssuer = requireAddress(ask.credentialIssuer, 'the issuer', 'invalid_link')
+  const issuer = await fetchIssuerMetadata(wallet, credentialIssuer)
+  const configurationIds = readIdsOf(issuer, ask.credential)
+  const grant = { name: 'authorization_code', issuerState: undefined } as const
+  return receiveAll(wallet, issuer, { credentialIssuer, configurationIds, grant, authorizationServer: undefined }, {})
+}
+
+function readIdsOf({ configurations }: IssuerDescription, credential: UnofferedAsk['credential']): readonly string[] {
+  const ids = Object.keys(configurations).filter((id) => {
+    if ('configurationId' in credential) return id === credential.configurationId
+    return memberOf(own(configurations, id), 'scope') === credential.scope
+  })
+  if (ids.length > 0) return ids
+  const name = 'scope' in credential ? credential.scope : credential.configurationId
+  const all = Object.keys(configurations).join(', ') || 'none at all'
+  return abort('not_found', `the issuer offers no credential ${name} to wallets that ask; there are: ${all}`)
+}
+
+async function receiveAll(
+  wallet: WalletContext,
+  issuer: IssuerDescription,
+  offer: ReceivedOffer,
+  holder: Holder,
+): Promise<readonly StoredCredential[]> {
   // Everything that can fail is checked before the code is spent.
   const offered = offer.configurationIds.map((id) => readOfferedCredential(issuer, id))
   const server = await fetchTokenServer(wallet, issuer, offer)
-  const txCode = offer.txCode && (await askTxCode(offer.txCode, holder))
-  const accessToken = await redeemCode(wallet, server, { code: offer.preAuthorizedCode, txCode })
+  const accessToken = await getAccessToken(wallet, { issuer, server, offer }, holder)
   const stored: StoredCredential[] = []
   for (const each of offered) {
     try {
@@ -48,6 +87,20 @@ export async function receive(
     }
   }
   return stored
+}
+
+async function getAccessToken(
+  wallet: WalletContext,
+  from: { readonly issuer: IssuerDescription; readonly server: TokenServer; readonly offer: ReceivedOffer },
+  holder: Holder,
+): Promise<AccessToken> {
+  const { issuer, server, offer } = from
+  const { grant, configurationIds } = offer
+  if (grant.name === 'authorization_code') {
+    return authorizeByCode(wallet, server, { issuer, configurationIds, issuerState: grant.issuerState })
+  }
+  const txCode = grant.txCode && (await askTxCode(grant.txCode, holder))
+  return redeemCode(wallet, server, { code: grant.preAuthorizedCode, txCode })
 }
 
 async function askTxCode(description: AskedTxCode, { txCode }: Holder): Promise<string> {

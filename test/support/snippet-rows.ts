@@ -26,11 +26,13 @@ const DOCS = 'test/docs.test.ts'
 const LIBRARY = 'test/server-library-doc.test.ts'
 const WALK = 'test/walk-doc.test.ts'
 const ELEMENT = 'test/browser/element-doc.test.ts'
+const CODE_WALLET = 'test/e2e/wallet-authorization-code.test.ts'
 const CARD = 'test/e2e/library-card.test.ts'
 
 export const runBy: readonly SnippetRow[] = [
   ...rowsOf('README.md', DOCS, 'init verifier', 'cd try/issuer', 'cd try/verifier', 'CONFIGURATION=', 'QUERY='),
   ...rowsOf('docs/authorization-code.md', LIBRARY, 'getInteraction'),
+  ...rowsOf('docs/authorization-code.md', CODE_WALLET, '--scope', '$OFFER'),
   ...rowsOf('docs/callbacks.md', 'test/callbacks-doc.test.ts', '"timestamp"', 'createHmac'),
   ...rowsOf('docs/callbacks.md', OPERATING, 'callbacks retry'),
   ...rowsOf('docs/chains.md', ENGINE, 'chain deploy Component'),

@@ -95,6 +95,10 @@ export const operatingCommands = {
     does: 'hold credentials, and present no more of them than is asked for',
     forms: [
       { words: 'receive OFFER-URI', does: 'take what an issuer offers; wait up to a minute for what comes later' },
+      {
+        words: 'receive --issuer URL --configuration ID',
+        does: 'ask an issuer without an offer, at its page in a browser; --scope SCOPE instead of the id',
+      },
       { words: 'list', does: 'what the wallet holds' },
       { words: 'show ID', does: 'one credential, and what of it can stay hidden' },
       { words: 'present REQUEST-URI', does: 'show what a verifier asks for, agree, and present it' },
@@ -112,6 +116,16 @@ export const operatingCommands = {
         ...{ type: 'string', value: 'ID', of: ['receive'] },
         does: 'the client that an authorization server knows, if it has to',
       },
+      issuer: { type: 'string', value: 'URL', of: ['receive'], does: 'the issuer to ask without an offer' },
+      configuration: {
+        ...{ type: 'string', value: 'ID', of: ['receive'] },
+        does: 'the credential to ask for, by its id in the metadata of the issuer',
+      },
+      scope: { type: 'string', value: 'SCOPE', of: ['receive'], does: 'the credential to ask for, by its scope' },
+      'no-browser': {
+        ...{ type: 'boolean', default: false, of: ['receive'] },
+        does: 'open no browser; the address of the page of the issuer is printed on stderr',
+      },
       yes: { type: 'boolean', short: 'y', of: ['present'], does: 'agree beforehand; needed where nobody can be asked' },
       home: {
         ...{ type: 'string', value: 'DIR' },
@@ -122,6 +136,10 @@ export const operatingCommands = {
     notes: ['A URI has characters that mean something to a shell: put it in single quotes.'],
     examples: [
       { line: "vouchsafe wallet receive 'openid-credential-offer://?…'", does: 'an offer of an issuer' },
+      {
+        line: 'vouchsafe wallet receive --issuer https://issuer.example.org --scope student_card',
+        does: 'a credential that nobody offered',
+      },
       { line: 'vouchsafe wallet list --json', does: 'for a program' },
       { line: "vouchsafe wallet present 'openid4vp://?…' --yes", does: 'a request of a verifier, in a script' },
     ],

@@ -7,12 +7,14 @@ import type { WalletContext } from '../../wallet/context.ts'
 import { abort, WalletError } from '../../wallet/error.ts'
 import type { AskedTxCode } from '../../wallet/offer.ts'
 import { decline, type PresentationPlan, planPresentation, present } from '../../wallet/present.ts'
-import { receive } from '../../wallet/receive.ts'
+import { receive, receiveUnoffered, type UnofferedAsk } from '../../wallet/receive.ts'
 import { findCredential, listCredentials, type StoredCredential } from '../../wallet/stored-credential.ts'
 import { commandName, readWords, shellWord, UsageError } from '../command-line.ts'
 import { now, random, wait } from '../effects.ts'
 import { reportFailure } from '../failure.ts'
+import { browserCommand, openBrowser } from '../open-browser.ts'
 import { indented, paint, plain } from '../terminal.ts'
+import { startBrowserVisit } from './browser-visit.ts'
 import { readAttestationFile, walletFiles } from './files.ts'
 import { card, describeDamage, details, formatList, planText, verifierName } from './text.ts'
 
@@ -20,6 +22,8 @@ interface Command {
   readonly wallet: WalletContext
   /** The word after the command's name. */
   readonly subject: string
+  /** The credential to ask for without an offer. */
+  readonly unoffered: UnofferedAsk | undefined
   /** Returns a command line of this wallet for copying. */
   readonly line: (...words: readonly string[]) => string
   /** Shows a text to a person at once; programs get one object at the end. */
@@ -29,6 +33,9 @@ interface Command {
   /** Asks for the transaction code of an offer. Refuses with `needs_tx_code` when no person can answer. */
   readonly txCode: (asked: AskedTxCode) => Promise<string>
 }
+
+/** The time for the person at the page of the issuer, which gives them ten minutes and five for the way back. */
+const PERSON_SECONDS = 900
 
 /** The result for programs; `failed` when the work was done and its result is negative. */
 type Outcome = { readonly json: Readonly<Record<string, unknown>>; readonly failed?: boolean }
@@ -60,8 +67,11 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
   const say = json ? () => undefined : printLine
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command === undefined) throw new UsageError('wallet', word === '' ? '' : `there is no command wallet ${word}`)
-  if ((subject === undefined) !== (command.takes === undefined) || more.length > 0) {
-    throw new UsageError('wallet', `wallet ${word} takes ${command.takes ?? 'nothing after it'}`)
+  const unoffered = readUnofferedAsk(values)
+  const takesWord = command.takes !== undefined && unoffered === undefined
+  if ((subject !== undefined) !== takesWord || more.length > 0) {
+    const takes = (takesWord && command.takes) || 'nothing after it'
+    throw new UsageError('wallet', `wallet ${word}${unoffered === undefined ? '' : ' --issuer'} takes ${takes}`)
   }
   const home = values.home ?? (process.env.VOUCHSAFE_WALLET_HOME || join(homedir(), '.vouchsafe', 'wallet'))
   const agree = values.yes ? agreeUnasked(say) : process.stdin.isTTY ? ask : nobodyToAsk(say)
@@ -73,11 +83,44 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
     now,
     random,
     store: walletFiles(home),
+    browser: () => startBrowserVisit({ show: showAddress(values['no-browser']), seconds: PERSON_SECONDS }),
     ...client,
     ...(attestation && { attestation }),
   }
   const txCode = values['tx-code'] === undefined ? askTxCode : () => Promise.resolve(values['tx-code'] ?? '')
-  return command.run({ wallet, subject: subject?.trim() ?? '', line: lineWith(values.home), say, agree, txCode })
+  return command.run({
+    wallet,
+    subject: subject?.trim() ?? '',
+    unoffered,
+    line: lineWith(values.home),
+    say,
+    agree,
+    txCode,
+  })
+}
+
+/** Reads the options that stand in the place of an offer. */
+function readUnofferedAsk(values: {
+  readonly issuer?: string | undefined
+  readonly configuration?: string | undefined
+  readonly scope?: string | undefined
+}): UnofferedAsk | undefined {
+  const { issuer: credentialIssuer, configuration: configurationId, scope } = values
+  if (credentialIssuer === undefined && configurationId === undefined && scope === undefined) return undefined
+  if (credentialIssuer === undefined || (configurationId === undefined) === (scope === undefined)) {
+    throw new UsageError('wallet', 'without an offer, say --issuer URL and one of --configuration ID and --scope SCOPE')
+  }
+  return { credentialIssuer, credential: configurationId === undefined ? { scope: scope ?? '' } : { configurationId } }
+}
+
+/** Opens the address in a browser, or shows it on stderr, so that the output of --json stays one object. */
+function showAddress(noBrowser: boolean): (address: string) => Promise<void> {
+  return async (address) => {
+    const command = noBrowser ? undefined : browserCommand(process)
+    const opened = command !== undefined && (await openBrowser(command, address))
+    const what = opened ? 'The page of the issuer is open in your browser:' : 'Open this page in a browser here:'
+    process.stderr.write(`${what}\n${plain(address)}\n`)
+  }
 }
 
 function lineWith(home: string | undefined): Command['line'] {
@@ -85,8 +128,11 @@ function lineWith(home: string | undefined): Command['line'] {
   return (...words) => `${commandName()} wallet ${[...words, ...place].map(shellWord).join(' ')}`
 }
 
-async function runReceive({ wallet, subject, line, say, txCode }: Command): Promise<Outcome> {
-  const received = await receive({ ...wallet, wait: waitAloud(say) }, subject, { txCode })
+async function runReceive({ wallet, subject, unoffered, line, say, txCode }: Command): Promise<Outcome> {
+  const waiting = { ...wallet, wait: waitAloud(say) }
+  const received = await (unoffered === undefined
+    ? receive(waiting, subject, { txCode })
+    : receiveUnoffered(waiting, unoffered))
   say(received.map(card).join('\n\n'))
   say(`\n${paint('green', '✓')} Received and kept. Show it with: ${line('show', received[0]?.id ?? '')}`)
   return { json: { credentials: received.map(described) } }

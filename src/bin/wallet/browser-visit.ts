@@ -1,0 +1,104 @@
+/**
+ * The way of a person's browser back to the wallet on a command line: one request to an address of this machine alone.
+ * RFC 8252 section 7.3.
+ */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { BrowserVisit } from '../../wallet/context.ts'
+import { WalletError } from '../../wallet/error.ts'
+
+export interface VisitTerms {
+  /** Shows the address to the person, in a browser or as a text. */
+  readonly show: (address: string) => Promise<void>
+  /** The time for the person. */
+  readonly seconds: number
+}
+
+type Answer = readonly [status: number, text: string]
+
+const HOST = '127.0.0.1'
+const PATH = '/callback'
+const MAX_HEADER_BYTES = 16_384
+const REQUEST_MS = 10_000
+const HEADERS = {
+  'content-type': 'text/plain; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  connection: 'close',
+}
+
+/** Listens at a free port until the visit ends. */
+export async function startBrowserVisit({ show, seconds }: VisitTerms): Promise<BrowserVisit> {
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: REQUEST_MS })
+  server.listen(0, HOST)
+  await once(server, 'listening')
+  const host = `${HOST}:${(server.address() as AddressInfo).port}`
+  const query = queryOfVisit(server, host)
+  return {
+    redirectUri: `http://${host}${PATH}`,
+    go: async (address) => {
+      await show(address)
+      return inTime(query, seconds)
+    },
+    end: async () => {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** Resolves with the query of the first request that can only be the response; others change nothing. */
+function queryOfVisit(server: Server, host: string): Promise<string> {
+  return new Promise((resolve) => {
+    let isOver = false
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      const refusal = refusalOf(request, host, isOver)
+      if (refusal !== undefined) {
+        answer(response, refusal)
+        return
+      }
+      isOver = true
+      const [, query = ''] = splitAtQuestionMark(request.url ?? '')
+      // The person reads the answer before the connection is closed.
+      response.once('close', () => resolve(query))
+      answer(response, [200, 'The wallet has the answer of the issuer. Close this page and go on where you began.'])
+    })
+  })
+}
+
+function refusalOf({ headers, method, url = '' }: IncomingMessage, host: string, isOver: boolean): Answer | undefined {
+  const [path] = splitAtQuestionMark(url)
+  // Another name for this address is that of a page which wants to reach this machine.
+  if (headers.host !== host || path !== PATH) return [404, 'There is nothing here.']
+  if (method !== 'GET') return [405, 'Only GET is allowed here.']
+  return isOver ? [410, 'The wallet has an answer already.'] : undefined
+}
+
+async function inTime(query: Promise<string>, seconds: number): Promise<string> {
+  const waiting = new AbortController()
+  const late = wait(seconds * 1000, undefined, { signal: waiting.signal }).then(() => {
+    const why = `nobody came back from the page of the issuer within ${Math.ceil(seconds / 60)} minutes; begin anew`
+    throw new WalletError('not_yet', why)
+  })
+  try {
+    return await Promise.race([query, late])
+  } finally {
+    late.catch(() => undefined)
+    waiting.abort()
+  }
+}
+
+function splitAtQuestionMark(url: string): readonly [string, string?] {
+  const at = url.indexOf('?')
+  return at < 0 ? [url] : [url.slice(0, at), url.slice(at + 1)]
+}
+
+function answer(response: ServerResponse, [status, text]: Answer): void {
+  response.writeHead(status, HEADERS).end(`${text}\n`)
+}

@@ -1,0 +1,194 @@
+/**
+ * The authorization code flow: a pushed request, the person at the page of the issuer, and a response that is for this
+ * request alone. OpenID4VCI 1.0, Authorization Code Flow; RFC 9126, RFC 7636, RFC 9207.
+ */
+import { toBase64url } from '../codec/base64url.ts'
+import { digestOf, isSameSecret } from '../codec/digest.ts'
+import { isObject, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
+import { AUTHORIZATION_CODE_GRANT } from '../protocol/grant.ts'
+import { withParameters } from '../protocol/redirect-uri.ts'
+import { type AccessToken, requestToken, type TokenServer } from './access-token.ts'
+import { requireAddress } from './address.ts'
+import { attestationHeaders, clientIdFor } from './client-attestation.ts'
+import type { BrowserVisit, WalletContext } from './context.ts'
+import { DPOP_ALGORITHM, type DpopKey, makeDpopKey, type Proved, withProof } from './dpop.ts'
+import { abort, WalletError } from './error.ts'
+import { exchangeJson } from './exchange.ts'
+import type { IssuerDescription } from './issuer-metadata.ts'
+
+/** The credentials that the wallet asks for. */
+export interface CodeFlowAsk {
+  readonly issuer: IssuerDescription
+  readonly configurationIds: readonly string[]
+  /** The `issuer_state` of the offer, where it has one. */
+  readonly issuerState: string | undefined
+}
+
+interface CodeFlowServer extends TokenServer {
+  readonly authorizationEndpoint: string
+  readonly pushEndpoint: string
+}
+
+/** The parameters of one request that its response and its token request have to fit. */
+interface OwnRequest {
+  readonly clientId: string
+  readonly redirectUri: string
+  readonly state: string
+  readonly verifier: string
+  readonly dpop: DpopKey | undefined
+}
+
+const MAX_TEXT = 500
+
+/** Returns the way to a browser. Refuses with `unsupported` where this wallet has none. */
+export function requireBrowser({ browser }: WalletContext): () => Promise<BrowserVisit> {
+  if (browser !== undefined) return browser
+  return abort(
+    'unsupported',
+    'the issuer wants to ask you at its own page first (authorization code flow), and this wallet cannot send you ' +
+      'there; receive it with vouchsafe wallet receive, or ask for an offer with a pre-authorized code',
+  )
+}
+
+/**
+ * Has the person asked at the page of the issuer, and returns the access token. Refuses with `unsupported` a server
+ * without what the flow needs, with `invalid_response` a response that is not for this request, with `not_yet` when
+ * nobody comes back, and with `refused`.
+ */
+export async function authorizeByCode(
+  wallet: WalletContext,
+  tokenServer: TokenServer,
+  ask: CodeFlowAsk,
+): Promise<AccessToken> {
+  const server = readCodeFlowServer(tokenServer)
+  const visit = await requireBrowser(wallet)()
+  try {
+    const request = await makeRequest(wallet, server, visit.redirectUri)
+    const requestUri = await push(wallet, server, request, ask)
+    const { clientId: client_id } = request
+    const address = withParameters(server.authorizationEndpoint, { client_id, request_uri: requestUri })
+    wallet.onStep?.({
+      what: 'sent the person to the issuer',
+      means: 'The issuer finds out who the person is; the address has nothing of the request but its name.',
+      spec: 'RFC 9126 section 4',
+    })
+    const code = readResponse(await visit.go(address), request, ownString(server.metadata, 'issuer') ?? '')
+    return await redeem(wallet, server, request, code)
+  } finally {
+    await visit.end()
+  }
+}
+
+function readCodeFlowServer(server: TokenServer): CodeFlowServer {
+  const { metadata } = server
+  const addressOf = (name: string): string => {
+    const value = own(metadata, name)
+    if (value === undefined) abort('unsupported', `the authorization server has no ${name}, which this wallet needs`)
+    return requireAddress(value, `${name} of the authorization server`, 'invalid_metadata')
+  }
+  if (!stringsIn(own(metadata, 'code_challenge_methods_supported') ?? []).includes('S256')) {
+    abort('unsupported', 'the authorization server does not say that it checks PKCE with S256, which this wallet needs')
+  }
+  return {
+    ...server,
+    authorizationEndpoint: addressOf('authorization_endpoint'),
+    pushEndpoint: addressOf('pushed_authorization_request_endpoint'),
+  }
+}
+
+async function makeRequest(wallet: WalletContext, { metadata }: TokenServer, redirectUri: string): Promise<OwnRequest> {
+  const algorithms = stringsIn(own(metadata, 'dpop_signing_alg_values_supported') ?? [])
+  return {
+    clientId: clientIdFor(wallet, metadata),
+    redirectUri,
+    state: toBase64url(wallet.random(32)),
+    verifier: toBase64url(wallet.random(32)),
+    dpop: algorithms.includes(DPOP_ALGORITHM) ? await makeDpopKey(wallet) : undefined,
+  }
+}
+
+/** Pushes the request, and returns its name. RFC 9126 section 2. */
+async function push(
+  wallet: WalletContext,
+  { pushEndpoint: url, metadata }: CodeFlowServer,
+  { clientId, redirectUri, state, verifier, dpop }: OwnRequest,
+  ask: CodeFlowAsk,
+): Promise<string> {
+  const form = {
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    state,
+    code_challenge: digestOf(verifier),
+    code_challenge_method: 'S256',
+    ...wantedCredentials(ask),
+    ...(ask.issuerState !== undefined && { issuer_state: ask.issuerState }),
+  }
+  const send = async (proved?: Proved): Promise<JsonObject> =>
+    exchangeJson(wallet, {
+      ...proved,
+      what: 'pushed its authorization request',
+      means: 'Nobody on the way of the browser can read or change the request; the code will be for this wallet alone.',
+      spec: 'RFC 9126 section 2',
+      url,
+      headers: { ...(await attestationHeaders(wallet, metadata)), ...proved?.headers },
+      body: new URLSearchParams(form),
+      sent: Object.keys(form).join(', '),
+    })
+  const answer = await (dpop === undefined ? send() : withProof(wallet, dpop, { url }, send))
+  return ownString(answer, 'request_uri') || abort('invalid_response', 'the answer to the request has no request_uri')
+}
+
+/** Names the credentials by scope where each has one. OpenID4VCI 1.0, Authorization Request. */
+function wantedCredentials({ issuer, configurationIds }: CodeFlowAsk): Readonly<Record<string, string>> {
+  const scopes = configurationIds.map((id) => {
+    const configuration = own(issuer.configurations, id)
+    return isObject(configuration) ? ownString(configuration, 'scope') : undefined
+  })
+  if (scopes.every(Boolean)) return { scope: [...new Set(scopes)].join(' ') }
+  const details = configurationIds.map((id) => ({
+    type: 'openid_credential',
+    credential_configuration_id: id,
+    locations: [issuer.credentialIssuer],
+  }))
+  return { authorization_details: JSON.stringify(details) }
+}
+
+/**
+ * Returns the code of the response. A response of another request or of another server is refused before anything else
+ * in it is read. RFC 6749 section 10.12, RFC 9207 section 2.4.
+ */
+function readResponse(query: string, { state }: OwnRequest, issuer: string): string {
+  const parameters = new URLSearchParams(query)
+  const names = [...parameters.keys()]
+  if (new Set(names).size !== names.length) {
+    abort('invalid_response', 'the browser came back with a parameter twice; begin anew')
+  }
+  if (!isSameSecret(parameters.get('state') ?? '', state)) {
+    abort('invalid_response', 'the browser came back from another request than this one (state); begin anew')
+  }
+  if (parameters.get('iss') !== issuer) {
+    abort('invalid_response', `the browser came back from another server than ${issuer} (iss); begin anew`)
+  }
+  const error = parameters.get('error')
+  if (error !== null) refuseLikeServer(error, parameters.get('error_description') ?? undefined)
+  return parameters.get('code') || abort('invalid_response', 'the browser came back without a code; begin anew')
+}
+
+function refuseLikeServer(code: string, text: string | undefined): never {
+  const [error, description] = [code.slice(0, MAX_TEXT), text?.slice(0, MAX_TEXT)]
+  const why = description === undefined ? error : `${description} (${error})`
+  const server = { error, ...(description !== undefined && { error_description: description }) }
+  throw new WalletError('refused', `the issuer said no at its page: ${why}`, { server })
+}
+
+function redeem(wallet: WalletContext, server: TokenServer, request: OwnRequest, code: string): Promise<AccessToken> {
+  const form = {
+    grant_type: AUTHORIZATION_CODE_GRANT,
+    code,
+    code_verifier: request.verifier,
+    redirect_uri: request.redirectUri,
+    client_id: request.clientId,
+  }
+  return requestToken(wallet, server, form, request.dpop)
+}
