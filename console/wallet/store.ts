@@ -38,6 +38,9 @@ export async function openBrowserStore(): Promise<BrowserStore> {
     write: async (name, text) => {
       await resultOf(shelf('texts', 'readwrite').put(text, name))
     },
+    remove: async (name) => {
+      await resultOf(shelf('texts', 'readwrite').delete(name))
+    },
     keys: keysOn(shelf),
     empty: async () => {
       for (const name of ['texts', 'keys'] satisfies Shelf[]) await resultOf(shelf(name, 'readwrite').clear())

@@ -1,6 +1,6 @@
 /** Access tokens: how the wallet gets one, and sends it. RFC 8414; OpenID4VCI 1.0, Token Endpoint. */
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
-import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
+import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
 import { attestationHeaders } from './client-attestation.ts'
 import type { WalletContext } from './context.ts'
@@ -16,10 +16,15 @@ export interface AccessToken {
   readonly credentialIdentifiers: ReadonlyMap<string, string>
   /** The key that the token is bound to; a Bearer token has none. */
   readonly dpop: DpopKey | undefined
+  /** The token for the next access token, when the server gives one. */
+  readonly refreshToken: string | undefined
+  /** The client id of the token request, which the next one needs too. */
+  readonly clientId: string | undefined
 }
 
 /** A token endpoint, and the metadata of its authorization server. */
 export interface TokenServer {
+  readonly issuer: string
   readonly tokenEndpoint: string
   readonly metadata: JsonObject
 }
@@ -45,7 +50,8 @@ export async function fetchTokenServer(
     abort('invalid_metadata', `the metadata of the authorization server ${server} is about another issuer`)
   }
   const name = 'token_endpoint of the authorization server'
-  return { tokenEndpoint: requireAddress(own(metadata, 'token_endpoint'), name, 'invalid_metadata'), metadata }
+  const tokenEndpoint = requireAddress(own(metadata, 'token_endpoint'), name, 'invalid_metadata')
+  return { issuer: server, tokenEndpoint, metadata }
 }
 
 /** Redeems the pre-authorized code, which is valid once; with the transaction code, when the offer requires one. */
@@ -64,6 +70,17 @@ export async function redeemCode(
   return requestToken(wallet, server, form)
 }
 
+const CODE_STEP = {
+  what: 'exchanged the code for an access token',
+  means: 'The code is spent: whoever finds it now can do nothing with it.',
+  spec: 'OpenID4VCI 1.0, Token Request',
+}
+const REFRESH_STEP = {
+  what: 'exchanged its refresh token for an access token',
+  means: 'Nobody has to be asked again. The refresh token is spent, and the answer has the next one.',
+  spec: 'RFC 6749 section 6',
+}
+
 /** Sends a token request; with `dpop`, the token has to be bound to that key. Refuses with `invalid_response`. */
 export async function requestToken(
   wallet: WalletContext,
@@ -75,9 +92,7 @@ export async function requestToken(
     exchangeJson(wallet, {
       ...proved,
       headers: { ...(await attestationHeaders(wallet, metadata)), ...proved?.headers },
-      what: 'exchanged the code for an access token',
-      means: 'The code is spent: whoever finds it now can do nothing with it.',
-      spec: 'OpenID4VCI 1.0, Token Request',
+      ...(form.grant_type === REFRESH_GRANT ? REFRESH_STEP : CODE_STEP),
       url,
       body: new URLSearchParams(form),
       sent: Object.keys(form).join(', '),
@@ -88,7 +103,13 @@ export async function requestToken(
   // RFC 6750 section 2.1: only characters that fit into the header.
   if (!token || !/^[\w.~+/=-]+$/.test(token))
     return abort('invalid_response', 'the token response has no usable access_token')
-  return { token, credentialIdentifiers: readCredentialIdentifiers(answer), dpop }
+  return {
+    token,
+    credentialIdentifiers: readCredentialIdentifiers(answer),
+    dpop,
+    refreshToken: ownString(answer, 'refresh_token') || undefined,
+    clientId: form.client_id,
+  }
 }
 
 /** Sends the request with the access token, and with a proof of its key where it has one. RFC 6750, RFC 9449. */

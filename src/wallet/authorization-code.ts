@@ -72,7 +72,7 @@ export async function authorizeByCode(
       means: 'The issuer finds out who the person is; the address has nothing of the request but its name.',
       spec: 'RFC 9126 section 4',
     })
-    const code = readResponse(await visit.go(address), request, ownString(server.metadata, 'issuer') ?? '')
+    const code = readResponse(await visit.go(address), request, server.issuer)
     return await redeem(wallet, server, request, code)
   } finally {
     await visit.end()

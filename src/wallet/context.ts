@@ -56,14 +56,22 @@ export interface Step {
 }
 
 /**
- * The texts of the wallet by name, and the keys of its credentials. A write replaces the whole text or nothing, and
- * keeps it unreadable for other users, as the texts may have private keys.
+ * Texts by name. A write replaces the whole text or nothing, and keeps it unreadable for other users, as the texts may
+ * have private keys.
  */
-export interface WalletStore {
+export interface TextStore {
   list(): Promise<readonly string[]>
   read(name: string): Promise<string>
   write(name: string, text: string): Promise<void>
+  /** Does nothing where there is no such text. */
+  remove(name: string): Promise<void>
+}
+
+/** The credentials of the wallet as texts, and their keys. */
+export interface WalletStore extends TextStore {
   readonly keys: HolderKeys
+  /** The authorizations to ask again; a wallet without this store renews nothing and keeps no open transaction. */
+  readonly authorizations?: TextStore
 }
 
 /**

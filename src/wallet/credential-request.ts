@@ -1,42 +1,34 @@
 /**
- * Requests a credential: a fresh nonce, a proof of possession of the key, and the request. OpenID4VCI 1.0, Credential
+ * Requests a credential: a fresh nonce, a proof of possession of each key, and the request. OpenID4VCI 1.0, Credential
  * Endpoint.
  */
-import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
+import { type JsonObject, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import type { Signer } from '../keys/signer.ts'
 import { type AccessToken, withAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeEncrypted } from './credential-encryption.ts'
-import { awaitCredential } from './deferred-credential.ts'
 import { abort } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import type { IssuerDescription, OfferedCredential } from './issuer-metadata.ts'
 import { proofHeader } from './proof-key.ts'
 
-/** A credential as the issuer sent it, not yet verified. */
-export interface SentCredential {
-  readonly credential: string
-  /** The id for the notification of the issuer, when it wants one. */
-  readonly notificationId: string | undefined
-}
-
-/** Requests the credential and returns it, at once or after a while. */
+/** Requests a credential for each key, and returns the answer, which may only say that the issuer decides later. */
 export async function sendCredentialRequest(
   wallet: WalletContext,
   issuer: IssuerDescription,
   offered: OfferedCredential,
-  by: { readonly accessToken: AccessToken; readonly holder: Signer },
-): Promise<SentCredential> {
+  by: { readonly accessToken: AccessToken; readonly holders: readonly Signer[] },
+): Promise<JsonObject> {
   const nonce = await fetchNonce(wallet, issuer)
-  const proof = await makeKeyProof(wallet, issuer, offered, { nonce, holder: by.holder })
+  const proofs = await Promise.all(by.holders.map((holder) => makeKeyProof(wallet, issuer, offered, { nonce, holder })))
   const { credentialIdentifiers } = by.accessToken
   const identifier = credentialIdentifiers.get(offered.configurationId)
   const selector = identifier
     ? { credential_identifier: identifier }
     : { credential_configuration_id: offered.configurationId }
   const { encryption } = issuer
-  const members = { ...selector, proofs: { jwt: [proof] } }
+  const members = { ...selector, proofs: { jwt: proofs } }
   const sent = `${Object.keys(selector).join()}, proofs.jwt; the access token`
   const ask = {
     what: 'requested the credential',
@@ -47,11 +39,9 @@ export async function sendCredentialRequest(
     body: JSON.stringify(members),
     sent: encryption === undefined ? sent : `encrypted: ${sent}`,
   }
-  const answer = await withAccessToken(wallet, by.accessToken, ask, (request) =>
+  return withAccessToken(wallet, by.accessToken, ask, (request) =>
     encryption === undefined ? exchangeJson(wallet, request) : exchangeEncrypted(wallet, request, encryption, members),
   )
-  const last = await awaitCredential(wallet, issuer, answer, by.accessToken)
-  return { credential: readCredential(last), notificationId: ownString(last, 'notification_id') }
 }
 
 async function fetchNonce(wallet: WalletContext, { nonceEndpoint }: IssuerDescription): Promise<string | undefined> {
@@ -82,12 +72,4 @@ function makeKeyProof(
     },
     (data) => holder.sign(data),
   )
-}
-
-function readCredential(answer: JsonObject): string {
-  const credentials = own(answer, 'credentials')
-  const [first] = Array.isArray(credentials) ? credentials : []
-  const credential = isObject(first) ? own(first, 'credential') : undefined
-  if (typeof credential === 'string') return credential
-  return abort('invalid_response', 'the credential response has no credentials[0].credential that is a string')
 }

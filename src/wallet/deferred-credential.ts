@@ -9,52 +9,46 @@ import { abort } from './error.ts'
 import { type ExchangeRequest, exchangeJson } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 
-const PATIENCE_SECONDS = 60
 /** The interval when the issuer names none, as in draft 13. */
 const USUAL_INTERVAL = 5
 
 /**
- * Returns the response with the credential: the given response, or a later one. Refuses with `not_yet` when the issuer
- * takes longer than this wallet waits; nothing is stored then.
+ * Returns the response with the credential, the given one or a later one; or one that still has a transaction, when the
+ * issuer takes longer than `patienceSeconds`, or the wallet cannot wait.
  */
 export async function awaitCredential(
   wallet: WalletContext,
   issuer: IssuerDescription,
   first: JsonObject,
-  accessToken: AccessToken,
+  { accessToken, patienceSeconds }: { readonly accessToken: AccessToken; readonly patienceSeconds: number },
 ): Promise<JsonObject> {
   let [answer, waited] = [first, 0]
   for (;;) {
-    const transactionId = own(answer, 'transaction_id')
+    const transactionId = transactionIdOf(answer)
     if (transactionId === undefined) return answer
-    if (typeof transactionId !== 'string') return abort('invalid_response', 'transaction_id is not a string')
-    if (issuer.deferredCredentialEndpoint === undefined) {
-      return abort('invalid_metadata', 'the issuer has the credential later, and does not say where to ask for it')
-    }
     const interval = intervalOf(answer)
     waited += interval
-    if (wallet.wait === undefined || waited > PATIENCE_SECONDS) return refuseToWait()
+    if (wallet.wait === undefined || waited > patienceSeconds) return answer
     await wallet.wait(interval)
-    answer = await ask(wallet, issuer, { url: issuer.deferredCredentialEndpoint, accessToken, transactionId })
+    answer = await askAgain(wallet, issuer, { accessToken, transactionId })
   }
 }
 
-function refuseToWait(): never {
-  return abort(
-    'not_yet',
-    `the issuer has not decided yet, and this wallet waits for no longer than ${PATIENCE_SECONDS} seconds and keeps nothing until then; ask for a new offer later`,
-  )
+/** Returns the id of the transaction of an issuer that decides later. Refuses with `invalid_response`. */
+export function transactionIdOf(answer: JsonObject): string | undefined {
+  const id = own(answer, 'transaction_id')
+  return id === undefined || typeof id === 'string' ? id : abort('invalid_response', 'transaction_id is not a string')
 }
 
-function ask(
+/** Asks once for the credential of a transaction. */
+export function askAgain(
   wallet: WalletContext,
-  { encryption }: IssuerDescription,
-  {
-    url,
-    accessToken,
-    transactionId,
-  }: { readonly url: string; readonly accessToken: AccessToken; readonly transactionId: string },
+  { encryption, deferredCredentialEndpoint: url }: IssuerDescription,
+  { accessToken, transactionId }: { readonly accessToken: AccessToken; readonly transactionId: string },
 ): Promise<JsonObject> {
+  if (url === undefined) {
+    return abort('invalid_metadata', 'the issuer has the credential later, and does not say where to ask for it')
+  }
   const members = { transaction_id: transactionId }
   const request: ExchangeRequest = {
     what: 'asked again for the credential',

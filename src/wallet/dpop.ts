@@ -2,14 +2,12 @@
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf } from '../codec/digest.ts'
 import { writeJws } from '../codec/jws.ts'
-import type { Signer } from '../keys/signer.ts'
-import type { WalletContext } from './context.ts'
+import type { HolderKey, WalletContext } from './context.ts'
 import { WalletError } from './error.ts'
 import type { ExchangeRequest } from './exchange.ts'
 
 /** The key of one authorization, which no other has. */
-export interface DpopKey {
-  readonly signer: Signer
+export interface DpopKey extends HolderKey {
   /** The newest nonce of each origin. */
   readonly nonces: Map<string, string>
 }
@@ -20,8 +18,11 @@ export type Proved = Required<Pick<ExchangeRequest, 'headers' | 'onHeaders'>>
 export const DPOP_ALGORITHM = 'ES256'
 
 export async function makeDpopKey({ store }: WalletContext): Promise<DpopKey> {
-  const { signer } = await store.keys.make(DPOP_ALGORITHM)
-  return { signer, nonces: new Map() }
+  return dpopKeyOf(await store.keys.make(DPOP_ALGORITHM))
+}
+
+export function dpopKeyOf(key: HolderKey): DpopKey {
+  return { ...key, nonces: new Map() }
 }
 
 /**

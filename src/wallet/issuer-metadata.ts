@@ -20,6 +20,8 @@ export interface IssuerDescription {
   readonly deferredCredentialEndpoint: string | undefined
   readonly notificationEndpoint: string | undefined
   readonly authorizationServers: readonly string[]
+  /** The most key proofs of one request. */
+  readonly batchSize: number
   readonly configurations: JsonObject
 }
 
@@ -68,6 +70,7 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
     deferredCredentialEndpoint: optionalEndpoint(metadata, 'deferred_credential_endpoint'),
     notificationEndpoint: optionalEndpoint(metadata, 'notification_endpoint'),
     authorizationServers: readServers(own(metadata, 'authorization_servers'), credentialIssuer),
+    batchSize: readBatchSize(memberOf(own(metadata, 'batch_credential_issuance'), 'batch_size')),
     configurations: objectMember(metadata, 'credential_configurations_supported'),
   }
 }
@@ -104,6 +107,11 @@ function readServers(value: Json | undefined, credentialIssuer: string): readonl
   const servers = stringsIn(value)
   if (servers.length > 0) return servers
   return abort('invalid_metadata', 'authorization_servers of the issuer is not a non-empty array of strings')
+}
+
+/** OpenID4VCI 1.0, Credential Issuer Metadata Parameters: 2 or more, where there are batches. */
+function readBatchSize(value: Json | undefined): number {
+  return typeof value === 'number' && Number.isInteger(value) && value > 1 ? value : 1
 }
 
 function firstDisplay(described: Json | undefined): JsonObject | undefined {

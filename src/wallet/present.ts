@@ -13,7 +13,7 @@ import { type ExchangeRequest, exchangeJson } from './exchange.ts'
 import { heldFormat } from './held-format.ts'
 import { type AuthorizationRequest, fetchRequest } from './request-object.ts'
 import { encryptMembers, hashEncryptionKey } from './response-encryption.ts'
-import { listCredentials } from './stored-credential.ts'
+import { listCredentials, recordPresented } from './stored-credential.ts'
 import { type Approval, approvalsOf } from './transaction.ts'
 
 export interface PresentationPlan {
@@ -70,12 +70,15 @@ export async function present(
 ): Promise<PresentationResult> {
   if (plan.problem !== undefined)
     abort('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
+  const chosen = chosenAnswers(plan)
   const presentations = await Promise.all(
-    chosenAnswers(plan).map(async (answer) => [answer.query.id, await make(wallet, plan, answer)] as const),
+    chosen.map(async (answer) => [answer.query.id, await make(wallet, plan, answer)] as const),
   )
   const presented = new Map(
     presentations.map(([id]) => [id, presentations.flatMap(([of, text]) => (of === id ? text : []))]),
   )
+  // Before it is sent: whatever becomes of the request, this copy may have been seen.
+  for (const each of new Set(chosen.map(({ credential }) => credential))) await recordPresented(wallet.store, each)
   // Object.fromEntries defines own members for any name: an id may be __proto__.
   const token = Object.fromEntries(presented)
   return respond(wallet, plan.request, {

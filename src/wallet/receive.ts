@@ -7,18 +7,18 @@ import { type AccessToken, fetchTokenServer, redeemCode, type TokenServer } from
 import { requireAddress } from './address.ts'
 import { authorizeByCode, requireBrowser } from './authorization-code.ts'
 import type { WalletContext } from './context.ts'
-import { sendCredentialRequest } from './credential-request.ts'
 import { abort, WalletError } from './error.ts'
+import { obtainCredential } from './issuance.ts'
+import { fetchIssuerMetadata, type IssuerDescription, readOfferedCredential } from './issuer-metadata.ts'
 import {
-  fetchIssuerMetadata,
-  type IssuerDescription,
-  type OfferedCredential,
-  readOfferedCredential,
-} from './issuer-metadata.ts'
-import { notifyAccepted } from './notification.ts'
+  type KeptAuthorization,
+  keepAuthorization,
+  type PendingCredential,
+  removeAuthorization,
+  writeAuthorization,
+} from './kept-authorization.ts'
 import { type AskedTxCode, type ReceivedOffer, readOffer } from './offer.ts'
-import { checkReceived } from './received-credential.ts'
-import { type StoredCredential, storeCredential } from './stored-credential.ts'
+import type { StoredCredential } from './stored-credential.ts'
 
 /** The input of the holder. */
 export interface Holder {
@@ -78,15 +78,41 @@ async function receiveAll(
   const offered = offer.configurationIds.map((id) => readOfferedCredential(issuer, id))
   const server = await fetchTokenServer(wallet, issuer, offer)
   const accessToken = await getAccessToken(wallet, { issuer, server, offer }, holder)
+  const names = { credentialIssuer: issuer.credentialIssuer, authorizationServer: server.issuer }
+  const kept = await keepAuthorization(wallet, names, accessToken)
   const stored: StoredCredential[] = []
-  for (const each of offered) {
-    try {
-      stored.push(await receiveOne(wallet, issuer, each, accessToken))
-    } catch (error) {
-      throw error instanceof WalletError && stored.length > 0 ? withKept(error, stored) : error
+  const pending: PendingCredential[] = []
+  try {
+    for (const each of offered) {
+      const isPatient = pending.length === 0
+      const obtained = await obtainCredential(wallet, { issuer, accessToken, kept }, { offered: each, isPatient })
+      if ('stored' in obtained) stored.push(obtained.stored)
+      else pending.push(obtained.pending)
     }
+    if (pending.length > 0) refuseUndecided()
+  } catch (error) {
+    throw error instanceof WalletError && stored.length > 0 ? withKept(error, stored) : error
+  } finally {
+    if (kept !== undefined) await settleAuthorization(wallet, { ...kept, pending }, stored)
   }
   return stored
+}
+
+/** An authorization by which there is nothing to ask for is not kept. */
+async function settleAuthorization(
+  wallet: WalletContext,
+  kept: KeptAuthorization,
+  stored: readonly StoredCredential[],
+): Promise<void> {
+  if (stored.length === 0 && kept.pending.length === 0) return removeAuthorization(wallet, kept)
+  if (kept.pending.length > 0) await writeAuthorization(wallet, kept)
+}
+
+function refuseUndecided(): never {
+  return abort(
+    'not_yet',
+    'the issuer has not decided yet, and the wallet keeps what it has proved; ask again later: vouchsafe wallet collect',
+  )
 }
 
 async function getAccessToken(
@@ -106,38 +132,6 @@ async function getAccessToken(
 async function askTxCode(description: AskedTxCode, { txCode }: Holder): Promise<string> {
   const code = (await txCode?.(description))?.trim()
   return code || abort('needs_tx_code', 'the issuer wants a transaction code, which it has given you another way')
-}
-
-async function receiveOne(
-  wallet: WalletContext,
-  issuer: IssuerDescription,
-  offered: OfferedCredential,
-  accessToken: AccessToken,
-): Promise<StoredCredential> {
-  const holderKey = await wallet.store.keys.make(offered.proofKey.algorithm)
-  const holder = holderKey.signer
-  const { credential, notificationId } = await sendCredentialRequest(wallet, issuer, offered, { accessToken, holder })
-  checkReceived(credential, offered, holder, wallet.now())
-  wallet.onStep?.({
-    what: 'checked and stored the credential',
-    means:
-      "Signed by the key of the issuer's certificate, bound to our key, of the type that was offered, not expired.",
-    spec: 'RFC 9901, Verification by the Holder',
-  })
-  const { name, format, display, claimNames } = offered
-  const receivedAt = wallet.now()
-  const stored = await storeCredential(wallet, {
-    name,
-    format,
-    display,
-    claimNames,
-    credential,
-    holderKey,
-    receivedAt,
-    issuerName: issuer.name,
-  })
-  await notifyAccepted(wallet, issuer, notificationId, accessToken)
-  return stored
 }
 
 function withKept(error: WalletError, stored: readonly StoredCredential[]): WalletError {

@@ -1,28 +1,58 @@
 /**
- * Checks that the issuer sent the requested credential, bound to the wallet's key and usable. OpenID4VCI 1.0,
+ * Checks that the issuer sent the requested credentials, each bound to a key of the wallet and usable. OpenID4VCI 1.0,
  * Credential Response; RFC 9901, Verification by the Holder. The person decides whom to trust: the wallet says who
  * signed.
  */
+import { type Json, type JsonObject, memberOf, own } from '../codec/json.ts'
+import type { Problem } from '../codec/malformed.ts'
 import type { Evidence } from '../credential/format.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
-import type { Signer } from '../keys/signer.ts'
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
+import type { HolderKey } from './context.ts'
 import { abort, orAbort } from './error.ts'
 import { heldFormat } from './held-format.ts'
 import type { OfferedCredential } from './issuer-metadata.ts'
 import { metaText } from './meta-text.ts'
+import type { CredentialCopy } from './stored-credential.ts'
 
-/** Checks a received credential. Refuses with `invalid_credential` and the reason. */
-export function checkReceived(credential: string, offered: OfferedCredential, holder: Signer, now: Date): void {
+/**
+ * Reads the credentials of a response, and finds the key of each: at least one, and at most one for each key. Refuses
+ * with `invalid_response`, or with `invalid_credential` and the reason.
+ */
+export function checkReceived(
+  answer: JsonObject,
+  offered: OfferedCredential,
+  keys: readonly HolderKey[],
+  now: Date,
+): readonly [CredentialCopy, ...CredentialCopy[]] {
+  const credentials = own(answer, 'credentials')
+  const [first, ...others] = (Array.isArray(credentials) ? credentials : []).map((each) => memberOf(each, 'credential'))
+  const unused = new Map(keys.map((key) => [key.signer.kid, key]))
+  const check = (credential: Json | undefined): CredentialCopy => {
+    if (typeof credential === 'string') return checkOne(credential, offered, unused, now)
+    return abort('invalid_response', 'the credential response has no credentials[0].credential that is a string')
+  }
+  return [check(first), ...others.map(check)]
+}
+
+function checkOne(
+  credential: string,
+  offered: OfferedCredential,
+  unused: Map<string, HolderKey>,
+  now: Date,
+): CredentialCopy {
   const evidence = readEvidence(credential, offered.format)
+  const holderKey = keyOf(evidence, unused)
   const problem =
-    bindingProblem(evidence, holder) ??
+    ('problem' in holderKey ? holderKey.problem : undefined) ??
     signatureProblem(evidence, now) ??
     contentProblem(evidence, offered) ??
     expiryProblem(evidence, now)
-  if (problem !== undefined) {
-    abort('invalid_credential', `the issuer sent a credential that this wallet does not keep: ${problem}`)
+  if ('problem' in holderKey || problem !== undefined) {
+    return abort('invalid_credential', `the issuer sent a credential that this wallet does not keep: ${problem}`)
   }
+  unused.delete(holderKey.signer.kid)
+  return { credential, holderKey }
 }
 
 function readEvidence(credential: string, id: string): Evidence {
@@ -31,9 +61,9 @@ function readEvidence(credential: string, id: string): Evidence {
   return orAbort('invalid_credential', unreadable, () => format.hold(credential))
 }
 
-function bindingProblem({ boundKey }: Evidence, holder: Signer): string | undefined {
-  if ('problem' in boundKey) return boundKey.problem
-  return boundKey.thumbprint === holder.kid ? undefined : 'it is bound to another key than the one we proved'
+function keyOf({ boundKey }: Evidence, unused: ReadonlyMap<string, HolderKey>): HolderKey | Problem {
+  if ('problem' in boundKey) return { problem: boundKey.problem }
+  return unused.get(boundKey.thumbprint) ?? { problem: 'it is bound to another key than the one we proved' }
 }
 
 function signatureProblem({ issuer }: Evidence, now: Date): string | undefined {

@@ -1,6 +1,6 @@
-/** Stored credentials: each with its key in one text, which is checked whenever it is read. */
+/** Stored credentials: each with its copies and their keys in one text, which is checked whenever it is read. */
 import { hash } from 'node:crypto'
-import { isObject, type Json, type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJsonObject } from '../codec/json.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { lastStart } from '../credential/evidence.ts'
@@ -36,10 +36,27 @@ export interface StoredCredential {
   readonly issuerCertificate: Certificate | undefined
   /** The certificates that came with the credential (DER), the issuer's own first. */
   readonly chain: readonly Uint8Array[]
-  /** The credential as it was issued. */
+  /** The copy that is presented next, as it was issued. */
   readonly credential: string
-  /** Signs with the key to which the credential is bound. */
+  /** Signs with the key to which that copy is bound. */
   readonly holder: Signer
+  /** The copies, which differ in their keys alone, and how many nobody has seen. */
+  readonly copies: { readonly all: number; readonly unseen: number }
+  /** The way to new copies, when the issuer gave one. */
+  readonly source: CredentialSource | undefined
+}
+
+/** The authorization by which the wallet can get new copies. */
+export interface CredentialSource {
+  readonly configurationId: string
+  /** The name of the kept authorization. */
+  readonly authorization: string
+}
+
+/** A credential of a batch. */
+export interface CredentialCopy {
+  readonly credential: string
+  readonly holderKey: HolderKey
 }
 
 /** The stored members; everything else follows from the credential. */
@@ -47,11 +64,11 @@ export interface NewCredential {
   readonly name: string
   readonly display: JsonObject | undefined
   readonly format: string
-  readonly credential: string
+  readonly copies: readonly [CredentialCopy, ...CredentialCopy[]]
   readonly claimNames: readonly ClaimName[]
   readonly issuerName: string | undefined
   readonly receivedAt: Date
-  readonly holderKey: HolderKey
+  readonly source: CredentialSource | undefined
 }
 
 export interface Unreadable {
@@ -62,19 +79,32 @@ export interface Unreadable {
 const ID_CHARACTERS = 10
 
 export async function storeCredential({ store }: WalletContext, received: NewCredential): Promise<StoredCredential> {
-  const id = idOf(received.credential)
+  const { source } = received
+  const [first, ...more] = received.copies.map(({ credential, holderKey }) => ({
+    credential,
+    holder_key: holderKey.stored,
+  }))
+  const id = idOf(received.copies[0].credential)
   const record = {
     name: received.name,
     display: received.display,
     format: received.format,
-    credential: received.credential,
-    holder_key: received.holderKey.stored,
+    ...first,
+    ...(more.length > 0 && { more_copies: more }),
+    ...(source && { source: { configuration_id: source.configurationId, authorization: source.authorization } }),
     issuer_name: received.issuerName,
     claim_names: received.claimNames,
     received_at: received.receivedAt.toISOString(),
   }
   await store.write(id, `${JSON.stringify(record, null, 2)}\n`)
   return readStored(id, await store.read(id), store.keys)
+}
+
+/** Keeps in mind that somebody sees the copy that is presented next, so that another one is presented after it. */
+export async function recordPresented(store: WalletStore, { id, copies }: StoredCredential): Promise<void> {
+  if (copies.all === 1) return
+  const record = parseJsonObject(await store.read(id))
+  await store.write(id, `${JSON.stringify({ ...record, presented: presentedOf(record) + 1 }, null, 2)}\n`)
 }
 
 /** Lists every credential, the newest first, and those that cannot be read with the reason. Changes nothing. */
@@ -109,12 +139,17 @@ export async function findCredential(store: WalletStore, prefix: string): Promis
 
 async function readStored(id: string, text: string, keys: HolderKeys): Promise<StoredCredential> {
   const record = parseJsonObject(text)
-  const credential = ownString(record, 'credential') ?? malformed('it has no credential')
-  if (idOf(credential) !== id) malformed('the credential is not the one that was stored under this id')
+  const first = ownString(record, 'credential') ?? malformed('it has no credential')
+  if (idOf(first) !== id) malformed('the credential is not the one that was stored under this id')
+  const all = copiesOf(record)
+  const presented = presentedOf(record)
+  // Once each copy was seen, the one that was seen longest ago is next.
+  const copy = all[presented % all.length] ?? record
+  const credential = ownString(copy, 'credential') ?? malformed('one of its copies has no credential')
   const format = ownString(record, 'format') ?? ''
   const plugin = formatOf(format) ?? malformed(`its format ${JSON.stringify(format)} is unknown`)
   const { claims, envelope, types, expiresAt, issuer, boundKey, validity, hidable } = plugin.hold(credential)
-  const [holderKey, display] = [own(record, 'holder_key'), own(record, 'display')]
+  const [holderKey, display] = [own(copy, 'holder_key'), own(record, 'display')]
   const holder = await keys.open(isObject(holderKey) ? holderKey : malformed('it has no holder key'))
   const [leaf] = issuer.chain
   const issuerCertificate = leaf && parseCertificate(leaf)
@@ -138,7 +173,31 @@ async function readStored(id: string, text: string, keys: HolderKeys): Promise<S
     chain: issuer.chain,
     credential,
     holder,
+    copies: { all: all.length, unseen: Math.max(0, all.length - presented) },
+    source: sourceOf(record),
   }
+}
+
+/** The copies in the order of their use; a copy is an object with `credential` and `holder_key`, as the record is. */
+function copiesOf(record: JsonObject): readonly JsonObject[] {
+  const more = own(record, 'more_copies') ?? []
+  const copies = Array.isArray(more) ? more.filter(isObject) : []
+  if (!Array.isArray(more) || copies.length < more.length) malformed('its copies cannot be read')
+  return [record, ...copies]
+}
+
+function presentedOf(record: JsonObject): number {
+  const presented = own(record, 'presented') ?? 0
+  if (typeof presented === 'number' && Number.isInteger(presented) && presented >= 0) return presented
+  return malformed('it does not say how often it was presented')
+}
+
+function sourceOf(record: JsonObject): CredentialSource | undefined {
+  const source = own(record, 'source')
+  const names = ['configuration_id', 'authorization'].map((name) => memberOf(source, name))
+  const [configurationId, authorization] = names
+  if (typeof configurationId !== 'string' || typeof authorization !== 'string') return undefined
+  return { configurationId, authorization }
 }
 
 function dateOf(value: Json | undefined): Date {

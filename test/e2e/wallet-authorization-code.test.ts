@@ -3,7 +3,9 @@
  * processes, and this test is the person's browser and the application's page.
  */
 import { spawn } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { receiveUnoffered } from '../../src/wallet/receive.ts'
 import { declareWithScope, SCOPE, startCodeFlow } from '../support/code-flow.ts'
@@ -42,7 +44,7 @@ describe('the reference wallet', { timeout: 60_000 }, () => {
     const settings = JSON.parse(snippetWith(PAGE, '"authentication"')) as object
     const directory = await serviceDirectory('issuer', { port, baseUrl: `http://127.0.0.1:${port}`, ...settings })
     issuer = await start('issuer', directory)
-    const configuration = JSON.parse(snippetWith(PAGE, '"vct"')) as object
+    const configuration = { ...(JSON.parse(snippetWith(PAGE, '"vct"')) as object), batch_size: 3 }
     configurationId = await (await post('/credential-configuration/create', configuration)).text()
     return async () => {
       issuer.child.kill('SIGTERM')
@@ -65,6 +67,18 @@ describe('the reference wallet', { timeout: 60_000 }, () => {
     const ended = endOf(child)
     await expect.poll(() => said, { timeout: 30_000 }).toMatch(/http:\S+\n/)
     return { home, ended, address: /http:\S+/.exec(said)?.[0] ?? '' }
+  }
+
+  /** Runs the commands to their end. */
+  function byShell(script: string, { home, ...env }: { readonly home: string; readonly [name: string]: string }) {
+    const path = `${commandFolder()}:${process.env.PATH ?? ''}`
+    const own = { PATH: path, VOUCHSAFE_WALLET_HOME: home, ...env }
+    return endOf(spawn('bash', ['-euo', 'pipefail', '-c', script], { env: { ...process.env, ...own } }))
+  }
+
+  async function listed(home: string) {
+    const { stdout } = await vouchsafe(['wallet', 'list', '--json', '--home', home])
+    return (JSON.parse(stdout) as { credentials: { readonly id: string }[] }).credentials
   }
 
   /** Goes to the page as a browser, decides as the application, and gives the address of the way back. */
@@ -117,6 +131,26 @@ describe('the reference wallet', { timeout: 60_000 }, () => {
     expect([status, stderr]).toEqual([1, expect.stringMatching(why)])
     const listed = JSON.parse((await vouchsafe(['wallet', 'list', '--json', '--home', home])).stdout) as object
     expect(listed).toMatchObject({ credentials: [] })
+  })
+
+  it('takes a batch, renews it, and has nothing to collect', async () => {
+    const { home, ended, address } = await started(snippetWith(PAGE, '--scope'))
+    await fetch(await comeBack(address, { ...dataset, refresh_seconds: 86_400 }))
+    expect((await ended).status).toBe(0)
+    const [before] = await listed(home)
+    expect(before).toMatchObject({ copies: { all: 3, unseen: 3 }, renewable: true })
+    const done = await byShell(snippetWith(PAGE, 'wallet renew'), { home, CREDENTIAL_ID: before?.id ?? '' })
+    expect(done).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/Renewed: new keys[\s\S]*No issuer has anything to decide/) as string,
+    })
+    const [after, ...more] = await listed(home)
+    expect([more, after]).toEqual([[], expect.objectContaining({ copies: { all: 3, unseen: 3 } })])
+    expect(after?.id).not.toBe(before?.id)
+    const modes = ['credentials', 'authorizations'].flatMap((folder) =>
+      readdirSync(join(home, folder)).map((file) => statSync(join(home, folder, file)).mode & 0o777),
+    )
+    expect(modes).toEqual([0o600, 0o600])
   })
 
   it('says what the application says no for', async () => {

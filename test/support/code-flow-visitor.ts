@@ -14,6 +14,7 @@ export interface VisitorTerms {
 export function visitor(services: Services, { decision, change }: VisitorTerms = {}) {
   const went: string[] = []
   const ends: string[] = []
+  const sessions: string[] = []
   const browser: WalletContext['browser'] = () =>
     Promise.resolve({
       redirectUri: REDIRECT_URI,
@@ -21,12 +22,17 @@ export function visitor(services: Services, { decision, change }: VisitorTerms =
         went.push(address)
         const person = newVisitor()
         const page = await sentTo(await visit(services, person, address))
-        const { address: back } = await decided(services, page.searchParams.get('interaction') ?? '', decision)
+        const { address: back, sessionId } = await decided(
+          services,
+          page.searchParams.get('interaction') ?? '',
+          decision,
+        )
+        sessions.push(sessionId)
         const { searchParams } = await sentTo(await visit(services, person, back))
         change?.(searchParams)
         return searchParams.toString()
       },
       end: () => Promise.resolve(void ends.push(REDIRECT_URI)),
     })
-  return { browser, went: () => went, ended: () => ends.length }
+  return { browser, went: () => went, ended: () => ends.length, sessions: () => sessions }
 }

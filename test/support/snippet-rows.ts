@@ -32,7 +32,7 @@ const CARD = 'test/e2e/library-card.test.ts'
 export const runBy: readonly SnippetRow[] = [
   ...rowsOf('README.md', DOCS, 'init verifier', 'cd try/issuer', 'cd try/verifier', 'CONFIGURATION=', 'QUERY='),
   ...rowsOf('docs/authorization-code.md', LIBRARY, 'getInteraction'),
-  ...rowsOf('docs/authorization-code.md', CODE_WALLET, '--scope', '$OFFER'),
+  ...rowsOf('docs/authorization-code.md', CODE_WALLET, '--scope', '$OFFER', 'wallet renew'),
   ...rowsOf('docs/callbacks.md', 'test/callbacks-doc.test.ts', '"timestamp"', 'createHmac'),
   ...rowsOf('docs/callbacks.md', OPERATING, 'callbacks retry'),
   ...rowsOf('docs/chains.md', ENGINE, 'chain deploy Component'),

@@ -1,7 +1,7 @@
 /** A wallet in memory, and a `fetch` in which one answer is not what it should be. */
 import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../src/codec/json.ts'
-import type { Step, WalletContext, WalletStore } from '../../src/wallet/context.ts'
+import type { Step, TextStore, WalletContext, WalletStore } from '../../src/wallet/context.ts'
 import { WalletError } from '../../src/wallet/error.ts'
 import { keysInTexts } from '../../src/wallet/holder-key.ts'
 import type { Clock } from './services.ts'
@@ -11,6 +11,8 @@ export interface TestWallet {
   /** The stored texts by id. */
   readonly texts: Map<string, string>
   readonly steps: Step[]
+  /** The kept authorizations by name. */
+  readonly authorizations: Map<string, string>
   /** Every request it sent: `POST https://…`, and the body. */
   readonly sent: { readonly to: string; readonly body: string }[]
 }
@@ -21,6 +23,7 @@ export function testWallet(
   more: Partial<WalletContext> = {},
 ): TestWallet {
   const texts = new Map<string, string>()
+  const authorizations = new Map<string, string>()
   const steps: Step[] = []
   const sent: TestWallet['sent'] = []
   const wallet: WalletContext = {
@@ -35,19 +38,23 @@ export function testWallet(
     },
     now: () => clock.now,
     random: randomBytes,
-    store: memoryStore(texts),
+    store: { ...memoryStore(texts), authorizations: memoryTexts(authorizations) },
     onStep: (step) => void steps.push(step),
     ...more,
   }
-  return { wallet, texts, steps, sent }
+  return { wallet, texts, authorizations, steps, sent }
 }
 
 export function memoryStore(texts: Map<string, string>): WalletStore {
+  return { keys: keysInTexts(randomBytes), ...memoryTexts(texts) }
+}
+
+function memoryTexts(texts: Map<string, string>): TextStore {
   return {
-    keys: keysInTexts(randomBytes),
     list: () => Promise.resolve([...texts.keys()]),
     read: (name) => Promise.resolve(texts.get(name) ?? ''),
     write: (name, text) => Promise.resolve(void texts.set(name, text)),
+    remove: (name) => Promise.resolve(void texts.delete(name)),
   }
 }
 

@@ -99,12 +99,14 @@ export const operatingCommands = {
         words: 'receive --issuer URL --configuration ID',
         does: 'ask an issuer without an offer, at its page in a browser; --scope SCOPE instead of the id',
       },
-      { words: 'list', does: 'what the wallet holds' },
+      { words: 'collect', does: 'ask again for what issuers had to decide about' },
+      { words: 'list', does: 'what the wallet holds, and waits for' },
       { words: 'show ID', does: 'one credential, and what of it can stay hidden' },
+      { words: 'renew ID', does: 'replace a credential by new copies of it, with new keys' },
       { words: 'present REQUEST-URI', does: 'show what a verifier asks for, agree, and present it' },
       { words: 'decline REQUEST-URI', does: 'tell the verifier that you do not agree' },
     ],
-    choices: ['receive', 'list', 'show', 'present', 'decline'],
+    choices: ['receive', 'collect', 'list', 'show', 'renew', 'present', 'decline'],
     options: {
       'tx-code': {
         type: 'string',

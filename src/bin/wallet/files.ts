@@ -1,6 +1,6 @@
 /**
- * The directory of the wallet: one file for each credential, replaced completely or not at all, and readable by its
- * owner only.
+ * The directory of the wallet: one file for each credential and each authorization, replaced completely or not at all,
+ * and readable by its owner only.
  */
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { readJws } from '../../codec/jws.ts'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import { importPrivateKey } from '../../keys/private-jwk.ts'
-import type { WalletAttestation, WalletStore } from '../../wallet/context.ts'
+import type { TextStore, WalletAttestation, WalletStore } from '../../wallet/context.ts'
 import { abort } from '../../wallet/error.ts'
 import { keysInTexts } from '../../wallet/holder-key.ts'
 import { makeDirectory } from '../directory.ts'
@@ -18,7 +18,14 @@ import { random } from '../effects.ts'
 const SUFFIX = '.json'
 
 export function walletFiles(home: string): WalletStore {
-  const directory = join(home, 'credentials')
+  return {
+    ...textFiles(join(home, 'credentials')),
+    keys: keysInTexts(random),
+    authorizations: textFiles(join(home, 'authorizations')),
+  }
+}
+
+function textFiles(directory: string): TextStore {
   return {
     list: async () => {
       const names = await readdir(directory).catch(emptyIfMissing)
@@ -26,7 +33,6 @@ export function walletFiles(home: string): WalletStore {
       const kept = names.filter((name) => name.endsWith(SUFFIX) && !name.startsWith('.'))
       return kept.map((name) => name.slice(0, -SUFFIX.length)).sort()
     },
-    keys: keysInTexts(random),
     read: (name) => readFile(join(directory, name + SUFFIX), 'utf8'),
     write: async (name, text) => {
       makeDirectory(directory, 0o700)
@@ -39,6 +45,7 @@ export function walletFiles(home: string): WalletStore {
         throw error
       }
     },
+    remove: (name) => rm(join(directory, name + SUFFIX), { force: true }),
   }
 }
 

@@ -5,6 +5,7 @@ import { isWithin } from '../../protocol/claim-path.ts'
 import { type AnsweredQuery, chosenAnswers } from '../../wallet/answer.ts'
 import { claimLabel, inOrder, isEnvelope, ownClaims } from '../../wallet/claim-text.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
+import type { Outstanding } from '../../wallet/renewal.ts'
 import type { StoredCredential, Unreadable } from '../../wallet/stored-credential.ts'
 import { columns, indented, paint, plain, timeText } from '../terminal.ts'
 import { transactionText } from './transaction-text.ts'
@@ -43,13 +44,19 @@ export function formatList(credentials: readonly StoredCredential[], now: Date):
   const issuerWidth = Math.max(...credentials.map((each) => issuerName(each).length))
   const lines = credentials.map((each) => {
     const name = paint('bold', plain(each.name).padEnd(nameWidth))
-    return `${each.id}  ${name}  ${issuerName(each).padEnd(issuerWidth)}  ${validity(each, now)}`
+    return `${each.id}  ${name}  ${issuerName(each).padEnd(issuerWidth)}  ${validity(each, now)}${copies(each)}`
   })
   return lines.join('\n')
 }
 
 export function describeDamage({ id, problem }: Unreadable): string {
   return paint('red', `Credential ${id} is damaged and was left as it is: ${plain(problem)}`)
+}
+
+/** Describes a credential that did not come yet. */
+export function describeOutstanding({ credentialIssuer, configurationId, problem }: Outstanding): string {
+  const why = problem === undefined ? 'has not decided yet' : `did not give it: ${plain(problem)}`
+  return `${plain(credentialIssuer)} was asked for ${plain(configurationId)}, and ${why}.`
 }
 
 /**
@@ -125,6 +132,11 @@ function validity({ expiresAt }: StoredCredential, now: Date): string {
   if (expiresAt === undefined) return 'no expiry'
   const time = timeText(expiresAt)
   return expiresAt <= now ? paint('red', `expired ${time}`) : paint('dim', `until ${time}`)
+}
+
+/** Tells of the copies, where there are several. */
+function copies({ copies: { all, unseen } }: StoredCredential): string {
+  return all === 1 ? '' : paint(unseen === 0 ? 'red' : 'dim', `  ${unseen} of ${all} copies unseen`)
 }
 
 function issuerName({ issuerName: name, issuer }: StoredCredential): string {

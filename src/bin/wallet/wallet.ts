@@ -2,21 +2,22 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { chosenAnswers } from '../../wallet/answer.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { abort, WalletError } from '../../wallet/error.ts'
 import type { AskedTxCode } from '../../wallet/offer.ts'
-import { decline, type PresentationPlan, planPresentation, present } from '../../wallet/present.ts'
+import { decline, planPresentation, present } from '../../wallet/present.ts'
 import { receive, receiveUnoffered, type UnofferedAsk } from '../../wallet/receive.ts'
-import { findCredential, listCredentials, type StoredCredential } from '../../wallet/stored-credential.ts'
+import { collectPending, listOutstanding, renewCredential } from '../../wallet/renewal.ts'
+import { findCredential, listCredentials } from '../../wallet/stored-credential.ts'
 import { commandName, readWords, shellWord, UsageError } from '../command-line.ts'
 import { now, random, wait } from '../effects.ts'
 import { reportFailure } from '../failure.ts'
 import { browserCommand, openBrowser } from '../open-browser.ts'
 import { indented, paint, plain } from '../terminal.ts'
 import { startBrowserVisit } from './browser-visit.ts'
+import { described, describedOutstanding, describedPlan } from './described.ts'
 import { readAttestationFile, walletFiles } from './files.ts'
-import { card, describeDamage, details, formatList, planText, verifierName } from './text.ts'
+import { card, describeDamage, describeOutstanding, details, formatList, planText, verifierName } from './text.ts'
 
 interface Command {
   readonly wallet: WalletContext
@@ -43,8 +44,10 @@ type Outcome = { readonly json: Readonly<Record<string, unknown>>; readonly fail
 /** The commands, each with its argument and its work. */
 const commands: Readonly<Record<string, { readonly takes?: string; run(command: Command): Promise<Outcome> }>> = {
   receive: { takes: 'OFFER-URI', run: runReceive },
+  collect: { run: runCollect },
   list: { run: runList },
   show: { takes: 'ID', run: runShow },
+  renew: { takes: 'ID', run: runRenew },
   present: { takes: 'REQUEST-URI', run: runPresent },
   decline: { takes: 'REQUEST-URI', run: runDecline },
 }
@@ -148,12 +151,34 @@ function waitAloud(say: Command['say']): typeof wait {
   }
 }
 
+async function runCollect({ wallet, say }: Command): Promise<Outcome> {
+  const { received, outstanding } = await collectPending(wallet)
+  if (received.length > 0) say(`${received.map(card).join('\n\n')}\n`)
+  for (const each of outstanding) say(describeOutstanding(each))
+  if (received.length + outstanding.length === 0) say('No issuer has anything to decide for this wallet.')
+  const failed = outstanding.some(({ problem }) => problem !== undefined)
+  return { json: { credentials: received.map(described), outstanding: outstanding.map(describedOutstanding) }, failed }
+}
+
+async function runRenew({ wallet, subject, say }: Command): Promise<Outcome> {
+  const stored = await renewCredential({ ...wallet, wait: waitAloud(say) }, subject)
+  say(`${card(stored)}\n\n${paint('green', '✓')} Renewed: new keys, and the old ones are gone.`)
+  return { json: { credentials: [described(stored)] } }
+}
+
 async function runList({ wallet, line, say }: Command): Promise<Outcome> {
   const { credentials, unreadable } = await listCredentials(wallet.store)
+  const outstanding = await listOutstanding(wallet)
   if (credentials.length > 0) say(formatList(credentials, wallet.now()))
   else if (unreadable.length === 0) say(`The wallet is empty. Get a credential with: ${line('receive', 'OFFER-URI')}`)
   for (const each of unreadable) say(describeDamage(each))
-  return { json: { credentials: credentials.map(described), unreadable }, failed: unreadable.length > 0 }
+  for (const each of outstanding) say(`${describeOutstanding(each)} Ask with: ${line('collect')}`)
+  const json = {
+    credentials: credentials.map(described),
+    unreadable,
+    outstanding: outstanding.map(describedOutstanding),
+  }
+  return { json, failed: unreadable.length > 0 }
 }
 
 async function runShow({ wallet, subject, line, say }: Command): Promise<Outcome> {
@@ -226,48 +251,6 @@ function answerTo(what: string, question: string): Promise<string> {
       terminal.close()
     })
   })
-}
-
-/** Describes a credential for programs, without its key. */
-function described(stored: StoredCredential) {
-  return {
-    id: stored.id,
-    name: stored.name,
-    issuer: stored.issuer,
-    issuer_name: stored.issuerName,
-    issuer_certificate: describedCertificate(stored.issuerCertificate),
-    format: stored.format,
-    type: stored.types,
-    claims: Object.fromEntries(Object.entries(stored.claims).filter(([name]) => !stored.envelope.includes(name))),
-    received_at: stored.receivedAt,
-    valid_from: stored.validFrom,
-    valid_until: stored.expiresAt,
-  }
-}
-
-function describedCertificate(certificate: StoredCredential['issuerCertificate']) {
-  if (certificate === undefined) return undefined
-  const sha256 = Buffer.from(certificate.fingerprint, 'base64url').toString('hex')
-  return { subject: certificate.subjectText, issuer: certificate.issuerText, sha256 }
-}
-
-function describedPlan(plan: PresentationPlan) {
-  const { clientId, clientName, certificate, encryption } = plan.request
-  const answers = chosenAnswers(plan).map(({ query, credential, disclosed, hidden }) => {
-    const claims = disclosed.map(({ position, value, because }) => ({ path: position, value, because }))
-    return { query, described: { id: credential.id, name: credential.name, disclosed: claims, hidden } }
-  })
-  // A query with `multiple` has an array, however many credentials answer.
-  const credentials = answers.map(({ query, described }) => {
-    const all = answers.filter((answer) => answer.query === query).map((answer) => answer.described)
-    return [query.id, query.multiple ? all : described] as const
-  })
-  return {
-    verifier: { client_id: clientId, client_name: clientName, certificate_subject: certificate.subjectText },
-    credentials: Object.fromEntries(credentials),
-    encrypted: encryption !== undefined,
-    approved: plan.approvals.map(({ by, content }) => ({ by, transaction: content })),
-  }
 }
 
 function reportWalletFailure(error: unknown, json: boolean): void {

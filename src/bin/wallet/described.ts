@@ -1,0 +1,53 @@
+/** The results of the commands of the wallet, for programs. */
+import { chosenAnswers } from '../../wallet/answer.ts'
+import type { PresentationPlan } from '../../wallet/present.ts'
+import type { Outstanding } from '../../wallet/renewal.ts'
+import type { StoredCredential } from '../../wallet/stored-credential.ts'
+
+/** Describes a credential for programs, without its key. */
+export function described(stored: StoredCredential) {
+  return {
+    id: stored.id,
+    name: stored.name,
+    issuer: stored.issuer,
+    issuer_name: stored.issuerName,
+    issuer_certificate: describedCertificate(stored.issuerCertificate),
+    format: stored.format,
+    type: stored.types,
+    claims: Object.fromEntries(Object.entries(stored.claims).filter(([name]) => !stored.envelope.includes(name))),
+    received_at: stored.receivedAt,
+    valid_from: stored.validFrom,
+    valid_until: stored.expiresAt,
+    copies: stored.copies,
+    renewable: stored.source !== undefined,
+  }
+}
+
+function describedCertificate(certificate: StoredCredential['issuerCertificate']) {
+  if (certificate === undefined) return undefined
+  const sha256 = Buffer.from(certificate.fingerprint, 'base64url').toString('hex')
+  return { subject: certificate.subjectText, issuer: certificate.issuerText, sha256 }
+}
+
+export function describedPlan(plan: PresentationPlan) {
+  const { clientId, clientName, certificate, encryption } = plan.request
+  const answers = chosenAnswers(plan).map(({ query, credential, disclosed, hidden }) => {
+    const claims = disclosed.map(({ position, value, because }) => ({ path: position, value, because }))
+    return { query, described: { id: credential.id, name: credential.name, disclosed: claims, hidden } }
+  })
+  // A query with `multiple` has an array, however many credentials answer.
+  const credentials = answers.map(({ query, described }) => {
+    const all = answers.filter((answer) => answer.query === query).map((answer) => answer.described)
+    return [query.id, query.multiple ? all : described] as const
+  })
+  return {
+    verifier: { client_id: clientId, client_name: clientName, certificate_subject: certificate.subjectText },
+    credentials: Object.fromEntries(credentials),
+    encrypted: encryption !== undefined,
+    approved: plan.approvals.map(({ by, content }) => ({ by, transaction: content })),
+  }
+}
+
+export function describedOutstanding({ credentialIssuer, configurationId, problem }: Outstanding) {
+  return { credential_issuer: credentialIssuer, credential_configuration_id: configurationId, problem }
+}

@@ -1,0 +1,98 @@
+/**
+ * Obtains one credential with an access token: makes keys, requests, checks and stores it. OpenID4VCI 1.0, Credential
+ * Endpoint and Deferred Credential Endpoint.
+ */
+import { type JsonObject, ownString } from '../codec/json.ts'
+import type { AccessToken } from './access-token.ts'
+import type { HolderKey, WalletContext } from './context.ts'
+import { sendCredentialRequest } from './credential-request.ts'
+import { awaitCredential, transactionIdOf } from './deferred-credential.ts'
+import { abort } from './error.ts'
+import type { IssuerDescription, OfferedCredential } from './issuer-metadata.ts'
+import type { KeptAuthorization, PendingCredential } from './kept-authorization.ts'
+import { notifyAccepted } from './notification.ts'
+import { checkReceived } from './received-credential.ts'
+import { type StoredCredential, storeCredential } from './stored-credential.ts'
+
+/** An issuer, and the right to ask it. */
+export interface CredentialAccess {
+  readonly issuer: IssuerDescription
+  readonly accessToken: AccessToken
+  /** The authorization that is kept for later; undefined when this token is all. */
+  readonly kept: KeptAuthorization | undefined
+}
+
+/** The outcome of a request: the credential, or the transaction of an issuer that decides later. */
+export type Obtained = { readonly stored: StoredCredential } | { readonly pending: PendingCredential }
+
+const PATIENCE_SECONDS = 60
+/** The most copies of a credential; each costs the issuer a signature. */
+const MAX_COPIES = 20
+
+/**
+ * Requests, checks and stores a credential, in as many copies as the issuer gives. Refuses with `not_yet` where the
+ * issuer takes longer than this wallet waits and gave no token to ask again. `isPatient` is false where somebody has
+ * waited already.
+ */
+export async function obtainCredential(
+  wallet: WalletContext,
+  access: CredentialAccess,
+  { offered, isPatient }: { readonly offered: OfferedCredential; readonly isPatient: boolean },
+): Promise<Obtained> {
+  const { issuer, accessToken, kept } = access
+  const keys = await makeKeys(wallet, issuer, offered)
+  const holders = keys.map(({ signer }) => signer)
+  const first = await sendCredentialRequest(wallet, issuer, offered, { accessToken, holders })
+  const patienceSeconds = isPatient ? PATIENCE_SECONDS : 0
+  const answer = await awaitCredential(wallet, issuer, first, { accessToken, patienceSeconds })
+  const transactionId = transactionIdOf(answer)
+  if (transactionId === undefined) return { stored: await keepCredential(wallet, access, { offered, keys, answer }) }
+  if (kept === undefined) refuseToWait()
+  return {
+    pending: { configurationId: offered.configurationId, transactionId, keys: keys.map(({ stored }) => stored) },
+  }
+}
+
+/** Checks and stores the credential of an answer, and tells the issuer. Refuses with `invalid_credential`. */
+export async function keepCredential(
+  wallet: WalletContext,
+  { issuer, accessToken, kept }: CredentialAccess,
+  {
+    offered,
+    keys,
+    answer,
+  }: { readonly offered: OfferedCredential; readonly keys: readonly HolderKey[]; readonly answer: JsonObject },
+): Promise<StoredCredential> {
+  const receivedAt = wallet.now()
+  const copies = checkReceived(answer, offered, keys, receivedAt)
+  wallet.onStep?.({
+    what: 'checked and stored the credential',
+    means:
+      "Signed by the key of the issuer's certificate, bound to our key, of the type that was offered, not expired.",
+    spec: 'RFC 9901, Verification by the Holder',
+  })
+  const { name, format, display, claimNames, configurationId } = offered
+  const source = kept && { configurationId, authorization: kept.name }
+  const issuerName = issuer.name
+  const described = { name, format, display, claimNames, receivedAt, issuerName }
+  const stored = await storeCredential(wallet, { ...described, copies, source })
+  await notifyAccepted(wallet, issuer, ownString(answer, 'notification_id'), accessToken)
+  return stored
+}
+
+/** Makes a key for each copy. RFC 9901, Unlinkability. */
+function makeKeys(
+  { store }: WalletContext,
+  { batchSize }: IssuerDescription,
+  { proofKey }: OfferedCredential,
+): Promise<readonly HolderKey[]> {
+  const length = Math.min(batchSize, MAX_COPIES)
+  return Promise.all(Array.from({ length }, () => store.keys.make(proofKey.algorithm)))
+}
+
+function refuseToWait(): never {
+  return abort(
+    'not_yet',
+    `the issuer has not decided yet, and this wallet waits for no longer than ${PATIENCE_SECONDS} seconds and keeps nothing until then; ask for a new offer later`,
+  )
+}
