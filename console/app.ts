@@ -1,4 +1,5 @@
 /** The console: its pages by the part of the address after `#`, and the way between them. */
+import { showCallbacks } from './callbacks.ts'
 import { readServices, type Services } from './clients.ts'
 import { element } from './dom.ts'
 import { showIssue } from './issue.ts'
@@ -23,6 +24,7 @@ const PAGES: Readonly<Record<string, { readonly title: string; readonly show: Sh
     issue: { title: 'Issue', show: showIssue, isInMenu: true },
     verify: { title: 'Verify', show: showVerify, isInMenu: true },
     sessions: { title: 'Sessions', show: showSessions, isInMenu: true },
+    callbacks: { title: 'Callbacks', show: showCallbacks, isInMenu: true },
     wallet: { title: 'Wallet', show: showWallet, isInMenu: true },
     session: { title: 'Session', show: showSession, isInMenu: false },
   }

@@ -42,6 +42,11 @@ export function localTime(seconds: number): string {
   return new Date(seconds * 1000).toLocaleString()
 }
 
+/** The local time with what it is for programs. */
+export function drawTime(seconds: number): HTMLElement {
+  return element('time', { datetime: new Date(seconds * 1000).toISOString() }, localTime(seconds))
+}
+
 /** Shows an error in a paragraph that was hidden. */
 export function showProblem(problem: HTMLElement, error: unknown): void {
   problem.hidden = false

@@ -27,6 +27,11 @@ export function drawState(status: string): HTMLElement {
   return element('span', { class: `state ${look}` }, word)
 }
 
+/** A link to a session by the beginning of its id. */
+export function sessionLink(service: string, id: string): HTMLElement {
+  return element('a', { href: `#/session/${service}/${encodeURIComponent(id)}` }, `${id.slice(0, 10)}…`)
+}
+
 export const showSession: ShowPage = async (main, { parts, signal }) => {
   const [service = '', id = ''] = parts
   main.append(element('h1', {}, service === 'issuer' ? 'Issuance session' : 'Verification session'))

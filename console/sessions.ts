@@ -2,7 +2,7 @@
 import type { ShowPage } from './app.ts'
 import { issuerClient, verifierClient } from './clients.ts'
 import { element, field, introduction, localTime } from './dom.ts'
-import { drawState } from './session.ts'
+import { drawState, sessionLink } from './session.ts'
 
 const PAGE = 50
 const STATES = {
@@ -83,7 +83,7 @@ function drawRow(service: string, session: ListedSession): HTMLElement {
   return element(
     'tr',
     {},
-    element('td', {}, element('a', { href: `#/session/${service}/${encodeURIComponent(id)}` }, `${id.slice(0, 10)}…`)),
+    element('td', {}, sessionLink(service, id)),
     element('td', {}, drawState(status)),
     element('td', {}, localTime(at)),
     element('td', {}, problem?.error ?? checks.join(', ')),

@@ -3,16 +3,10 @@ import type { ChildProcess } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import type { BrowserContextOptions } from 'playwright-core'
-import { vi } from 'vitest'
-import { startCommand } from '../support/command.ts'
 import { serviceDirectory, start } from '../support/service-process.ts'
-import { API_KEY } from '../support/services.ts'
-import type { OpenPage, OpenWindow } from './browser.ts'
+import { type ConsoleCommand, startConsoleCommand } from './console-page.ts'
 
-export interface RunningConsole {
-  /** Opens a page of the console; the first window signs in, and the others have its cookie. */
-  open(openWindow: OpenWindow, place: string, options?: BrowserContextOptions): Promise<OpenPage>
+export interface RunningConsole extends Pick<ConsoleCommand, 'link' | 'open'> {
   stop(): void
 }
 
@@ -31,29 +25,11 @@ export async function startConsole(settings: {
   running.push(issuer.child)
   const verifier = await start('verifier', directories.verifier)
   running.push(verifier.child)
-  const env = { VOUCHSAFE_ISSUER_API_KEY: API_KEY, VOUCHSAFE_VERIFIER_API_KEY: API_KEY }
-  const words = ['console', '--port', '0', '--issuer', issuer.url, '--verifier', verifier.url]
-  const { child } = startCommand(words, { env })
+  const { child, link, open } = await startConsoleCommand(issuer.url, verifier.url)
   running.push(child)
-  let output = ''
-  child.stdout?.on('data', (chunk: string) => (output += chunk))
-  const link = await vi.waitUntil(() => /http:\S+code=\S+/.exec(output)?.[0], { timeout: 60_000 })
-  let state: BrowserContextOptions['storageState']
-  let address = ''
   return {
-    async open(openWindow, place, options = {}) {
-      const opened = await openWindow({ ...options, ...(state && { storageState: state }) })
-      const { page } = opened
-      if (state === undefined) {
-        await page.goto(link)
-        await page.getByRole('heading', { name: 'Overview' }).waitFor()
-        state = await page.context().storageState()
-        address = page.url().replace(/#.*$/, '')
-      }
-      await page.goto(`${address}#/${place}`)
-      await page.locator('h1').waitFor()
-      return opened
-    },
+    link,
+    open,
     stop() {
       for (const each of running) each.kill('SIGKILL')
     },

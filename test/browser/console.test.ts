@@ -1,64 +1,28 @@
 /** The console in a browser: the whole walk with a wallet, what goes wrong, and that everybody can use it. */
-import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { copyFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import type { WalletContext } from '../../src/wallet/context.ts'
 import { decline, planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
-import { startCommand } from '../support/command.ts'
-import { serviceDirectory, start } from '../support/service-process.ts'
-import { API_KEY } from '../support/services.ts'
 import { memoryStore } from '../support/wallet.ts'
-import { accessibilityFaults, describeInBrowser, type OpenPage, PHONE, readCode } from './browser.ts'
+import { describeInBrowser, faultsForSomebody, type OpenPage, PHONE, readCode } from './browser.ts'
+import { type RunningConsole, startConsole } from './console-process.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const PAGES = ['overview', 'issue', 'verify', 'sessions'] as const
 
 describeInBrowser('the console', (openWindow) => {
-  const running: ChildProcess[] = []
   const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
-  let link = ''
-  let address = ''
-  let state: BrowserContextOptions['storageState']
-
+  let running: RunningConsole
   beforeAll(async () => {
-    const directories = { issuer: await directoryOf('issuer'), verifier: await directoryOf('verifier') }
-    copyFileSync(join(directories.issuer, 'issuer.pem'), join(directories.verifier, 'anchors', 'issuer.pem'))
-    const issuer = await start('issuer', directories.issuer)
-    running.push(issuer.child)
-    const verifier = await start('verifier', directories.verifier)
-    running.push(verifier.child)
-    const env = { VOUCHSAFE_ISSUER_API_KEY: API_KEY, VOUCHSAFE_VERIFIER_API_KEY: API_KEY }
-    const words = ['console', '--port', '0', '--issuer', issuer.url, '--verifier', verifier.url]
-    const { child } = startCommand(words, { env })
-    running.push(child)
-    let output = ''
-    child.stdout?.on('data', (chunk: string) => (output += chunk))
-    link = await vi.waitUntil(() => /http:\S+code=\S+/.exec(output)?.[0], { timeout: 20_000 })
+    running = await startConsole({})
   })
-  afterAll(() => {
-    for (const child of running) child.kill('SIGKILL')
-  })
+  afterAll(() => running.stop())
 
-  /** A page of the console; the first window signs in, and the others have its cookie. */
-  async function open(place: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
-    const opened = await openWindow({ ...options, ...(state && { storageState: state }) })
-    const { page } = opened
-    if (state === undefined) {
-      await page.goto(link)
-      await page.getByRole('heading', { name: 'Overview' }).waitFor()
-      state = await page.context().storageState()
-      address = page.url().replace(/#.*$/, '')
-    }
-    await page.goto(`${address}#/${place}`)
-    await page.locator('h1').waitFor()
-    return opened
-  }
+  const open = (place: string, options: BrowserContextOptions = {}): Promise<OpenPage> =>
+    running.open(openWindow, place, options)
 
   /** Makes an offer in the page; resolves with its link. */
   async function offer(page: Page, hasCode = false): Promise<string> {
@@ -190,11 +154,9 @@ describeInBrowser('the console', (openWindow) => {
     'has nothing that axe finds at a desk and on a phone, and fits it: %s, %s',
     async (place, colorScheme) => {
       for (const options of [{}, PHONE]) {
-        const { page, faults } = await open(place, { ...options, colorScheme })
-        await page.waitForLoadState('networkidle')
-        expect([await accessibilityFaults(page), faults]).toEqual([[], []])
-        const { width = 0 } = page.viewportSize() ?? {}
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+        const opened = await open(place, { ...options, colorScheme })
+        await opened.page.waitForLoadState('networkidle')
+        expect(await faultsForSomebody(opened)).toEqual([])
       }
     },
   )
@@ -212,11 +174,11 @@ describeInBrowser('the console', (openWindow) => {
   })
 
   it('lets nobody in by a link that was used', async () => {
-    await open('overview')
+    const first = await open('overview')
     const { page } = await openWindow()
-    await page.goto(link)
+    await page.goto(running.link)
     expect(await page.locator('body').innerText()).toContain('This link has been used')
-    await page.goto(address)
+    await page.goto(first.page.url())
     expect(await page.locator('body').innerText()).toContain('Sign in by the link')
   })
 })
@@ -224,19 +186,4 @@ describeInBrowser('the console', (openWindow) => {
 /** The link for a wallet that the page shows. */
 async function walletLink(page: Page): Promise<string> {
   return (await page.getByRole('link', { name: 'Open in a wallet on this device' }).getAttribute('href')) ?? ''
-}
-
-/** The directory of a service whose wallets reach it at its own port. */
-async function directoryOf(name: 'issuer' | 'verifier'): Promise<string> {
-  const port = await freePort()
-  return serviceDirectory(name, { port, baseUrl: `http://127.0.0.1:${port}` })
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -24,6 +24,8 @@ const ENDPOINTS: Readonly<Record<keyof ConsoleServices, readonly RegExp[]>> = {
   issuer: [
     /^GET \/health\/ready$/,
     /^GET \/operations\/overview$/,
+    /^GET \/callbacks\/(waiting|dead)(\?[^#]*)?$/,
+    /^POST \/callbacks\/redeliver(\/[\w-]+)?$/,
     /^GET \/\.well-known\/openid-credential-issuer$/,
     /^GET \/issuance\/oid4vci\/sessions(\?[^#]*)?$/,
     /^(GET|POST) \/issuance\/oid4vci\/(status\/[\w-]+|new-session|complete\/[\w-]+)$/,
@@ -34,6 +36,8 @@ const ENDPOINTS: Readonly<Record<keyof ConsoleServices, readonly RegExp[]>> = {
   verifier: [
     /^GET \/health\/ready$/,
     /^GET \/operations\/overview$/,
+    /^GET \/callbacks\/(waiting|dead)(\?[^#]*)?$/,
+    /^POST \/callbacks\/redeliver(\/[\w-]+)?$/,
     /^GET \/presentation\/oid4vp\/sessions(\?[^#]*)?$/,
     /^(GET|POST) \/presentation\/oid4vp\/(status\/[\w-]+|new-session|static-presentation)$/,
     /^GET \/presentation\/oid4vp\/events\/[\w-]+$/,

@@ -176,6 +176,18 @@ describe('a browser that is signed in', () => {
   })
 
   it.each([
+    ['GET', '/callbacks/waiting'],
+    ['GET', '/callbacks/dead?cursor=abc'],
+    ['POST', '/callbacks/redeliver'],
+    ['POST', '/callbacks/redeliver/abc'],
+  ])('operates by %s %s', async (method, path) => {
+    const { send, signIn, requests, origin } = await started()
+    const { cookie, base } = await signIn()
+    expect((await send(method, `${base}/api/issuer${path}`, { cookie, origin })).status).toBe(200)
+    expect(requests.map(({ target }) => target)).toEqual([`${method} ${path}`])
+  })
+
+  it.each([
     ['another site', 'https://attacker.example'],
     ['a sandboxed page', 'null'],
     ['another port of this machine', 'http://localhost:1'],
@@ -201,6 +213,9 @@ describe('a browser that is signed in', () => {
     ['GET', '/api/issuer/openapi'],
     ['GET', '/api/issuer/issuance/oid4vci/status/..%2f..%2fopenapi'],
     ['GET', '/api/issuer/issuance/oid4vci/status/../../../openapi'],
+    ['GET', '/api/issuer/callbacks/redeliver'],
+    ['POST', '/api/issuer/callbacks/dead'],
+    ['POST', '/api/issuer/callbacks/redeliver/../../openapi'],
     ['GET', '/api/issuer//attacker.example/'],
     ['GET', '/api/issuer@attacker.example/health/ready'],
     ['GET', '/api/verifier/health/ready'],

@@ -1,0 +1,116 @@
+/** The callbacks of a service: the events that wait, those that were given up, and delivering these again. */
+import type { IssuerSchemas } from '../sdk/server/index.ts'
+import type { ShowPage } from './app.ts'
+import type { ServiceName } from './clients.ts'
+import { drawTime, element, introduction, showProblem } from './dom.ts'
+import { drawPagedTable } from './paged-table.ts'
+import { clientOf, drawServiceSections } from './service-sections.ts'
+import { sessionLink } from './session.ts'
+
+type Waiting = IssuerSchemas['WaitingCallback']
+type Dead = IssuerSchemas['DeadCallback']
+
+const AGAIN = 'button.again'
+
+export const showCallbacks: ShowPage = async (main, { services }) => {
+  const lead =
+    'The events that your application has not been told: those that wait for their delivery, and those that were given up after a day (dead).'
+  main.append(introduction('Callbacks', lead))
+  await drawServiceSections(main, services, drawCallbacks)
+}
+
+async function drawCallbacks(place: HTMLElement, name: ServiceName): Promise<void> {
+  const client = clientOf(name)
+  const status = element('p', { role: 'status' })
+  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+  const lists = element('div')
+  const fill = async (): Promise<void> => {
+    const [waiting, dead] = await Promise.all([drawWaiting(name), drawDead(name, again)])
+    lists.replaceChildren(waiting, dead, ...(dead.querySelector(AGAIN) === null ? [] : [allAgain]))
+  }
+  const desk: Desk = { place, status, problem, fill }
+  const again = (dead: Dead): HTMLElement =>
+    againButton(desk, 'Deliver again', `: ${dead.type} of the session ${dead.session_id}`, async () => {
+      await client.redeliverCallback(dead.callback_id)
+      return `${dead.type} waits for its delivery again.`
+    })
+  const allAgain = againButton(desk, 'Deliver all dead again', '', async () => {
+    const count = await client.redeliverDeadCallbacks()
+    return count === 1 ? 'One event waits for its delivery again.' : `${count} events wait for their delivery again.`
+  })
+  await fill()
+  const isEmpty = lists.querySelector('table') === null
+  const isConfigured = !isEmpty || (await client.getOverview()).callbacks.configured
+  const hint = 'This service tells no application anything: its setting sessionCallback is not there.'
+  place.replaceChildren(...(isConfigured ? [] : [element('p', { class: 'warning' }, hint)]), status, problem, lists)
+}
+
+/** The parts of a section that its buttons change. */
+interface Desk {
+  readonly place: HTMLElement
+  readonly status: HTMLElement
+  readonly problem: HTMLElement
+  /** Reads the lists anew. */
+  readonly fill: () => Promise<void>
+}
+
+/** Makes a button that does something, says what it did, and has the lists read anew. */
+function againButton(desk: Desk, label: string, hint: string, act: () => Promise<string>): HTMLElement {
+  const { place, status, problem, fill } = desk
+  const button = element('button', { type: 'button', class: 'again', 'aria-label': `${label}${hint}` }, label)
+  const press = async (): Promise<void> => {
+    const index = [...place.querySelectorAll(AGAIN)].indexOf(button)
+    status.textContent = await act()
+    await fill()
+    button.disabled = false
+    focusNear(place, index)
+  }
+  button.addEventListener('click', () => {
+    button.disabled = true
+    problem.hidden = true
+    press()
+      .catch((error: unknown) => showProblem(problem, error))
+      .finally(() => (button.disabled = false))
+  })
+  return button
+}
+
+/** Puts the focus on the button that is now where the pressed one was, or on the heading when there is none. */
+function focusNear(place: HTMLElement, index: number): void {
+  const buttons = [...place.querySelectorAll<HTMLElement>(AGAIN)]
+  const near = buttons[index] ?? buttons.at(-1) ?? place.parentElement?.querySelector('h2')
+  near?.focus()
+}
+
+function drawWaiting(name: ServiceName): Promise<HTMLElement> {
+  return drawPagedTable<Waiting>({
+    caption: 'Waiting',
+    heads: ['Session', 'Event', 'Happened', 'Failed deliveries', 'Next delivery'],
+    entries: clientOf(name).listWaitingCallbacks(),
+    none: 'there are none.',
+    cellsOf: (each) => [
+      sessionLink(name, each.session_id),
+      each.behind === 0 ? each.type : `${each.type}, and ${each.behind} behind it`,
+      drawTime(each.occurred_at),
+      each.problem === undefined ? String(each.failures) : `${each.failures}: ${each.problem}`,
+      each.next_attempt_at === undefined ? 'being delivered' : drawTime(each.next_attempt_at),
+    ],
+  })
+}
+
+function drawDead(name: ServiceName, again: (dead: Dead) => HTMLElement): Promise<HTMLElement> {
+  return drawPagedTable<Dead>({
+    caption: 'Dead',
+    heads: ['Session', 'Event', 'Happened', 'Why it was given up', 'Kept until', 'Action'],
+    entries: clientOf(name).listDeadCallbacks(),
+    none: 'there are none.',
+    cellsOf: (each) => [
+      sessionLink(name, each.session_id),
+      each.type,
+      drawTime(each.occurred_at),
+      each.problem,
+      drawTime(each.deleted_at),
+      again(each),
+    ],
+  })
+}

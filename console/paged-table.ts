@@ -1,0 +1,54 @@
+/** A table whose further rows are read on demand. */
+import { element, showProblem } from './dom.ts'
+
+/** The rows that one press brings. */
+const ROWS = 50
+
+export interface PagedTable<Entry> {
+  /** The name of the table, which stands above it. */
+  readonly caption: string
+  readonly heads: readonly string[]
+  readonly entries: AsyncGenerator<Entry, void>
+  /** The cells of a row, one for each head. */
+  readonly cellsOf: (entry: Entry) => readonly (Node | string)[]
+  /** The words in place of the rows when there are none. */
+  readonly none: string
+}
+
+/** Draws the table with its first rows. Rejects when these cannot be read. */
+export async function drawPagedTable<Entry>(table: PagedTable<Entry>): Promise<HTMLElement> {
+  const { caption, heads, none } = table
+  const rows = element('tbody')
+  const more = element('button', { type: 'button', hidden: true }, 'Show more')
+  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+  const fill = async (): Promise<void> => {
+    problem.hidden = true
+    const first = rows.childElementCount
+    more.hidden = await addRows(rows, table)
+    // The button is gone after the last rows, so that the focus goes to the first of these.
+    if (more.hidden && first > 0) rows.querySelectorAll('tr')[first]?.focus()
+  }
+  more.addEventListener('click', () => {
+    more.disabled = true
+    fill()
+      .catch((error: unknown) => showProblem(problem, error))
+      .finally(() => (more.disabled = false))
+  })
+  await fill()
+  if (rows.childElementCount === 0) return element('p', {}, element('strong', {}, caption), `: ${none}`)
+  const headed = element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head))))
+  const drawn = element('table', { class: 'records' }, element('caption', {}, caption), headed, rows)
+  return element('div', {}, drawn, more, problem)
+}
+
+/** Adds as many rows as one press brings. Resolves with whether there are no more. */
+async function addRows<Entry>(rows: HTMLElement, { heads, entries, cellsOf }: PagedTable<Entry>): Promise<boolean> {
+  for (let left = ROWS; left > 0; left -= 1) {
+    const next = await entries.next()
+    if (next.done === true) return true
+    // On a phone each cell stands below the last one, after its head.
+    const cells = cellsOf(next.value).map((cell, index) => element('td', { 'data-head': heads[index] ?? '' }, cell))
+    rows.append(element('tr', { tabindex: '-1' }, ...cells))
+  }
+  return false
+}

@@ -1,0 +1,30 @@
+/** The parts of a page that are about one service each, and go on without one another. */
+import { issuerClient, type ServiceName, type Services, verifierClient } from './clients.ts'
+import { element } from './dom.ts'
+
+const TITLES = { issuer: 'Issuer', verifier: 'Verifier' } as const
+
+/** The client of the service, as far as both services have the same. */
+export function clientOf(name: ServiceName): typeof issuerClient | typeof verifierClient {
+  return name === 'issuer' ? issuerClient : verifierClient
+}
+
+/** Adds a section for each service, and fills all at once; a service that does not answer spoils its own alone. */
+export async function drawServiceSections(
+  main: HTMLElement,
+  services: Services,
+  fill: (place: HTMLElement, name: ServiceName) => Promise<void>,
+): Promise<void> {
+  const names = (['issuer', 'verifier'] as const).filter((name) => services[name] !== undefined)
+  await Promise.all(
+    names.map(async (name) => {
+      const place = element('div', {}, element('p', { class: 'quiet' }, 'Asking the service …'))
+      // The heading takes the focus when what had it is gone.
+      const heading = element('h2', { tabindex: '-1' }, TITLES[name])
+      main.append(element('section', { class: 'card', id: name }, heading, place))
+      await fill(place, name).catch((error: unknown) =>
+        place.replaceChildren(element('p', { class: 'problem', role: 'alert' }, (error as Error).message)),
+      )
+    }),
+  )
+}

@@ -1,0 +1,108 @@
+/** The pages of the console for whoever operates, in a browser: what they show and do, and that everybody can use them. */
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { act, issued } from '../support/status.ts'
+import { describeInBrowser, faultsForSomebody, PHONE } from './browser.ts'
+import { type OperatedConsole, operateConsole } from './operated-console.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const HOUR = 3_600_000
+
+describeInBrowser('the console for operating', (openWindow) => {
+  let operated: OperatedConsole
+  /** Whether the receiver of callbacks takes them. */
+  let isUp = false
+  const told: string[] = []
+  beforeAll(async () => {
+    operated = await operateConsole({
+      issuer: { sessionCallback: { url: 'http://localhost:9/events' } },
+      outbound: ({ body }) => {
+        if (isUp) told.push((JSON.parse(String(body)) as { readonly type: string }).type)
+        return Promise.resolve({ status: isUp ? 204 : 503, headers: {}, body: Buffer.from('') })
+      },
+    })
+  })
+  afterAll(() => operated.close())
+
+  async function later(milliseconds: number): Promise<void> {
+    operated.services.clock.now = new Date(operated.services.clock.now.getTime() + milliseconds)
+    await operated.services.runTasks()
+  }
+
+  /** Lets the first event of so many sessions be given up, and one more session wait with two events. */
+  async function deadAndWaiting(count: number): Promise<void> {
+    isUp = false
+    for (let n = 0; n < count; n += 1) {
+      await issued(operated.services)
+      await later(1000)
+    }
+    // One at a time is tried while the receiver is down.
+    for (let n = 0; n < 4 * count + 2; n += 1) await later(n === 0 ? 25 * HOUR : 60_000)
+    const { sessionId } = await issued(operated.services)
+    await act(operated.services, 'suspend', sessionId)
+    await later(1000)
+  }
+
+  it('says that there are no callbacks, and that a service has nobody to tell', async () => {
+    const { page, faults } = await operated.open(openWindow, 'callbacks')
+    await page.locator('#verifier').getByText('Dead: there are none.').waitFor()
+    await page.locator('#issuer').getByText('Dead: there are none.').waitFor()
+    expect(await page.locator('.warning').allInnerTexts()).toEqual([
+      'This service tells no application anything: its setting sessionCallback is not there.',
+    ])
+    expect(await page.getByRole('button', { name: 'Deliver all dead again' }).count()).toBe(0)
+    expect(faults).toEqual([])
+  })
+
+  it('lists the events that wait and those that were given up, and delivers one or all of these again', async () => {
+    await deadAndWaiting(3)
+    const { page, faults } = await operated.open(openWindow, 'callbacks')
+    const [waiting, dead] = [page.getByRole('table', { name: 'Waiting' }), page.getByRole('table', { name: 'Dead' })]
+    await dead.waitFor()
+    expect(await waiting.locator('thead th').allInnerTexts()).toContain('Next delivery')
+    const [row = ''] = await waiting.locator('tbody tr').allInnerTexts()
+    expect(row).toMatch(/issuance\.succeeded, and 1 behind it.*1: the receiver answered 503/)
+    const again = dead.getByRole('button', { name: /^Deliver again: issuance\.succeeded of the session [\w-]+$/ })
+    expect([await waiting.locator('tbody tr').count(), await again.count()]).toEqual([1, 3])
+
+    await again.last().focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').filter({ hasText: 'issuance.succeeded waits for its delivery again.' }).waitFor()
+    await expect.poll(() => again.count()).toBe(2)
+    expect(await page.evaluate('document.activeElement.className')).toBe('again')
+    await page.getByRole('button', { name: 'Deliver all dead again' }).press('Enter')
+    await page.getByRole('status').filter({ hasText: '2 events wait for their delivery again.' }).waitFor()
+    await page.locator('#issuer').getByText('Dead: there are none.').waitFor()
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Issuer')
+    expect(await page.getByRole('button', { name: 'Deliver all dead again' }).count()).toBe(0)
+    expect(await waiting.locator('tbody tr').count()).toBe(4)
+
+    isUp = true
+    for (let n = 0; n < 5; n += 1) await later(2 * HOUR)
+    expect(told.filter((type) => type === 'issuance.succeeded')).toHaveLength(4)
+    expect(faults).toEqual([])
+  })
+
+  it('keeps an event that another person has delivered again meanwhile, and says so', async () => {
+    await deadAndWaiting(1)
+    const first = await operated.open(openWindow, 'callbacks')
+    const second = await operated.open(openWindow, 'callbacks')
+    for (const { page } of [first, second]) await page.getByRole('button', { name: 'Deliver all dead again' }).waitFor()
+    await first.page.getByRole('button', { name: 'Deliver all dead again' }).click()
+    await first.page.getByRole('status').filter({ hasText: 'One event' }).waitFor()
+    await second.page.getByRole('button', { name: /^Deliver again/ }).click()
+    await second.page.getByRole('alert').filter({ hasText: 'it may be queued again already' }).waitFor()
+  })
+
+  it.each(['light', 'dark'] as const)(
+    'has nothing that axe finds at a desk and on a phone: %s',
+    async (colorScheme) => {
+      await deadAndWaiting(1)
+      for (const options of [{}, PHONE]) {
+        const opened = await operated.open(openWindow, 'callbacks', { ...options, colorScheme })
+        await opened.page.getByRole('table', { name: 'Dead' }).waitFor()
+        expect(await faultsForSomebody(opened)).toEqual([])
+      }
+    },
+  )
+})
