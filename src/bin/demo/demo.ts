@@ -70,7 +70,7 @@ export async function runDemo(args: string[]): Promise<void> {
   const narrator = createNarrator(write)
   try {
     const scene = options.part === 'secret' ? undefined : await showCredential(options, narrator, services)
-    if (options.part !== 'credential') await keepSecret(options, narrator)
+    if (options.part !== 'credential') await keepSecret(options, narrator, services)
     progress.walked = true
     if (scene !== undefined && !options.once) {
       await stay(scene.cast, scene.declared, options)
@@ -137,11 +137,12 @@ async function showCredential(
 }
 
 /** Plays the second part, in a new directory: each run has new engines and a new chain. */
-async function keepSecret({ home, portBase }: Options, narrator: Narrator): Promise<void> {
+async function keepSecret({ home, portBase }: Options, narrator: Narrator, services: Closable[]): Promise<void> {
   makeDirectory(home, 0o700)
   const place = mkdtempSync(join(home, 'engines-'))
   try {
-    await (await import('../engine/commands.ts')).keepSecret(place, portBase + ENGINE_OFFSET, narrator)
+    const engineCommands = await import('../engine/commands.ts')
+    await engineCommands.keepSecret(place, portBase + ENGINE_OFFSET, narrator, (kill) => services.push({ close: kill }))
     write(`\n${paint('green', 'The secret was shared, recovered without one engine, and the liar was named.')}\n`)
   } finally {
     rmSync(place, { recursive: true, force: true })

@@ -37,10 +37,10 @@ export async function makeEngine(
   let running: ChildProcess | undefined
   const kill = async (): Promise<void> => {
     const child = running
-    running = undefined
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
     child.kill('SIGKILL')
-    await once(child, 'exit')
+    await ended
   }
   const start = async (): Promise<void> => {
     const log = openSync(join(directory, 'engine.log'), 'a', 0o600)

@@ -31,14 +31,24 @@ interface Scene {
 
 /**
  * Plays the second part. The files are below `home`, and the engines listen at `port` and above. Throws at the step
- * that fails; leaves no process running.
+ * that fails; leaves no process running. `whenStopped` is given what kills each engine, for a demo that is stopped
+ * meanwhile.
  */
-export async function playSecret(home: string, port: number, narrator: Narrator): Promise<void> {
+export async function playSecret(
+  home: string,
+  port: number,
+  narrator: Narrator,
+  whenStopped: (kill: () => Promise<void>) => void,
+): Promise<void> {
   const engines: DemoEngine[] = []
   try {
     narrator.part('Three engines keep a secret')
     const chain = join(home, 'chain')
-    for (const [at, name] of NAMES.entries()) engines.push(await makeEngine(name, home, chain, port + at))
+    for (const [at, name] of NAMES.entries()) {
+      const engine = await makeEngine(name, home, chain, port + at)
+      engines.push(engine)
+      whenStopped(() => engine.kill())
+    }
     await Promise.all(engines.map((engine) => engine.start()))
     const [first, second, third] = engines
     if (first === undefined || second === undefined || third === undefined) return

@@ -2,7 +2,7 @@
  * The commands of the execution engine, in a file of their own: `dist/engine.cjs`, which is loaded for these commands
  * only.
  */
-import type { Narrator } from '../demo/narrator.ts'
+import type { playSecret } from '../demo/secret.ts'
 import type { ServiceKind } from '../service-kind.ts'
 import type { InitWords } from './init.ts'
 
@@ -29,6 +29,6 @@ export async function runDoctorEngine(configFile: string, json: boolean): Promis
 }
 
 /** The second part of `vouchsafe demo`. */
-export async function keepSecret(home: string, port: number, narrator: Narrator): Promise<void> {
-  return (await import('../demo/secret.ts')).playSecret(home, port, narrator)
+export async function keepSecret(...args: Parameters<typeof playSecret>): Promise<void> {
+  return (await import('../demo/secret.ts')).playSecret(...args)
 }
