@@ -21,11 +21,11 @@ Map.groupBy ??= (items, keyOf) => {
 /** Those that need packages of other parties, beside those of the product: `npm run test:others` installs these and runs the tests. */
 export const OTHERS = ['test/interop/**', 'test/contracts/**', 'test/browser/**']
 /** About PostgreSQL alone. */
-const POSTGRESQL = ['src/store/postgres*.test.ts', 'test/e2e/postgresql*.test.ts']
+const POSTGRESQL = ['src/store/postgres*.test.ts', 'test/{e2e,faults}/postgresql*.test.ts']
 /** What the database decides, and so is to hold on each. */
 const BOTH = [
   'src/{callback/deliver,event/seal,engine/{commit,outbox,quotas},issuer/progress-recorder}.test.ts',
-  'test/attacks/{exposure,issuer-{authorization-code,batch,deferred,details,dpop,notification,processes,proof,refresh,request,token,tx-code},verifier-{encrypted,same-device,session}}.test.ts',
+  'test/attacks/{exposure,issuer-{authorization-code,batch,deferred,details,dpop,notification,processes,refresh,request,token,tx-code},verifier-{encrypted,same-device,session}}.test.ts',
   'test/e2e/{audit,authorization-code,drafts,idempotency,issuance,retention,session-list,status,status-events,status-processes,verification}.test.ts',
 ]
 
@@ -41,7 +41,7 @@ export const shared = {
 class ProcessesFirst extends BaseSequencer {
   async sort(files) {
     const sorted = Map.groupBy(await super.sort(files), ({ project }) => project)
-    const isLong = ({ moduleId }) => /\/test\/(e2e|chain)\//.test(moduleId)
+    const isLong = ({ moduleId }) => /\/test\/(e2e|faults|chain)\//.test(moduleId)
     return [...sorted.values()].flatMap((all) => [...all.filter(isLong), ...all.filter((file) => !isLong(file))])
   }
 }

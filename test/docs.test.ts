@@ -222,7 +222,7 @@ describe('a component of your own, in ten minutes', () => {
       const response = await fetch(`http://localhost:${port}/offchain/${contract}/${name}`)
       return response.ok ? response.json() : response.status
     }
-    await expect.poll(() => answer('a'.repeat(50)), { timeout: 60_000 }).toMatchObject({ visits: 0 })
+    await expect.poll(() => answer('a'.repeat(50))).toMatchObject({ visits: 0 })
     expect(await answer('ada')).toEqual({ name: 'ada', visits: 2 })
 
     // The client's example asks the same engine.
@@ -242,7 +242,7 @@ describe('a component of your own, in ten minutes', () => {
 })
 
 async function shell(script: string, cwd: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { cwd, timeout: 40_000 })
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { cwd, timeout: 110_000 })
   return stdout
 }
 

@@ -59,9 +59,7 @@ describe('three engines on one chain', () => {
     ).split('\n')
     const address = await deployed(deploy)
     await run(key)
-    await expect
-      .poll(() => run(put, address).then(() => 'put', String), { timeout: 60_000, interval: 1000 })
-      .toBe('put')
+    await expect.poll(() => run(put, address).then(() => 'put', String), { interval: 1000 }).toBe('put')
     expect(await run(status, address)).toContain('7')
     expect(await run(get, address)).toContain('the launch code')
     await run(remove, address)

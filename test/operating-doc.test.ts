@@ -222,7 +222,7 @@ it('the console prints a link that signs in', async () => {
   onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  await expect.poll(() => output, { timeout: 30_000 }).toMatch(/http:\/\/\S+/)
+  await expect.poll(() => output).toMatch(/http:\/\/\S+/)
   const answer = await fetch(/http:\/\/\S+/.exec(output)?.[0] ?? '', { redirect: 'manual' })
   expect([answer.status, output]).toEqual([expect.toSatisfy((status: number) => status < 400), output])
 })

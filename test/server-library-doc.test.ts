@@ -48,7 +48,7 @@ function run(code: string, env: Record<string, string>): Script {
   return {
     ended,
     line: async (pattern) => {
-      await expect.poll(() => output, { timeout: 30_000 }).toMatch(pattern)
+      await expect.poll(() => output).toMatch(pattern)
       return pattern.exec(output)?.[0] ?? ''
     },
   }
@@ -67,7 +67,7 @@ async function started(name: 'issuer' | 'verifier', directory: string): Promise<
   return service
 }
 
-it('issues a credential and asks for it, each with one snippet', { timeout: 60_000 }, async () => {
+it('issues a credential and asks for it, each with one snippet', async () => {
   const directories = { issuer: await directoryOf('issuer'), verifier: await directoryOf('verifier') }
   copyFileSync(join(directories.issuer, 'issuer.pem'), join(directories.verifier, 'anchors', 'issuer.pem'))
   const issuer = await started('issuer', directories.issuer)
@@ -105,7 +105,7 @@ it('completes an interaction of a wallet by the snippet of docs/authorization-co
   expect(await page.ended).toBe(0)
 })
 
-it('watches a verification to its end', { timeout: 60_000 }, async () => {
+it('watches a verification to its end', async () => {
   const verifier = await started('verifier', await directoryOf('verifier'))
   const [asking = ''] = snippet('createVerifierClient').split('const { status, result }')
   const env = { VERIFIER_URL: verifier.url, VERIFIER_API_KEY: API_KEY }
@@ -121,7 +121,7 @@ it('watches a verification to its end', { timeout: 60_000 }, async () => {
   expect(await watching.ended).toBe(0)
 })
 
-it('is told the end of a session by a callback that is signed, and by no other', { timeout: 60_000 }, async () => {
+it('is told the end of a session by a callback that is signed, and by no other', async () => {
   const secret = Buffer.alloc(32, 9)
   const code = snippet('nodeCallbackHandler').replace(
     '.listen(3000)',

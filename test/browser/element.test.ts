@@ -164,9 +164,9 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
     const { page } = await open({ 'status-url': '/status' })
     application.answer = { status: 'STARTED', expires_at: Math.floor(Date.now() / 1000) + 125 }
     const time = page.getByRole('timer')
-    await expect.poll(() => time.innerText(), { timeout: 5000 }).toMatch(/^2:0[0-5] left$/)
+    await expect.poll(() => time.innerText()).toMatch(/^2:0[0-5] left$/)
     const before = await time.innerText()
-    await expect.poll(() => time.innerText(), { timeout: 5000 }).not.toBe(before)
+    await expect.poll(() => time.innerText()).not.toBe(before)
   })
 
   it('asks nothing while the page cannot be seen', async () => {
@@ -205,13 +205,13 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
     expect(faults).toEqual([])
   })
 
-  it('says when the application cannot be asked, and goes on when it can', { timeout: 60_000 }, async () => {
+  it('says when the application cannot be asked, and goes on when it can', async () => {
     application.answer = 500
     const { status, code } = await open()
-    await expect.poll(() => status.innerText(), { timeout: 20_000 }).toBe('No connection, trying again …')
+    await expect.poll(() => status.innerText()).toBe('No connection, trying again …')
     expect(await code.isVisible()).toBe(true)
     application.answer = { status: 'STARTED' }
-    await expect.poll(() => status.innerText(), { timeout: 20_000 }).toBe('Waiting for your wallet')
+    await expect.poll(() => status.innerText()).toBe('Waiting for your wallet')
   })
 
   it('asks no more when the page has removed it', async () => {
@@ -227,9 +227,7 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
   it('asks the application alone', async () => {
     const { requests, status } = await open()
     await status.waitFor()
-    await expect
-      .poll(() => requests.filter((url) => url.endsWith('/status')).length, { timeout: 5000 })
-      .toBeGreaterThan(1)
+    await expect.poll(() => requests.filter((url) => url.endsWith('/status')).length).toBeGreaterThan(1)
     expect(requests.filter((url) => !url.startsWith(application.url))).toEqual([])
   })
 

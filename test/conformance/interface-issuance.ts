@@ -76,7 +76,7 @@ export const issuanceInterface: Section = {
         [at.process, 'reads another file and another directory, with paths relative to the working directory'],
         [at.process, 'has on disk what it answered, also when it is killed in that moment'],
         [
-          'test/e2e/postgresql-faults.test.ts',
+          'test/faults/postgresql-faults.test.ts',
           'loses nothing that it has answered, lives on, and is ready again by itself',
         ],
       ],

@@ -17,7 +17,7 @@ describe.each(['sqlite-writer.cjs', 'local-chain-worker.cjs', 'quickjs.wasm'])('
     execFileSync(process.execPath, [command, 'init', 'engine', '--dir', cwd])
     rmSync(join(directory, 'dist', name))
     const message = `There is no ${name} in ${join(directory, 'dist')}; run npm run build, or install Vouchsafe again.`
-    const options = { cwd, encoding: 'utf8', timeout: 20_000 } as const
+    const options = { cwd, encoding: 'utf8', timeout: 100_000 } as const
     const engine = spawnSync(process.execPath, [command, 'engine'], options)
     expect(engine).toMatchObject({ status: 2, stderr: `${message}\n` })
     expect(existsSync(join(cwd, 'data'))).toBe(false)

@@ -24,7 +24,7 @@ interface Config {
   readonly integrations: { readonly authentication: Readonly<Record<string, string>> }
 }
 
-describe('the example of a library', { timeout: 60_000 }, () => {
+describe('the example of a library', () => {
   const running: ChildProcess[] = []
   let library = ''
   const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
@@ -64,7 +64,7 @@ describe('the example of a library', { timeout: 60_000 }, () => {
     const { id = '', link = '' } = await post('/cards', { name: 'Ada' })
     await receive(wallet, link)
     await expect
-      .poll(() => get(`/cards/${id}`), { timeout: 20_000 })
+      .poll(() => get(`/cards/${id}`))
       .toMatchObject({
         status: 'SUCCEEDED',
         number: '1000',
@@ -123,7 +123,7 @@ async function startLibrary(directory: string, environment: Record<string, strin
   const child = spawn(process.execPath, ['server.js'], { cwd: directory, env: { ...process.env, ...environment } })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  await vi.waitUntil(() => output.includes('The library is open: http://localhost:'), { timeout: 30_000 })
+  await vi.waitUntil(() => output.includes('The library is open: http://localhost:'), { timeout: 60_000 })
   return child
 }
 

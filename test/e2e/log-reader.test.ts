@@ -34,7 +34,7 @@ async function started() {
   children.push(child)
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const url = `http://127.0.0.1:${port}`
-  await expect.poll(() => statusOf(`${url}/health/live`), { timeout: 30_000 }).toBe(200)
+  await expect.poll(() => statusOf(`${url}/health/live`)).toBe(200)
   return { child, ended, url, read: () => readNow(ours) }
 }
 
@@ -79,7 +79,7 @@ it('of which the reader is gone keeps no service from going on', async () => {
   children.push(child)
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const url = `http://127.0.0.1:${port}`
-  await expect.poll(() => statusOf(`${url}/health/live`), { timeout: 30_000 }).toBe(200)
+  await expect.poll(() => statusOf(`${url}/health/live`)).toBe(200)
   child.stdout.destroy()
   expect(await statusOf(`${url}/nowhere`)).toBe(404)
   expect(await statusOf(`${url}/nowhere`)).toBe(404)

@@ -501,9 +501,7 @@ describe('the command', () => {
       (await (
         await fetch(`${second.url}/issuance/oid4vci/status/${sessionId}`, { headers: authorization })
       ).json()) as Record<string, unknown>
-    await expect
-      .poll(status, { timeout: 10_000 })
-      .toMatchObject({ status: 'EXPIRED', erased_at: expect.any(Number) as number })
+    await expect.poll(status).toMatchObject({ status: 'EXPIRED', erased_at: expect.any(Number) as number })
     await stop(second)
     writeFileSync(join(directory, 'database.key'), randomBytes(32).toString('base64'))
     const { status: code, stderr } = await vouchsafe(['issuer'], { cwd: directory })

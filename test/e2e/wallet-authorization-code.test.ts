@@ -36,7 +36,7 @@ function freePort(): Promise<number> {
   })
 }
 
-describe('the reference wallet', { timeout: 60_000 }, () => {
+describe('the reference wallet', () => {
   let issuer: Running
   let configurationId: string
   beforeAll(async () => {
@@ -65,7 +65,7 @@ describe('the reference wallet', { timeout: 60_000 }, () => {
     let said = ''
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
     const ended = endOf(child)
-    await expect.poll(() => said, { timeout: 30_000 }).toMatch(/http:\S+\n/)
+    await expect.poll(() => said).toMatch(/http:\S+\n/)
     return { home, ended, address: /http:\S+/.exec(said)?.[0] ?? '' }
   }
 

@@ -6,9 +6,9 @@ import { mutateJson, mutateStructured, seededRandom } from './mutate.ts'
 describe('the fuzzer', () => {
   it('finds no 5xx, no foreign error body and no write on a refusal in its short form', async () => {
     const seed = 20_260_801
-    const { problems, requests, statuses } = await fuzz({ count: 10 * TIMES, seed })
+    const { problems, requests, statuses } = await fuzz({ count: 4 * TIMES, seed })
     expect(problems).toEqual([])
-    expect(requests).toBeGreaterThan(400 * TIMES)
+    expect(requests).toBeGreaterThan(200 * TIMES)
     // It reaches what lies behind each of these, and does not only bounce off the door.
     for (const status of [200, 201, 204, 400, 401, 404, 405, 415]) {
       expect([status, (statuses[status] ?? 0) > 0]).toEqual([status, true])

@@ -51,7 +51,7 @@ export async function openEvents(
     closed: new Promise((resolve) => response.once('close', resolve)),
     response,
     next: async (at) => {
-      await expect.poll(() => events().length, { timeout: 20_000, interval: 10 }).toBeGreaterThan(at)
+      await expect.poll(() => events().length, { interval: 10 }).toBeGreaterThan(at)
       return events()[at]?.data ?? {}
     },
     close: () => void request.destroy(),

@@ -10,6 +10,7 @@ import { evmAddress } from '../../src/offchain/address.ts'
 import { componentFile, deployed, keepComponent, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import { faults } from '../support/faults.ts'
 
 const STARTS_MS = 120_000
 let file: string
@@ -77,7 +78,7 @@ it(
     await engine.start()
     const contract = await deployed(at, 'Component', file, [engine])
     await served([engine], contract)
-    for (const stage of ['eth_estimateGas', 'eth_sendRawTransaction']) {
+    for (const stage of faults(['eth_sendRawTransaction', 'eth_estimateGas'])) {
       const before = await nonceOf(at, engine)
       let reached: () => void = () => undefined
       const isThere = new Promise<void>((resolve) => {
@@ -136,7 +137,8 @@ it(
       const response = await fetch(`${engine.url}/offchain/${contract}/count`, { method: 'PUT' })
       return response.status === 201 ? ((await response.json()) as { n: number }).n : 0
     }
-    for (let round = 0; round < 3; round++) {
+    const rounds = faults([1, 2, 3]).length
+    for (let round = 0; round < rounds; round++) {
       const asked = new Promise((resolve) => hold.once('request', resolve))
       // Those before it were answered one by one; those behind it wait for it.
       let acknowledged = 0

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Ended } from '../support/command.ts'
 import { type EventClient, openEvents } from '../support/event-stream.ts'
+import { faults } from '../support/faults.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { authorization, configuration, dataset, dcqlQuery } from '../support/wire.ts'
 
@@ -53,7 +54,7 @@ function expectStopped({ status, stdout }: Ended): void {
   expect([status, stdout.includes('"event":"stopped"'), stdout.includes('stopping_hard')]).toEqual([0, true, false])
 }
 
-describe.each(['issuer', 'verifier'] as const)('a thousand idle streams of the %s', (name) => {
+describe.each(faults(['issuer', 'verifier'] as const))('a thousand idle streams of the %s', (name) => {
   it('take little memory, are the most, and end at once when it stops', async () => {
     const directory = await serviceDirectory(name, { management: { port: 0 } })
     const service = await startedProcess(name, directory)

@@ -20,6 +20,7 @@ import { loadDriver } from '../../src/store/sqlite.ts'
 import { COMMAND, endOf, startCommand } from '../support/command.ts'
 import { componentFile, deployed, place } from '../support/engine-contracts.ts'
 import { type EngineProcess, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import { faults, longFault } from '../support/faults.ts'
 import { listening, type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 import { configuration, dataset, dcqlQuery } from '../support/wire.ts'
@@ -97,14 +98,14 @@ const changes: readonly (readonly [string, (file: string) => Promise<void> | voi
 
 /** The changes of one service are found in another by the same code, of which some changes are enough to see it used. */
 const some = changes.filter(([change]) =>
-  ['taken away', 'replaced by a copy', 'overwritten by a copy'].includes(change),
+  ['replaced by a copy', 'taken away', 'overwritten by a copy'].includes(change),
 )
 
 describe.each([
   ['issuer', changes],
   ['verifier', some],
 ] as const)('the database of the %s', (name, ways) => {
-  it.each(ways)('%s: is noticed, and nothing is answered for any more', async (_, change) => {
+  it.each(faults(ways))('%s: is noticed, and nothing is answered for any more', async (_, change) => {
     const { service, directory, file } = await started(name)
     expect(await ready(service)).toBe(200)
     await change(file)
@@ -140,7 +141,7 @@ describe('the database of an engine', () => {
     return { engine, count }
   }
 
-  it.each(some)('%s: is noticed, and nothing is answered for any more', async (_, change) => {
+  it.each(faults(some))('%s: is noticed, and nothing is answered for any more', async (_, change) => {
     const { engine, count } = await startedEngine()
     for (let n = 0; n < 5; n += 1) expect(await count()).toBe(200)
     expect(await ready(engine)).toBe(200)
@@ -190,10 +191,12 @@ describe('a database that is put back beside the log of another', () => {
 })
 
 describe('a damaged database', () => {
-  it.each([
-    ['in most pages', (pages: number) => ({ first: 3, last: pages - 1 })],
-    ['in one page that the start does not need', (pages: number) => ({ first: pages - 1, last: pages - 1 })],
-  ])('is refused at the start, and told by doctor: %s', async (_, damagedOf) => {
+  it.each(
+    faults([
+      ['in one page that the start does not need', (pages: number) => ({ first: pages - 1, last: pages - 1 })],
+      ['in most pages', (pages: number) => ({ first: 3, last: pages - 1 })],
+    ]),
+  )('is refused at the start, and told by doctor: %s', async (_, damagedOf) => {
     const { service, directory, file } = await started('issuer')
     service.child.kill('SIGTERM')
     await service.ended
@@ -210,7 +213,7 @@ describe('a damaged database', () => {
 })
 
 describe('a service that cannot write', () => {
-  it('is not ready while its disk is full', async () => {
+  longFault('is not ready while its disk is full', async () => {
     const directory = await serviceDirectory('issuer')
     const service = await startOnFullDisk('issuer', directory, 2048)
     running.push(service)
@@ -228,10 +231,12 @@ describe('a service that cannot write', () => {
     await expect.poll(() => ready(service)).toBe(503)
   })
 
-  it.each([
-    ['the file', (file: string) => file, 0o444],
-    ['the directory', dirname, 0o555],
-  ] as const)('is not ready while it may only read %s, and is ready again afterwards', async (_, of, mode) => {
+  it.each(
+    faults([
+      ['the file', (file: string) => file, 0o444],
+      ['the directory', dirname, 0o555],
+    ] as const),
+  )('is not ready while it may only read %s, and is ready again afterwards', async (_, of, mode) => {
     const directory = await serviceDirectory('issuer')
     const child = spawn(process.execPath, [COMMAND, 'issuer'], { cwd: directory, ...ownerOf(directory) })
     const service = await listening(child, endOf(child))

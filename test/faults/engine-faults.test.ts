@@ -7,6 +7,7 @@ import type { Address } from '../../src/offchain/address.ts'
 import { componentFile, deployed, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import { faults, longFault } from '../support/faults.ts'
 
 const STARTS_MS = 120_000
 const MIB = 1024 * 1024
@@ -29,7 +30,7 @@ beforeAll(async () => {
   engine = await makeEngine({
     chain: { type: 'local', directory: dir },
     outbound: { allow: [`127.0.0.1:${portOf(inside)}`, 'localhost'] },
-    limits: { httpSeconds: 2, memoryBytes: 16 * MIB, storageBytes: MIB },
+    limits: { httpSeconds: 1, memoryBytes: 16 * MIB, storageBytes: MIB },
   })
   await engine.start()
   const { file } = await componentFile(FAULTY)
@@ -131,7 +132,7 @@ describe('a caller that', () => {
     await meanwhile()
   })
 
-  it.each(['declared', 'chunked'])(
+  it.each(faults(['declared', 'chunked']))(
     'sends a body without end, %s: memory stays flat',
     async (how) => {
       const before = memory()
@@ -162,7 +163,7 @@ describe('a caller that', () => {
     120_000,
   )
 
-  it('opens 1,000 connections, and says nothing or half of it, keeps nobody from an answer', async () => {
+  longFault('opens 1,000 connections, and says nothing or half of it, keeps nobody from an answer', async () => {
     const sockets = await Promise.all(Array.from({ length: 1000 }, opened))
     for (const [index, socket] of sockets.entries()) {
       socket.on('error', () => undefined)

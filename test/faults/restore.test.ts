@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { generationFile } from '../../src/bin/generation-file.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { loadDriver, openSqlite } from '../../src/store/sqlite.ts'
+import { faults } from '../support/faults.ts'
 import { inStatusLists } from '../support/restored.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { ISSUER_URL } from '../support/services.ts'
@@ -89,7 +90,7 @@ function tellAndOverwrite({ directory, copy, file }: Place): void {
 }
 
 describe('an embedded database that is put back from a backup', () => {
-  it.each(ways)(
+  it.each(faults(ways))(
     '%s: gives no entry twice, and says so in the log',
     { timeout: 120_000 },
     async (_, { made, stops, back }) => {

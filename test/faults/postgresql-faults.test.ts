@@ -67,14 +67,14 @@ describe('a service whose PostgreSQL server is killed', () => {
         if (response.status !== 200) await new Promise((resolve) => setTimeout(resolve, 20))
       }
     })
-    await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(100)
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(100)
     await server.kill()
-    await expect.poll(() => statusAt(issuer, '/health/ready'), { timeout: 10_000 }).toBe(503)
+    await expect.poll(() => statusAt(issuer, '/health/ready')).toBe(503)
     expect(await statusAt(issuer, '/health/live')).toBe(200)
     await server.restart()
-    await expect.poll(() => statusAt(issuer, '/health/ready'), { timeout: 20_000 }).toBe(200)
+    await expect.poll(() => statusAt(issuer, '/health/ready')).toBe(200)
     const before = acknowledged.length
-    await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(before + 20)
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(before + 20)
     isOver = true
     await Promise.all(load)
 
@@ -97,10 +97,10 @@ describe('a service whose PostgreSQL server can only be read', () => {
     const create = async () => (await post(issuer, '/credential-configuration/create', configuration)).status
     expect([await statusAt(issuer, '/health/ready'), await create()]).toEqual([200, 201])
     await setReadOnly('on')
-    await expect.poll(() => statusAt(issuer, '/health/ready'), { timeout: 10_000 }).toBe(503)
+    await expect.poll(() => statusAt(issuer, '/health/ready')).toBe(503)
     expect([await create(), await statusAt(issuer, '/health/live')]).toEqual([500, 200])
     await setReadOnly('off')
-    await expect.poll(() => statusAt(issuer, '/health/ready'), { timeout: 10_000 }).toBe(200)
+    await expect.poll(() => statusAt(issuer, '/health/ready')).toBe(200)
     expect(await create()).toBe(201)
     issuer.child.kill('SIGTERM')
     expect((await issuer.ended).status).toBe(0)

@@ -1,0 +1,14 @@
+// `npm run test:faults`: tries every fault of test/faults, of which `npm test` tries some. Arguments go to vitest.
+import './node-version.cjs'
+import { install } from './install.js'
+import { step } from './step.js'
+
+process.stderr.write(
+  'Takes databases away, kills processes, fills disks and floods connections: about three minutes.\n',
+)
+
+install(['.'])
+step('build', ['node', 'build/bundle.js'])
+process.env.VOUCHSAFE_TEST_FAULTS = 'every'
+const vitest = ['node', 'node_modules/vitest/vitest.mjs', 'run', 'test/faults']
+step(`faults on Node ${process.versions.node}`, [...vitest, ...process.argv.slice(2)])
