@@ -6,6 +6,7 @@ import { showIssue } from './issue.ts'
 import { showOverview } from './overview.ts'
 import { showSession } from './session.ts'
 import { showSessions } from './sessions.ts'
+import { showTrust } from './trust.ts'
 import { showVerify } from './verify.ts'
 
 /** Fills `main` with a page. `signal` ends when another page is shown. */
@@ -25,6 +26,7 @@ const PAGES: Readonly<Record<string, { readonly title: string; readonly show: Sh
     verify: { title: 'Verify', show: showVerify, isInMenu: true },
     sessions: { title: 'Sessions', show: showSessions, isInMenu: true },
     callbacks: { title: 'Callbacks', show: showCallbacks, isInMenu: true },
+    trust: { title: 'Trust anchors', show: showTrust, isInMenu: true },
     wallet: { title: 'Wallet', show: showWallet, isInMenu: true },
     session: { title: 'Session', show: showSession, isInMenu: false },
   }

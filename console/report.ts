@@ -85,8 +85,8 @@ function flattened(value: unknown, path: readonly string[]): readonly (readonly 
   return Object.entries(value).flatMap(([name, each]) => flattened(each, [...path, name]))
 }
 
-/** Failures come first: they are what somebody looks for. */
-function drawChecks(caption: string, checks: readonly Check[]): HTMLElement {
+/** Draws checks, the failures first: somebody looks for these. */
+export function drawChecks(caption: string, checks: readonly Check[]): HTMLElement {
   const order = ['failed', 'warning', 'not_run', 'passed', 'not_applicable']
   const sorted = [...checks].sort((one, other) => order.indexOf(one.outcome) - order.indexOf(other.outcome))
   return element(

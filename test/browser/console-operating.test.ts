@@ -1,12 +1,16 @@
 /** The pages of the console for whoever operates, in a browser: what they show and do, and that everybody can use them. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { startedSession } from '../support/issuance.ts'
+import { ISSUER_URL } from '../support/services.ts'
 import { act, issued } from '../support/status.ts'
+import { postForm, startVerification } from '../support/wire.ts'
 import { describeInBrowser, faultsForSomebody, PHONE } from './browser.ts'
 import { type OperatedConsole, operateConsole } from './operated-console.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const HOUR = 3_600_000
+const PAGES = ['overview', 'callbacks', 'trust'] as const
 
 describeInBrowser('the console for operating', (openWindow) => {
   let operated: OperatedConsole
@@ -94,13 +98,74 @@ describeInBrowser('the console for operating', (openWindow) => {
     await second.page.getByRole('alert').filter({ hasText: 'it may be queued again already' }).waitFor()
   })
 
-  it.each(['light', 'dark'] as const)(
-    'has nothing that axe finds at a desk and on a phone: %s',
-    async (colorScheme) => {
+  it('says at first whether all is well, and counts the sessions of each hour', async () => {
+    const { services } = operated
+    const refused = await startedSession(services, { tx_code: { value: '493536' } })
+    await postForm(services, `${ISSUER_URL}/auth/token-endpoint/${refused.sessionId}`, {
+      ...refused.form,
+      tx_code: '0',
+    })
+    await startVerification(services)
+    await later(HOUR)
+    await issued(services)
+    await later(30 * 60_000)
+    const { page, faults } = await operated.open(openWindow, 'overview')
+    const ofIssuer = page.locator('#issuer')
+    const states = ofIssuer.getByRole('table', { name: 'Sessions of the last 24 hours' })
+    await states.waitFor()
+    const row = (name: string) => states.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) })
+    expect(await row('issued').getByRole('img').getAttribute('aria-label')).toMatch(/^by the hour: .* 1$/)
+    expect(await row('expired').innerText()).toMatch(/expired\s+\d+\s+most: \d+ at/)
+    const problems = ofIssuer.getByRole('table', { name: 'What went wrong in them' })
+    expect(await problems.innerText()).toMatch(/token: invalid_grant\s+1\s/)
+    expect(await page.locator('#verifier').getByText('Not within the sessions that were counted.').count()).toBe(1)
+    expect(await ofIssuer.getByText(/signing: CN=issuer\.localhost, ends in 3\d\d days/).count()).toBe(1)
+    expect(faults).toEqual([])
+  })
+
+  it('says at first what has to be looked at, and leads there', async () => {
+    await deadAndWaiting(1)
+    const { page } = await operated.open(openWindow, 'overview')
+    await page
+      .getByRole('status')
+      .filter({ hasText: /Events of the issuer that were given up: \d/ })
+      .waitFor()
+    await page.getByRole('link', { name: 'See the callbacks' }).first().click()
+    await page.getByRole('heading', { name: 'Callbacks' }).waitFor()
+  })
+
+  it('tells whether a certificate would be trusted, by which anchor and until when, or why not', async () => {
+    const opened = await operated.open(openWindow, 'trust', PHONE)
+    const { page } = opened
+    await page.getByRole('table', { name: 'As last read: 1' }).getByText('CN=issuer.localhost').waitFor()
+    const test = async (pem: string): Promise<void> => {
+      await page.getByLabel('Certificate (PEM)').fill(pem)
+      await page.getByRole('button', { name: 'Test' }).click()
+    }
+    const verdict = page.getByRole('status')
+    const { files } = operated.services
+    await test(files.get('issuer.pem') ?? '')
+    await verdict.getByText('trusted', { exact: true }).waitFor()
+    expect(await verdict.locator('dl').innerText()).toMatch(
+      /Trust anchor\s+CN=issuer\.localhost \(0\.pem\)[\s\S]*Valid until\s+in 3\d\d/,
+    )
+    await test(files.get('verifier.pem') ?? '')
+    await verdict.getByText('not trusted', { exact: true }).waitFor()
+    expect(await verdict.locator('.outcome.failed').count()).toBeGreaterThan(0)
+    expect(await faultsForSomebody(opened)).toEqual([])
+    await test('a certificate')
+    await page.getByRole('alert').filter({ hasText: 'paste the text from BEGIN CERTIFICATE' }).waitFor()
+    expect(await verdict.locator('dl').count()).toBe(0)
+  })
+
+  it.each(PAGES.flatMap((place) => [[place, 'light'] as const, [place, 'dark'] as const]))(
+    'has nothing that axe finds at a desk and on a phone: %s, %s',
+    async (place, colorScheme) => {
       await deadAndWaiting(1)
       for (const options of [{}, PHONE]) {
-        const opened = await operated.open(openWindow, 'callbacks', { ...options, colorScheme })
-        await opened.page.getByRole('table', { name: 'Dead' }).waitFor()
+        const opened = await operated.open(openWindow, place, { ...options, colorScheme })
+        await opened.page.waitForLoadState('networkidle')
+        await opened.page.locator('table').first().waitFor()
         expect(await faultsForSomebody(opened)).toEqual([])
       }
     },

@@ -11,7 +11,7 @@ import { type RunningConsole, startConsole } from './console-process.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
-const PAGES = ['overview', 'issue', 'verify', 'sessions'] as const
+const PAGES = ['issue', 'verify', 'sessions'] as const
 
 describeInBrowser('the console', (openWindow) => {
   const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }

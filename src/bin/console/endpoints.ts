@@ -38,6 +38,7 @@ const ENDPOINTS: Readonly<Record<keyof ConsoleServices, readonly RegExp[]>> = {
     /^GET \/operations\/overview$/,
     /^GET \/callbacks\/(waiting|dead)(\?[^#]*)?$/,
     /^POST \/callbacks\/redeliver(\/[\w-]+)?$/,
+    /^(GET \/trust-anchors|POST \/trust-anchors\/test)$/,
     /^GET \/presentation\/oid4vp\/sessions(\?[^#]*)?$/,
     /^(GET|POST) \/presentation\/oid4vp\/(status\/[\w-]+|new-session|static-presentation)$/,
     /^GET \/presentation\/oid4vp\/events\/[\w-]+$/,

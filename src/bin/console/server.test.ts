@@ -180,6 +180,7 @@ describe('a browser that is signed in', () => {
     ['GET', '/callbacks/dead?cursor=abc'],
     ['POST', '/callbacks/redeliver'],
     ['POST', '/callbacks/redeliver/abc'],
+    ['GET', '/operations/overview'],
   ])('operates by %s %s', async (method, path) => {
     const { send, signIn, requests, origin } = await started()
     const { cookie, base } = await signIn()
@@ -215,6 +216,8 @@ describe('a browser that is signed in', () => {
     ['GET', '/api/issuer/issuance/oid4vci/status/../../../openapi'],
     ['GET', '/api/issuer/callbacks/redeliver'],
     ['POST', '/api/issuer/callbacks/dead'],
+    ['GET', '/api/issuer/trust-anchors'],
+    ['POST', '/api/issuer/trust-anchors/test'],
     ['POST', '/api/issuer/callbacks/redeliver/../../openapi'],
     ['GET', '/api/issuer//attacker.example/'],
     ['GET', '/api/issuer@attacker.example/health/ready'],

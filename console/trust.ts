@@ -1,0 +1,100 @@
+/** The trust anchors of the verifier, and a test: which of them, if any, a certificate leads to. */
+import type { VerifierSchemas } from '../sdk/server/index.ts'
+import type { ShowPage } from './app.ts'
+import { verifierClient } from './clients.ts'
+import { daysText, daysUntil } from './concerns.ts'
+import { drawTime, element, field, introduction, showProblem } from './dom.ts'
+import { drawPagedTable } from './paged-table.ts'
+import { drawChecks } from './report.ts'
+
+type Anchor = VerifierSchemas['TrustAnchor']
+type Result = VerifierSchemas['ChainTestResult']
+
+const OPEN = 'No trust anchors are configured (issuerTrustAnchors): anybody may have issued what is presented.'
+
+export const showTrust: ShowPage = async (main, { services }) => {
+  main.append(
+    introduction('Trust anchors', 'Whose credentials the verifier accepts, and whether a certificate would do.'),
+  )
+  if (services.verifier === undefined) {
+    main.append(element('p', {}, 'This console has no verifier: start it with --verifier URL.'))
+    return
+  }
+  const place = element('div')
+  main.append(
+    element('section', { class: 'card' }, element('h2', {}, 'Test a certificate'), drawTest()),
+    element('section', { class: 'card' }, element('h2', {}, 'The anchors'), place),
+  )
+  const { trust, anchors } = await verifierClient.listTrustAnchors()
+  place.append(trust === 'open' ? element('p', { class: 'warning' }, OPEN) : await drawAnchors(anchors))
+}
+
+function drawAnchors(anchors: readonly Anchor[]): Promise<HTMLElement> {
+  return drawPagedTable<Anchor>({
+    caption: `As last read: ${anchors.length}`,
+    heads: ['Name', 'File', 'Ends', 'SHA-256'],
+    entries: anchors.values(),
+    none: 'none; nothing is trusted.',
+    cellsOf: ({ subject, file, not_after: end, problem, sha256 }) => [
+      element('span', {}, subject, problem !== undefined && element('small', { class: 'bad' }, ` ${problem}`)),
+      file,
+      drawEnd(end),
+      element('code', { class: 'long' }, sha256),
+    ],
+  })
+}
+
+function drawEnd(end: number): HTMLElement {
+  const days = daysUntil(end, Date.now() / 1000)
+  return element('span', {}, days < 0 ? 'ended' : daysText(days), ' (', drawTime(end), ')')
+}
+
+function drawTest(): HTMLElement {
+  const text = element('textarea', { rows: '6', spellcheck: 'false', autocomplete: 'off' })
+  const button = element('button', { type: 'submit' }, 'Test')
+  const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
+  const result = element('div', { role: 'status' })
+  const test = async (): Promise<void> => {
+    result.replaceChildren()
+    result.append(...drawResult(await verifierClient.testChain(text.value)))
+  }
+  const onsubmit = (event: Event): void => {
+    event.preventDefault()
+    button.disabled = true
+    problem.hidden = true
+    test()
+      .catch((error: unknown) => showProblem(problem, error))
+      .finally(() => {
+        button.disabled = false
+        button.focus()
+      })
+  }
+  const note =
+    'The certificate of an issuer, from BEGIN CERTIFICATE to END CERTIFICATE, and those between it and an anchor below it.'
+  return element('form', { onsubmit }, field('Certificate (PEM)', text, note), button, problem, result)
+}
+
+function drawResult({ trusted, trust, checks, certificates, path, anchor, valid_until: until }: Result) {
+  const word = trusted ? (trust === 'open' ? 'accepted, as any would be' : 'trusted') : 'not trusted'
+  const facts = [
+    ['Certificate', certificates[0]?.subject],
+    ['Signed by', certificates[0]?.issuer],
+    ['Trust anchor', anchor === undefined ? undefined : `${anchor.subject} (${anchor.file})`],
+    ['Path', path === undefined ? undefined : path.map(({ subject }) => subject).join(' → ')],
+  ] as const
+  return [
+    element('p', {}, element('span', { class: `state ${trusted ? 'good' : 'bad'}` }, word)),
+    ...(trust === 'open' ? [element('p', { class: 'warning' }, OPEN)] : []),
+    element(
+      'dl',
+      { class: 'facts' },
+      ...facts.flatMap(([term, value]) => (value === undefined ? [] : fact(term, value))),
+      ...(until === undefined ? [] : fact('Valid until', drawEnd(until))),
+    ),
+    drawChecks('What the verifier checks of it', checks),
+  ]
+}
+
+function fact(term: string, value: Node | string): readonly HTMLElement[] {
+  return [element('dt', {}, term), element('dd', {}, value)]
+}
