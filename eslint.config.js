@@ -16,6 +16,11 @@ export default tseslint.config(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/consistent-type-definitions': 'off',
+      // Marked as deprecated so that nobody overlooks it: `providerFetch` says where plain http may go.
+      '@typescript-eslint/no-deprecated': [
+        'error',
+        { allow: [{ from: 'package', name: 'allowInsecureRequests', package: 'openid-client' }] },
+      ],
     },
   },
   {

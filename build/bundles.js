@@ -48,15 +48,26 @@ const engineApart = {
   },
 }
 
+/** Leaves the package that signs people in to a file of its own, which is loaded when somebody does. */
+const signInApart = {
+  name: 'sign-in-apart',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^openid-client$/ }, ({ kind }) =>
+      kind === 'entry-point' ? undefined : { path: './openid-client.cjs', external: true },
+    )
+  },
+}
+
 await build({
   ...shared,
   entryPoints: ['src/bin/vouchsafe.ts'],
   outfile: 'dist/vouchsafe.cjs',
   // An older Node meets this before anything that it cannot run.
   banner: { js: `#!/usr/bin/env node\n{${versionGate}}` },
-  plugins: [engineApart],
+  plugins: [engineApart, signInApart],
 })
 await build({ ...shared, entryPoints: ['src/bin/engine/commands.ts'], outfile: 'dist/engine.cjs' })
+await build({ ...shared, entryPoints: ['openid-client'], outfile: 'dist/openid-client.cjs' })
 // What runs in threads beside the one that serves.
 await build({
   ...shared,

@@ -3,13 +3,22 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { isSecure } from '../protocol/private-host.ts'
 import { redirectUriProblem } from '../protocol/redirect-uri.ts'
+import {
+  findOpenidConnectMistakes,
+  type OpenidConnectConfig,
+  OpenidConnectSetting,
+  resolveOpenidConnect,
+} from './openid-connect.ts'
 
 export const AuthenticationSetting = Type.Object(
   {
-    interactionUrl: Type.String({
-      description:
-        'The page of your application where the person is asked, https; the browser is sent there with a parameter `interaction`',
-    }),
+    interactionUrl: Type.Optional(
+      Type.String({
+        description:
+          'The page of your application where the person is asked, https; the browser is sent there with a parameter `interaction`',
+      }),
+    ),
+    openidConnect: Type.Optional(OpenidConnectSetting),
     offers: Type.Optional(
       Type.Union([Type.Literal('asked'), Type.Literal('trusted')], {
         description:
@@ -19,7 +28,8 @@ export const AuthenticationSetting = Type.Object(
   },
   {
     additionalProperties: false,
-    description: 'How it is found out who a person is; turns the authorization code flow on',
+    description:
+      'How it is found out who a person is, by `interactionUrl` or `openidConnect`; turns the authorization code flow on',
   },
 )
 
@@ -42,19 +52,26 @@ export const codeFlowSettings = {
 type CodeFlowSettings = Static<Type.TObject<typeof codeFlowSettings>>
 
 export interface CodeFlowConfig {
+  /** The page where the person is asked: of the application, or of this service. */
   readonly interactionUrl: string
+  /** The provider that signs people in; undefined where the application asks them. */
+  readonly openidConnect: OpenidConnectConfig | undefined
   /** An offer is enough: whoever has it need not be asked. */
   readonly trustsOffers: boolean
   readonly pushedRequired: boolean
   readonly redirectUris: readonly string[]
 }
 
+/** The page of this service that asks whether the person wants to sign in. */
+export const SIGN_IN_PATH = '/auth/sign-in'
+
 /** Adds the defaults to settings without mistakes; undefined where there is no authorization code flow. */
-export function resolveCodeFlow(settings: CodeFlowSettings): CodeFlowConfig | undefined {
+export function resolveCodeFlow(settings: CodeFlowSettings & { readonly baseUrl: string }): CodeFlowConfig | undefined {
   const { authentication, pushedAuthorizationRequests, redirectUris = [] } = settings
   return (
     authentication && {
-      interactionUrl: authentication.interactionUrl,
+      interactionUrl: authentication.interactionUrl ?? `${settings.baseUrl}${SIGN_IN_PATH}`,
+      openidConnect: authentication.openidConnect && resolveOpenidConnect(authentication.openidConnect),
       trustsOffers: authentication.offers === 'trusted',
       pushedRequired: pushedAuthorizationRequests === 'required',
       redirectUris,
@@ -75,14 +92,22 @@ export function findCodeFlowMistakes(
     const problem = redirectUriProblem(uri, [uri])
     return problem === undefined ? [] : [`redirectUris[${index}]: ${problem}`]
   })
-  const address = interactionProblem(authentication.interactionUrl)
   return [
     ...(authorizationServer === undefined
       ? []
       : ['authentication: authorizationServer finds out who a person is; leave one of the two out']),
-    ...(address === undefined ? [] : [`authentication.interactionUrl: ${address}`]),
+    ...askingMistakes(authentication),
     ...problems,
   ]
+}
+
+function askingMistakes({ interactionUrl, openidConnect }: Static<typeof AuthenticationSetting>): string[] {
+  if ((interactionUrl === undefined) === (openidConnect === undefined)) {
+    return ['authentication: write either interactionUrl or openidConnect, one of the two']
+  }
+  if (openidConnect !== undefined) return findOpenidConnectMistakes(openidConnect)
+  const problem = interactionProblem(interactionUrl ?? '')
+  return problem === undefined ? [] : [`authentication.interactionUrl: ${problem}`]
 }
 
 function interactionProblem(text: string): string | undefined {

@@ -1,7 +1,11 @@
-/** Converts errors to responses: `{"error", "error_description"}` and a status. No other file does. */
+/**
+ * Converts errors to responses: `{"error", "error_description"}` and a status, or a page where a person looks. No other
+ * file does.
+ */
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, HTTP_STATUS, ProtocolError } from '../protocol/error.ts'
 import { ConflictError } from '../store/retry.ts'
+import { isForPerson, refusalPage, setBrowserPage } from './browser-page.ts'
 import type { BrokenAnswer } from './server.ts'
 
 /** Converts any error to a {@link ProtocolError}; an unexpected error becomes `server_error` without detail. */
@@ -41,6 +45,10 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds)
   const status = error.challenge === undefined ? HTTP_STATUS[error.code] : 401
+  if (isForPerson(request)) {
+    reply.code(status).send(setBrowserPage(reply, refusalPage(error, request)))
+    return
+  }
   const { error_description: description = error.message, ...members } = error.members
   reply.code(status).send({ error: error.code, error_description: plainAscii(String(description)), ...members })
 }

@@ -3,6 +3,7 @@ import type { CachedValue } from '../async/cache.ts'
 import type { Configuration } from '../credential/format.ts'
 import type { DecryptionKey } from '../keys/decryption-key.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
+import type { OpenidProvider } from '../openid-connect/provider.ts'
 import type { AccessContext } from './access/context.ts'
 import type { ProgressRecorder } from './progress-recorder.ts'
 import type { SignedMetadata } from './signed-metadata.ts'
@@ -29,6 +30,8 @@ export type AllocateEntries = (count: number) => Promise<readonly StatusEntry[]>
 
 export interface IssuerContext extends AccessContext {
   readonly keys: KeyRing
+  /** The OpenID Connect provider that signs people in; undefined where the application asks them. */
+  readonly signInProvider: OpenidProvider | undefined
   /** Loads a configuration, removed or not. */
   readonly loadConfiguration: (id: string) => Promise<Configuration | undefined>
   /** The metadata of every configuration that new sessions may name. Another process may be a second ahead. */

@@ -11,6 +11,7 @@ import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
 import { authorizationServer } from './access/authorization-server.ts'
 import { timedNonces } from './access/timed-nonce.ts'
+import { signInProvider } from './authorization-endpoint/sign-in-provider.ts'
 import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import { createConfigurationTexts } from './configuration-metadata-text.ts'
@@ -74,6 +75,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     typeMetadata: cacheValue(() => loadTypeMetadata(effects), { ttlMs: OFFERED_MS, now: effects.now }),
     configurationsMember: texts.withIds,
     signedMetadata: signedMetadata(current, () => keys().metadata, effects.now),
+    signInProvider: signInProvider(config, effects),
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries, () => keys().statusLists),
     progress: progressRecorder(effects, config.retention),
@@ -95,6 +97,7 @@ function secretsOf({ secrets }: KeyRing): IssuerContext['secrets'] {
     suppliedCode: secrets('supplied pre-authorized code'),
     issuerState: secrets('issuer_state'),
     pushedRequest: secrets('pushed authorization request'),
+    signInState: secrets('state of a sign-in'),
     authorizationCode: secrets('authorization code'),
     txCode: secrets('tx_code'),
     rememberedTxCode: secrets('remembered tx_code'),

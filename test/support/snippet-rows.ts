@@ -53,6 +53,13 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/how-to/production.md', HOW_TO, 'vouchsafe init issuer', 'vouchsafe doctor issuer', '[Unit]'),
   ...rowsOf('docs/how-to/production.md', 'test/interop/proxy.test.ts', 'proxy_pass'),
   ...rowsOf('docs/how-to/restore-a-backup.md', OPERATING, 'data/before'),
+  ...rowsOf(
+    'docs/how-to/sign-in.md',
+    'test/interop/sign-in.test.ts',
+    'new Provider(',
+    'vouchsafe init issuer',
+    'vouchsafe wallet receive',
+  ),
   ...rowsOf('docs/how-to/trust-anchor.md', HOW_TO, '-fingerprint', 'vouchsafe doctor', 'kill -HUP'),
   ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'init engine', 'cd try/engine', 'component({', 'CONTRACT='),
   ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'sleep 3', 'loadComponent', 'sed -i.old'),

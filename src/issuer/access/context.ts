@@ -18,6 +18,7 @@ export interface AccessContext extends Effects<IssuerCollections> {
     readonly suppliedCode: Secrets
     readonly issuerState: Secrets
     readonly pushedRequest: Secrets
+    readonly signInState: Secrets
     readonly authorizationCode: Secrets
     readonly txCode: Secrets
     readonly rememberedTxCode: Secrets

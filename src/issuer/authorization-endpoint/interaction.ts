@@ -86,7 +86,8 @@ export async function completeInteraction(
   }
 }
 
-async function openInteraction(context: IssuerContext, id: string): Promise<Row<StoredAuthorizationRequest>> {
+/** Finds a request that waits for a decision. Refuses with `not_found`, or `gone` when nothing is to be decided. */
+export async function openInteraction(context: IssuerContext, id: string): Promise<Row<StoredAuthorizationRequest>> {
   const row = await context.store.get('authorization_request', id)
   if (row === undefined) return refuse('not_found', 'there is no such interaction')
   refuseUnlessUndecided(row.value, context.now())

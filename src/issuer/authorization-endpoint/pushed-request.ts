@@ -3,10 +3,7 @@
  * request itself, sealed. Nothing is stored until a browser brings it, so that nobody fills the database by pushing.
  * RFC 9126.
  */
-import { decryptText, encryptText, NONCE_BYTES } from '../../codec/aes-gcm.ts'
-import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
-import { parseJsonObject } from '../../codec/json.ts'
-import { orUndefined } from '../../codec/malformed.ts'
+import { toBase64url } from '../../codec/base64url.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
 import { authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
@@ -16,6 +13,7 @@ import { type CodeFlowRequest, PUSHED_SECONDS } from '../authorization-request.t
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier } from '../session.ts'
 import { readAuthorizationRequest, type SentRequest } from './request.ts'
+import { openSealed, sealText } from './sealed.ts'
 
 /** A request with the id that its row will have: a request_uri is good for one row. */
 export interface IdentifiedRequest {
@@ -60,9 +58,8 @@ export async function pushRequest(
   const text = JSON.stringify({ id: requestId(context), request, until } satisfies SealedRequest)
   if (text.length > MAX_BYTES) refuse('invalid_request', `the request has more than ${MAX_BYTES} bytes; ask for less`)
   if (client !== undefined) await commitSpending(context.store, [], [client.spending])
-  const [secret] = context.secrets.pushedRequest
-  const sealed = encryptText({ secret, context: PURPOSE }, context.random(NONCE_BYTES), text)
-  return { request_uri: PREFIX + toBase64url(sealed), expires_in: PUSHED_SECONDS }
+  const sealed = sealText({ secrets: context.secrets.pushedRequest, purpose: PURPOSE }, text, context)
+  return { request_uri: PREFIX + sealed, expires_in: PUSHED_SECONDS }
 }
 
 /**
@@ -87,14 +84,6 @@ export function requestId({ random }: Pick<IssuerContext, 'random'>): string {
 
 function unsealed({ secrets }: IssuerContext, requestUri: string): SealedRequest | undefined {
   if (!requestUri.startsWith(PREFIX)) return undefined
-  const bytes = orUndefined(() => fromBase64url(requestUri.slice(PREFIX.length)))
-  for (const secret of bytes === undefined ? [] : secrets.pushedRequest) {
-    try {
-      const text = decryptText({ secret, context: PURPOSE }, bytes as Uint8Array)
-      return parseJsonObject(text) as unknown as SealedRequest
-    } catch {
-      // The request may be sealed under another generation.
-    }
-  }
-  return undefined
+  const seal = { secrets: secrets.pushedRequest, purpose: PURPOSE }
+  return openSealed(seal, requestUri.slice(PREFIX.length)) as unknown as SealedRequest | undefined
 }

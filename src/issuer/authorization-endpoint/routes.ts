@@ -14,6 +14,7 @@ import { completeInteraction, getInteraction } from './interaction.ts'
 import { pushRequest } from './pushed-request.ts'
 import { returnBrowser } from './return.ts'
 import * as schemas from './schemas.ts'
+import { signInRoutes } from './sign-in-routes.ts'
 
 /** Parameters are short, and reading a form costs more than it costs to send. */
 const BODY_LIMIT = 16 * 1024
@@ -27,6 +28,7 @@ export function authorizationRoutes(app: App, context: IssuerContext): void {
   formRoutes(app, BODY_LIMIT, (scope) => pushRoutes(scope, context))
   browserRoutes(app, context)
   interactionRoutes(app, context)
+  signInRoutes(app, context)
 }
 
 function pushRoutes(app: App, context: IssuerContext): void {

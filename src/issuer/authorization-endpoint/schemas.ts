@@ -1,7 +1,7 @@
 /** The schemas of the operations of the authorization code flow. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { answers, byApplication, byWallet, refuses, Seconds } from '../../http/answers.ts'
+import { answers, answersAs, byApplication, byWallet, refuses, Seconds } from '../../http/answers.ts'
 import { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
 import { PLAIN_TEXT } from '../../protocol/oid4vci.ts'
 import { Dataset } from '../schemas.ts'
@@ -117,6 +117,56 @@ export const returnRoute = {
   params: InteractionParams,
   querystring: Type.Object({ completion: Type.Optional(Type.String()) }),
   response: redirects,
+}
+
+const HTML_TYPE = 'text/html'
+const ofVisit = ['not_found', 'gone', 'invalid_request'] as const
+const visitQuery = Type.Object({ interaction: Type.Optional(Type.String({ maxLength: 64 })) })
+
+export const signInRoute = {
+  ...byWallet,
+  ...refuses(...ofVisit),
+  operationId: 'showSignIn',
+  summary: 'Ask a person whether they want to sign in for a wallet',
+  querystring: visitQuery,
+  response: answersAs(200, HTML_TYPE, Type.String()),
+}
+
+export const startSignInRoute = {
+  ...byWallet,
+  ...refuses(...ofVisit, 'temporarily_unavailable'),
+  operationId: 'startSignIn',
+  summary: 'Send a browser to the OpenID Connect provider of the operator',
+  querystring: visitQuery,
+  response: redirects,
+}
+
+export const stopSignInRoute = {
+  ...byWallet,
+  ...refuses(...ofVisit, 'temporarily_unavailable'),
+  operationId: 'stopSignIn',
+  summary: 'Send a browser back to its wallet without a credential',
+  querystring: visitQuery,
+  response: redirects,
+}
+
+const answerParameter = (description: string) => Type.Optional(Type.String({ maxLength: 4096, description }))
+
+export const answerSignInRoute = {
+  ...byWallet,
+  ...refuses(...ofVisit, 'temporarily_unavailable'),
+  operationId: 'answerSignIn',
+  summary: 'Take the answer of the OpenID Connect provider that a browser brings',
+  querystring: Type.Object({
+    state: answerParameter('That of the request'),
+    code: answerParameter('The code of the provider'),
+    iss: answerParameter('The issuer identifier of the provider'),
+    error: answerParameter('The error code of a provider that did not sign the person in'),
+    error_description: answerParameter('Ignored'),
+    error_uri: answerParameter('Ignored'),
+    session_state: answerParameter('Ignored'),
+  }),
+  response: { ...answersAs(200, HTML_TYPE, Type.String()), ...redirects },
 }
 
 export const getInteractionRoute = {

@@ -1,0 +1,62 @@
+/** Pages for people whose browser comes to a service: plain text and links, which run nothing and load nothing. */
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ProtocolError } from '../protocol/error.ts'
+
+const STYLE =
+  ':root{color-scheme:light dark}body{font:1.05rem/1.55 system-ui,sans-serif;margin:0}main{max-width:36rem;margin:0 auto;padding:2rem 1.25rem}h1{font-size:1.45rem;line-height:1.25}strong,code{overflow-wrap:anywhere}a{color:LinkText}a.button{display:inline-block;margin:.25rem .75rem .25rem 0;padding:.6rem 1.1rem;border:2px solid currentcolor;border-radius:.4rem;font-weight:600;text-decoration:none}small{display:block;margin-top:2rem;opacity:.8}'
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+const HEADERS = {
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`,
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+}
+const TYPE = 'text/html; charset=utf-8'
+
+/** A page: paragraphs of HTML whose texts have been escaped, and links below them. */
+export interface BrowserPage {
+  readonly title: string
+  readonly paragraphs: readonly string[]
+  readonly links?: readonly PageLink[]
+}
+
+export interface PageLink {
+  readonly text: string
+  readonly address: string
+}
+
+/** Writes a text so that HTML shows it as it is. */
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;')
+}
+
+/** Has a page sent with the status of the reply. No other page can frame it, so that nobody clicks there unawares. */
+export function setBrowserPage(reply: FastifyReply, { title, paragraphs, links = [] }: BrowserPage): string {
+  reply.type(TYPE).headers(HEADERS)
+  const [heading, rows] = [escapeHtml(title), paragraphs.map((text) => `<p>${text}</p>`)]
+  const buttons = links.map(({ text, address }) => {
+    return `<a class="button" href="${escapeHtml(address)}" rel="noreferrer">${escapeHtml(text)}</a>`
+  })
+  const body = `<h1>${heading}</h1>${rows.join('')}${buttons.length === 0 ? '' : `<p>${buttons.join('')}</p>`}`
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${heading}</title><link rel="icon" href="data:,"><style>${STYLE}</style></head><body><main>${body}</main></body></html>`
+}
+
+/** Whether a person looks at the answer: at a route for browsers, with a browser that shows pages. */
+export function isForPerson({ routeOptions, headers }: FastifyRequest): boolean {
+  return routeOptions.config.isForBrowsers === true && headers.accept?.includes('text/html') === true
+}
+
+/** A refusal as a page. */
+export function refusalPage({ code, message }: ProtocolError, { id }: FastifyRequest): BrowserPage {
+  const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`
+  return {
+    title: 'This did not work',
+    paragraphs: [escapeHtml(text), `<small>${escapeHtml(code)}, request ${escapeHtml(id)}</small>`],
+  }
+}

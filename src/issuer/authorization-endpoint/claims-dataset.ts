@@ -1,0 +1,95 @@
+/** The dataset that is made of the claims of a person, as the operator's provider has signed them in. */
+import { isObject, type Json, type JsonObject, memberOf, own } from '../../codec/json.ts'
+import type { ClaimTemplate, DatasetMapping, OpenidConnectConfig } from '../../config/openid-connect.ts'
+import type { Configuration } from '../../credential/format.ts'
+import { pathText } from '../../protocol/claim-path.ts'
+
+/** The dataset, and the claims that it has no values of, because the account has none. */
+export interface ClaimsDataset {
+  readonly dataset: JsonObject
+  readonly missing: readonly string[]
+}
+
+type NamedConfiguration = Pick<Configuration, 'posted'> & { readonly id: string }
+
+/**
+ * Claims that the provider may hold without having verified them, with the claims that say so. OpenID Connect Core 1.0
+ * section 5.1.
+ */
+const VERIFIED_BY: Readonly<Record<string, string>> = {
+  email: 'email_verified',
+  phone_number: 'phone_number_verified',
+}
+
+/** The mappings of the configurations, by their ids or scopes; the text names the first without one. */
+export function mappingsOf(
+  { datasets }: OpenidConnectConfig,
+  configurations: readonly NamedConfiguration[],
+): readonly DatasetMapping[] | { readonly without: string } {
+  const mappings: DatasetMapping[] = []
+  for (const { id, posted } of configurations) {
+    const mapping = datasets.get(id) ?? datasets.get(posted.scope ?? '')
+    if (mapping === undefined) return { without: posted.scope ?? id }
+    mappings.push(mapping)
+  }
+  return mappings
+}
+
+/** The first names of all claims that the mappings need, with those that say whether they are verified. */
+export function claimNamesOf(datasets: Iterable<DatasetMapping>): readonly string[] {
+  const names = [...datasets].flatMap(({ claims }) => namesIn(claims))
+  return [...new Set(names.flatMap((name) => [name, verifierOf(name) ?? name]))]
+}
+
+/** Makes the dataset of all mappings together. */
+export function datasetOfClaims(claims: JsonObject, mappings: readonly DatasetMapping[]): ClaimsDataset {
+  const missing = new Set<string>()
+  const parts = mappings.map(({ claims: template, constants }) => {
+    return merged(constants, filled(template, claims, missing))
+  })
+  return { dataset: parts.reduce(merged, {}), missing: [...missing] }
+}
+
+function namesIn(template: ClaimTemplate): readonly string[] {
+  return Object.values(template).flatMap((value) => (isPath(value) ? value.slice(0, 1) : namesIn(value)))
+}
+
+function filled(template: ClaimTemplate, claims: JsonObject, missing: Set<string>): JsonObject {
+  const members = Object.entries(template).flatMap(([name, value]): [string, Json][] => {
+    if (!isPath(value)) {
+      const inner = filled(value, claims, missing)
+      return Object.keys(inner).length === 0 ? [] : [[name, inner]]
+    }
+    const claim = claimAt(claims, value)
+    if (claim !== undefined) return [[name, claim]]
+    missing.add(pathText(value))
+    return []
+  })
+  return Object.fromEntries(members)
+}
+
+function isPath(value: ClaimTemplate | readonly string[]): value is readonly string[] {
+  return Array.isArray(value)
+}
+
+/** A claim that is null or empty is none, and neither is one of which the provider says that it is not verified. */
+function claimAt(claims: JsonObject, path: readonly string[]): Json | undefined {
+  const [first = ''] = path
+  const verifiedBy = verifierOf(first)
+  if (verifiedBy !== undefined && own(claims, verifiedBy) === false) return undefined
+  const value = path.reduce<Json | undefined>((from, name) => memberOf(from, name), claims)
+  return value === null || value === '' ? undefined : value
+}
+
+function verifierOf(name: string): string | undefined {
+  return Object.hasOwn(VERIFIED_BY, name) ? VERIFIED_BY[name] : undefined
+}
+
+/** The members of both; of a value that both have, that of `other`. */
+function merged(one: JsonObject, other: JsonObject): JsonObject {
+  const members = Object.entries(other).map(([name, value]): [string, Json] => {
+    const before = own(one, name)
+    return [name, isObject(before) && isObject(value) ? merged(before, value) : value]
+  })
+  return { ...one, ...Object.fromEntries(members) }
+}

@@ -1,0 +1,53 @@
+/**
+ * The pages of a person who signs in. No wallet is registered, so that the person alone can tell whether the address
+ * that the code goes to is that of their own wallet: the page shows it before anybody signs in. RFC 9700 section 4.11.
+ */
+import { SIGN_IN_PATH } from '../../config/authentication.ts'
+import { type BrowserPage, escapeHtml } from '../../http/browser-page.ts'
+import { isLoopback } from '../../protocol/private-host.ts'
+import type { CodeFlowRequest } from '../authorization-request.ts'
+
+export interface SignInPage {
+  readonly id: string
+  readonly request: CodeFlowRequest
+  /** The name of the issuer. */
+  readonly issuerName: string
+  /** The names of the credentials. */
+  readonly credentials: readonly string[]
+  /** The host of the provider. */
+  readonly provider: string
+}
+
+/** The page that a browser comes to first. */
+export function signInPage({ id, request, issuerName, credentials, provider }: SignInPage): BrowserPage {
+  const { redirectUri, clientId } = request
+  const query = `?interaction=${encodeURIComponent(id)}`
+  return {
+    title: `${issuerName}: ${credentials.join(', ')} for your wallet`,
+    paragraphs: [
+      `A wallet asks for this credential. It will go to <strong>${escapeHtml(destinationOf(redirectUri))}</strong>.`,
+      'Go on only if you have just asked for it in your own wallet, and this is where your wallet is. If somebody sent you here by a link or a message, stop: they would get your credential.',
+      `<small>The wallet calls itself <code>${escapeHtml(clientId)}</code>; its address is <code>${escapeHtml(redirectUri)}</code></small>`,
+    ],
+    links: [
+      { text: `Sign in at ${provider}`, address: `${SIGN_IN_PATH}/start${query}` },
+      { text: 'Stop', address: `${SIGN_IN_PATH}/stop${query}` },
+    ],
+  }
+}
+
+/** The page for an account that gets no credential. */
+export function noCredentialPage(why: string, address: string): BrowserPage {
+  return {
+    title: 'There is no credential for this account',
+    paragraphs: [`You are signed in, but ${escapeHtml(why)}. Whoever issues the credential can tell you more.`],
+    links: [{ text: 'Back to the wallet', address }],
+  }
+}
+
+/** The place that a code goes to, in words for a person. */
+function destinationOf(redirectUri: string): string {
+  const { protocol, host, hostname } = new URL(redirectUri)
+  if (protocol !== 'https:' && protocol !== 'http:') return `the app ${protocol.slice(0, -1)} on this device`
+  return isLoopback(hostname) ? `a program on this device (${host})` : host
+}

@@ -1,0 +1,21 @@
+/** The operator's OpenID Connect provider, with the scope and the claims that the datasets need. */
+import { SIGN_IN_PATH } from '../../config/authentication.ts'
+import type { Effects } from '../../http/effects.ts'
+import { type OpenidProvider, openidProvider } from '../../openid-connect/provider.ts'
+import type { IssuerConfig } from '../config.ts'
+import { claimNamesOf } from './claims-dataset.ts'
+
+/** The path at which browsers come back from the provider. */
+export const SIGN_IN_ANSWER_PATH = `${SIGN_IN_PATH}/answer`
+
+/** The provider of the settings; undefined where there is none. */
+export function signInProvider(
+  { baseUrl, codeFlow }: Pick<IssuerConfig, 'baseUrl' | 'codeFlow'>,
+  effects: Pick<Effects<never>, 'outbound' | 'now'>,
+): OpenidProvider | undefined {
+  const { openidConnect } = codeFlow ?? {}
+  if (openidConnect === undefined) return undefined
+  const { datasets, ...client } = openidConnect
+  const claims = claimNamesOf(datasets.values())
+  return openidProvider({ ...client, claims, redirectUri: baseUrl + SIGN_IN_ANSWER_PATH }, effects)
+}

@@ -1,0 +1,183 @@
+/**
+ * Signing the person in at the operator's OpenID Connect provider, in the place of an application that asks: the page
+ * that says what happens, the way to the provider, and its answer, which decides the interaction. The browser that
+ * brought the request is known at each step by its cookie; the state of the way to the provider is sealed, so that
+ * nothing is stored before the answer. OpenID Connect Core 1.0 section 3.1, RFC 9700 section 4.7.
+ */
+import { toBase64url } from '../../codec/base64url.ts'
+import type { OpenidConnectConfig } from '../../config/openid-connect.ts'
+import type { OpenidProvider, SignInAttempt } from '../../openid-connect/provider.ts'
+import { ProtocolError, refuse } from '../../protocol/error.ts'
+import {
+  endOfRequest,
+  isSameBrowser,
+  type StoredAuthorizationRequest,
+  withoutEffect,
+} from '../authorization-request.ts'
+import type { IssuerContext } from '../context.ts'
+import { datasetOfClaims, mappingsOf } from './claims-dataset.ts'
+import { completeInteraction, openInteraction } from './interaction.ts'
+import { openSealed, sealText } from './sealed.ts'
+
+/** A browser at one of the pages, with its cookie. */
+export interface SignInVisit {
+  readonly id: string
+  readonly cookie: string | undefined
+}
+
+/** The address that a browser goes on to, and the reason for the person when there will be no credential. */
+export interface SignInEnd {
+  readonly address: string
+  readonly denied?: string
+}
+
+/** The state of a browser on its way to the provider and back, for as long as its interaction waits for a decision. */
+interface SealedAttempt extends Omit<SignInAttempt, 'state'> {
+  readonly id: string
+}
+
+const PURPOSE = 'state of a sign-in'
+/** The label of the caller in the audit log, where an API key would have its own. */
+const CALLER = 'openid-connect'
+/** The error codes for a person who did not want to, or was not let. OpenID Connect Core 1.0 section 3.1.2.6. */
+const DENIALS = ['access_denied', 'login_required', 'interaction_required', 'consent_required']
+/** The codes of a refused dataset: it does not fit, or the session of the offer has one. */
+const UNFIT = ['invalid_request', 'invalid_state']
+const MAX_STATE = 1024
+
+/** The settings and the provider. Refuses with `not_found` where nobody signs in here. */
+export function signInOf({ config, signInProvider }: Pick<IssuerContext, 'config' | 'signInProvider'>): {
+  readonly settings: OpenidConnectConfig
+  readonly provider: OpenidProvider
+} {
+  const settings = config.codeFlow?.openidConnect
+  if (settings === undefined || signInProvider === undefined) {
+    return refuse('not_found', 'nobody signs in here; the setting authentication.openidConnect turns it on')
+  }
+  return { settings, provider: signInProvider }
+}
+
+/**
+ * The request of the browser. Refuses with `not_found`, `gone` when it has been decided, and `invalid_request` in
+ * another browser than the one that brought it.
+ */
+export async function requestOfVisit(
+  context: IssuerContext,
+  { id, cookie }: SignInVisit,
+): Promise<StoredAuthorizationRequest> {
+  const { value } = await openInteraction(context, id)
+  if (!isSameBrowser(value, cookie)) refuseOtherBrowser()
+  return value
+}
+
+/** The address at the provider. Refuses as {@link requestOfVisit} does, and like the provider. */
+export async function beginSignIn(context: IssuerContext, visit: SignInVisit): Promise<string> {
+  const { provider } = signInOf(context)
+  await requestOfVisit(context, visit)
+  const [nonce, verifier] = [toBase64url(context.random(32)), toBase64url(context.random(32))]
+  const text = JSON.stringify({ id: visit.id, nonce, verifier } satisfies SealedAttempt)
+  return provider.begin({ state: sealText(sealOf(context), text, context), nonce, verifier })
+}
+
+/** The address of a browser whose person wants no credential. Refuses as {@link requestOfVisit} does. */
+export async function declineSignIn(context: IssuerContext, visit: SignInVisit): Promise<string> {
+  await requestOfVisit(context, visit)
+  const completed = await denied(context, visit.id, 'the person declined')
+  return completed.address
+}
+
+/**
+ * Decides the interaction by the answer of the provider. Refuses with `invalid_request` an answer that is not for this
+ * browser or does not hold, with `gone` one that came before, and with `temporarily_unavailable` when the provider
+ * cannot be asked; an answer in another browser ends the request, since two people are in it.
+ */
+export async function finishSignIn(
+  context: IssuerContext,
+  parameters: URLSearchParams,
+  cookie: string | undefined,
+): Promise<SignInEnd> {
+  const { provider } = signInOf(context)
+  const state = parameters.get('state') ?? ''
+  const { id, ...attempt } = openAttempt(context, state)
+  await endInOtherBrowser(context, { id, cookie })
+  const result = await provider.finish(parameters, { state, ...attempt })
+  if ('claims' in result) return approved(context, id, result.claims)
+  if (!DENIALS.includes(result.refused)) {
+    const cause = new Error(/^[a-z_]{1,60}$/.test(result.refused) ? result.refused : 'an error without a proper code')
+    refuse('invalid_request', 'the sign-in provider signed nobody in; begin anew in the wallet', { cause })
+  }
+  return denied(context, id, 'the person was not signed in')
+}
+
+/** Decides with the dataset of the claims, or refuses the credential when they do not make one. */
+async function approved(
+  context: IssuerContext,
+  id: string,
+  claims: Parameters<typeof datasetOfClaims>[0],
+): Promise<SignInEnd> {
+  const { value } = await openInteraction(context, id)
+  const mappings = mappingsOf(signInOf(context).settings, await configurationsOf(context, value))
+  if ('without' in mappings) return refuseCredential(context, id, `no claims are named for ${mappings.without}`)
+  const { dataset, missing } = datasetOfClaims(claims, mappings)
+  try {
+    const body = { credential_dataset: dataset }
+    const { redirect_uri: address } = await completeInteraction(context, { id, body, caller: CALLER })
+    return { address }
+  } catch (error) {
+    if (!(error instanceof ProtocolError) || !UNFIT.includes(error.code)) throw error
+    context.log.warn({ event: 'sign_in_unfit', why: error.message, missing }, 'no credential for the account')
+    const lacks = missing.length === 0 ? 'the account does not fit' : `the account has no ${missing.join(', no ')}`
+    return refuseCredential(context, id, error.code === 'invalid_state' ? 'the offer has its data already' : lacks)
+  }
+}
+
+/** The configurations that the request asks for, with their ids. */
+export async function configurationsOf(context: IssuerContext, { request }: StoredAuthorizationRequest) {
+  const loaded = await Promise.all(
+    request.configurationIds.map(async (id) => {
+      const configuration = await context.loadConfiguration(id)
+      return configuration === undefined ? [] : [{ ...configuration, id }]
+    }),
+  )
+  return loaded.flat()
+}
+
+async function refuseCredential(context: IssuerContext, id: string, why: string): Promise<SignInEnd> {
+  const end = await denied(context, id, why)
+  return { ...end, denied: why }
+}
+
+async function denied(context: IssuerContext, id: string, why: string): Promise<SignInEnd> {
+  const reason = why
+    .replace(/["\\]/g, "'")
+    .replace(/[^ -~]/g, '?')
+    .slice(0, 300)
+  const completed = await completeInteraction(context, { id, body: { denied: true, reason }, caller: CALLER })
+  return { address: completed.redirect_uri }
+}
+
+async function endInOtherBrowser(context: IssuerContext, { id, cookie }: SignInVisit): Promise<void> {
+  const isSame = await context.retryOnConflict<boolean>(async () => {
+    const { value, version } = await openInteraction(context, id)
+    if (isSameBrowser(value, cookie)) return { committed: true }
+    const over = withoutEffect(value)
+    const dueAt = endOfRequest(over, context.now())
+    const conflict = await context.store.commit([{ update: 'authorization_request', id, version, value: over, dueAt }])
+    return conflict === undefined ? { committed: false } : { conflict }
+  })
+  if (!isSame) refuseOtherBrowser()
+}
+
+function openAttempt(context: IssuerContext, state: string): SealedAttempt {
+  const sealed = state.length > MAX_STATE ? undefined : openSealed(sealOf(context), state)
+  if (sealed === undefined) return refuse('invalid_request', 'state: nobody began to sign in with it; begin anew')
+  return sealed as unknown as SealedAttempt
+}
+
+function sealOf({ secrets }: IssuerContext) {
+  return { secrets: secrets.signInState, purpose: PURPOSE }
+}
+
+function refuseOtherBrowser(): never {
+  return refuse('invalid_request', 'this is another browser than the one that the wallet opened; begin anew there')
+}

@@ -1,0 +1,221 @@
+/** A person signs in at the operator's OpenID Connect provider, and the claims become the credential. OpenID Connect Core 1.0 section 3.1. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import {
+  type Coded,
+  declareWithScope,
+  offerFor,
+  readyWith,
+  redeemCode,
+  SCOPE,
+  tokenBody,
+  tokenForm,
+  visit,
+} from '../support/code-flow.ts'
+import { expectIssued } from '../support/issuance.ts'
+import { ISSUER_URL } from '../support/services.ts'
+import {
+  ACCOUNT,
+  type AtPage,
+  comeBack,
+  comeToPage,
+  leaveForProvider,
+  openidConnect,
+  SIGN_IN,
+  type SigningIn,
+  startSigningIn,
+  wayToWallet,
+} from '../support/sign-in.ts'
+import { call, configuration, dataset, declare } from '../support/wire.ts'
+
+describe('signing in for a wallet', () => {
+  let all: SigningIn
+  beforeAll(async () => {
+    all = await startSigningIn()
+  })
+  afterAll(() => all.services.close())
+  beforeEach(() => {
+    all.provider.wrongs = {}
+    all.provider.account = { ...ACCOUNT }
+  })
+  const datasetOf = async (sessionId: string) =>
+    (await all.services.issuerStore.get('issuance_dataset', sessionId))?.value
+  const sessionOf = async ({ interaction }: AtPage): Promise<string> => {
+    const step = (await all.services.issuerStore.get('authorization_request', interaction))?.value.step
+    return step !== undefined && 'sessionId' in step ? step.sessionId : ''
+  }
+  const page = async ({ browser, interaction }: AtPage) => {
+    const response = await all.services.fetch(`${SIGN_IN}?interaction=${interaction}`, {
+      headers: { cookie: browser.cookie ?? '', accept: 'text/html' },
+    })
+    return { response, text: await response.text() }
+  }
+
+  it('makes a credential of the claims, and of what is the same for all', async () => {
+    const at = await comeToPage(all.services)
+    const given = await wayToWallet(all.services, at.browser, await comeBack(all, at))
+    expect(given).toEqual({ code: expect.any(String) as string, state: 'state-of-the-wallet', iss: ISSUER_URL })
+    const sessionId = await sessionOf(at)
+    expect(await datasetOf(sessionId)).toEqual({
+      credentialSubject: {
+        given_name: 'Ada',
+        family_name: 'Lovelace',
+        email: 'ada@example.edu',
+        university: 'Example University',
+      },
+    })
+    const token = await tokenBody(await redeemCode(all.services, tokenForm(at.wallet, given.code ?? '')))
+    const coded = { services: all.services, sessionId } as Coded
+    await expectIssued(await readyWith(coded, token.access_token, all.configurationId))
+  })
+
+  it('asks the provider with PKCE, a nonce, a state and the scope, and says who asks at the page before', async () => {
+    const at = await comeToPage(all.services)
+    const { response, text } = await page(at)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; .*frame-ancestors 'none'$/)
+    expect(text).toContain('Student card')
+    expect(text).toContain('the app com.example.wallet on this device')
+    expect(text).toContain(`href="/auth/sign-in/start?interaction=${at.interaction}"`)
+    const address = await leaveForProvider(all.services, at)
+    expect(`${address.origin}${address.pathname}`).toBe('https://login.example/authorize')
+    expect(Object.fromEntries(address.searchParams)).toEqual({
+      client_id: 'vouchsafe',
+      response_type: 'code',
+      scope: 'openid profile email',
+      redirect_uri: `${SIGN_IN}/answer`,
+      state: expect.stringMatching(/^[\w-]{200,600}$/) as string,
+      nonce: expect.stringMatching(/^[\w-]{43}$/) as string,
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/) as string,
+      code_challenge_method: 'S256',
+    })
+  })
+
+  it('names the host of a wallet on the web, and never as HTML', async () => {
+    const at = await comeToPage(all.services, {
+      scope: SCOPE,
+      client_id: 'com.example.wallet',
+      redirect_uri: "https://wallet.example/cb?x='&y=(1)",
+    })
+    const { text } = await page(at)
+    expect(text).toContain('<strong>wallet.example</strong>')
+    expect(text).toContain('https://wallet.example/cb?x=&#39;&amp;y=(1)')
+  })
+
+  it('asks the UserInfo endpoint for what the ID token does not have', async () => {
+    all.provider.account = { given_name: 'Ada', email: 'ada@example.edu' }
+    all.provider.wrongs = { userinfo: { family_name: 'Byron', given_name: 'Not Ada', email_verified: true } }
+    const at = await comeToPage(all.services)
+    await wayToWallet(all.services, at.browser, await comeBack(all, at))
+    expect(await datasetOf(await sessionOf(at))).toMatchObject({
+      credentialSubject: { given_name: 'Ada', family_name: 'Byron', email: 'ada@example.edu' },
+    })
+  })
+
+  it('leaves an address out that the provider has not verified', async () => {
+    all.provider.account = { ...ACCOUNT, email_verified: false }
+    const at = await comeToPage(all.services)
+    await wayToWallet(all.services, at.browser, await comeBack(all, at))
+    expect(JSON.stringify(await datasetOf(await sessionOf(at)))).not.toContain('ada@example.edu')
+  })
+
+  it('tells the wallet when the person stops, and when the provider lets nobody in', async () => {
+    const at = await comeToPage(all.services)
+    const stopped = await visit(all.services, at.browser, `${SIGN_IN}/stop?interaction=${at.interaction}`)
+    expect(await wayToWallet(all.services, at.browser, stopped)).toMatchObject({
+      error: 'access_denied',
+      error_description: 'the person declined',
+    })
+    const other = await comeToPage(all.services)
+    const answer = await comeBack(all, other, { error: 'access_denied', error_description: '<b>no</b>', code: '' })
+    expect(await wayToWallet(all.services, other.browser, answer)).toEqual({
+      error: 'access_denied',
+      error_description: 'the person was not signed in',
+      state: 'state-of-the-wallet',
+      iss: ISSUER_URL,
+    })
+  })
+
+  it('gives the person who signs in the credential of an offer that waits for its data', async () => {
+    const more = { deferred: true, credential_dataset: undefined }
+    const { sessionId, issuerState } = await offerFor(all.services, all.configurationId, more)
+    const at = await comeToPage(all.services, { scope: SCOPE, issuer_state: issuerState })
+    const given = await wayToWallet(all.services, at.browser, await comeBack(all, at))
+    await tokenBody(await redeemCode(all.services, tokenForm(at.wallet, given.code ?? '')))
+    expect(await datasetOf(sessionId)).toMatchObject({ credentialSubject: { given_name: 'Ada' } })
+  })
+
+  it('starts no session whose data anybody who signs in could take', async () => {
+    const body = {
+      credential_dataset: dataset,
+      credential_configurations: [all.configurationId],
+      grants: ['authorization_code'],
+    }
+    const response = await call(all.services, `${ISSUER_URL}/issuance/oid4vci/new-session`, body)
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      {
+        error: 'invalid_request',
+        error_description: expect.stringMatching(/^credential_dataset: .*deferred/) as string,
+      },
+    ])
+  })
+})
+
+describe('an account that lacks what a credential needs', () => {
+  it('is told what is missing, and the wallet is told no', async () => {
+    const all = await startSigningIn({
+      datasets: {
+        needs: { claims: { credentialSubject: { birth_date: 'birthdate', street: ['address', 'street'] } } },
+      },
+    })
+    const claims = [{ path: ['credentialSubject', 'birth_date'], mandatory: true }]
+    const posted = { ...configuration, scope: 'needs', credential_metadata: { claims } }
+    await declare(all.services, posted)
+    const at = await comeToPage(all.services, { scope: 'needs' })
+    const response = await comeBack(all, at)
+    const text = await response.text()
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(text).toContain('the account has no birthdate, no address.street')
+    const link = /href="([^"]+)"/.exec(text.slice(text.indexOf('class="button"')))?.[1]?.replaceAll('&amp;', '&') ?? ''
+    const wallet = await visit(all.services, at.browser, link)
+    expect(new URL(wallet.headers.get('location') ?? '').searchParams.get('error')).toBe('access_denied')
+    const line = all.services.logLines.find((each) => each.includes('sign_in_unfit')) ?? ''
+    expect(JSON.parse(line)).toMatchObject({ missing: ['birthdate', 'address.street'] })
+    await all.services.close()
+  })
+
+  it('of a configuration that no claims are named for is one too', async () => {
+    const all = await startSigningIn()
+    await declareWithScope(all.services, 'other')
+    const at = await comeToPage(all.services, { scope: 'other' })
+    expect(await (await comeBack(all, at)).text()).toContain('no claims are named for other')
+    await all.services.close()
+  })
+})
+
+describe('the settings of a provider', () => {
+  const mistakes = (settings: object, more: object = {}) => expect(startSigningIn(settings, more)).rejects
+
+  it.each<[string, object, RegExp]>([
+    ['another scope', { scope: 'profile' }, /openidConnect\.scope: openid must be/],
+    [
+      'plain http to elsewhere',
+      { issuer: 'http://login.example.edu' },
+      /openidConnect\.issuer: it must begin with https/,
+    ],
+    ['a query', { issuer: 'https://login.example.edu?x' }, /no query/],
+    ['a user', { issuer: 'https://a:b@login.example.edu' }, /user or password/],
+    ['no datasets', { datasets: {} }, /openidConnect\.datasets: name at least one/],
+    ['no claims', { datasets: { a: { claims: {} } } }, /datasets\.a\.claims: name at least one/],
+    ['a number as a claim', { datasets: { a: { claims: { b: { c: 1 } } } } }, /datasets\.a\.claims\.b\.c: it must be/],
+    ['an empty path', { datasets: { a: { claims: { b: [] } } } }, /datasets\.a\.claims\.b: it must be/],
+  ])('are refused with %s', async (_, settings, why) => {
+    await mistakes(settings).toThrow(why)
+  })
+
+  it('go without a page of the application', async () => {
+    await mistakes({}, { interactionUrl: 'https://portal.example.edu/' }).toThrow(/one of the two/)
+    await mistakes({}, { openidConnect: undefined }).toThrow(/one of the two/)
+    expect(openidConnect.datasets).toHaveProperty(SCOPE)
+  })
+})

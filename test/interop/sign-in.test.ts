@@ -1,0 +1,126 @@
+/**
+ * The steps of docs/how-to/sign-in.md with the npm package `oidc-provider` as the provider, over real sockets: the
+ * provider of the page, the issuer as a process, the reference wallet, and a browser that follows every redirect.
+ */
+import { spawn } from 'node:child_process'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { startCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { snippetWith } from '../support/documents.ts'
+import { start } from '../support/service-process.ts'
+import { runShell } from '../support/shell.ts'
+
+const PAGE = 'docs/how-to/sign-in.md'
+
+interface Settings {
+  readonly integrations: { readonly authentication: Readonly<Record<string, string>> }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** The provider of the page, at another port, and its process. */
+async function startProvider(ports: { readonly provider: number; readonly issuer: number }): Promise<void> {
+  const directory = temporaryDirectory()
+  symlinkSync(join(import.meta.dirname, 'node_modules'), join(directory, 'node_modules'))
+  const text = snippetWith(PAGE, 'new Provider(').replaceAll('4000', `${ports.provider}`)
+  writeFileSync(join(directory, 'provider.mjs'), text.replaceAll('8079', `${ports.issuer}`))
+  const child = spawn(process.execPath, ['provider.mjs'], { cwd: directory, stdio: 'ignore' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const metadata = `http://localhost:${ports.provider}/.well-known/openid-configuration`
+  await expect
+    .poll(
+      () =>
+        fetch(metadata).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      { timeout: 30_000 },
+    )
+    .toBe(200)
+}
+
+/** A browser with cookies, which fills in the forms of the provider as the person does. */
+function browser() {
+  const jar = new Map<string, string>()
+  const pages: string[] = []
+  const open = async (address: string, form?: Readonly<Record<string, string>>): Promise<string> => {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const body = form && new URLSearchParams(form).toString()
+    const response = await fetch(address, {
+      redirect: 'manual',
+      headers: {
+        accept: 'text/html',
+        cookie,
+        ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
+      },
+      ...(form && { method: 'POST', body: body ?? '' }),
+    })
+    for (const pair of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(pair) ?? []
+      jar.set(name, value)
+    }
+    const location = response.headers.get('location')
+    const text = await response.text()
+    if (location !== null) return open(new URL(location, address).href)
+    pages.push(text)
+    expect([address, response.status]).toEqual([address, 200])
+    return text
+  }
+  return { open, pages }
+}
+
+/** The address that a form of the page is sent to. */
+const actionOf = (page: string): string => /action="([^"]+)"/.exec(page)?.[1] ?? ''
+
+it('a person signs in at oidc-provider, and the wallet has the card of the page', { timeout: 120_000 }, async () => {
+  const ports = { provider: await freePort(), issuer: await freePort() }
+  await startProvider(ports)
+  const [directory, wallet] = [temporaryDirectory(), temporaryDirectory()]
+  await runShell(snippetWith(PAGE, 'vouchsafe init issuer'), directory)
+  const file = join(directory, 'conf/server.json')
+  const settings = JSON.parse(readFileSync(file, 'utf8')) as Settings
+  const own = snippetWith(PAGE, '"issuer": "http://localhost:4000"').replaceAll('4000', `${ports.provider}`)
+  const issuer = `http://localhost:${ports.issuer}`
+  const changed = { ...settings, ...(JSON.parse(own) as object), port: ports.issuer, baseUrl: issuer }
+  writeFileSync(file, JSON.stringify(changed))
+  const { child } = await start('issuer', directory)
+  onTestFinished(() => void child.kill('SIGKILL'))
+
+  const [declare = '', receive = ''] = snippetWith(PAGE, 'vouchsafe wallet receive').split(/\n(?=vouchsafe)/)
+  const [apiKey = ''] = Object.keys(settings.integrations.authentication)
+  await runShell(declare.replaceAll('8079', `${ports.issuer}`), directory, { API_KEY: apiKey })
+  const words = receive.replaceAll('8079', `${ports.issuer}`).trim().split(' ').slice(1)
+  const env = { VOUCHSAFE_WALLET_HOME: wallet }
+  const receiving = startCommand([...words, '--no-browser'], { env })
+  let said = ''
+  receiving.child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  await expect.poll(() => said, { timeout: 30_000 }).toMatch(/http:\/\/localhost:\d+\/auth\/authorize\?\S+/)
+  const [address = ''] = /http:\/\/localhost:\d+\/auth\/authorize\?\S+/.exec(said) ?? []
+
+  const { open, pages } = browser()
+  const page = await open(address)
+  expect(page).toContain('a program on this device')
+  const link = /href="(\/auth\/sign-in\/start[^"]+)"/.exec(page)?.[1] ?? ''
+  const login = await open(new URL(link, issuer).href)
+  const consent = await open(actionOf(login), { prompt: 'login', login: 'ada', password: 'any' })
+  await open(actionOf(consent), { prompt: 'consent' })
+  expect(pages).toHaveLength(4)
+
+  const { status, stderr } = await receiving.ended
+  expect([status, stderr]).toEqual([0, expect.any(String)])
+  const list = JSON.parse((await vouchsafe(['wallet', 'list', '--json'], { env })).stdout) as {
+    readonly credentials: readonly { readonly id: string }[]
+  }
+  const [{ id } = { id: '' }] = list.credentials
+  const shown = (await vouchsafe(['wallet', 'show', id, '--json'], { env })).stdout
+  for (const text of ['Ada', 'Lovelace', 'ada@example.edu', 'Example University']) expect(shown).toContain(text)
+})

@@ -1,0 +1,83 @@
+/** A browser that signs in at a provider for a wallet, step by step, for tests that change one thing. */
+import { expect } from 'vitest'
+import {
+  AUTHORIZE,
+  authorizeUrl,
+  type Browser,
+  CLIENT_ID,
+  type CodeWallet,
+  declareWithScope,
+  type Form,
+  newVisitor,
+  push,
+  SCOPE,
+  sentTo,
+  startCodeFlow,
+  visit,
+  walletAsking,
+} from './code-flow.ts'
+import { PROVIDER, PROVIDER_CLIENT, type TestProvider, testProvider } from './openid-provider.ts'
+import { ISSUER_URL, type Services } from './services.ts'
+
+export const SIGN_IN = `${ISSUER_URL}/auth/sign-in`
+export const ACCOUNT = { given_name: 'Ada', family_name: 'Lovelace', email: 'ada@example.edu', email_verified: true }
+export const openidConnect = {
+  issuer: PROVIDER,
+  ...PROVIDER_CLIENT,
+  datasets: {
+    [SCOPE]: {
+      claims: { credentialSubject: { given_name: 'given_name', family_name: 'family_name', email: 'email' } },
+      constants: { credentialSubject: { university: 'Example University' } },
+    },
+  },
+}
+
+export interface SigningIn {
+  readonly services: Services
+  readonly provider: TestProvider
+  readonly configurationId: string
+}
+
+/** Services whose issuer signs people in at a provider of the tests. */
+export async function startSigningIn(settings: object = {}, more: object = {}): Promise<SigningIn> {
+  const provider = await testProvider()
+  provider.account = { ...ACCOUNT }
+  const authentication = { openidConnect: { ...openidConnect, ...settings }, ...more }
+  const services = await startCodeFlow({ authentication }, { outbound: provider.outbound })
+  return { services, provider, configurationId: await declareWithScope(services) }
+}
+
+/** A person at the page of the issuer, whose wallet asked. */
+export interface AtPage {
+  readonly wallet: CodeWallet
+  readonly browser: Browser
+  readonly interaction: string
+}
+
+export async function comeToPage(services: Services, asked: Form = { scope: SCOPE }): Promise<AtPage> {
+  const [wallet, browser] = [walletAsking(asked), newVisitor()]
+  const requestUri = await push(services, wallet.form)
+  const address = authorizeUrl({ client_id: CLIENT_ID, request_uri: requestUri }, AUTHORIZE)
+  const page = await sentTo(await visit(services, browser, address))
+  expect(page.href.startsWith(`${SIGN_IN}?interaction=`)).toBe(true)
+  return { wallet, browser, interaction: page.searchParams.get('interaction') ?? '' }
+}
+
+/** The address at the provider that the page leads to. */
+export async function leaveForProvider(services: Services, { browser, interaction }: AtPage): Promise<URL> {
+  return sentTo(await visit(services, browser, `${SIGN_IN}/start?interaction=${interaction}`))
+}
+
+/** The answer to the browser that comes back from the provider. */
+export async function comeBack({ services, provider }: SigningIn, page: AtPage, more: Form = {}): Promise<Response> {
+  const address = provider.signIn(await leaveForProvider(services, page), more)
+  return visit(services, page.browser, address.href)
+}
+
+/** The parameters that the wallet is sent in the end. */
+export async function wayToWallet(services: Services, browser: Browser, response: Response): Promise<Form> {
+  const back = await sentTo(response)
+  expect(back.href.startsWith(`${ISSUER_URL}/auth/return/`)).toBe(true)
+  const wallet = await sentTo(await visit(services, browser, back.href))
+  return Object.fromEntries(wallet.searchParams)
+}
