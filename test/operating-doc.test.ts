@@ -1,10 +1,9 @@
 /** The commands of docs/operating.md, callbacks.md, console.md and verifying.md do what the pages say, with services of their own. */
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { hashSessionId } from '../src/audit/record.ts'
-import { loadDriver } from '../src/store/sqlite.ts'
 import { COMMAND, temporaryDirectory, vouchsafe } from './support/command.ts'
 import { snippetWith } from './support/documents.ts'
 import { type Running, start } from './support/service-process.ts'
@@ -120,19 +119,18 @@ describe('a backup of an embedded database', () => {
   it('is made while the service runs, and put back', async () => {
     const place = await made('issuer')
     const before = await started('issuer', place)
-    const [, sql = ''] = /"(vacuum into [^"]+)"/.exec(snippetWith(OPERATING, 'vacuum into')) ?? []
-    const backup = join(place.directory, 'backup.db')
-    const DatabaseSync = await loadDriver()
-    const database = new DatabaseSync(join(place.directory, 'data/issuer.db'))
-    database.exec(sql.replace(/'[^']+'/, `'${backup}'`))
-    database.close()
+    const making = snippetWith(OPERATING, 'vouchsafe db backup').replace('/backup/', '')
+    expect(await runShell(making, place.directory)).toMatch(/is a backup of data\/issuer\.db/)
     before.child.kill('SIGTERM')
     await before.ended
-    await runShell(snippetWith('docs/how-to/restore-a-backup.md', 'data/before'), place.directory, { BACKUP: backup })
+    const [backup = ''] = readdirSync(place.directory).filter((name) => name.endsWith('.db'))
+    const restoring = snippetWith('docs/how-to/restore-a-backup.md', 'db restore')
+    const printed = await runShell(restoring, place.directory, { BACKUP: backup })
+    expect(printed).toMatch(/restored from .*Sessions that were open in the backup, and are void now: 0\./s)
     const after = await started('issuer', place)
     expect((await fetch(`${after.url}/health/ready`)).status).toBe(200)
     after.child.kill('SIGTERM')
-    expect((await after.ended).stdout).toContain('"event":"database_restored"')
+    expect((await after.ended).status).toBe(0)
   })
 })
 

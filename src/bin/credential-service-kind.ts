@@ -4,23 +4,27 @@ import type { Logger } from 'pino'
 import type { CommonConfig } from '../config/common.ts'
 import { describeDatabase } from '../config/database.ts'
 import { findPkcs11Mistakes } from '../keys/pkcs11/check.ts'
+import { type GenerationCollections, settleGeneration } from '../store/generation.ts'
+import type { Store } from '../store/store.ts'
 import { conflictTask } from './conflict-log.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from './effects.ts'
 import { signingKeyMistakes } from './renewal.ts'
 import { openServiceDatabase } from './service-database.ts'
-import type { BuiltService, ServiceKind } from './service-kind.ts'
+import type { BuiltService, OpeningTerms, ServiceKind } from './service-kind.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 
 export function credentialServiceKind<Name extends CredentialServiceName>(
   name: Name,
 ): ServiceKind<ConfigOf<Name>, StoreOf<Name>> {
-  const { settings, read } = credentialServices[name]
+  const { settings, read, migrations } = credentialServices[name]
   return {
     name,
     settings,
     read,
-    open: (config, log) => openStore(name, config, log),
+    migrations,
+    openStore: (config, terms) => openStore(name, config, terms),
+    open: (config, log) => openParts(name, config, log),
     build: (config, store, log) => build(name, config, store, log),
     close: (store) => store.close(),
     fixedMistakes: signingKeyMistakes,
@@ -28,28 +32,57 @@ export function credentialServiceKind<Name extends CredentialServiceName>(
   }
 }
 
-/** The open database, with what is personal in it encrypted when there is a key; or why there is none. */
-async function openStore<Name extends CredentialServiceName>(
+async function openParts<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
   log: Logger,
 ): Promise<{ readonly parts: StoreOf<Name> } | { readonly mistake: string }> {
-  const { migrations, encryptedCollections } = credentialServices[name]
-  const { database, keys } = config
-  const mistakes = await findPkcs11Mistakes(keys, pkcs11Tokens)
+  const mistakes = await findPkcs11Mistakes(config.keys, pkcs11Tokens)
   if (mistakes.length > 0) return { mistake: mistakes.join('; ') }
-  let store: StoreOf<Name>
+  const opened = await openStore(name, config, { log })
+  if ('mistake' in opened) return opened
+  const { store, voided } = opened
+  if (voided !== undefined) {
+    const line = { event: 'open_sessions_voided', sessions: voided }
+    log.warn(line, 'sessions that were open in the backup are void, as they may have been used since')
+  }
+  return { parts: store }
+}
+
+/** The open database, with what is personal in it encrypted when there is a key; or why there is none. */
+async function openStore<Name extends CredentialServiceName>(
+  name: Name,
+  config: ConfigOf<Name>,
+  terms: OpeningTerms,
+): Promise<{ readonly store: StoreOf<Name>; readonly voided: number | undefined } | { readonly mistake: string }> {
+  const { migrations, encryptedCollections } = credentialServices[name]
+  const { database } = config
+  let opened: StoreOf<Name>
   try {
-    store = await openServiceDatabase(database, migrations, { log })
+    opened = await openServiceDatabase(database, migrations, terms)
   } catch (error) {
     return { mistake: `database.url: ${describeDatabase(database)}: ${(error as Error).message}` }
   }
+  let store: StoreOf<Name>
   try {
-    return { parts: await encryptDatabase(store as never, encryptedCollections as never, config) }
+    store = await encryptDatabase(opened as never, encryptedCollections as never, config)
   } catch (error) {
-    await store.close()
+    await opened.close()
     return { mistake: `database.encryptionKeyFile: ${(error as Error).message}` }
   }
+  return { store, voided: await voidOpenSessions(name, store) }
+}
+
+/** Ends what was open in a database that is a copy, once; gives the number of sessions, or undefined in any other. */
+function voidOpenSessions<Name extends CredentialServiceName>(
+  name: Name,
+  store: StoreOf<Name>,
+): Promise<number | undefined> {
+  const { voidOpen } = credentialServices[name]
+  const generations = store as unknown as Store<GenerationCollections>
+  return settleGeneration({ store: generations, retryOnConflict }, (before) =>
+    voidOpen({ store, now, random, retryOnConflict }, before),
+  )
 }
 
 async function build<Name extends CredentialServiceName>(

@@ -10,6 +10,7 @@ import type { Effects } from '../http/effects.ts'
 import { type IssuerCollections, issuerEncryptedCollections, issuerMigrations } from '../issuer/collections.ts'
 import { type IssuerConfig, IssuerSettings, issuerDefaults, issuerTitle, readIssuerConfig } from '../issuer/config.ts'
 import { issuerTasks } from '../issuer/tasks.ts'
+import { voidIssuanceSessions } from '../issuer/voiding.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { type VerifierCollections, verifierEncryptedCollections, verifierMigrations } from '../verifier/collections.ts'
@@ -21,6 +22,7 @@ import {
   verifierTitle,
 } from '../verifier/config.ts'
 import { verifierTasks } from '../verifier/tasks.ts'
+import { voidVerificationSessions } from '../verifier/voiding.ts'
 
 interface Configs {
   readonly issuer: IssuerConfig
@@ -47,6 +49,11 @@ interface CredentialService<Config extends CommonConfig, C> {
   readonly encryptedCollections: readonly (keyof C & string)[]
   /** The background tasks of the service. */
   readonly tasks: (config: Config, effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens }) => readonly Task[]
+  /** Ends the sessions that were open before a time, in a database that is a copy; gives their number. */
+  readonly voidOpen: (
+    effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
+    before: Date,
+  ) => Promise<number>
   /** A server that does not listen yet. Its code is loaded with the first. */
   readonly create: (
     config: Config,
@@ -65,6 +72,7 @@ export const credentialServices: {
     migrations: issuerMigrations,
     encryptedCollections: issuerEncryptedCollections,
     tasks: issuerTasks,
+    voidOpen: voidIssuanceSessions,
     create: async (config, effects) => (await import('../issuer/issuer.ts')).createIssuer(config, effects),
   },
   verifier: {
@@ -75,6 +83,7 @@ export const credentialServices: {
     migrations: verifierMigrations,
     encryptedCollections: verifierEncryptedCollections,
     tasks: verifierTasks,
+    voidOpen: voidVerificationSessions,
     create: async (config, effects) => (await import('../verifier/verifier.ts')).createVerifier(config, effects),
   },
 }

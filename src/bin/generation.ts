@@ -2,13 +2,13 @@
  * The generation of a database as it is known outside of it: by a file beside an embedded database, and by the setting
  * `database.generation`. docs/decisions/0010-generations.md.
  */
-import type { Logger } from 'pino'
 import { toBase64url } from '../codec/base64url.ts'
 import type { DatabaseConfig } from '../config/database.ts'
 import { confirmGeneration, type GenerationCollections } from '../store/generation.ts'
 import type { Store } from '../store/store.ts'
-import { random, retryOnConflict } from './effects.ts'
+import { now, random, retryOnConflict } from './effects.ts'
 import { generationFile, readWitnesses, writeWitnesses } from './generation-file.ts'
+import type { OpeningTerms } from './service-kind.ts'
 
 /**
  * Compares the open database with the knowledge outside of it. A restored backup is logged and begins another
@@ -17,7 +17,7 @@ import { generationFile, readWitnesses, writeWitnesses } from './generation-file
 export async function confirmDatabase(
   store: Store<GenerationCollections>,
   database: DatabaseConfig,
-  log: Logger,
+  { log, isRestored = false }: OpeningTerms,
 ): Promise<void> {
   const { generation: number = 0 } = database
   const file = database.kind === 'sqlite' && database.file !== ':memory:' ? generationFile(database.file) : undefined
@@ -26,7 +26,7 @@ export async function confirmDatabase(
   // The file has both generations while the database changes, as the process may end in between.
   if (file !== undefined) writeWitnesses(file, [...kept, next])
   const witness = file === undefined ? undefined : { kept, next }
-  const why = await confirmGeneration({ store, random, retryOnConflict }, { number, witness })
+  const why = await confirmGeneration({ store, now, random, retryOnConflict }, { number, witness, isRestored })
   if (file !== undefined) writeWitnesses(file, [next])
   if (why === undefined) return
   const line = { event: 'database_restored', why }

@@ -7,6 +7,7 @@ import { findDamage } from '../store/sqlite-check.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { openDatabase } from './effects.ts'
 import { confirmDatabase } from './generation.ts'
+import type { OpeningTerms } from './service-kind.ts'
 import { watchedDatabase } from './watched-database.ts'
 
 /** How long the check of a large database may hold up the start. */
@@ -19,14 +20,14 @@ const CHECK_MS = 5000
 export async function openServiceDatabase<C>(
   database: DatabaseConfig,
   migrations: readonly Migration[],
-  { log, open }: { readonly log: Logger; readonly open?: typeof openSqlite<C> | undefined },
+  { log, open, isRestored }: OpeningTerms & { readonly open?: typeof openSqlite<C> | undefined },
 ): Promise<Store<C>> {
   const opened = await openDatabase<C>(database, migrations, open)
   const isFile = database.kind === 'sqlite' && database.file !== ':memory:'
   const store = isFile ? watchedDatabase(opened, database.file, log) : opened
   try {
     if (isFile) await refuseDamaged(database.file, log)
-    await confirmDatabase(store as unknown as Store<GenerationCollections>, database, log)
+    await confirmDatabase(store as unknown as Store<GenerationCollections>, database, { log, isRestored })
   } catch (error) {
     await store.close()
     throw error

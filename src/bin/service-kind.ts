@@ -2,12 +2,14 @@
 import type { Logger } from 'pino'
 import type { Task } from '../async/task.ts'
 import type { checkSettings, ReadResult } from '../config/common.ts'
+import type { DatabaseConfig } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
 import type { Management } from '../config/management.ts'
 import type { ServerTls } from '../config/server-tls.ts'
 import type { Stopping } from '../config/stopping.ts'
 import type { App } from '../http/app-type.ts'
 import type { MetricsSource } from '../http/metrics-server.ts'
+import type { Migration } from '../store/store.ts'
 
 export type KindName = 'issuer' | 'verifier' | 'engine'
 
@@ -19,6 +21,21 @@ export interface ListeningConfig {
   readonly stopping: Stopping
   /** Where the metrics of the service are to be read; nowhere when absent. */
   readonly management: Management | undefined
+  readonly database: DatabaseConfig
+}
+
+/** How a database is opened for a service that is about to run on it. */
+export interface OpeningTerms {
+  readonly log: Logger
+  /** Whether it is certain that the database is a backup that was put back. */
+  readonly isRestored?: boolean | undefined
+}
+
+/** The open database of a service. */
+export interface OpenedStore {
+  readonly store: { close(): Promise<void> }
+  /** How many sessions were made void, where the database is a copy. */
+  readonly voided?: number | undefined
 }
 
 /** A kind of service. `Parts` is what it stands on, such as its open database. */
@@ -27,6 +44,10 @@ export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, P
   /** The schema of its `server.json`. */
   readonly settings: Parameters<typeof checkSettings>[0]
   read(value: unknown, files: Files, at: Date): ReadResult<Config>
+  /** The schema of its database. */
+  readonly migrations: readonly Migration[]
+  /** Opens the database alone, or says why it cannot be opened, in words that begin with the setting. */
+  openStore(config: Config, terms: OpeningTerms): Promise<OpenedStore | { readonly mistake: string }>
   /** Opens the parts, or says why they cannot be opened, in words that begin with the setting. */
   open(config: Config, log: Logger): Promise<{ readonly parts: Parts } | { readonly mistake: string }>
   /** Makes a server that does not listen yet. */

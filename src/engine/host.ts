@@ -11,7 +11,7 @@ import { isAllowed } from './outbound-hosts.ts'
 
 /** Notes in `seen` what was read from storage, for the commit. */
 export function hostOf(context: EngineContext, { entry, contract, block }: CallTarget, seen: Seen): Host {
-  const { store, random, retryOnConflict, config, timers, metrics, storageIdOf } = context
+  const { store, now, random, retryOnConflict, config, timers, metrics, storageIdOf } = context
   const { address } = entry
   return {
     load: async (bucket, key) => {
@@ -24,7 +24,7 @@ export function hostOf(context: EngineContext, { entry, contract, block }: CallT
     send: (request) => sendFor(context, request),
     configuration: (key) => config.configuration.get(key),
     timers: () => Promise.resolve(timers.of(address)),
-    generation: () => currentGeneration({ store: partOf(store), random, retryOnConflict }),
+    generation: () => currentGeneration({ store: partOf(store), now, random, retryOnConflict }),
     spent: async (id) => {
       const isSpent = (await store.get('spent_request', id)) !== undefined
       if (isSpent) metrics.replays.inc()

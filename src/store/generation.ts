@@ -5,7 +5,7 @@
  */
 import { toBase64url } from '../codec/base64url.ts'
 import type { RetryOnConflict } from './retry.ts'
-import { type Change, createCollection, type Row, type Store } from './store.ts'
+import { type Change, createCollection, type Row, type Store, update } from './store.ts'
 
 export interface DatabaseGeneration {
   /** Random, so that no two are alike, also of databases that were restored from one backup. */
@@ -16,6 +16,10 @@ export interface DatabaseGeneration {
   readonly origin: string
   /** The text that is kept outside of the database as well, where there is such a place. */
   readonly witness?: string
+  /** When it was last noticed that the database is a copy; milliseconds since the epoch. */
+  readonly restoredAt?: number
+  /** Whether it is still to be made void what was open at that time. */
+  readonly hasOpen?: true
 }
 
 export type GenerationCollections = {
@@ -29,6 +33,7 @@ const CURRENT = 'current'
 
 export interface GenerationEffects {
   readonly store: Store<GenerationCollections>
+  readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly retryOnConflict: RetryOnConflict
 }
@@ -38,12 +43,12 @@ export interface GenerationEffects {
  * copy, gets a new one, and so does one that has none: the same for every process. To be asked each time that something
  * is given out for good.
  */
-export function currentGeneration({ store, random, retryOnConflict }: GenerationEffects): Promise<string> {
+export function currentGeneration({ store, now, random, retryOnConflict }: GenerationEffects): Promise<string> {
   return retryOnConflict<string>(async () => {
     const row = await store.get('generation', CURRENT)
     const origin = await store.origin()
     if (row?.value.origin === origin) return { committed: row.value.id }
-    const value = { number: 0, ...row?.value, id: newId(random), origin }
+    const value = { number: 0, ...row?.value, id: newId(random), origin, ...(row && restoredMembers(now())) }
     const conflict = await replace(store, row, value)
     return conflict === undefined ? { committed: value.id } : { conflict }
   })
@@ -58,6 +63,8 @@ export interface OutsideKnowledge {
    * after a start that was cut off. Absent where there is no such place.
    */
   readonly witness?: { readonly kept: readonly string[]; readonly next: string } | undefined
+  /** Whether it is certain that the database is a copy, since the command that put it there says so. */
+  readonly isRestored?: boolean | undefined
 }
 
 /**
@@ -66,27 +73,57 @@ export interface OutsideKnowledge {
  * database has had a higher number.
  */
 export function confirmGeneration(
-  { store, random, retryOnConflict }: GenerationEffects,
-  { number, witness }: OutsideKnowledge,
+  { store, now, random, retryOnConflict }: GenerationEffects,
+  outside: OutsideKnowledge,
 ): Promise<string | undefined> {
+  const { number, witness } = outside
   return retryOnConflict<string | undefined>(async () => {
     const row = await store.get('generation', CURRENT)
     const origin = await store.origin()
     if (row !== undefined && row.value.number > number) {
       throw new Error(`the database is of generation ${row.value.number}; set database.generation to that, or to more`)
     }
-    const why = row && restoredBecause(row.value, { number, witness, origin })
-    const id = row === undefined || why !== undefined ? newId(random) : row.value.id
-    const value = { id, number, origin, ...(witness && { witness: witness.next }) }
+    const why = row && restoredBecause(row.value, { ...outside, origin })
+    const goesOn = row !== undefined && why === undefined
+    const value = {
+      ...(goesOn ? lastingMembers(row.value) : { id: newId(random), ...(row && restoredMembers(now())) }),
+      ...{ number, origin, ...(witness && { witness: witness.next }) },
+    }
     const conflict = await replace(store, row, value)
     return conflict === undefined ? { committed: why } : { conflict }
   })
 }
 
+/**
+ * Makes void what was open when the database was copied, by `voidOpen`, which is given that time; once, and again where
+ * it did not end. Gives the result of `voidOpen`, or undefined when there is nothing to be made void.
+ */
+export async function settleGeneration<T>(
+  { store, retryOnConflict }: Pick<GenerationEffects, 'store' | 'retryOnConflict'>,
+  voidOpen: (before: Date) => Promise<T>,
+): Promise<T | undefined> {
+  const restored = (await store.get('generation', CURRENT))?.value
+  if (restored?.hasOpen !== true) return undefined
+  const result = await voidOpen(new Date(restored.restoredAt ?? 0))
+  await update({ store, retryOnConflict }, 'generation', CURRENT, ({ hasOpen, ...generation }) =>
+    generation.id === restored.id ? generation : { ...generation, ...(hasOpen && { hasOpen }) },
+  )
+  return result
+}
+
+function lastingMembers({ id, restoredAt, hasOpen }: DatabaseGeneration) {
+  return { id, ...(restoredAt !== undefined && { restoredAt }), ...(hasOpen && { hasOpen }) }
+}
+
+function restoredMembers(at: Date): Pick<DatabaseGeneration, 'restoredAt' | 'hasOpen'> {
+  return { restoredAt: at.getTime(), hasOpen: true }
+}
+
 function restoredBecause(
   generation: DatabaseGeneration,
-  { number, witness, origin }: OutsideKnowledge & { readonly origin: string },
+  { number, witness, origin, isRestored }: OutsideKnowledge & { readonly origin: string },
 ): string | undefined {
+  if (isRestored) return 'it was restored from a backup'
   if (generation.origin !== origin) return 'it is a copy of the database that it was'
   if (generation.number < number) return 'database.generation is higher than it was'
   if (witness !== undefined && !witness.kept.some((kept) => kept === generation.witness))

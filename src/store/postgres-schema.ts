@@ -1,5 +1,5 @@
 /** Prepares a PostgreSQL database: checks its settings, and brings its schema up to date. */
-import { NOT_APPLIED, type PostgresOptions, type Run, withConnection } from './postgres-connections.ts'
+import { NOT_APPLIED, type PostgresServer, type Run, withConnection } from './postgres-connections.ts'
 import { missingSteps } from './statements.ts'
 import type { Migration } from './store.ts'
 
@@ -22,6 +22,9 @@ const postgresMigrations: readonly Migration[] = [
   },
 ]
 
+/** The steps of the driver itself, which no other database has. */
+export const OWN_STEPS: readonly string[] = postgresMigrations.map(({ id }) => id)
+
 /** The state of a database. */
 export interface PostgresState {
   readonly version: string
@@ -37,23 +40,32 @@ export interface PostgresState {
 }
 
 /** Brings the schema up to date, one process after the other. */
-export function preparePostgres(options: PostgresOptions, migrations: readonly Migration[]): Promise<void> {
-  const { schema } = options
+export function preparePostgres(options: PostgresServer, migrations: readonly Migration[]): Promise<void> {
   return withConnection(options, async (run) => {
     const problem = await settingsProblem(run)
     if (problem !== undefined) throw new Error(problem)
     await run({ text: 'begin', values: [] })
-    await run({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] })
-    if (schema !== undefined && !(await hasSchema(run, schema)))
-      await run({ text: `create schema ${schema}`, values: [] })
-    const applied = await appliedSteps(run)
-    if (applied === undefined) await run({ text: 'create table migration (id text primary key)', values: [] })
-    for (const { id, statements } of missingPostgresSteps(applied ?? [], migrations)) {
-      for (const text of statements) await run({ text, values: [] })
-      await run({ text: 'insert into migration (id) values ($1)', values: [id] })
-    }
+    await applyMissingSteps(run, options, migrations)
     await run({ text: 'commit', values: [] })
   })
+}
+
+/** Brings the schema up to date within the current transaction, in which others wait that do the same. */
+export async function applyMissingSteps(
+  run: Run,
+  { schema }: Pick<PostgresServer, 'schema'>,
+  migrations: readonly Migration[],
+): Promise<void> {
+  await run({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] })
+  if (schema !== undefined && !(await hasSchema(run, schema))) {
+    await run({ text: `create schema ${schema}`, values: [] })
+  }
+  const applied = await appliedSteps(run)
+  if (applied === undefined) await run({ text: 'create table migration (id text primary key)', values: [] })
+  for (const { id, statements } of missingPostgresSteps(applied ?? [], migrations)) {
+    for (const text of statements) await run({ text, values: [] })
+    await run({ text: 'insert into migration (id) values ($1)', values: [id] })
+  }
 }
 
 /** The steps of the driver itself come first. */

@@ -155,7 +155,7 @@ describe('PostgreSQL with others on it', () => {
     const steps = [{ id: 'generation-0001', statements: generationCollection }]
     const one = await openPostgres<GenerationCollections>(postgresOf(own, { maxConnections: 1 }), steps)
     onTestFinished(() => one.close())
-    await checkWritable({ store: one, random: randomBytes, retryOnConflict })
+    await checkWritable({ store: one, now: () => new Date(), random: randomBytes, retryOnConflict })
     const end = `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${user}'`
     await administer(`alter role ${user} set default_transaction_read_only = on`, end)
     await expect
@@ -166,9 +166,11 @@ describe('PostgreSQL with others on it', () => {
         ),
       )
       .toBe('read')
-    expect((await failure(checkWritable({ store: one, random: randomBytes, retryOnConflict }))).code).toBe('25006')
+    expect(
+      (await failure(checkWritable({ store: one, now: () => new Date(), random: randomBytes, retryOnConflict }))).code,
+    ).toBe('25006')
     await administer(`alter role ${user} reset default_transaction_read_only`)
-    await checkWritable({ store: one, random: randomBytes, retryOnConflict })
+    await checkWritable({ store: one, now: () => new Date(), random: randomBytes, retryOnConflict })
   })
 
   it('tells nothing of a value in an error', async () => {

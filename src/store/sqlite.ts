@@ -26,7 +26,7 @@ export async function openSqlite<C>(file: string, migrations: readonly Migration
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
   database.exec('pragma wal_autocheckpoint = 0')
-  migrate(database, migrations)
+  migrateSqlite(database, migrations)
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
   return createStore<C>(database)
 }
@@ -97,10 +97,7 @@ function readers<C>(
   statement: (sql: string) => StatementSync,
 ): Pick<Store<C>, 'get' | 'list' | 'due' | 'newest' | 'origin'> {
   return {
-    origin: promised(() => {
-      const id = statement('pragma application_id').get()?.application_id
-      return `${String(id)}.${schemaVersion(statement('pragma schema_version'))}`
-    }),
+    origin: promised(() => originOf(statement)),
     get: promised((collection: string, id: string) => {
       // The SQLite package ends a text at its first NUL, and would find another id.
       if (id.includes('\0')) return undefined
@@ -152,8 +149,10 @@ function promised<Args extends readonly unknown[], T>(run: (...args: Args) => T)
   return (...args) => new Promise((resolve) => resolve(run(...args)))
 }
 
-function migrate(database: DatabaseSync, migrations: readonly Migration[]): void {
+/** Brings the schema up to date. Throws a message for the operator when it is of a newer release or another service. */
+export function migrateSqlite(database: DatabaseSync, migrations: readonly Migration[]): void {
   inTransaction(database, 'exclusive', () => {
+    const before = originOf((sql) => database.prepare(sql))
     database.exec('create table if not exists migration (id text primary key)')
     const applied = database.prepare('select id from migration').all()
     const missing = missingSteps(
@@ -165,7 +164,24 @@ function migrate(database: DatabaseSync, migrations: readonly Migration[]): void
       database.prepare('insert into migration (id) values (?)').run(id)
     }
     stamp(database)
+    if (missing.length > 0 && missing.length < migrations.length) keepOrigin(database, before)
   })
+}
+
+/** Says of a database that is no copy, in its generation, that the steps of its schema have not made it one. */
+function keepOrigin(database: DatabaseSync, before: string): void {
+  const tables = database.prepare("select name from sqlite_master where name = 'generation'").all()
+  if (tables.length === 0) return
+  const sql = "update generation set value = json_set(value, '$.origin', ?) where json_extract(value, '$.origin') = ?"
+  database.prepare(sql).run(
+    originOf((text) => database.prepare(text)),
+    before,
+  )
+}
+
+function originOf(statement: (sql: string) => StatementSync): string {
+  const id = statement('pragma application_id').get()?.application_id
+  return `${String(id)}.${schemaVersion(statement('pragma schema_version'))}`
 }
 
 /** Backups of SQLite's own into one file count its schema version up from 1: those of so many nights are below it. */

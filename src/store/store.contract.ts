@@ -8,6 +8,7 @@ import {
   currentGeneration,
   type GenerationCollections,
   generationCollection,
+  settleGeneration,
 } from './generation.ts'
 import { createRetryOnConflict } from './retry.ts'
 import {
@@ -51,6 +52,7 @@ export function storeContract<Place>(
     store: partOf<Things, GenerationCollections>(of),
     random: randomBytes,
     retryOnConflict,
+    now: () => new Date('2026-05-01T08:00:00Z'),
   })
   const insert = (id: string, n: number): Change<Things> => ({ insert: 'thing', id, value: { n } })
   /**
@@ -385,6 +387,30 @@ export function storeContract<Place>(
     const generations = await parallel(10, () => currentGeneration(effectsOf(store)))
     expect(new Set(generations).size).toBe(1)
     expect(generations).not.toContain(first)
+  })
+
+  it('goes on with its generation after its schema was brought up to date', async () => {
+    const first = await currentGeneration(effectsOf(store))
+    await store.close()
+    store = await open(place, [...migrations, { id: '0003', statements: createCollection('more') }])
+    expect(await confirmGeneration(effectsOf(store), { number: 0 })).toBe(undefined)
+    expect(await currentGeneration(effectsOf(store))).toBe(first)
+  })
+
+  it('that is a copy has what was open made void, once, and again where that did not end', async () => {
+    const times: Date[] = []
+    const settle = (fails = false) =>
+      settleGeneration(effectsOf(store), (before) => {
+        times.push(before)
+        return fails ? Promise.reject(new Error('cut off')) : Promise.resolve('done')
+      })
+    expect(await confirmGeneration(effectsOf(store), { number: 0 })).toBe(undefined)
+    expect(await settle()).toBe(undefined)
+    expect(await confirmGeneration(effectsOf(store), { number: 0, isRestored: true })).toMatch(/backup/)
+    await expect(settle(true)).rejects.toThrow('cut off')
+    expect(await confirmGeneration(effectsOf(store), { number: 0 })).toBe(undefined)
+    expect([await settle(), await settle()]).toEqual(['done', undefined])
+    expect(times).toEqual([effectsOf(store).now(), effectsOf(store).now()])
   })
 
   it('can be written, or says that it cannot', async () => {

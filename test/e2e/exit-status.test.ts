@@ -24,6 +24,7 @@ const rows: readonly (readonly [status: 0 | 1 | 2, words: string])[] = [
   [2, 'console'],
   [2, 'callbacks list --service verifier'],
   [2, 'audit export --service verifier'],
+  [2, 'db backup new.db --service verifier'],
   [1, 'audit verify list.json --certificate verifier.pem'],
   [0, 'wallet list --home wallet'],
   [1, 'wallet show nothing --home wallet'],
@@ -73,12 +74,20 @@ describe('the documented exit status', () => {
 
   it.each(['issuer', 'verifier'] as const)('0 of %s, of its operators’ commands and its doctor', async (service) => {
     const cwd = await serviceDirectory(service, { port: 0 })
+    expect((await vouchsafe(['db', 'migrate', '--check', '--service', service], { cwd })).status).toBe(1)
     const { child, ended, url } = await start(service, cwd)
     const path = service === 'issuer' ? '/credential-configuration/create' : '/verification-query/create'
     const body = JSON.stringify(service === 'issuer' ? configuration : { dcql_query: dcqlQuery })
     const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
     expect((await fetch(`${url}${path}`, { method: 'POST', headers, body })).status).toBe(201)
-    for (const words of [['callbacks', 'list'], ['callbacks', 'retry', '--all'], ['audit', 'export'], ['doctor']]) {
+    for (const words of [
+      ['callbacks', 'list'],
+      ['callbacks', 'retry', '--all'],
+      ['audit', 'export'],
+      ['db', 'status'],
+      ['db', 'backup', 'copy.db'],
+      ['doctor'],
+    ]) {
       const named = words[0] === 'doctor' ? [] : ['--service', service]
       expect([words, (await vouchsafe([...words, ...named], { cwd })).status]).toEqual([words, 0])
     }
@@ -131,7 +140,7 @@ describe('the documented exit status', () => {
 
   it('is seen of every command: here, or 0 of the demo in demo.test.ts', () => {
     const inProcesses = ['issuer 0', 'verifier 0', 'engine 0', 'issuer 1', 'verifier 1', 'engine 1', 'doctor 0']
-    const operators = ['callbacks 0', 'audit 0', 'console 0', 'demo 0']
+    const operators = ['callbacks 0', 'audit 0', 'console 0', 'demo 0', 'db 0', 'db 1']
     const seen = new Set([
       ...rows.map(([status, words]) => `${words.split(' ')[0] ?? ''} ${status}`),
       ...inProcesses,

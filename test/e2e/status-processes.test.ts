@@ -28,7 +28,7 @@ describe('two processes on one database', () => {
   it('give out every index of a list once, from the first to the last', async () => {
     const stores = [first.issuerStore, second.issuerStore]
     const allocators = [...stores, ...stores].map((store) =>
-      entryAllocator({ store, retryOnConflict, random: randomBytes }, 1024, () => KEYS),
+      entryAllocator({ store, retryOnConflict, now: () => new Date(), random: randomBytes }, 1024, () => KEYS),
     )
     const entries = await Promise.all(
       allocators.flatMap((allocate) => Array.from({ length: 600 }, (_, count) => allocate((count % 3) + 1))),
@@ -48,7 +48,7 @@ describe('two processes on one database', () => {
 
   it('begin one list, and not two, when both begin at once', async () => {
     const allocators = [first, second].map(({ issuerStore: store }) =>
-      entryAllocator({ store, retryOnConflict, random: randomBytes }, 2048, () => KEYS),
+      entryAllocator({ store, retryOnConflict, now: () => new Date(), random: randomBytes }, 2048, () => KEYS),
     )
     const entries = await Promise.all(allocators.map((allocate) => allocate(1)))
     expect(new Set(entries.flat().map(({ listId }) => listId)).size).toBe(1)

@@ -19,6 +19,7 @@ const dump = `${schema}_dump`
 const open = () => openPostgres<IssuerCollections>(postgresOf(url), issuerMigrations)
 const effectsOf = (store: Store<IssuerCollections>) => ({
   store: partOf<IssuerCollections, GenerationCollections>(store),
+  now: () => new Date(),
   random: randomBytes,
   retryOnConflict,
 })

@@ -52,7 +52,7 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/how-to/external-authorization-server.md', 'test/interop/authorization-server.ts', 'new Provider('),
   ...rowsOf('docs/how-to/production.md', HOW_TO, 'vouchsafe init issuer', 'vouchsafe doctor issuer', '[Unit]'),
   ...rowsOf('docs/how-to/production.md', 'test/interop/proxy.test.ts', 'proxy_pass'),
-  ...rowsOf('docs/how-to/restore-a-backup.md', OPERATING, 'data/before'),
+  ...rowsOf('docs/how-to/restore-a-backup.md', OPERATING, 'db restore'),
   ...rowsOf(
     'docs/how-to/sign-in.md',
     'test/interop/sign-in.test.ts',
@@ -71,7 +71,14 @@ export const runBy: readonly SnippetRow[] = [
     'key_attestations_required',
     '"endpoint": "token"',
   ),
-  ...rowsOf('docs/operating.md', OPERATING, 'openssl req -new', 'vacuum into', 'conf/database.key)', 'openssl dgst'),
+  ...rowsOf(
+    'docs/operating.md',
+    OPERATING,
+    'openssl req -new',
+    'vouchsafe db backup',
+    'conf/database.key)',
+    'openssl dgst',
+  ),
   ...rowsOf(
     'docs/operating.md',
     OPERATING,

@@ -90,6 +90,35 @@ export const operatingCommands = {
       2: `it cannot be told whether the copy is intact, a file or the database cannot be read, or ${WRONG_WORDS}`,
     },
   },
+  db: {
+    group: 'Operating a service',
+    does: 'back up and restore the database, its state and its schema',
+    forms: [
+      { words: 'backup FILE', does: 'write a consistent copy into one new file, while the service runs' },
+      { words: 'restore FILE', does: 'put a backup in the place of the database, while no service runs' },
+      { words: 'status', does: 'the schema, the generation, sizes and rows' },
+      { words: 'migrate', does: 'bring the schema up to date, as each start of the service does' },
+    ],
+    choices: ['backup', 'restore', 'status', 'migrate'],
+    options: {
+      check: { type: 'boolean', default: false, of: ['migrate'], does: 'change nothing: only say what is missing' },
+      service: { ...SERVICE_OPTION, choices: ['issuer', 'verifier', 'engine'] },
+      config: CONFIG_OPTION,
+      json: JSON_OPTION,
+    },
+    notes: ['A backup is an SQLite file, also that of a PostgreSQL database, and may be restored into either.'],
+    examples: [
+      { line: 'vouchsafe db backup /backup/issuer.db', does: 'beside the running service' },
+      { line: 'vouchsafe db restore /backup/issuer.db', does: 'after the service was stopped' },
+      { line: 'vouchsafe db status --json', does: 'for a program' },
+      { line: 'vouchsafe db migrate --check', does: 'before the first start of a new release' },
+    ],
+    exits: {
+      0: 'done',
+      1: 'with --check: steps of the schema are missing',
+      2: `not done, and nothing was changed: the message says why; or ${WRONG_WORDS}`,
+    },
+  },
   wallet: {
     group: 'The reference wallet',
     does: 'hold credentials, and present no more of them than is asked for',

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import type { Chain } from '../../chain/chain.ts'
 import type { Runtime } from '../../component/runtime.ts'
-import type { EngineStore } from '../../engine/collections.ts'
+import { type EngineStore, engineMigrations } from '../../engine/collections.ts'
 import { type EngineConfig, EngineSettings, readEngineConfig } from '../../engine/config.ts'
 import { createEngine } from '../../engine/engine.ts'
 import { checkBuilt, startRuntime } from '../../toolchain/places.ts'
@@ -27,6 +27,11 @@ export const engineKind: ServiceKind<EngineConfig, EngineParts> = {
   name: 'engine',
   settings: EngineSettings,
   read: readEngineConfig,
+  migrations: engineMigrations,
+  openStore: async (config, terms) => {
+    const store = await openStore(config, terms)
+    return 'mistake' in store ? store : { store }
+  },
   open: openParts,
   build,
   close: async ({ runtime, store }) => {
@@ -59,7 +64,7 @@ async function openParts(
   } catch (error) {
     return { mistake: (error as Error).message }
   }
-  const store = await openStore(config, log)
+  const store = await openStore(config, { log })
   if ('mistake' in store) return store
   const workers = Math.max(2, Math.min(MOST_WORKERS, availableParallelism()))
   return { parts: { chain, store, runtime: await startRuntime(workers, config.limits) } }

@@ -1,6 +1,5 @@
 /** The database of an engine: opened as its configuration says, with what its identity decrypts. */
 import { join } from 'node:path'
-import type { Logger } from 'pino'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import {
   type EngineCollections,
@@ -16,20 +15,21 @@ import type { Migration } from '../../store/store.ts'
 import { builtDirectory } from '../../toolchain/places.ts'
 import { now, openDatabase, random } from '../effects.ts'
 import { openServiceDatabase } from '../service-database.ts'
+import type { OpeningTerms } from '../service-kind.ts'
 
-/** The mistake is about the setting that it begins with. With a log, for an engine that is to run on it. */
+/** The mistake is about the setting that it begins with. With `terms`, for an engine that is to run on it. */
 export async function openStore(
   { database, identity }: Pick<EngineConfig, 'database' | 'identity'>,
-  log?: Logger,
+  terms?: OpeningTerms,
 ): Promise<EngineStore | { readonly mistake: string }> {
   let store: EngineStore
   try {
     const open = (file: string, migrations: readonly Migration[]) =>
       openSqliteInThreads<EngineCollections>(file, migrations, join(builtDirectory(), 'sqlite-writer.cjs'))
     store =
-      log === undefined
+      terms === undefined
         ? await openDatabase(database, engineMigrations, open)
-        : await openServiceDatabase(database, engineMigrations, { log, open })
+        : await openServiceDatabase(database, engineMigrations, { ...terms, open })
   } catch (error) {
     return databaseMistake(database, error)
   }

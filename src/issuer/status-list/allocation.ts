@@ -27,7 +27,7 @@ interface Lease {
   readonly end: number
 }
 
-export type AllocationEffects = Pick<Effects<IssuerCollections>, 'store' | 'random' | 'retryOnConflict'>
+export type AllocationEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
 /** The keys of status lists, as far as it matters for which list a credential is put into. */
 export type ListKeys = Record<'current' | 'oldest', Pick<Signer, 'kid'>>

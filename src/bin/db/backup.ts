@@ -1,0 +1,81 @@
+/**
+ * `vouchsafe db backup`: a consistent copy of the database while it is used, in one file, which is an SQLite database
+ * for either kind. docs/decisions/0019-backups.md.
+ */
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
+import { loadDriver } from '../../store/sqlite.ts'
+import { findDamage } from '../../store/sqlite-check.ts'
+import type { Migration } from '../../store/store.ts'
+import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
+import { bytesText, type CommandResult, rowsText } from './command-result.ts'
+import { flushed } from './flushed.ts'
+import { mustBeThere, type Subject, withTables } from './subject.ts'
+
+const BUSY_TIMEOUT_MS = 5000
+
+/** Throws a message for the operator; then there is no file of this name, or the one that was there before. */
+export async function backUp({ kind, config }: Subject, file: string): Promise<CommandResult> {
+  if (existsSync(file)) throw new Error(`${file}: there is such a file already; name another, or take that one away`)
+  const { database } = config
+  const partial = `${file}.partial`
+  if (existsSync(partial)) {
+    throw new Error(`${partial}: another backup is being made, or was cut off; take the file away if none is`)
+  }
+  try {
+    await copyInto(database, kind.migrations, partial)
+    const { damage } = await findDamage(partial, Infinity)
+    if (damage !== undefined) throw new Error(`the copy is damaged (${damage}), and so may be the database`)
+    const counts = await withTables({ kind: 'sqlite', file: partial }, countTables)
+    flushed(partial)
+    renameSync(partial, file)
+    flushed(dirname(file))
+    return resultOf(database, file, counts)
+  } catch (error) {
+    throw new Error(`${file}: not made: ${(error as Error).message}`, { cause: error })
+  } finally {
+    for (const each of [partial, `${partial}-wal`, `${partial}-shm`, `${partial}-journal`])
+      rmSync(each, { force: true })
+  }
+}
+
+async function copyInto(database: DatabaseConfig, migrations: readonly Migration[], file: string): Promise<void> {
+  if (database.kind === 'postgresql') {
+    return withTables(database, (reader) => copyReadTables(reader, migrations, file))
+  }
+  mustBeThere(database.file)
+  const source = new (await loadDriver())(database.file)
+  try {
+    source.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    // Reads the whole database in one transaction; others write meanwhile, and are not waited for.
+    source.prepare('vacuum into ?').run(file)
+  } finally {
+    source.close()
+  }
+}
+
+/** Writes the tables into a new SQLite file, and compares both. */
+async function copyReadTables(reader: TableReader, migrations: readonly Migration[], file: string): Promise<void> {
+  const { makeSqliteTables, withSqliteTables } = await import('../../store/sqlite-tables.ts')
+  await makeSqliteTables(file, stepsLike(reader, migrations), (writer) => copyTables(reader, writer, reader.tables))
+  const expected = await digestTables(reader, reader.tables)
+  const { digest } = await withSqliteTables(file, (copy) => digestTables(copy, copy.tables))
+  if (digest !== expected.digest) throw new Error('the copy differs from the database')
+}
+
+function resultOf(database: DatabaseConfig, file: string, tables: readonly TableCount[]): CommandResult {
+  const rows = tables.reduce((sum, { rows: count }) => sum + count, 0)
+  const bytes = statSync(file).size
+  const place = describeDatabase(database)
+  return {
+    text: `${file} is a backup of ${place}: ${rowsText(rows)}, ${bytesText(bytes)}. It has personal data and keys of sessions: keep it as private as the database.`,
+    facts: { database: place, file, bytes, rows, tables },
+  }
+}
+
+async function countTables(reader: TableReader): Promise<readonly TableCount[]> {
+  const counts: TableCount[] = []
+  for (const table of reader.tables) counts.push({ table: table.name, rows: await reader.count(table) })
+  return counts
+}

@@ -1,0 +1,40 @@
+/** `vouchsafe db`: backups of a database, restoring them, its state and its schema. */
+
+import { readWords, UsageError } from '../command-line.ts'
+import { plainLines } from '../terminal.ts'
+import type { CommandResult } from './command-result.ts'
+import { readSubject } from './subject.ts'
+
+export async function runDb(args: string[]): Promise<void> {
+  // A backup has what its database has: it is for this user alone.
+  process.umask(0o077)
+  const { values, positionals } = readWords('db', args)
+  const [word, file, ...more] = positionals
+  const { text, facts, status = 0 } = await resultOf(word, { file, more }, values)
+  process.stdout.write(values.json ? `${JSON.stringify(facts, null, 2)}\n` : `${plainLines(text)}\n`)
+  process.exitCode = status
+}
+
+type Values = ReturnType<typeof readWords<'db'>>['values']
+
+async function resultOf(
+  word: string | undefined,
+  { file, more }: { readonly file: string | undefined; readonly more: readonly string[] },
+  values: Values,
+): Promise<CommandResult> {
+  const takesFile = word === 'backup' || word === 'restore'
+  if (more.length > 0 || (file !== undefined && !takesFile)) throw new UsageError('db')
+  if (takesFile && file === undefined) throw new UsageError('db', `db ${word}: the file is missing`)
+  switch (word) {
+    case 'backup':
+      return (await import('./backup.ts')).backUp(await readSubject(values), file ?? '')
+    case 'restore':
+      return (await import('./restore.ts')).restoreBackup(await readSubject(values), file ?? '')
+    case 'status':
+      return (await import('./status.ts')).describeState(await readSubject(values))
+    case 'migrate':
+      return (await import('./migrate.ts')).migrateSchema(await readSubject(values), values.check)
+    default:
+      throw new UsageError('db')
+  }
+}

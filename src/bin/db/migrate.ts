@@ -1,0 +1,42 @@
+/**
+ * `vouchsafe db migrate`: brings the schema up to date, as each start of a service does, without a service: before the
+ * first process of a new release, by a user who may change tables, or to see whether there is anything to do.
+ */
+import { existsSync } from 'node:fs'
+import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
+import { findDamage } from '../../store/sqlite-check.ts'
+import { openDatabase } from '../effects.ts'
+import type { CommandResult } from './command-result.ts'
+import { schemaOf, schemaText } from './status.ts'
+import { type Subject, withTables } from './subject.ts'
+
+/** With `onlyCheck` nothing is changed, and the exit status is 1 where steps are missing. */
+export async function migrateSchema({ kind, config }: Subject, onlyCheck: boolean): Promise<CommandResult> {
+  const { database } = config
+  const place = describeDatabase(database)
+  const steps = isMissing(database) ? [] : await withTables(database, ({ steps: applied }) => Promise.resolve(applied))
+  const before = schemaOf(steps, kind.migrations)
+  if (before.unknown.length > 0) throw new Error(`${place}: the schema is ${schemaText(before)}`)
+  const { missing } = before
+  if (onlyCheck) {
+    const facts = { database: place, schema: before.version, missing }
+    return { text: `${place}: ${schemaText(before)}`, facts, ...(missing.length > 0 && { status: 1 as const }) }
+  }
+  await refuseDamaged(database)
+  const store = await openDatabase(database, kind.migrations)
+  await store.close()
+  const version = kind.migrations.at(-1)?.id
+  const text = missing.length === 0 ? `${version}, as before` : `${version}; added: ${missing.join(', ')}`
+  return { text: `${place}: the schema is ${text}`, facts: { database: place, schema: version, added: missing } }
+}
+
+/** An embedded database is made where there is none. */
+function isMissing(database: DatabaseConfig): boolean {
+  return database.kind === 'sqlite' && !existsSync(database.file)
+}
+
+async function refuseDamaged(database: DatabaseConfig): Promise<void> {
+  if (database.kind !== 'sqlite' || isMissing(database)) return
+  const { damage } = await findDamage(database.file, Infinity)
+  if (damage !== undefined) throw new Error(`${database.file}: the file is damaged (${damage}); put back a backup`)
+}

@@ -1,0 +1,61 @@
+/** The file of an embedded database that another takes the place of. */
+import { existsSync, renameSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { loadDriver } from '../../store/sqlite.ts'
+import { fileProblem } from '../database-file.ts'
+import { generationFile, readWitnesses, writeWitnesses } from '../generation-file.ts'
+import { titleAt } from '../who-listens.ts'
+import { flushed } from './flushed.ts'
+
+const LOCK_TIMEOUT_MS = 500
+/** SQLite result codes: another process has the database open, or a lock on it. */
+const IN_USE = [5, 6]
+
+export interface FileReplacement {
+  readonly file: string
+  readonly copy: string
+  /** Where the file of before goes. */
+  readonly kept: string
+  /** The text that the generation of the copy has, for the file beside it. */
+  readonly witness: string | undefined
+}
+
+/** Gives where the file of before is; undefined where there was none. */
+export function replaceFile({ file, copy, kept, witness = '' }: FileReplacement): string | undefined {
+  flushed(copy)
+  const beside = generationFile(file)
+  // The file has both generations while the database changes, as the process may end in between.
+  writeWitnesses(beside, [...readWitnesses(beside), witness])
+  const isThere = existsSync(file)
+  for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) renameSync(file + end, kept + end)
+  renameSync(copy, file)
+  flushed(dirname(file))
+  writeWitnesses(beside, [witness])
+  return isThere ? kept : undefined
+}
+
+/**
+ * Throws while another process has the database open. A file that SQLite cannot open tells nothing: then a service that
+ * listens on the port of this one is taken for the process that uses the file.
+ */
+export async function refuseWhileOpen(file: string, port: number): Promise<void> {
+  if (!existsSync(file)) return
+  const state = fileProblem(file) === undefined ? await lockState(file) : 'unknown'
+  const isOpen = state === 'unknown' ? (await titleAt(`http://127.0.0.1:${port}`)) !== undefined : state === 'in use'
+  if (isOpen) throw new Error(`${file}: another process has the database open; stop the service, and restore again`)
+}
+
+/** Tries what SQLite grants only to the one process that has the database open: to change its kind of journal. */
+async function lockState(file: string): Promise<'free' | 'in use' | 'unknown'> {
+  const database = new (await loadDriver())(file)
+  try {
+    database.exec(`pragma busy_timeout = ${LOCK_TIMEOUT_MS}`)
+    database.exec('pragma journal_mode = delete')
+    return 'free'
+  } catch (error) {
+    const { errcode = 0 } = error as { readonly errcode?: number }
+    return IN_USE.includes(errcode & 0xff) ? 'in use' : 'unknown'
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * `vouchsafe db restore`: puts a backup in the place of the database. A copy of the backup is prepared beside the
+ * database, as a service does that starts on it, and takes its place only when all is well.
+ * docs/decisions/0019-backups.md.
+ */
+import { constants, copyFileSync, existsSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pino } from 'pino'
+import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
+import { findDamage } from '../../store/sqlite-check.ts'
+import { copyTables, stepsLike, type TableReader } from '../../store/tables.ts'
+import { makeDirectory } from '../directory.ts'
+import { now } from '../effects.ts'
+import { generationFile } from '../generation-file.ts'
+import type { OpenedStore } from '../service-kind.ts'
+import { type CommandResult, rowsText } from './command-result.ts'
+import { refuseWhileOpen, replaceFile } from './replace-file.ts'
+import { mustBeThere, type Subject, withTables } from './subject.ts'
+
+/** The result of a restore. */
+interface Restored {
+  /** Where the database of before is; undefined where there was none. */
+  readonly kept: string | undefined
+  readonly voided: number | undefined
+  readonly rows: number
+  readonly schema: string | undefined
+}
+
+/** Throws a message for the operator; then the database is as it was. */
+export async function restoreBackup(subject: Subject, file: string): Promise<CommandResult> {
+  mustBeThere(file)
+  const { database } = subject.config
+  if (database.kind === 'sqlite' && isSameFile(file, database.file)) {
+    throw new Error(`${file}: it is the database itself; name a backup of it`)
+  }
+  if (database.kind === 'sqlite') await refuseWhileOpen(database.file, subject.config.port)
+  const copy = database.kind === 'sqlite' ? `${database.file}.restoring` : join(tmpdir(), `vouchsafe-${process.pid}.db`)
+  makeDirectory(dirname(copy), 0o700)
+  if (existsSync(copy)) {
+    throw new Error(`${copy}: another backup is being restored, or was cut off; take the file away if none is`)
+  }
+  try {
+    const restored = await restoreCopy(subject, file, copy)
+    return resultOf(subject, file, restored)
+  } finally {
+    for (const each of filesOf(copy)) rmSync(each, { force: true })
+  }
+}
+
+function isSameFile(one: string, other: string): boolean {
+  return existsSync(other) && realpathSync(one) === realpathSync(other)
+}
+
+async function restoreCopy({ kind, config }: Subject, file: string, copy: string): Promise<Restored> {
+  const { database } = config
+  // The log of a file that was copied while its service was stopped belongs to it.
+  for (const end of ['', '-wal']) {
+    if (existsSync(file + end)) copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
+  }
+  const { damage } = await findDamage(copy, Infinity)
+  if (damage !== undefined) throw new Error(`${file}: it is damaged (${damage}); use another backup`)
+  await withTables({ kind: 'sqlite', file: copy }, (reader) => {
+    try {
+      return Promise.resolve(stepsLike(reader, kind.migrations))
+    } catch (error) {
+      throw new Error(`${file}: ${(error as Error).message}`, { cause: error })
+    }
+  })
+  const voided = await prepare({ kind, config: { ...config, database: asFile(database, copy) } })
+  const kept = await putInPlace({ kind, config }, copy)
+  const counted = await withTables(database, countAll)
+  return { kept, voided, ...counted }
+}
+
+function asFile({ generation }: DatabaseConfig, file: string): DatabaseConfig {
+  return { kind: 'sqlite', file, ...(generation !== undefined && { generation }) }
+}
+
+/** Opens the copy as a service does, which makes of it a database of another generation; gives what was made void. */
+async function prepare({ kind, config }: Subject): Promise<number | undefined> {
+  const opened: OpenedStore | { readonly mistake: string } = await kind.openStore(config, {
+    log: pino({ level: 'silent' }),
+    isRestored: true,
+  })
+  if ('mistake' in opened) throw new Error(opened.mistake)
+  await opened.store.close()
+  return opened.voided
+}
+
+/** Gives where the database of before is kept. */
+async function putInPlace({ kind, config: { database, port } }: Subject, copy: string): Promise<string | undefined> {
+  const stamp = now().toISOString().replace(/\D/g, '').slice(0, 14)
+  const prepared: DatabaseConfig = { kind: 'sqlite', file: copy }
+  if (database.kind === 'sqlite') {
+    const witness = await withTables(prepared, ({ generation }) => Promise.resolve(generation?.witness))
+    // A service may have started meanwhile.
+    await refuseWhileOpen(database.file, port)
+    return replaceFile({ file: database.file, copy, kept: `${database.file}.before-${stamp}`, witness })
+  }
+  const { replacePostgresTables } = await import('../../store/postgres-tables.ts')
+  const replacement = { server: database, migrations: kind.migrations, kept: `vouchsafe_before_${stamp}` }
+  return withTables(prepared, (reader) =>
+    replacePostgresTables(replacement, (writer) => copyTables(reader, writer, reader.tables)),
+  )
+}
+
+async function countAll(reader: TableReader): Promise<Pick<Restored, 'rows' | 'schema'>> {
+  let rows = 0
+  for (const table of reader.tables) rows += await reader.count(table)
+  return { rows, schema: reader.steps.at(-1) }
+}
+
+function filesOf(copy: string): readonly string[] {
+  return [copy, `${copy}-wal`, `${copy}-shm`, generationFile(copy)]
+}
+
+function resultOf({ kind, config: { database } }: Subject, file: string, restored: Restored): CommandResult {
+  const { kept, voided, rows, schema } = restored
+  const place = describeDatabase(database)
+  const isFile = database.kind === 'sqlite'
+  const lines = [
+    `${place} is restored from ${file}: ${rowsText(rows)}, schema ${schema ?? 'unknown'}.`,
+    kept === undefined
+      ? 'There was no database before.'
+      : isFile
+        ? `The database of before is ${kept}; take it away when you no longer need it.`
+        : `The tables of before are in the schema ${kept}; drop it when you no longer need them.`,
+    ...(kind.name === 'issuer'
+      ? ['Another generation has begun: new status lists begin, and the old ones are served as before.']
+      : []),
+    ...(voided === undefined ? [] : [`Sessions that were open in the backup, and are void now: ${voided}.`]),
+    'Start the service. What happened since the backup is not in it: docs/how-to/restore-a-backup.md says what to do.',
+  ]
+  return {
+    text: lines.join('\n'),
+    facts: { database: place, file, kept: kept ?? null, voided: voided ?? null, rows, schema },
+  }
+}

@@ -1,0 +1,87 @@
+/** `vouchsafe db status`: what a database is like, read without changing it. */
+import { describeDatabase } from '../../config/database.ts'
+import type { DatabaseGeneration } from '../../store/generation.ts'
+import type { Migration } from '../../store/store.ts'
+import type { TableCount, TableReader } from '../../store/tables.ts'
+import { columns } from '../terminal.ts'
+import { bytesText, type CommandResult, rowsText } from './command-result.ts'
+import { type Subject, withTables } from './subject.ts'
+
+export async function describeState({ kind, config }: Subject): Promise<CommandResult> {
+  const { database } = config
+  const place = describeDatabase(database)
+  const state = await withTables(database, (reader) => readState(reader, kind.migrations))
+  const { schema, generation, bytes, tables } = state
+  const facts = { database: place, service: kind.name, ...state }
+  const rows: readonly (readonly [string, string])[] = [
+    ['database', `${place} (${kind.name})`],
+    ['schema', schemaText(schema)],
+    ['generation', generationText(generation)],
+    ['size', bytesText(bytes)],
+    ...tables.map(({ table, rows: count }) => [table, rowsText(count)] as const),
+  ]
+  return { text: columns(rows).join('\n'), facts }
+}
+
+interface SchemaState {
+  /** The last step that the schema has had; null where there is no schema. */
+  readonly version: string | null
+  /** The steps that this release would add. */
+  readonly missing: readonly string[]
+  /** The steps that this release does not know. */
+  readonly unknown: readonly string[]
+}
+
+interface GenerationState {
+  readonly id: string
+  readonly number: number
+  /** When it was last noticed that the database is a copy. */
+  readonly restored_at?: string
+}
+
+interface DatabaseState {
+  readonly schema: SchemaState
+  readonly generation: GenerationState | null
+  readonly bytes: number
+  readonly tables: readonly TableCount[]
+}
+
+async function readState(reader: TableReader, migrations: readonly Migration[]): Promise<DatabaseState> {
+  const tables: TableCount[] = []
+  for (const table of reader.tables) tables.push({ table: table.name, rows: await reader.count(table) })
+  return {
+    schema: schemaOf(reader.steps, migrations),
+    generation: reader.generation === undefined ? null : generationOf(reader.generation),
+    bytes: await reader.size(),
+    tables,
+  }
+}
+
+/** Compares the steps that a schema has had with those that this release has. */
+export function schemaOf(steps: readonly string[], migrations: readonly Migration[]): SchemaState {
+  const ids = migrations.map(({ id }) => id)
+  return {
+    version: steps.at(-1) ?? null,
+    missing: ids.filter((id) => !steps.includes(id)),
+    unknown: steps.filter((id) => !ids.includes(id)),
+  }
+}
+
+function generationOf({ id, number, restoredAt }: DatabaseGeneration): GenerationState {
+  return { id, number, ...(restoredAt !== undefined && { restored_at: new Date(restoredAt).toISOString() }) }
+}
+
+export function schemaText({ version, missing, unknown }: SchemaState): string {
+  if (unknown.length > 0) return `of a newer release or of another service (it has ${unknown.join(', ')})`
+  if (version === null) return 'none yet; the service makes it at its start, or vouchsafe db migrate'
+  return missing.length === 0
+    ? `${version}, the newest`
+    : `${version}; ${missing.join(', ')} missing, which the service adds at its start, or vouchsafe db migrate`
+}
+
+function generationText(generation: GenerationState | null): string {
+  if (generation === null) return 'none yet'
+  const { id, number, restored_at: restoredAt } = generation
+  const since = restoredAt === undefined ? '' : `, since a backup was put back at ${restoredAt}`
+  return `${id} (number ${number}${since})`
+}

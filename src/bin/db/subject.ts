@@ -1,0 +1,54 @@
+/** The database that a command is about: that of a configured service. */
+import { existsSync } from 'node:fs'
+import type { DatabaseConfig } from '../../config/database.ts'
+import type { TableReader } from '../../store/tables.ts'
+import { placeHint, readConfigFile } from '../config-file.ts'
+import { fileProblem } from '../database-file.ts'
+import { files, now } from '../effects.ts'
+import type { KindName, ListeningConfig, ServiceKind } from '../service-kind.ts'
+import { isKindName, serviceKinds } from '../service-kinds.ts'
+import { serviceOf } from '../which-service.ts'
+
+export interface Subject {
+  readonly kind: ServiceKind
+  readonly config: ListeningConfig
+}
+
+/** Throws a message for the operator when the configuration cannot be used. */
+export async function readSubject(words: { readonly service?: string; readonly config: string }): Promise<Subject> {
+  const { service, config: path } = words
+  const name = service !== undefined && isKindName(service) ? service : undefined
+  const file = readConfigFile(path, name)
+  if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
+  const kind = await serviceKinds[name ?? (await kindOf(file.value, path))]()
+  const result = kind.read(file.value, files, now())
+  if ('mistakes' in result) {
+    throw new Error([...result.mistakes, placeHint(path, result.mistakes) ?? []].flat().join('\n'))
+  }
+  return { kind, config: result.config }
+}
+
+async function kindOf(value: unknown, path: string): Promise<KindName> {
+  const name = await serviceOf(value)
+  if (name !== undefined) return name
+  throw new Error(`${path} could be of either service; say which: --service issuer, or --service verifier`)
+}
+
+/**
+ * Runs `work` on the tables of a database as they are, whether or not a service uses it. Throws a message for the
+ * operator when there is no such database, or none that may be opened.
+ */
+export async function withTables<T>(database: DatabaseConfig, work: (reader: TableReader) => Promise<T>): Promise<T> {
+  if (database.kind === 'postgresql') {
+    return (await import('../../store/postgres-tables.ts')).withPostgresTables(database, work)
+  }
+  mustBeThere(database.file)
+  return (await import('../../store/sqlite-tables.ts')).withSqliteTables(database.file, work)
+}
+
+/** Throws where there is no database, or SQLite would read what does not belong to it. */
+export function mustBeThere(file: string): void {
+  const problem = fileProblem(file)
+  if (problem !== undefined) throw new Error(`${file}: ${problem}`)
+  if (!existsSync(file)) throw new Error(`${file}: there is no such database; has the service run here?`)
+}

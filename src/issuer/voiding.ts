@@ -1,0 +1,65 @@
+/**
+ * Makes void what was open in a backup that was put back: an offer may have been redeemed since, and would be good
+ * again.
+ * docs/decisions/0010-generations.md.
+ */
+import type { Effects } from '../http/effects.ts'
+import { everyRow } from '../store/every-row.ts'
+import type { Change } from '../store/store.ts'
+import { endTokens } from './authorization.ts'
+import type { IssuerCollections } from './collections.ts'
+import { endOfIssuance, type IssuanceSession, issuanceStatus } from './session.ts'
+import { sessionEvent } from './session-status.ts'
+
+type VoidingEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
+
+/** Later than every time, so that each row that has one is due. */
+const END_OF_TIME = new Date(8.64e15)
+
+/**
+ * Ends every session that was open `before`, and gives their number; a session that has issued credentials loses its
+ * access token. Ends the authorization requests too.
+ */
+export async function voidIssuanceSessions(effects: VoidingEffects, before: Date): Promise<number> {
+  await effects.store.purge('authorization_request', END_OF_TIME)
+  let ended = 0
+  for await (const { id, value, createdAt } of everyRow(effects.store, 'issuance_session')) {
+    if (createdAt > before || withoutOpen(value, effects.now()) === undefined) continue
+    if (await voidSession(effects, id)) ended += 1
+  }
+  return ended
+}
+
+/** Whether the session was still on offer, or waited for its credentials. */
+function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id: string): Promise<boolean> {
+  return retryOnConflict<boolean>(async () => {
+    const at = now()
+    const row = await store.get('issuance_session', id)
+    const session = row && withoutOpen(row.value, at)
+    if (row === undefined || session === undefined) return { committed: false }
+    const isEnded = session.expiredAt !== undefined
+    const { value, event } = isEnded
+      ? sessionEvent({ random }, 'issuance.expired', { sessionId: id, session, now: at })
+      : { value: session }
+    const changes: readonly Change<IssuerCollections>[] = [
+      { update: 'issuance_session', id, version: row.version, value },
+      ...(event ? [event] : []),
+    ]
+    const conflict = await store.commit(changes)
+    return conflict === undefined ? { committed: isEnded } : { conflict }
+  })
+}
+
+/**
+ * The session without what can still be got by its offer or its access token; undefined when that is nothing. What has
+ * issued credentials may be refreshed as before. Pure.
+ */
+function withoutOpen(session: IssuanceSession, now: Date): IssuanceSession | undefined {
+  const at = now.getTime()
+  if (session.expiredAt !== undefined || at >= endOfIssuance(session)) return undefined
+  const { token } = session
+  if (issuanceStatus(session, now) === 'STARTED') {
+    return { ...(token === undefined ? session : endTokens(session, now)), expiredAt: at }
+  }
+  return token === undefined || token.expiresAt <= at ? undefined : { ...session, token: { ...token, expiresAt: at } }
+}

@@ -1,0 +1,168 @@
+/** The tables of a PostgreSQL database as they are. */
+import type { DatabaseGeneration } from './generation.ts'
+import { type PostgresServer, type Run, withConnection } from './postgres-connections.ts'
+import { applyMissingSteps, OWN_STEPS, readOrigin } from './postgres-schema.ts'
+import { parsed } from './statements.ts'
+import type { Migration } from './store.ts'
+import {
+  collectionsAmong,
+  ROWS_AT_ONCE,
+  type Table,
+  type TableReader,
+  type TableRow,
+  type TableWriter,
+} from './tables.ts'
+
+/** A connection that takes texts without values too. */
+type Ask = (text: string, ...values: Parameters<Run>[0]['values']) => ReturnType<Run>
+
+/** Runs `work` on the tables as they are at this moment. Services may use the database meanwhile. */
+export function withPostgresTables<T>(server: PostgresServer, work: (reader: TableReader) => Promise<T>): Promise<T> {
+  return withConnection(server, async (run) => {
+    const ask = asking(run)
+    await ask('begin isolation level repeatable read read only')
+    const result = await work(await postgresReader(ask))
+    await ask('commit')
+    return result
+  })
+}
+
+export interface PostgresReplacement {
+  readonly server: PostgresServer
+  readonly migrations: readonly Migration[]
+  /** The schema into which the tables of before are moved. */
+  readonly kept: string
+}
+
+/**
+ * Moves the tables aside and fills new ones by `work`, in one transaction: all of it, or nothing. Gives the schema in
+ * which the tables of before are kept; undefined where there were none. Throws when a service is connected.
+ */
+export function replacePostgresTables(
+  { server, migrations, kept }: PostgresReplacement,
+  work: (writer: TableWriter) => Promise<void>,
+): Promise<string | undefined> {
+  return withConnection(server, async (run) => {
+    const ask = asking(run)
+    await refuseWhileUsed(ask)
+    await ask('begin')
+    const moved = await moveAside(ask, kept)
+    await applyMissingSteps(run, server, migrations)
+    await work(postgresWriter(run))
+    const origin = await readOrigin(run)
+    await ask(`update generation set value = jsonb_set(value::jsonb, '{origin}', to_jsonb($1::text))::text`, origin)
+    await ask('commit')
+    return moved
+  })
+}
+
+function asking(run: Run): Ask {
+  return (text, ...values) => run({ text, values })
+}
+
+async function postgresReader(ask: Ask): Promise<TableReader> {
+  const { rows: views } = await ask(
+    `select c.table_name as name, array_agg(c.column_name::text) as columns from information_schema.columns c
+     where c.table_schema = current_schema() group by c.table_name order by c.table_name`,
+  )
+  const columns = new Map(views.map(({ name, columns: names }) => [String(name), names as readonly string[]]))
+  const steps = columns.has('migration') ? (await ask('select id from migration order by id collate "C"')).rows : []
+  const generation = columns.has('generation') ? (await ask('select value from generation')).rows[0]?.value : undefined
+  const tables = collectionsAmong(columns)
+  return {
+    steps: steps.map(({ id }) => String(id)).filter((id) => !OWN_STEPS.includes(id)),
+    tables,
+    generation: generation === undefined ? undefined : (parsed(generation) as DatabaseGeneration),
+    count: async ({ name }) => Number((await ask(`select count(*) as count from ${name}`)).rows[0]?.count),
+    rows: (table, after) => rowsOf(ask, table, after),
+    size: async () => {
+      const sum = tables.map(({ name }) => `pg_total_relation_size('${name}')`).join(' + ')
+      return Number((await ask(`select (${sum === '' ? '0' : sum})::bigint as bytes`)).rows[0]?.bytes)
+    },
+  }
+}
+
+/** A cursor sorts the rows once, where pages would sort them for each. */
+async function* rowsOf(
+  ask: Ask,
+  { name, hasCreationTime }: Table,
+  after: string | undefined,
+): AsyncGenerator<readonly TableRow[]> {
+  const columns = `id, value, version, due_at, ${hasCreationTime ? 'created_at' : '0'} as created_at`
+  const where = after === undefined ? '' : 'where id collate "C" > $1'
+  const query = `select ${columns} from ${name} ${where} order by id collate "C"`
+  await ask(`declare every_row cursor for ${query}`, ...(after === undefined ? [] : [after]))
+  for (;;) {
+    const { rows } = await ask(`fetch ${ROWS_AT_ONCE} from every_row`)
+    if (rows.length > 0) yield rows.map(tableRow)
+    if (rows.length < ROWS_AT_ONCE) break
+  }
+  await ask('close every_row')
+}
+
+/** The driver gives a bigint as text. */
+function tableRow({
+  id,
+  value,
+  version,
+  due_at: dueAt,
+  created_at: createdAt,
+}: Readonly<Record<string, unknown>>): TableRow {
+  return {
+    id: String(id),
+    value: String(value),
+    version: Number(version),
+    dueAt: dueAt === null ? null : Number(dueAt),
+    createdAt: Number(createdAt),
+  }
+}
+
+function postgresWriter(run: Run): TableWriter {
+  return {
+    insert: async ({ name, hasCreationTime }, rows) => {
+      const [column, array] = hasCreationTime ? [', created_at', ', $5::bigint[]'] : ['', '']
+      const added = `unnest($1::text[], $2::text[], $3::integer[], $4::bigint[]${array}) as added (id, value, version, due_at${column})`
+      await run({
+        text: `insert into ${name} (id, value, version, due_at${column}) select id, value, version, due_at${column} from ${added}`,
+        values: [
+          rows.map(({ id }) => id),
+          rows.map(({ value }) => value),
+          rows.map(({ version }) => version),
+          rows.map(({ dueAt }) => dueAt),
+          ...(hasCreationTime ? [rows.map(({ createdAt }) => createdAt)] : []),
+        ],
+      })
+    },
+  }
+}
+
+/** Throws while another process of ours is connected to the same schema. */
+async function refuseWhileUsed(ask: Ask): Promise<void> {
+  const { rows } = await ask(
+    `select count(*) as count from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+     and application_name = current_setting('application_name') and backend_type = 'client backend'`,
+  )
+  if (Number(rows[0]?.count) > 0) throw new Error('a service is connected to the database; stop each of its processes')
+}
+
+/** Moves the tables of this service, and the function that belongs to them, into a schema of their own. */
+async function moveAside(ask: Ask, kept: string): Promise<string | undefined> {
+  const { tables, steps } = await postgresReader(ask)
+  if (steps.length === 0) {
+    if (tables.length > 0) throw new Error('the database has tables of something else; name one of its own')
+    return undefined
+  }
+  try {
+    await ask(`create schema ${kept}`)
+  } catch (error) {
+    throw new Error(
+      `the schema ${kept}, in which the tables of before would be kept, cannot be made (${(error as Error).message}); let this user make schemas: grant create on database`,
+      { cause: error },
+    )
+  }
+  for (const name of ['migration', ...tables.map((table) => table.name)])
+    await ask(`alter table ${name} set schema ${kept}`)
+  await ask(`alter table if exists unfinished_copy set schema ${kept}`)
+  await ask(`alter function every_change_applied(integer[]) set schema ${kept}`)
+  return kept
+}

@@ -1,0 +1,108 @@
+/** The tables of an SQLite database as they are. */
+import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseGeneration } from './generation.ts'
+import { loadDriver, migrateSqlite } from './sqlite.ts'
+import { parsed } from './statements.ts'
+import type { Migration } from './store.ts'
+import {
+  collectionsAmong,
+  ROWS_AT_ONCE,
+  type Table,
+  type TableReader,
+  type TableRow,
+  type TableWriter,
+} from './tables.ts'
+
+const BUSY_TIMEOUT_MS = 5000
+
+/** Runs `work` on the tables as they are at this moment. A service may use the database meanwhile. */
+export async function withSqliteTables<T>(file: string, work: (reader: TableReader) => Promise<T>): Promise<T> {
+  const database = new (await loadDriver())(file)
+  try {
+    database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    database.exec('begin')
+    const result = await work(sqliteReader(database))
+    // A connection that is closed in a transaction may keep its lock until its statements are collected.
+    database.exec('commit')
+    return result
+  } finally {
+    database.close()
+  }
+}
+
+/**
+ * Makes a file with the schema, and fills it by `work`. The file is whole, without a log, and on disk only once the
+ * caller has seen to that.
+ */
+export async function makeSqliteTables(
+  file: string,
+  migrations: readonly Migration[],
+  work: (writer: TableWriter) => Promise<void>,
+): Promise<void> {
+  const database = new (await loadDriver())(file)
+  try {
+    database.exec('pragma synchronous = off')
+    migrateSqlite(database, migrations)
+    database.exec('begin')
+    await work({
+      insert: (table, rows) => {
+        insertRows(database, table, rows)
+        return Promise.resolve()
+      },
+    })
+    database.exec('commit')
+  } finally {
+    database.close()
+  }
+}
+
+/** Inserts the rows within the current transaction. */
+export function insertRows(database: DatabaseSync, { name, hasCreationTime }: Table, rows: readonly TableRow[]): void {
+  const [column, place] = hasCreationTime ? [', created_at', ', ?'] : ['', '']
+  const insert = database.prepare(
+    `insert into ${name} (id, value, version, due_at${column}) values (?, ?, ?, ?${place})`,
+  )
+  for (const { id, value, version, dueAt, createdAt } of rows) {
+    insert.run(id, value, version, dueAt, ...(hasCreationTime ? [createdAt] : []))
+  }
+}
+
+function sqliteReader(database: DatabaseSync): TableReader {
+  const all = (sql: string, ...values: (string | number)[]) => database.prepare(sql).all(...values)
+  const names = all("select name from sqlite_master where type = 'table' order by name").map(({ name }) => String(name))
+  const columns = new Map(
+    names.map((name) => [name, all('select name from pragma_table_info(?)', name).map((each) => String(each.name))]),
+  )
+  const steps = names.includes('migration') ? all('select id from migration order by id') : []
+  const generation = names.includes('generation') ? all('select value from generation')[0]?.value : undefined
+  return {
+    steps: steps.map(({ id }) => String(id)),
+    tables: collectionsAmong(columns),
+    generation: generation === undefined ? undefined : (parsed(generation) as DatabaseGeneration),
+    count: ({ name }) => Promise.resolve(Number(all(`select count(*) as count from ${name}`)[0]?.count)),
+    rows: (table, after) => rowsOf(database, table, after),
+    size: () => {
+      const [size] = all('select page_count * page_size as bytes from pragma_page_count, pragma_page_size')
+      return Promise.resolve(Number(size?.bytes))
+    },
+  }
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await
+async function* rowsOf(
+  database: DatabaseSync,
+  { name, hasCreationTime }: Table,
+  after: string | undefined,
+): AsyncGenerator<readonly TableRow[]> {
+  const creation = hasCreationTime ? 'created_at' : '0'
+  const columns = `id, value, version, due_at as "dueAt", ${creation} as "createdAt"`
+  const first = database.prepare(`select ${columns} from ${name} order by id limit ?`)
+  const next = database.prepare(`select ${columns} from ${name} where id > ? order by id limit ?`)
+  for (let last = after; ; ) {
+    const read = last === undefined ? first.all(ROWS_AT_ONCE) : next.all(last, ROWS_AT_ONCE)
+    const rows = read as unknown as readonly TableRow[]
+    if (rows.length > 0) yield rows
+    last = rows.at(-1)?.id
+    if (rows.length < ROWS_AT_ONCE) return
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * The tables of a database as they are, below the storage port: for copies of whole databases, which keep versions,
+ * times and encrypted values as they stand. `sqlite-tables.ts` and `postgres-tables.ts` read and write them.
+ */
+import { createHash } from 'node:crypto'
+import type { DatabaseGeneration } from './generation.ts'
+import type { Migration } from './store.ts'
+
+export interface Table {
+  readonly name: string
+  /** Whether the collection has an order of creation. */
+  readonly hasCreationTime: boolean
+}
+
+export interface TableRow {
+  readonly id: string
+  /** The value as it is stored: JSON, which may be encrypted. */
+  readonly value: string
+  readonly version: number
+  readonly dueAt: number | null
+  /** Zero where the collection has no order of creation. */
+  readonly createdAt: number
+}
+
+/** The tables at one moment, whatever is written meanwhile. */
+export interface TableReader {
+  /** The steps that the schema has had, without those of a driver. */
+  readonly steps: readonly string[]
+  /** The collections, ordered by name. */
+  readonly tables: readonly Table[]
+  readonly generation: DatabaseGeneration | undefined
+  count(table: Table): Promise<number>
+  /** The rows in the order of the bytes of their ids, some at a time; those after `after`, or all. */
+  rows(table: Table, after?: string): AsyncIterable<readonly TableRow[]>
+  /** The bytes on disk, with indices and a log that is not in the file yet. */
+  size(): Promise<number>
+}
+
+export interface TableWriter {
+  insert(table: Table, rows: readonly TableRow[]): Promise<void>
+}
+
+/** How many rows are read and written at once: a row may have a megabyte. */
+export const ROWS_AT_ONCE = 100
+
+/** The table of the steps, and that of a copy into this database that has not ended; they are no collections. */
+const NO_COLLECTIONS: readonly string[] = ['migration', 'unfinished_copy']
+const COLUMNS = ['id', 'value', 'version', 'due_at']
+
+/** The collections among tables, of which each is given with the names of its columns. */
+export function collectionsAmong(tables: ReadonlyMap<string, readonly string[]>): readonly Table[] {
+  return [...tables]
+    .filter(([name, columns]) => !NO_COLLECTIONS.includes(name) && COLUMNS.every((each) => columns.includes(each)))
+    .map(([name, columns]) => ({ name, hasCreationTime: columns.includes('created_at') }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The steps of `migrations` that another database has had; refuses one that has had others. */
+export function stepsLike(
+  { steps }: Pick<TableReader, 'steps'>,
+  migrations: readonly Migration[],
+): readonly Migration[] {
+  const unknown = steps.find((id) => !migrations.some((step) => step.id === id))
+  if (unknown !== undefined) {
+    throw new Error(`it is of a newer release or of another service (it has ${unknown}); use the release that made it`)
+  }
+  if (steps.length === 0) throw new Error('it has no schema of a service')
+  return migrations.filter(({ id }) => steps.includes(id))
+}
+
+export interface TableCount {
+  readonly table: string
+  readonly rows: number
+}
+
+/** The rows of each table, and the SHA-256 in hexadecimal of all of them in order. */
+export interface TablesDigest {
+  readonly counts: readonly TableCount[]
+  readonly digest: string
+}
+
+/** Reads every row of the tables. Two databases with the same rows have the same digest, also of different kinds. */
+export async function digestTables(reader: TableReader, tables: readonly Table[]): Promise<TablesDigest> {
+  const hash = createHash('sha256')
+  const counts: TableCount[] = []
+  for (const table of tables) {
+    hash.update(`${table.name}\n`)
+    let count = 0
+    for await (const rows of reader.rows(table)) {
+      count += rows.length
+      for (const { id, value, version, dueAt, createdAt } of rows) {
+        hash.update(`${JSON.stringify([id, value, version, dueAt, createdAt])}\n`)
+      }
+    }
+    counts.push({ table: table.name, rows: count })
+  }
+  return { counts, digest: hash.digest('hex') }
+}
+
+/** Is told how many rows of a table have been copied. */
+export type CopyProgress = (table: string, rows: number) => void
+
+/** Copies every row of the tables. */
+export async function copyTables(
+  reader: TableReader,
+  writer: TableWriter,
+  tables: readonly Table[],
+  progress: CopyProgress = () => undefined,
+): Promise<void> {
+  for (const table of tables) {
+    let copied = 0
+    for await (const rows of reader.rows(table)) {
+      await writer.insert(table, rows)
+      copied += rows.length
+      progress(table.name, copied)
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto'
+import { expect, it, onTestFinished } from 'vitest'
+import { startServices } from '../../test/support/services.ts'
+import { retryOnConflict } from '../../test/support/store.ts'
+import { startVerification } from '../../test/support/wire.ts'
+import { voidVerificationSessions } from './voiding.ts'
+
+it('sessions that waited for a response are ended with an event, and neither later nor ended ones', async () => {
+  const services = await startServices()
+  onTestFinished(() => services.close())
+  const { verifierStore: store, clock } = services
+  const open = await startVerification(services)
+  const ended = await startVerification(services, undefined, { expires_in: 60 })
+  clock.now = new Date(clock.now.getTime() + 120_000)
+  const before = clock.now
+  clock.now = new Date(clock.now.getTime() + 1000)
+  const later = await startVerification(services)
+  const effects = { store, now: () => clock.now, random: randomBytes, retryOnConflict }
+  expect(await voidVerificationSessions(effects, before)).toBe(1)
+  expect(await voidVerificationSessions(effects, before)).toBe(0)
+  const sessions = new Map((await store.list('verification_session')).map(({ id, value }) => [id, value]))
+  expect(sessions.get(open.sessionId)).toMatchObject({ expiredAt: clock.now.getTime() })
+  expect(sessions.get(open.sessionId)?.encryptionKey).toBe(undefined)
+  for (const { sessionId } of [ended, later]) expect(sessions.get(sessionId)?.expiredAt).toBe(undefined)
+  const events = (await store.list('event')).map(({ value }) => [value.type, value.sessionId])
+  expect(events).toContainEqual(['verification.expired', open.sessionId])
+})

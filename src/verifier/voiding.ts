@@ -1,0 +1,37 @@
+/**
+ * Makes void what was open in a backup that was put back: a response may have come since, and would be taken again.
+ * docs/decisions/0010-generations.md.
+ */
+import { eventOrder, recordEvent } from '../event/event.ts'
+import type { Effects } from '../http/effects.ts'
+import { everyRow } from '../store/every-row.ts'
+import type { VerifierCollections } from './collections.ts'
+import { verificationStatus } from './session.ts'
+
+type VoidingEffects = Pick<Effects<VerifierCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
+
+/** Ends every session that waited for a response `before`, and gives their number. */
+export async function voidVerificationSessions(effects: VoidingEffects, before: Date): Promise<number> {
+  let ended = 0
+  for await (const { id, value, createdAt } of everyRow(effects.store, 'verification_session')) {
+    if (createdAt > before || verificationStatus(value, effects.now()) !== 'STARTED') continue
+    if (await voidSession(effects, id)) ended += 1
+  }
+  return ended
+}
+
+function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id: string): Promise<boolean> {
+  return retryOnConflict<boolean>(async () => {
+    const at = now()
+    const row = await store.get('verification_session', id)
+    if (row === undefined || verificationStatus(row.value, at) !== 'STARTED') return { committed: false }
+    const { value, version } = row
+    const ended = { ...value, encryptionKey: undefined, expiredAt: at.getTime() }
+    const order = eventOrder(at, value.createdAt)
+    const conflict = await store.commit([
+      { update: 'verification_session', id, version, value: ended, erases: true },
+      recordEvent({ type: 'verification.expired', at: at.getTime(), order, sessionId: id }, random),
+    ])
+    return conflict === undefined ? { committed: true } : { conflict }
+  })
+}

@@ -1,0 +1,240 @@
+/** Backups by the command, and restoring them as docs/how-to/restore-a-backup.md says, on both databases. */
+
+import { spawn } from 'node:child_process'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { loadDriver } from '../../src/store/sqlite.ts'
+import { COMMAND, type Ended, endOf, startCommand } from '../support/command.ts'
+import { startedSession, tokenOf } from '../support/issuance.ts'
+import { type InStatusLists, inStatusLists } from '../support/restored.ts'
+import { type Running, serviceDirectory, start } from '../support/service-process.ts'
+import { API_KEY, ISSUER_URL, type Services } from '../support/services.ts'
+import { freshUrl } from '../support/store.ts'
+import { call, declare, postForm } from '../support/wire.ts'
+
+const IS_POSTGRESQL = process.env.VOUCHSAFE_TEST_STORE !== undefined
+
+const running: Running[] = []
+afterEach(async () => {
+  for (const { child, ended } of running.splice(0)) {
+    child.kill('SIGKILL')
+    await ended
+  }
+})
+
+/** An issuer that runs, and the commands of its operator. */
+interface Place {
+  readonly directory: string
+  readonly services: Services
+  readonly lists: InStatusLists
+  readonly service: () => Running
+  readonly start: () => Promise<void>
+  readonly stop: () => Promise<Ended>
+  readonly db: (...words: readonly string[]) => Promise<Ended>
+}
+
+async function startedIssuer(): Promise<Place> {
+  const database = IS_POSTGRESQL ? { database: { url: freshUrl() } } : {}
+  const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL, ...database })
+  let service: Running | undefined
+  const url = (): string => service?.url ?? 'none'
+  const fetchThere = (address: string, init?: RequestInit) => fetch(address.replace(ISSUER_URL, url()), init)
+  const place: Place = {
+    directory,
+    services: { fetch: fetchThere, clock: { now: new Date() } } as unknown as Services,
+    lists: inStatusLists(url),
+    service: () => service as Running,
+    start: async () => {
+      service = await start('issuer', directory)
+      running.push(service)
+    },
+    stop: () => {
+      service?.child.kill('SIGTERM')
+      return (service as Running).ended
+    },
+    db: (...words) => startCommand(['db', ...words], { cwd: directory }).ended,
+  }
+  await place.start()
+  return place
+}
+
+async function done(ended: Promise<Ended>): Promise<Record<string, unknown>> {
+  const { status, stdout, stderr } = await ended
+  expect([status, stderr, status === 0 || stdout]).toEqual([0, '', true])
+  return JSON.parse(stdout) as Record<string, unknown>
+}
+
+/** Starts sessions until `isOver`, and gives the ids of those that were acknowledged before and after `isOver` began. */
+async function underLoad<T>({ services }: Place, work: () => Promise<T>): Promise<{ result: T; before: string[] }> {
+  const id = await declare(services)
+  const before: string[] = []
+  let isOver = false
+  const startOne = async (): Promise<string> => {
+    const body = { credential_configurations: [id], credential_dataset: { credentialSubject: { name: 'A' } } }
+    const response = await call(services, `${ISSUER_URL}/issuance/oid4vci/new-session`, body)
+    expect(response.status).toBe(200)
+    return ((await response.json()) as { session_id: string }).session_id
+  }
+  for (let n = 0; n < 200; n += 1) before.push(await startOne())
+  const load = Array.from({ length: 4 }, async () => {
+    while (!isOver) await startOne()
+  })
+  const result = await work().finally(() => {
+    isOver = true
+  })
+  await Promise.all(load)
+  return { result, before }
+}
+
+async function statusOf({ services }: Place, sessionId: string): Promise<string> {
+  const response = await services.fetch(`${ISSUER_URL}/issuance/oid4vci/status/${sessionId}`, {
+    headers: { authorization: `Bearer ${API_KEY}` },
+  })
+  return ((await response.json()) as { status: string }).status
+}
+
+describe('a backup by the command', () => {
+  it('of a service under load is consistent, and restored gives no entry twice and nothing open', async () => {
+    const place = await startedIssuer()
+    const early = await place.lists.issue(3)
+    const offer = await startedSession(place.services)
+    const taken = await startedSession(place.services)
+    const { result, before } = await underLoad(place, () => done(place.db('backup', 'backup.db', '--json')))
+    expect(result).toMatchObject({ file: 'backup.db', rows: expect.any(Number) as number })
+    expect(statSync(join(place.directory, 'backup.db')).mode & 0o777).toBe(0o600)
+    await tokenOf(taken)
+    await place.lists.issue(4)
+
+    expect(await place.db('restore', 'backup.db')).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/(another process|a service).*(database|connected).*stop/) as string,
+    })
+    expect((await place.stop()).status).toBe(0)
+    const restored = await done(place.db('restore', 'backup.db', '--json'))
+    // Those of the load that the backup has, and the two offers.
+    expect(restored.voided).toBeGreaterThanOrEqual(before.length + 2)
+    expect(restored.kept).toMatch(/before/)
+    await place.start()
+
+    await place.lists.issue(4)
+    place.lists.expectNoneTwice()
+    expect(place.lists.listIds()).toHaveLength(2)
+    await place.lists.expectServed(early)
+    for (const session of [offer, taken]) {
+      const response = await postForm(
+        place.services,
+        `${ISSUER_URL}/auth/token-endpoint/${session.sessionId}`,
+        session.form,
+      )
+      expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_grant' }])
+    }
+    for (const sessionId of before.slice(0, 5)) expect(await statusOf(place, sessionId)).toBe('EXPIRED')
+    const { stdout } = await place.stop()
+    // The command has done it all.
+    expect(stdout).not.toMatch(/database_restored|open_sessions_voided/)
+    expect(await done(place.db('status', '--json'))).toMatchObject({
+      service: 'issuer',
+      generation: { restored_at: expect.any(String) as string },
+    })
+  })
+
+  it('that cannot be restored is refused with the reason, and changes nothing', async () => {
+    const place = await startedIssuer()
+    await place.lists.issue(1)
+    await done(place.db('backup', 'good.db', '--json'))
+    expect(await place.db('backup', 'good.db')).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/already/) as string,
+    })
+    const inFolder = (name: string): string => join(place.directory, name)
+    writeFileSync(inFolder('text.db'), 'not a database '.repeat(1000))
+    for (const name of ['damaged.db', 'cut.db', 'newer.db', 'other.db'])
+      copyFileSync(inFolder('good.db'), inFolder(name))
+    const damaged = openSync(inFolder('damaged.db'), 'r+')
+    for (let page = 2; page < 12; page += 1) writeSync(damaged, Buffer.alloc(512, 0xa5), 0, 512, page * 4096)
+    closeSync(damaged)
+    truncateSync(inFolder('cut.db'), statSync(inFolder('cut.db')).size - 4096)
+    await changed(inFolder('newer.db'), "insert into migration values ('issuer-9999')")
+    await changed(inFolder('other.db'), "update migration set id = replace(id, 'issuer', 'verifier')")
+    await place.stop()
+    const before = await place.db('status', '--json')
+    for (const [name, why] of [
+      ['nowhere.db', /no such/],
+      ['text.db', /not a database/],
+      ['damaged.db', /damaged|malformed/],
+      ['cut.db', /cut off/],
+      ['newer.db', /newer release.*issuer-9999/],
+      ['other.db', /another service.*verifier-/],
+    ] as const) {
+      const { status, stdout, stderr } = await place.db('restore', name)
+      expect([name, status, stdout]).toEqual([name, 2, ''])
+      expect(stderr).toMatch(why)
+    }
+    expect(await place.db('status', '--json')).toEqual(before)
+    await place.start()
+    await place.lists.issue(1)
+    expect(place.lists.listIds()).toHaveLength(1)
+  })
+
+  it('fails on a full disk, leaves no file, and a restore there changes nothing', async () => {
+    const place = await startedIssuer()
+    await underLoad(place, () => Promise.resolve())
+    await done(place.db('backup', 'good.db', '--json'))
+    const limited = (...words: readonly string[]): Promise<Ended> => {
+      const child = spawn('sh', ['-c', 'ulimit -f 200 && exec "$0" "$@"', process.execPath, COMMAND, 'db', ...words], {
+        cwd: place.directory,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      return endOf(child)
+    }
+    expect(await limited('backup', 'more.db')).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/more\.db: not made: .*(full|large|I\/O)/i) as string,
+    })
+    expect(existsSync(join(place.directory, 'more.db'))).toBe(false)
+    expect(existsSync(join(place.directory, 'more.db.partial'))).toBe(false)
+    await place.stop()
+    const before = await place.db('status', '--json')
+    expect((await limited('restore', 'good.db')).status).toBe(2)
+    expect(await place.db('status', '--json')).toEqual(before)
+  })
+})
+
+async function changed(file: string, sql: string): Promise<void> {
+  const database = new (await loadDriver())(file)
+  database.exec(sql)
+  database.close()
+}
+
+describe('the schema by the command', () => {
+  it('is made and brought up to date without a service, and checked without a change', async () => {
+    const database = IS_POSTGRESQL ? { database: { url: freshUrl() } } : {}
+    const directory = await serviceDirectory('issuer', database)
+    const db = (...words: readonly string[]) => startCommand(['db', ...words], { cwd: directory }).ended
+    const { status, stdout } = await db('migrate', '--check', '--json')
+    expect([status, (JSON.parse(stdout) as { missing: string[] }).missing]).toEqual([
+      1,
+      expect.arrayContaining(['issuer-0001']),
+    ])
+    expect((await done(db('migrate', '--json'))).added).toContain('issuer-0001')
+    expect(await done(db('migrate', '--json'))).toMatchObject({ added: [] })
+    expect(await done(db('migrate', '--check', '--json'))).toMatchObject({ missing: [] })
+    const service = await start('issuer', directory)
+    running.push(service)
+    expect((await fetch(`${service.url}/health/ready`)).status).toBe(200)
+    const text = (await db('status')).stdout
+    expect(text).toMatch(/schema +issuer-\d+, the newest/)
+    expect(readFileSync(join(directory, 'conf', 'server.json'), 'utf8')).toContain('baseUrl')
+  })
+})
