@@ -1,4 +1,5 @@
 /** The console: its pages by the part of the address after `#`, and the way between them. */
+import { showAudit } from './audit.ts'
 import { showCallbacks } from './callbacks.ts'
 import { readServices, type Services } from './clients.ts'
 import { element } from './dom.ts'
@@ -27,6 +28,7 @@ const PAGES: Readonly<Record<string, { readonly title: string; readonly show: Sh
     sessions: { title: 'Sessions', show: showSessions, isInMenu: true },
     callbacks: { title: 'Callbacks', show: showCallbacks, isInMenu: true },
     trust: { title: 'Trust anchors', show: showTrust, isInMenu: true },
+    audit: { title: 'Audit log', show: showAudit, isInMenu: true },
     wallet: { title: 'Wallet', show: showWallet, isInMenu: true },
     session: { title: 'Session', show: showSession, isInMenu: false },
   }

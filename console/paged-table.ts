@@ -1,7 +1,6 @@
 /** A table whose further rows are read on demand. */
 import { element, showProblem } from './dom.ts'
 
-/** The rows that one press brings. */
 const ROWS = 50
 
 export interface PagedTable<Entry> {
@@ -13,6 +12,8 @@ export interface PagedTable<Entry> {
   readonly cellsOf: (entry: Entry) => readonly (Node | string)[]
   /** The words in place of the rows when there are none. */
   readonly none: string
+  /** How many rows one press brings; 50 when absent. */
+  readonly rowsAtOnce?: number
 }
 
 /** Draws the table with its first rows. Rejects when these cannot be read. */
@@ -42,8 +43,11 @@ export async function drawPagedTable<Entry>(table: PagedTable<Entry>): Promise<H
 }
 
 /** Adds as many rows as one press brings. Resolves with whether there are no more. */
-async function addRows<Entry>(rows: HTMLElement, { heads, entries, cellsOf }: PagedTable<Entry>): Promise<boolean> {
-  for (let left = ROWS; left > 0; left -= 1) {
+async function addRows<Entry>(
+  rows: HTMLElement,
+  { heads, entries, cellsOf, rowsAtOnce = ROWS }: PagedTable<Entry>,
+): Promise<boolean> {
+  for (let left = rowsAtOnce; left > 0; left -= 1) {
     const next = await entries.next()
     if (next.done === true) return true
     // On a phone each cell stands below the last one, after its head.

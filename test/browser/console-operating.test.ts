@@ -1,7 +1,7 @@
 /** The pages of the console for whoever operates, in a browser: what they show and do, and that everybody can use them. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { startedSession } from '../support/issuance.ts'
-import { ISSUER_URL } from '../support/services.ts'
+import { ISSUER_URL, type Services } from '../support/services.ts'
 import { act, issued } from '../support/status.ts'
 import { postForm, startVerification } from '../support/wire.ts'
 import { describeInBrowser, faultsForSomebody, PHONE } from './browser.ts'
@@ -10,7 +10,7 @@ import { type OperatedConsole, operateConsole } from './operated-console.ts'
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const HOUR = 3_600_000
-const PAGES = ['overview', 'callbacks', 'trust'] as const
+const PAGES = ['overview', 'callbacks', 'trust', 'audit'] as const
 
 describeInBrowser('the console for operating', (openWindow) => {
   let operated: OperatedConsole
@@ -158,6 +158,35 @@ describeInBrowser('the console for operating', (openWindow) => {
     expect(await verdict.locator('dl').count()).toBe(0)
   })
 
+  it('reads the audit log page by page, and says whether it is intact, or what was changed', async () => {
+    const { services } = operated
+    for (let n = 0; n < 15; n += 1) await startVerification(services)
+    await later(1000)
+    const { page, faults } = await operated.open(openWindow, 'audit')
+    const log = page.locator('#verifier')
+    const rows = log.getByRole('table', { name: 'Records, the newest first' }).locator('tbody tr')
+    await rows.first().waitFor()
+    expect(await rows.count()).toBe(20)
+    expect(await rows.first().innerText()).toMatch(/(verification\.started|query\.created)\s+test\s/)
+    const more = log.getByRole('button', { name: 'Show more' })
+    await more.press('Enter')
+    await expect.poll(() => rows.count()).toBeGreaterThan(30)
+    expect(await rows.last().innerText()).toContain('audit.started')
+    expect([await more.count(), await page.evaluate('document.activeElement.tagName')]).toEqual([0, 'TR'])
+
+    const verified = log.getByRole('status')
+    await log.getByRole('button', { name: 'Verify since the last signature' }).press('Enter')
+    await verified.getByText('intact', { exact: true }).waitFor()
+    await log.getByRole('button', { name: 'Verify the whole log' }).press('Enter')
+    await verified.getByText(/^intact Records 1 to \d\d\.$/).waitFor()
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Verify the whole log')
+    await changeRecord(services)
+    await log.getByRole('button', { name: 'Verify the whole log' }).press('Enter')
+    await verified.getByText('not intact', { exact: true }).waitFor()
+    expect(await verified.locator('li').first().innerText()).toMatch(/record \d+ is not what its hash was made of/)
+    expect(faults).toEqual([])
+  })
+
   it.each(PAGES.flatMap((place) => [[place, 'light'] as const, [place, 'dark'] as const]))(
     'has nothing that axe finds at a desk and on a phone: %s, %s',
     async (place, colorScheme) => {
@@ -171,3 +200,12 @@ describeInBrowser('the console for operating', (openWindow) => {
     },
   )
 })
+
+/** Changes a record of the verifier's log as somebody could who can write to its database. */
+async function changeRecord({ verifierStore }: Services): Promise<void> {
+  const id = '000000000001'
+  const row = await verifierStore.get('audit_block', id)
+  if (row === undefined) throw new Error('the log has no block')
+  const records = row.value.records.map((record) => ({ ...record, caller: 'somebody else' }))
+  await verifierStore.commit([{ update: 'audit_block', id, version: row.version, value: { records } }])
+}

@@ -181,6 +181,8 @@ describe('a browser that is signed in', () => {
     ['POST', '/callbacks/redeliver'],
     ['POST', '/callbacks/redeliver/abc'],
     ['GET', '/operations/overview'],
+    ['GET', '/audit/records?limit=50'],
+    ['GET', '/audit/verification?from=start'],
   ])('operates by %s %s', async (method, path) => {
     const { send, signIn, requests, origin } = await started()
     const { cookie, base } = await signIn()
@@ -216,6 +218,7 @@ describe('a browser that is signed in', () => {
     ['GET', '/api/issuer/issuance/oid4vci/status/../../../openapi'],
     ['GET', '/api/issuer/callbacks/redeliver'],
     ['POST', '/api/issuer/callbacks/dead'],
+    ['POST', '/api/issuer/audit/records'],
     ['GET', '/api/issuer/trust-anchors'],
     ['POST', '/api/issuer/trust-anchors/test'],
     ['POST', '/api/issuer/callbacks/redeliver/../../openapi'],
