@@ -207,7 +207,7 @@ it('callbacks that wait are listed and tried again', async () => {
 it('the console prints a link that signs in', async () => {
   const place = await made('verifier')
   const { url } = await started('verifier', place)
-  const commands = snippetWith('docs/console.md', 'vouchsafe console')
+  const commands = snippetWith('docs/console.md', 'VOUCHSAFE_ISSUER_API_KEY=…')
   const [keys = '', line = ''] = commands.trim().split('\n')
   expect(keys).toMatch(/^export VOUCHSAFE_ISSUER_API_KEY=… VOUCHSAFE_VERIFIER_API_KEY=…$/)
   const words = line

@@ -27,12 +27,15 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** The provider of the page, at another port, and its process. */
-async function startProvider(ports: { readonly provider: number; readonly issuer: number }): Promise<void> {
+/** The provider of the page, at another port and for another client, and its process. */
+async function startProvider(
+  ports: { readonly provider: number; readonly issuer: number },
+  change = (text: string): string => text,
+): Promise<void> {
   const directory = temporaryDirectory()
   symlinkSync(join(import.meta.dirname, 'node_modules'), join(directory, 'node_modules'))
   const text = snippetWith(PAGE, 'new Provider(').replaceAll('4000', `${ports.provider}`)
-  writeFileSync(join(directory, 'provider.mjs'), text.replaceAll('8079', `${ports.issuer}`))
+  writeFileSync(join(directory, 'provider.mjs'), change(text.replaceAll('8079', `${ports.issuer}`)))
   const child = spawn(process.execPath, ['provider.mjs'], { cwd: directory, stdio: 'ignore' })
   onTestFinished(() => void child.kill('SIGKILL'))
   const metadata = `http://localhost:${ports.provider}/.well-known/openid-configuration`
@@ -51,7 +54,7 @@ async function startProvider(ports: { readonly provider: number; readonly issuer
 /** A browser with cookies, which fills in the forms of the provider as the person does. */
 function browser() {
   const jar = new Map<string, string>()
-  const pages: string[] = []
+  const pages: { readonly status: number; readonly text: string }[] = []
   const open = async (address: string, form?: Readonly<Record<string, string>>): Promise<string> => {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
     const body = form && new URLSearchParams(form).toString()
@@ -71,11 +74,11 @@ function browser() {
     const location = response.headers.get('location')
     const text = await response.text()
     if (location !== null) return open(new URL(location, address).href)
-    pages.push(text)
+    pages.push({ status: response.status, text })
     expect([address, response.status]).toEqual([address, 200])
     return text
   }
-  return { open, pages }
+  return { open, pages, last: () => pages.at(-1) }
 }
 
 /** The address that a form of the page is sent to. */
@@ -123,4 +126,47 @@ it('a person signs in at oidc-provider, and the wallet has the card of the page'
   const [{ id } = { id: '' }] = list.credentials
   const shown = (await vouchsafe(['wallet', 'show', id, '--json'], { env })).stdout
   for (const text of ['Ada', 'Lovelace', 'ada@example.edu', 'Example University']) expect(shown).toContain(text)
+})
+
+it('a person signs in to the console at oidc-provider, and another may not', { timeout: 120_000 }, async () => {
+  const ports = { provider: await freePort(), issuer: await freePort() }
+  const port = await freePort()
+  const redirectUri = `http://127.0.0.1:${port}/sign-in/answer`
+  const registered = /redirect_uris: \[[^\]]+\]/
+  await startProvider(ports, (text) => text.replace(registered, `redirect_uris: ['${redirectUri}']`))
+  const [, command = ''] = snippetWith('docs/console.md', 'VOUCHSAFE_CONSOLE_CLIENT_SECRET').split(/\n(?=vouchsafe)/)
+  const words = command
+    .replaceAll('\\\n', '')
+    .replace('https://login.example.edu', `http://localhost:${ports.provider}`)
+    .replace('--client-id console', '--client-id vouchsafe')
+    .trim()
+    .split(/\s+/)
+    .slice(1)
+  const env = { VOUCHSAFE_ISSUER_API_KEY: 'a-key', VOUCHSAFE_CONSOLE_CLIENT_SECRET: 'a secret for trying' }
+  const { child } = startCommand([...words, '--port', `${port}`], { env })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const address = `http://127.0.0.1:${port}`
+  await expect
+    .poll(
+      () =>
+        fetch(address).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      { timeout: 30_000 },
+    )
+    .toBe(401)
+
+  const enter = async (login: string) => {
+    const { open, last } = browser()
+    const form = await open(`${address}/sign-in/start`)
+    const consent = await open(actionOf(form), { prompt: 'login', login, password: 'any' })
+    await open(actionOf(consent), { prompt: 'consent' }).catch(() => undefined)
+    return last()
+  }
+  expect(await enter('ada')).toMatchObject({
+    status: 200,
+    text: expect.stringContaining('You are signed in') as string,
+  })
+  expect(await enter('eve')).toMatchObject({ status: 403, text: expect.stringContaining('other people') as string })
 })

@@ -36,7 +36,8 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/callbacks.md', 'test/callbacks-doc.test.ts', '"timestamp"', 'createHmac'),
   ...rowsOf('docs/callbacks.md', OPERATING, 'callbacks retry'),
   ...rowsOf('docs/chains.md', ENGINE, 'chain deploy Component'),
-  ...rowsOf('docs/console.md', OPERATING, 'vouchsafe console'),
+  ...rowsOf('docs/console.md', OPERATING, 'VOUCHSAFE_ISSUER_API_KEY=…'),
+  ...rowsOf('docs/console.md', 'test/interop/sign-in.test.ts', 'VOUCHSAFE_CONSOLE_CLIENT_SECRET'),
   ...rowsOf(
     'docs/element.md',
     ELEMENT,

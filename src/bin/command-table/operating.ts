@@ -20,12 +20,32 @@ export const operatingCommands = {
       issuer: { type: 'string', value: 'URL', does: 'the base URL of the issuer' },
       verifier: { type: 'string', value: 'URL', does: 'the base URL of the verifier' },
       port: { type: 'string', default: '8090', value: 'PORT', does: 'where the page is served' },
+      'sign-in': {
+        ...{ type: 'string', value: 'ISSUER' },
+        does: 'the issuer of an OpenID Connect provider where people sign in, beside the link',
+      },
+      'client-id': { type: 'string', value: 'ID', does: 'the client that the console is at the provider' },
+      scope: {
+        type: 'string',
+        value: 'SCOPE',
+        does: 'the scope that the provider is asked for; openid email when absent',
+      },
+      allow: {
+        ...{ type: 'string', multiple: true, default: [] as string[], value: 'CLAIM=VALUE' },
+        does: 'who may sign in, by an email or another claim of theirs; once for each, and at least once',
+      },
     },
-    notes: ['The API keys come from VOUCHSAFE_ISSUER_API_KEY and VOUCHSAFE_VERIFIER_API_KEY.'],
+    notes: [
+      'The API keys come from VOUCHSAFE_ISSUER_API_KEY and VOUCHSAFE_VERIFIER_API_KEY, the secret of the client from VOUCHSAFE_CONSOLE_CLIENT_SECRET.',
+    ],
     examples: [
       {
         line: 'VOUCHSAFE_ISSUER_API_KEY=… vouchsafe console --issuer http://localhost:8079',
         does: 'a console of one issuer',
+      },
+      {
+        line: 'vouchsafe console --issuer http://localhost:8079 --sign-in https://login.example.edu --client-id console --allow email=ada@example.edu',
+        does: 'one that Ada signs in to at the provider',
       },
     ],
     exits: {

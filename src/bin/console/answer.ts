@@ -45,6 +45,12 @@ export function enteredAnswer(path: string, cookie: string): ConsoleAnswer {
   return { ...answer, headers: { 'set-cookie': cookie } }
 }
 
+/** Sends a browser on, with a cookie or without. */
+export function redirectAnswer(location: string, cookie?: string): ConsoleAnswer {
+  const headers = { location, ...(cookie !== undefined && { 'set-cookie': cookie }) }
+  return { status: 303, type: 'text/plain', body: new Uint8Array(), headers }
+}
+
 export function sendAnswer(response: ServerResponse, { status, type, body, headers = {} }: ConsoleAnswer): void {
   response.writeHead(status, { ...headers, 'content-type': type, 'content-length': body.length }).end(body)
 }

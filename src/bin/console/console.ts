@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtDirectory } from '../../toolchain/places.ts'
 import { readWords, UsageError } from '../command-line.ts'
-import { now, random } from '../effects.ts'
+import { now, outbound, random } from '../effects.ts'
+import { type ConsoleClient, readSignInWords } from './allowed-people.ts'
 import type { ConsoleServices } from './endpoints.ts'
+import { createProviderSignIn } from './provider-sign-in.ts'
 import { createConsoleServer } from './server.ts'
 
 /** The usual port of the console. */
@@ -21,6 +23,8 @@ const FILES = {
 export interface OpenConsole {
   /** The link that signs in once. */
   readonly link: string
+  /** The address without a code. */
+  readonly address: string
   close(): Promise<void>
 }
 
@@ -36,23 +40,35 @@ export async function runConsole(args: string[]): Promise<void> {
   if (services.issuer === undefined && services.verifier === undefined) {
     throw new UsageError('console', 'Say where a service is: --issuer URL, --verifier URL, or both.')
   }
-  const opened = await openConsole(services, portOf(values.port))
+  const client = readSignInWords(values, process.env.VOUCHSAFE_CONSOLE_CLIENT_SECRET)
+  const opened = await openConsole(services, portOf(values.port), '', client)
   const stop = (): void => void opened.close().then(() => process.exit(0))
   // A signal may follow the first output at once.
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
   process.stdout.write(`The console is open. This link signs in once, within ten minutes:\n\n  ${opened.link}\n\n`)
+  if (client !== undefined) {
+    process.stdout.write(`Whoever --allow names signs in at ${client.issuer}:\n\n  ${opened.address}\n\n`)
+  }
 }
 
 /** Opens a console on this machine alone, whose link leads to `firstPage`. Rejects when the port is in use. */
-export async function openConsole(services: ConsoleServices, port: number, firstPage = ''): Promise<OpenConsole> {
+export async function openConsole(
+  services: ConsoleServices,
+  port: number,
+  firstPage = '',
+  client?: ConsoleClient,
+): Promise<OpenConsole> {
   const files = new Map(
     Object.entries(FILES).map(([name, type]) => {
       const text = readFileSync(join(builtDirectory(), 'console', name))
       return [name === 'index.html' ? '/' : `/${name}`, { type, body: text }]
     }),
   )
-  const { server, signInPath } = createConsoleServer({ services, files, firstPage, random, now, fetch })
+  const { server, signInPath } = createConsoleServer({
+    ...{ services, files, firstPage, random, now, fetch },
+    providerSignIn: client && createProviderSignIn({ client, outbound, random, now, report }),
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ port, host: '127.0.0.1' }, resolve)
@@ -62,15 +78,21 @@ export async function openConsole(services: ConsoleServices, port: number, first
   })
   const address = server.address()
   const listening = typeof address === 'object' && address !== null ? address.port : port
+  // Another user of this machine may listen at ::1, which browsers try first for localhost.
+  const origin = `http://127.0.0.1:${listening}`
   return {
-    // Another user of this machine may listen at ::1, which browsers try first for localhost.
-    link: `http://127.0.0.1:${listening}${signInPath}`,
+    link: origin + signInPath,
+    address: `${origin}/`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),
   }
+}
+
+function report(line: string): void {
+  process.stderr.write(`${line}\n`)
 }
 
 function serviceOf(name: 'issuer' | 'verifier', url: string | undefined, apiKey: string | undefined): ConsoleServices {

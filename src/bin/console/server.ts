@@ -14,6 +14,7 @@ import {
 } from './answer.ts'
 import { type ConsoleService, type ConsoleServices, findEndpoint, type PassedOn } from './endpoints.ts'
 import { passOn, readBody } from './pass-on.ts'
+import { ANSWER_PATH, type ProviderSignIn, START_PATH } from './provider-sign-in.ts'
 import { createSignIn, type SignIn } from './sign-in.ts'
 
 export interface ConsoleOptions {
@@ -25,6 +26,8 @@ export interface ConsoleOptions {
   readonly random: (bytes: number) => Uint8Array
   readonly now: () => Date
   readonly fetch: typeof globalThis.fetch
+  /** Signing in at a provider, beside the link that signs in once. */
+  readonly providerSignIn?: ProviderSignIn | undefined
 }
 
 /** The names of this machine for itself. */
@@ -92,7 +95,8 @@ async function respond(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const decision = decide(options, signIn, request)
+  const atProvider = signInAtProvider(options, signIn, request)
+  const decision = atProvider === undefined ? decide(options, signIn, request) : await atProvider
   if ('message' in decision) sendAnswer(response, refusalAnswer(decision, request.headers.accept))
   else if ('service' in decision) {
     const body = decision.method === 'POST' ? await readBody(request) : Buffer.alloc(0)
@@ -103,7 +107,7 @@ async function respond(
 
 /** Decides about a request before its body is read. */
 function decide(
-  { services, files, firstPage }: ConsoleOptions,
+  { services, files, firstPage, providerSignIn }: ConsoleOptions,
   signIn: SignIn,
   { method = 'GET', url = '/', headers }: IncomingMessage,
 ): Decision {
@@ -113,7 +117,9 @@ function decide(
   const style = files.get(STYLE)
   // The pages of who is not signed in have the style sheet, which says nothing of anybody.
   if (method === 'GET' && url === STYLE && style !== undefined) return { status: 200, ...style }
-  if (!url.startsWith(signIn.path) || !signIn.isSignedIn(headers.cookie)) return SIGNED_OUT
+  if (!url.startsWith(signIn.path) || !signIn.isSignedIn(headers.cookie)) {
+    return providerSignIn === undefined ? SIGNED_OUT : { ...SIGNED_OUT, signIn: START_PATH }
+  }
   const target = url.slice(signIn.path.length - 1)
   const [path = ''] = target.split('?', 1)
   const file = files.get(path)
@@ -126,11 +132,30 @@ function decide(
   return passedOn
 }
 
-function enter(signIn: SignIn, url: string, firstPage = ''): Decision {
+/** The two addresses of signing in at a provider; undefined for any other request. */
+function signInAtProvider(
+  { providerSignIn, firstPage }: ConsoleOptions,
+  signIn: SignIn,
+  { method = 'GET', url = '/', headers, socket }: IncomingMessage,
+): Promise<Decision> | undefined {
+  const { host = '', cookie: cookies } = headers
+  if (providerSignIn === undefined || method !== 'GET' || !OWN_HOST.test(host)) return undefined
+  const request = { url, host, port: socket.localPort ?? 0, cookies }
+  const [path] = url.split('?', 1)
+  if (path === START_PATH) return providerSignIn.begin(request)
+  if (path !== ANSWER_PATH) return undefined
+  return providerSignIn
+    .finish(request)
+    .then((result) => (result === 'allowed' ? enteredAnswer(firstPageOf(signIn, firstPage), signIn.open()) : result))
+}
+
+function firstPageOf({ path }: SignIn, firstPage = ''): string {
+  return path + (firstPage === '' ? '' : `#/${firstPage}`)
+}
+
+function enter(signIn: SignIn, url: string, firstPage: string | undefined): Decision {
   const cookie = signIn.redeem(new URLSearchParams(url.split('?')[1]).get('code') ?? '')
-  return cookie === undefined
-    ? USED_LINK
-    : enteredAnswer(signIn.path + (firstPage === '' ? '' : `#/${firstPage}`), cookie)
+  return cookie === undefined ? USED_LINK : enteredAnswer(firstPageOf(signIn, firstPage), cookie)
 }
 
 function addresses(services: ConsoleServices): object {

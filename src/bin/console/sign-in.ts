@@ -1,4 +1,7 @@
-/** Signing in to the console: a code that works once opens a session, which a cookie of the browser names. */
+/**
+ * Signing in to the console: a code that works once, or a provider that knows the person, opens a session, which a
+ * cookie of the browser names.
+ */
 import { timingSafeEqual } from 'node:crypto'
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf } from '../../codec/digest.ts'
@@ -17,33 +20,44 @@ export interface SignIn {
   readonly path: string
   /** The `Set-Cookie` header of a browser that came with the code; undefined when the code is wrong, used or old. */
   redeem(code: string): string | undefined
+  /** The `Set-Cookie` header of a browser whose person may enter. */
+  open(): string
   /** Whether the `Cookie` header names an open session. */
   isSignedIn(cookies: string | undefined): boolean
 }
 
-/** Makes the sign-in of one console. There is one code, so there is one session. */
+/** Sessions at once; the oldest make room. */
+const MOST_SESSIONS = 100
+
+/** Makes the sign-in of one console. */
 export function createSignIn(random: (bytes: number) => Uint8Array, now: () => Date): SignIn {
   const code = toBase64url(random(24))
   const path = `/${toBase64url(random(24))}/`
   const openedAt = now().getTime()
   let isUsed = false
-  let session: { readonly digest: string; readonly until: number } | undefined
+  /** When each session ends, by the digest of its id. */
+  const sessions = new Map<string, number>()
+  const open = (): string => {
+    const id = toBase64url(random(24))
+    const [oldest] = sessions.keys()
+    if (sessions.size >= MOST_SESSIONS && oldest !== undefined) sessions.delete(oldest)
+    sessions.set(digestOf(id), now().getTime() + SESSION_MS)
+    return `${COOKIE}=${id}; Path=${path}; Max-Age=${SESSION_MS / 1000}; HttpOnly; SameSite=Strict`
+  }
   return {
+    open,
     code,
     path,
     redeem: (attempt) => {
       if (isUsed || now().getTime() > openedAt + CODE_MS || !isEqual(attempt, code)) return undefined
       isUsed = true
-      const id = toBase64url(random(24))
-      session = { digest: digestOf(id), until: now().getTime() + SESSION_MS }
-      return `${COOKIE}=${id}; Path=${path}; Max-Age=${SESSION_MS / 1000}; HttpOnly; SameSite=Strict`
+      return open()
     },
     isSignedIn: (cookies = '') => {
-      if (session === undefined || now().getTime() > session.until) return false
-      const { digest } = session
+      const at = now().getTime()
       // Programs at other ports may have set cookies of this name.
       const ids = cookies.split('; ').filter((cookie) => cookie.startsWith(`${COOKIE}=`))
-      return ids.some((cookie) => isEqual(digestOf(cookie.slice(COOKIE.length + 1)), digest))
+      return ids.some((cookie) => at <= (sessions.get(digestOf(cookie.slice(COOKIE.length + 1))) ?? 0))
     },
   }
 }

@@ -1,0 +1,150 @@
+/**
+ * Signing in to the console at an OpenID Connect provider: whoever the operator has named may, and nobody else. What
+ * began in one browser ends there, by a cookie that the way to the provider has alone.
+ */
+import { toBase64url } from '../../codec/base64url.ts'
+import { digestOf, isSameSecret } from '../../codec/digest.ts'
+import type { JsonObject } from '../../codec/json.ts'
+import type { Outbound } from '../../http/outbound.ts'
+import { type OpenidProvider, openidProvider, type SignInAttempt } from '../../openid-connect/provider.ts'
+import { ProtocolError } from '../../protocol/error.ts'
+import { type ConsoleClient, claimsToAsk, mayEnter } from './allowed-people.ts'
+import { type ConsoleAnswer, type ConsoleRefusal, redirectAnswer } from './answer.ts'
+
+export interface ProviderSignInOptions {
+  readonly client: ConsoleClient
+  readonly outbound: Outbound
+  readonly random: (bytes: number) => Uint8Array
+  readonly now: () => Date
+  /** Tells the operator in the terminal why somebody could not sign in. */
+  readonly report: (line: string) => void
+}
+
+/** A request to one of the two addresses, as far as it matters. */
+export interface SignInRequest {
+  readonly url: string
+  readonly host: string
+  /** The port that the console listens at. */
+  readonly port: number
+  readonly cookies: string | undefined
+}
+
+export interface ProviderSignIn {
+  /** Sends a browser to the provider. */
+  begin(request: SignInRequest): Promise<ConsoleAnswer | ConsoleRefusal>
+  /** Takes the answer that a browser brings; `allowed` when its person may enter. */
+  finish(request: SignInRequest): Promise<'allowed' | ConsoleRefusal>
+}
+
+interface Pending extends SignInAttempt {
+  /** The digest of the cookie of the browser that began. */
+  readonly browser: string
+  readonly until: number
+}
+
+export const START_PATH = '/sign-in/start'
+export const ANSWER_PATH = '/sign-in/answer'
+const COOKIE = 'vouchsafe_console_sign_in'
+const PENDING_SECONDS = 600
+/** Attempts that wait at once, each a few hundred bytes; the oldest make room. */
+const MOST_PENDING = 1000
+const NOT_BEGUN = {
+  status: 400,
+  title: 'Please begin again',
+  message: 'Nobody began to sign in with this address in this browser, or too long ago.',
+  signIn: START_PATH,
+}
+const NOT_ALLOWED = {
+  status: 403,
+  title: 'This account may not enter',
+  message: 'You are signed in at the provider, but the console was started for other people (--allow).',
+}
+
+/** Makes the sign-in of one console; nothing is asked before somebody begins. */
+export function createProviderSignIn(options: ProviderSignInOptions): ProviderSignIn {
+  const { client, random, now, report } = options
+  const pending = new Map<string, Pending>()
+  let current: { readonly port: number; readonly provider: OpenidProvider } | undefined
+  const providerAt = (port: number): OpenidProvider => {
+    if (current?.port !== port) current = { port, provider: providerFor(options, port) }
+    return current.provider
+  }
+  return {
+    begin: async ({ host, port }) => {
+      // The provider sends browsers to this name alone, and a cookie is for one name.
+      if (host !== originOf(port).slice('http://'.length)) return redirectAnswer(originOf(port) + START_PATH)
+      const secret = (): string => toBase64url(random(32))
+      const [attempt, browser] = [{ state: secret(), nonce: secret(), verifier: secret() }, secret()]
+      const address = await orRefusal(report, () => providerAt(port).begin(attempt))
+      if (typeof address !== 'string') return address
+      dropOldest(pending)
+      const until = now().getTime() + PENDING_SECONDS * 1000
+      pending.set(attempt.state, { ...attempt, browser: digestOf(browser), until })
+      const cookie = `${COOKIE}=${browser}; Path=/sign-in/; Max-Age=${PENDING_SECONDS}; HttpOnly; SameSite=Lax`
+      return redirectAnswer(address, cookie)
+    },
+    finish: async ({ url, port, cookies }) => {
+      const parameters = new URL(url, originOf(port)).searchParams
+      const state = parameters.get('state') ?? ''
+      const attempt = pending.get(state)
+      if (attempt === undefined) return NOT_BEGUN
+      pending.delete(state)
+      if (now().getTime() >= attempt.until || !isBrowserOf(attempt, cookies)) return NOT_BEGUN
+      const result = await orRefusal(report, () => providerAt(port).finish(parameters, attempt))
+      if ('message' in result) return result
+      if ('refused' in result) return { ...NOT_BEGUN, message: 'The provider signed nobody in.' }
+      return admit(client, result.claims, report)
+    },
+  }
+}
+
+function admit(
+  { allowed }: ConsoleClient,
+  claims: JsonObject,
+  report: (line: string) => void,
+): 'allowed' | ConsoleRefusal {
+  if (mayEnter(claims, allowed)) return 'allowed'
+  report('Somebody signed in at the provider whom no --allow names, and was not let in.')
+  return NOT_ALLOWED
+}
+
+function providerFor({ client, outbound, now }: ProviderSignInOptions, port: number): OpenidProvider {
+  const { allowed, ...rest } = client
+  const claims = claimsToAsk(allowed)
+  return openidProvider({ ...rest, claims, redirectUri: originOf(port) + ANSWER_PATH }, { outbound, now })
+}
+
+/** The result, or a refusal for the person; the operator is told why. */
+async function orRefusal<T>(report: (line: string) => void, run: () => Promise<T>): Promise<T | ConsoleRefusal> {
+  try {
+    return await run()
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error
+    const why = error.cause instanceof Error ? `: ${error.cause.message}` : ''
+    report(`Signing in failed, since ${error.message}${why}.`)
+    const isDown = error.code === 'temporarily_unavailable'
+    return {
+      status: isDown ? 503 : 400,
+      title: 'Signing in did not work',
+      message: isDown
+        ? 'The provider cannot be asked now. Try again in a moment; the terminal of the console says more.'
+        : 'The answer of the provider does not hold. The terminal of the console says why.',
+      signIn: START_PATH,
+    }
+  }
+}
+
+function isBrowserOf({ browser }: Pending, cookies = ''): boolean {
+  // Programs at other ports may have set cookies of this name.
+  const values = cookies.split('; ').filter((cookie) => cookie.startsWith(`${COOKIE}=`))
+  return values.some((cookie) => isSameSecret(digestOf(cookie.slice(COOKIE.length + 1)), browser))
+}
+
+function dropOldest(pending: Map<string, Pending>): void {
+  const [oldest] = pending.keys()
+  if (pending.size >= MOST_PENDING && oldest !== undefined) pending.delete(oldest)
+}
+
+function originOf(port: number): string {
+  return `http://127.0.0.1:${port}`
+}
