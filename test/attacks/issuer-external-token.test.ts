@@ -46,10 +46,10 @@ beforeAll(async () => {
   }
 })
 
-async function start(settings: object = {}): Promise<void> {
+async function start(settings: object = {}, more: object = {}): Promise<void> {
   server = testServer([keys.current])
   const authorizationServer = { issuer: SERVER, ...settings }
-  services = await startServices({ issuer: { authorizationServer }, outbound: server.outbound })
+  services = await startServices({ issuer: { authorizationServer, ...more }, outbound: server.outbound })
   configurationId = await declare(services)
 }
 
@@ -526,6 +526,15 @@ describe('introspection with an audience', () => {
     await expectRefused(good, 'opaque', { ...INVALID, why: /audience/ })
     said.aud = 'https://api.example'
     await expectIssued({ ...good, token: 'other' })
+    await services.close()
+  })
+})
+
+describe('a Bearer token of the external server', () => {
+  it('opens nothing where every token has to be bound to a key', async () => {
+    await start({}, { dpop: 'required' })
+    const good = await ready()
+    await expectRefused(good, good.token, { ...BOUND, why: /bound to no key, and has to be here/ })
     await services.close()
   })
 })

@@ -137,6 +137,7 @@ function proofFor(
   token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
 ): readonly Spending[] {
   if (token.jkt === undefined) {
+    if (context.config.dpopRequired) refuseBoundToken('the access token is bound to no key, and has to be here')
     return token.isDpop ? refuseBoundToken('the access token is bound to no key; send it as Bearer') : []
   }
   if (!token.isDpop) refuseBoundToken('the access token is bound to a key; send it as DPoP, with a proof')
