@@ -353,8 +353,8 @@ export interface IssuerSchemas {
     /** The code of the offer, where an authorization server knows it already; used once; made when absent. */
     'pre-authorized_code'?: string
     /**
-     * The grants of the offer; the pre-authorized code alone when absent. authorization_code needs the setting
-     * authentication, or an authorizationServer.
+     * The grants of the offer; the pre-authorized code alone when absent, and authorization_code alone in the profile
+     * haip. authorization_code needs the setting authentication, or an authorizationServer.
      */
     grants?: ('authorization_code' | 'urn:ietf:params:oauth:grant-type:pre-authorized_code')[]
     tx_code?: IssuerSchemas['NewTransactionCode']

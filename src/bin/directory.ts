@@ -2,6 +2,9 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
+/** The mode of files with a secret: this user only. */
+export const PRIVATE = 0o600
+
 /** Makes the directory and those above it, as far as they are not there. */
 export function makeDirectory(path: string, mode = 0o777): void {
   if (isDirectory(path)) return

@@ -6,6 +6,9 @@ import type { Files } from './files.ts'
 
 const PROVIDERS = 'walletProviderTrustAnchors'
 
+/** The name of a provider that attests any wallet; its CA has this name and more. */
+export const TEST_PROVIDER_NAME = 'Test Wallet Provider'
+
 export const clientAuthenticationSettings = {
   walletProviderTrustAnchors: Type.Optional(
     Type.String({
@@ -51,8 +54,17 @@ export function readClientAuthentication(
   const required = walletAttestation === 'required'
   return {
     clientAuthentication: first && { anchors: [first, ...others], required },
-    warnings: findAnchorWarnings(PROVIDERS, providers.certificates, now),
+    warnings: [
+      ...findAnchorWarnings(PROVIDERS, providers.certificates, now),
+      ...testProviderWarnings(providers.certificates),
+    ],
   }
+}
+
+function testProviderWarnings(anchors: readonly Certificate[]): string[] {
+  const isForTests = anchors.some(({ subjectText }) => subjectText.startsWith(`CN=${TEST_PROVIDER_NAME} `))
+  if (!isForTests) return []
+  return [`${PROVIDERS}: ${TEST_PROVIDER_NAME} attests any wallet; take its certificate out before others use this`]
 }
 
 function contraryMistakes(directory: unknown, walletAttestation: unknown, hasServer: boolean): string[] {

@@ -35,6 +35,7 @@ import type { Certificate } from '../keys/certificate.ts'
 import { EXTENDED_KEY_USAGE } from '../keys/certificate-purpose.ts'
 import { identifierProblem } from '../keys/identifier.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
+import { findProfileCertificateMistakes, findProfileMistakes, ProfileSetting, withProfileDefaults } from './haip.ts'
 
 const ENTRIES = { least: 2 ** 10, most: 2 ** 20, default: 2 ** 17 }
 const TTL_SECONDS = 300
@@ -76,6 +77,7 @@ export const IssuerSettings = Type.Object(
       },
       { additionalProperties: false },
     ),
+    profile: Type.Optional(ProfileSetting),
     authorizationServer: Type.Optional(AuthorizationServerSetting),
     ...codeFlowSettings,
     secretsFile: Type.Optional(
@@ -121,6 +123,7 @@ export const IssuerSettings = Type.Object(
 type Settings = Static<typeof IssuerSettings>
 
 export interface IssuerConfig extends CommonConfig {
+  readonly profile: 'haip' | undefined
   /** The authorization server that gives the access tokens; undefined when this service does. */
   readonly authorizationServer: AuthorizationServerConfig | undefined
   /** The providers whose wallets authenticate themselves, and whether all have to; undefined where none does. */
@@ -161,7 +164,8 @@ export const issuerDefaults: ServiceDefaults = {
 
 /** The configuration, or every mistake in it with its path. */
 export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadResult<IssuerConfig> {
-  const shape = checkSettings(IssuerSettings, value)
+  const checked = checkSettings(IssuerSettings, value)
+  const shape = { ...checked, settings: withProfileDefaults(checked.settings) }
   const common = readCommon(
     { ...shape, mistakes: [...shape.mistakes, ...entriesMistakes(shape.settings.statusList?.entries)] },
     files,
@@ -169,8 +173,10 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     now,
   )
   const own = readOwnFiles(shape.settings, files, now)
-  if ('mistakes' in common || 'mistakes' in own) {
-    return { mistakes: [common, own].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }
+  const isProfiled = shape.settings.profile === 'haip' && 'config' in common
+  const unfit = isProfiled ? findProfileCertificateMistakes(common.config.keys) : []
+  if ('mistakes' in common || 'mistakes' in own || unfit.length > 0) {
+    return { mistakes: [...[common, own].flatMap((part) => ('mistakes' in part ? part.mistakes : [])), ...unfit] }
   }
   const settings = shape.settings as Settings
   const { secrets, warnings, ...read } = own
@@ -224,6 +230,7 @@ function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
 function ownSettings(settings: Settings) {
   const { issuer, authorizationServer, credentialEncryption, dpop, compatibility, statusList } = settings
   return {
+    profile: settings.profile,
     issuer: { ...issuer, identifier: issuer.identifier ?? 'session' },
     authorizationServer: authorizationServer && resolveAuthorizationServer(authorizationServer),
     codeFlow: resolveCodeFlow(settings),
@@ -238,7 +245,11 @@ function ownSettings(settings: Settings) {
 }
 
 function tokenMistakes(settings: Partial<Settings>): string[] {
-  return [...findAuthorizationServerMistakes(settings.authorizationServer), ...findCodeFlowMistakes(settings)]
+  return [
+    ...findAuthorizationServerMistakes(settings.authorizationServer),
+    ...findCodeFlowMistakes(settings),
+    ...findProfileMistakes(settings),
+  ]
 }
 
 function entriesMistakes(entries: number = ENTRIES.default): string[] {

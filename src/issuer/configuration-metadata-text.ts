@@ -8,11 +8,12 @@ import type { Configuration } from '../credential/format.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { IssuerConfig } from './config.ts'
 import { configurationMetadata, olderConfigurationMetadata } from './configuration-metadata.ts'
+import { isOffered } from './configurations.ts'
 import type { ConfigurationsMember, IssuerContext, Shape } from './context.ts'
 
 export interface ConfigurationTexts {
   /**
-   * Returns the member of all configurations that are not removed, for the final specification; the same object where
+   * Returns the member of all configurations that are offered, for the final specification; the same object where
    * nothing has changed.
    */
   readonly offered: () => Promise<ConfigurationsMember>
@@ -24,7 +25,7 @@ const CACHED = { texts: 1000, sets: 64 }
 
 export interface ConfigurationTextEffects extends Pick<IssuerContext, 'store' | 'loadConfiguration'> {
   readonly signer: () => Signer
-  readonly config: Pick<IssuerConfig, 'draft13'>
+  readonly config: Pick<IssuerConfig, 'draft13' | 'profile'>
 }
 
 export function createConfigurationTexts({
@@ -57,7 +58,7 @@ export function createConfigurationTexts({
   return {
     offered: async () => {
       const rows = await store.list('credential_configuration')
-      const ids = rows.filter(({ value }) => !value.removed).map(({ id }) => id)
+      const ids = rows.filter(({ value }) => isOffered(value, config)).map(({ id }) => id)
       const current = await joined(ids, 'final')
       if (latest?.digest !== current.digest) latest = current
       return latest

@@ -8,8 +8,10 @@ import type { CredentialConfiguration } from '../protocol/credential-configurati
 import { ProtocolError, refuse } from '../protocol/error.ts'
 import { updateWith } from '../store/store.ts'
 import type { StoredConfiguration } from './collections.ts'
+import type { IssuerConfig } from './config.ts'
 import type { IssuerContext } from './context.ts'
 import { checkCredentialMetadata } from './credential-metadata.ts'
+import { profileProblem } from './haip.ts'
 import { refuseUnattestable } from './proof-types.ts'
 import { refuseForeignType } from './type-metadata.ts'
 
@@ -28,6 +30,7 @@ export async function createConfiguration(
   }
   checkCredentialMetadata(posted)
   refuseUnattestable(posted, context.config)
+  refuseOutsideProfile(posted, context.config)
   await refuseForeignType(context, posted)
   const id = toBase64url(context.random(16))
   const value: StoredConfiguration = { configuration: posted, removed: false }
@@ -46,10 +49,24 @@ export async function getConfiguration({ store }: IssuerContext, id: string): Pr
   return row?.value.removed === false ? row.value.configuration : refuseUnknown(id)
 }
 
-/** A configuration that new sessions may name; undefined when there is none, or none any more. */
+/** A configuration that new sessions may name; undefined when there is none, none any more, or none of the profile. */
 export async function loadOffered(context: IssuerContext, id: string): Promise<Configuration | undefined> {
   const row = await context.store.get('credential_configuration', id)
-  return row?.value.removed === false ? context.loadConfiguration(id) : undefined
+  return row !== undefined && isOffered(row.value, context.config) ? context.loadConfiguration(id) : undefined
+}
+
+/** Whether new sessions and wallets may ask for it. */
+export function isOffered(
+  { configuration, removed }: StoredConfiguration,
+  { profile }: Pick<IssuerConfig, 'profile'>,
+): boolean {
+  return !removed && (profile === undefined || profileProblem(configuration) === undefined)
+}
+
+/** Refuses with `invalid_request`, naming the path. */
+function refuseOutsideProfile(posted: CredentialConfiguration, { profile }: IssuerConfig): void {
+  const problem = profile && profileProblem(posted)
+  if (problem !== undefined) refuse('invalid_request', problem)
 }
 
 /**

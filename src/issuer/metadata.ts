@@ -60,13 +60,17 @@ export async function authorizationServerMetadata(
   sessionId: string | undefined,
 ): Promise<AuthorizationServerMetadata> {
   const session = sessionId === undefined ? undefined : await findIssuanceSession(context.store, sessionId)
-  const { baseUrl, codeFlow, clientAuthentication } = context.config
+  const { baseUrl, codeFlow, clientAuthentication, profile } = context.config
   return {
     issuer: credentialIssuerIdentifier(context.config, sessionId),
     ...(codeFlow && (await codeFlowMetadata(context, codeFlow, sessionId, session?.configurationIds))),
     token_endpoint: endpoint(baseUrl, '/auth/token-endpoint', sessionId),
     jwks_uri: `${baseUrl}/auth/.well-known/jwks`,
-    grant_types_supported: [...(codeFlow ? [AUTHORIZATION_CODE_GRANT] : []), PRE_AUTHORIZED_GRANT, REFRESH_GRANT],
+    grant_types_supported: [
+      ...(codeFlow ? [AUTHORIZATION_CODE_GRANT] : []),
+      ...(profile === undefined ? [PRE_AUTHORIZED_GRANT] : []),
+      REFRESH_GRANT,
+    ],
     'pre-authorized_grant_anonymous_access_supported': clientAuthentication?.required !== true,
     token_endpoint_auth_methods_supported: authenticationMethods(clientAuthentication),
     authorization_details_types_supported: [DETAIL_TYPE],

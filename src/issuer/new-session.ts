@@ -42,7 +42,8 @@ export async function startIssuanceSession(
 ): Promise<Attempt<NewSessionAnswer>> {
   const { credential_configurations: configurationIds } = request
   const configurations = await Promise.all(configurationIds.map((id, index) => configurationAt(context, id, index)))
-  refuseContraryGrants(context, request)
+  const offered = grantsOf(context, request)
+  refuseContraryGrants(context, request, offered)
   const dataset = datasetOf(request)
   if (dataset !== undefined) refuseUnfitting(dataset, configurations)
   const sessionId = toBase64url(context.random(24))
@@ -50,8 +51,7 @@ export async function startIssuanceSession(
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
   const supplied = keepSuppliedCode(context, request['pre-authorized_code'], { sessionId, expiresAt })
-  const grants = request.grants && { grants: request.grants }
-  const more = { ...grants, ...supplied.members, ...(txCode && { txCode: txCode.stored }) }
+  const more = { ...offered, ...supplied.members, ...(txCode && { txCode: txCode.stored }) }
   const later = withReissue(laterMembers(request), configurations)
   const value: IssuanceSession = { configurationIds, createdAt, expiresAt, ...more, ...later, issued: [] }
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
@@ -109,10 +109,24 @@ export function openAnswer(context: IssuerContext, { tx_code: sealed, ...answer 
   return value === undefined ? answer : { ...answer, tx_code: value }
 }
 
+/** The grants of the offer, where they are not those of an offer that says nothing. HAIP 1.0, Credential Offer. */
+function grantsOf({ config }: IssuerContext, { grants }: NewIssuanceSession): Pick<IssuanceSession, 'grants'> {
+  if (config.profile === undefined) return grants ? { grants } : {}
+  if (grants?.includes(PRE_AUTHORIZED_GRANT)) {
+    const why = 'the profile haip has the grant authorization_code alone; leave grants out'
+    refuse('invalid_request', `grants: ${why}`)
+  }
+  return { grants: [AUTHORIZATION_CODE_GRANT] }
+}
+
 /** A grant that only another server knows, and what belongs to a grant that the offer does not have. */
-function refuseContraryGrants({ authorizationServer, config }: IssuerContext, request: NewIssuanceSession): void {
+function refuseContraryGrants(
+  { authorizationServer, config }: IssuerContext,
+  request: NewIssuanceSession,
+  offered: Pick<IssuanceSession, 'grants'>,
+): void {
   const hasEndpoint = authorizationServer !== undefined || config.codeFlow !== undefined
-  if (hasGrant(request, AUTHORIZATION_CODE_GRANT) && !hasEndpoint) {
+  if (hasGrant(offered, AUTHORIZATION_CODE_GRANT) && !hasEndpoint) {
     const how = 'needs the setting authentication, or authorizationServer: nobody would ask who the person is'
     refuse('invalid_request', `grants: ${AUTHORIZATION_CODE_GRANT} ${how}`)
   }
@@ -123,7 +137,7 @@ function refuseContraryGrants({ authorizationServer, config }: IssuerContext, re
     refuse('invalid_request', `credential_dataset: anybody who signs in could take it; ${how}`)
   }
   const stray = (['pre-authorized_code', 'tx_code'] as const).find((name) => request[name] !== undefined)
-  if (stray !== undefined && !hasGrant(request, PRE_AUTHORIZED_GRANT)) {
+  if (stray !== undefined && !hasGrant(offered, PRE_AUTHORIZED_GRANT)) {
     refuse(
       'invalid_request',
       `${stray}: goes with the grant ${PRE_AUTHORIZED_GRANT}; add it to grants, or leave ${stray} out`,

@@ -96,7 +96,7 @@ export const NewIssuanceSession = Type.Object(
         minItems: 1,
         uniqueItems: true,
         description:
-          'The grants of the offer; the pre-authorized code alone when absent. authorization_code needs the setting authentication, or an authorizationServer',
+          'The grants of the offer; the pre-authorized code alone when absent, and authorization_code alone in the profile haip. authorization_code needs the setting authentication, or an authorizationServer',
       }),
     ),
     tx_code: Type.Optional(NewTxCode),

@@ -10,8 +10,8 @@ import type { WalletAttestation, WalletContext } from './context.ts'
 import { abort, orAbort } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 
-/** The name of this wallet where nobody attests it. */
-const PUBLIC_CLIENT = 'vouchsafe-wallet'
+/** The name of this wallet where nobody attests it under another. */
+export const PUBLIC_CLIENT = 'vouchsafe-wallet'
 
 /**
  * The headers by which the wallet authenticates itself to the server of the metadata; none where it has no attestation,

@@ -103,6 +103,24 @@ type Row = readonly [
 
 const rows: readonly Row[] = [
   ['a self-signed certificate', 'issuer', () => undefined, 'signing', 'warning', /self-signed/],
+  [
+    'HAIP without what asks people',
+    'issuer',
+    () => ({ profile: 'haip' }),
+    'authentication',
+    'problem',
+    /interactionUrl/,
+  ],
+  [
+    'HAIP without providers of wallets',
+    'issuer',
+    () => ({ profile: 'haip' }),
+    'walletProviderTrustAnchors',
+    'problem',
+    /name a directory/,
+  ],
+  ['HAIP with a self-signed certificate', 'issuer', () => ({ profile: 'haip' }), 'signing', 'problem', /of a CA/],
+  ['HAIP that is incomplete', 'issuer', () => ({ profile: 'haip' }), 'profile', 'note', /see the problems/],
   ['a setting that is unknown', 'issuer', () => ({ prot: 1 }), 'prot', 'problem', /unknown/],
   [
     'a setting of the other service',

@@ -39,6 +39,22 @@ describe('vouchsafe init', () => {
     expect(prose.filter((line) => line.length > 80)).toEqual([])
   })
 
+  it('writes an issuer by HAIP with a CA and a provider of wallets for tests, in lines that fit a terminal', async () => {
+    const cwd = temporaryDirectory()
+    const { status, stdout } = await vouchsafe(['init', 'issuer', '--profile', 'haip'], { cwd })
+    expect(status).toBe(0)
+    const secrets = ['conf/issuer.key', 'conf/issuer.secrets', 'conf/server.json', 'test-provider/provider.key']
+    const others = ['conf/issuer-ca.pem', 'conf/issuer.pem', 'conf/wallet-providers/test-provider.pem']
+    expect([...filesBelow(cwd)].sort()).toEqual([...secrets, ...others, 'test-provider/provider.pem'].sort())
+    for (const secret of secrets) expect(statSync(join(cwd, secret)).mode & 0o777).toBe(0o600)
+    expect(readIssuerConfig(settingsIn(cwd), filesIn(cwd), new Date())).toMatchObject({
+      config: { profile: 'haip', codeFlow: { trustsOffers: true } },
+      warnings: [expect.stringMatching(/^walletProviderTrustAnchors: .* attests any wallet; take its certificate out/)],
+    })
+    const prose = stdout.split('\n').filter((line) => !/vouchsafe.cjs|Bearer/.test(line))
+    expect(prose.filter((line) => line.length > 80)).toEqual([])
+  })
+
   it('names the issuer in its certificate, which is valid now and for a year', async () => {
     const cwd = temporaryDirectory()
     await vouchsafe(['init', 'issuer', '--dir', 'a', '--base-url', 'https://issuer.example'], { cwd })
@@ -111,6 +127,8 @@ describe('vouchsafe init', () => {
     [['init', 'issuer', '--base-url', 'https://issuer.example/'], '--base-url: it must have no path'],
     [['init', 'issuer', '--base-url', 'issuer.example'], '--base-url: it'],
     [['init', 'issuer', '--directory', 'x'], "'--directory'"],
+    [['init', 'verifier', '--profile', 'haip'], '--profile is for init issuer'],
+    [['init', 'issuer', '--profile', 'eudi'], '--profile'],
   ])('refuses %j', async (args, why) => {
     const cwd = temporaryDirectory()
     const { status, stderr } = await vouchsafe(args, { cwd })

@@ -28,11 +28,18 @@ const WALK = 'test/walk-doc.test.ts'
 const ELEMENT = 'test/browser/element-doc.test.ts'
 const CODE_WALLET = 'test/e2e/wallet-authorization-code.test.ts'
 const CARD = 'test/e2e/library-card.test.ts'
+const HAIP = 'test/e2e/haip-doc.test.ts'
 
 export const runBy: readonly SnippetRow[] = [
   ...rowsOf('README.md', DOCS, 'init verifier', 'cd try/issuer', 'cd try/verifier', 'CONFIGURATION=', 'QUERY='),
   ...rowsOf('docs/authorization-code.md', LIBRARY, 'getInteraction'),
   ...rowsOf('docs/authorization-code.md', CODE_WALLET, '--scope', '$OFFER', 'wallet renew'),
+  ...rowsOf(
+    'docs/how-to/haip.md',
+    HAIP,
+    ...['vouchsafe init issuer', 'vouchsafe issuer\n', 'wallet attest', 'CONFIGURATION=', 'wallet renew'],
+    ...['createServer', 'node portal.mjs', '--scope student_card'],
+  ),
   ...rowsOf('docs/callbacks.md', 'test/callbacks-doc.test.ts', '"timestamp"', 'createHmac'),
   ...rowsOf('docs/callbacks.md', OPERATING, 'callbacks retry'),
   ...rowsOf('docs/chains.md', ENGINE, 'chain deploy Component'),

@@ -154,8 +154,9 @@ export const operatingCommands = {
       { words: 'renew ID', does: 'replace a credential by new copies of it, with new keys' },
       { words: 'present REQUEST-URI', does: 'show what a verifier asks for, agree, and present it' },
       { words: 'decline REQUEST-URI', does: 'tell the verifier that you do not agree' },
+      { words: 'attest DIR', does: 'for tests: take a wallet attestation of the provider in a directory' },
     ],
-    choices: ['receive', 'collect', 'list', 'show', 'renew', 'present', 'decline'],
+    choices: ['receive', 'collect', 'list', 'show', 'renew', 'present', 'decline', 'attest'],
     options: {
       'tx-code': {
         type: 'string',

@@ -84,11 +84,16 @@ export const serviceCommands = {
     options: {
       dir: { type: 'string', default: '.', value: 'DIR', does: 'where to write' },
       'base-url': { type: 'string', value: 'URL', does: 'where others reach the service; this machine when absent' },
+      profile: {
+        ...{ type: 'string', choices: ['haip'], of: ['issuer'] },
+        does: 'by which profile it issues; with a CA and a provider of wallets for tests',
+      },
       json: JSON_OPTION,
     },
     examples: [
       { line: 'vouchsafe init issuer --dir issuer', does: 'an issuer of this machine, in a directory of its own' },
       { line: 'vouchsafe init verifier --base-url https://verify.example.org', does: 'a verifier behind a proxy' },
+      { line: 'vouchsafe init issuer --profile haip --dir issuer', does: 'an issuer for wallets that know HAIP alone' },
     ],
     exits: { 0: 'the files are written', 2: `nothing is written: a file is there already, or ${WRONG_WORDS}` },
   },

@@ -39,6 +39,7 @@ export async function diagnose(
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
   return withoutRepetitions([
     ...settingsFindings(read(value, files, at)),
+    ...(service === 'issuer' && settings.profile === 'haip' ? [profileFinding(read(value, files, at))] : []),
     ...(await certificateFindings({ settings, files, at, signs: defaults.signs })),
     ...(service === 'issuer' ? secretsFindings(settings.secretsFile, files) : []),
     ...(await addressFindings({ baseUrl, port, host, title })),
@@ -64,6 +65,15 @@ function settingsFindings(result: ReadResult<unknown>): Finding[] {
   if ('mistakes' in result) return result.mistakes.map((mistake) => finding('problem', mistake))
   const fine: Finding = { subject: 'settings', outcome: 'ok', text: 'every one is known and complete' }
   return [fine, ...result.warnings.map((warning) => finding('warning', warning))]
+}
+
+/** Tells whether anything of the profile is missing; the problems before it say what. */
+function profileFinding(result: ReadResult<unknown>): Finding {
+  const fits = 'config' in result
+  const text = fits
+    ? 'haip: pushed requests, DPoP and wallet attestations are on; the pre-authorized code and other formats are off'
+    : 'haip: something that the profile needs is missing, or something is on that it does not have; see the problems'
+  return { subject: 'profile', outcome: fits ? 'ok' : 'note', text }
 }
 
 async function certificateFindings(patient: Patient): Promise<Finding[]> {

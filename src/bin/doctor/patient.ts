@@ -9,6 +9,7 @@ import type { encryptionFindings } from './encryption.ts'
 /** The settings of any service without those whose form is wrong. */
 export interface Settings {
   readonly port?: number
+  readonly profile?: string
   readonly host?: string
   readonly baseUrl?: string
   readonly database?: Parameters<typeof readDatabase>[0]

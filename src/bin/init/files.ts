@@ -1,16 +1,16 @@
 /** The files a first start needs: a key, its self-signed certificate, and a configuration with a fresh API key. */
-import { generateKeyPair } from 'node:crypto'
 import { lstatSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import { type SubjectAltNames, selfSignedCertificate, toPem } from '../../keys/make-certificate.ts'
 import { isLoopback, withoutBrackets } from '../../protocol/private-host.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import type { CredentialServiceName } from '../credential-services.ts'
-import { makeDirectory } from '../directory.ts'
+import { makeDirectory, PRIVATE } from '../directory.ts'
 import { now, random } from '../effects.ts'
+import { CA_FILE, haipSettings, makeTestProvider } from './haip.ts'
+import { type CertificateTimes, certifyByTestCa, type KeyPair, makeKeyPair } from './test-ca.ts'
 
 export interface NewService {
   readonly service: CredentialServiceName
@@ -18,6 +18,8 @@ export interface NewService {
   readonly port: number
   /** The name for people: that of the issuer or the verifier. */
   readonly displayName: string
+  /** The profile of an issuer, with a CA and a provider of wallets for tests. */
+  readonly profile?: 'haip' | undefined
 }
 
 /** The files by their paths relative to the directory of the service. */
@@ -35,37 +37,39 @@ export const SECRETS_FILE = 'conf/issuer.secrets'
 
 const DAY_MS = 86_400_000
 const VALID_DAYS = 365
-/** The mode of files with a secret: this user only. */
-export const PRIVATE = 0o600
-
 /** Makes the files in memory; writes nothing. */
 export async function makeFiles(options: NewService): Promise<NewFiles> {
-  const { service, baseUrl } = options
-  // The asynchronous generator is used: on Node 20.20, exporting a key of the synchronous one can hang the process.
-  const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+  const { service, profile } = options
+  const pair = await makeKeyPair()
   const apiKey = Buffer.from(random(32)).toString('hex')
   const validUntil = new Date(now().getTime() + VALID_DAYS * DAY_MS)
-  const certificate = selfSignedCertificate({
-    privateKey,
-    publicKey,
-    commonName: options.displayName,
-    serial: random(16),
-    // The certificate begins a day earlier, for wallets whose clock is slow.
-    notBefore: new Date(now().getTime() - DAY_MS),
-    notAfter: validUntil,
-    ...namesOf(baseUrl),
-  })
+  // The certificate begins a day earlier, for wallets whose clock is slow.
+  const validity = { notBefore: new Date(now().getTime() - DAY_MS), notAfter: validUntil }
+  const { certificate, ca } = await certify(pair, options, validity)
   return {
     files: [
       { path: CONFIG_FILE, text: `${JSON.stringify(settingsOf(options, apiKey), null, 2)}\n`, mode: PRIVATE },
-      { path: keyFile(service), text: privateKeyPem(privateKey), mode: PRIVATE },
+      { path: keyFile(service), text: privateKeyPem(pair.privateKey), mode: PRIVATE },
       { path: certificateFile(service), text: toPem(certificate), mode: 0o644 },
       ...(service === 'issuer' ? [{ path: SECRETS_FILE, text: secretsText(), mode: PRIVATE }] : []),
+      ...(ca ? [{ path: CA_FILE, text: toPem(ca), mode: 0o644 }] : []),
+      ...(profile === 'haip' ? await makeTestProvider(validity) : []),
     ],
     directories: service === 'verifier' ? [TRUST_ANCHORS] : [],
     apiKey,
     validUntil,
   }
+}
+
+/** Certifies the key by itself, or by a CA for tests where the profile refuses that. */
+async function certify(
+  pair: KeyPair,
+  { displayName: commonName, baseUrl, profile }: NewService,
+  validity: CertificateTimes,
+): Promise<{ readonly certificate: Buffer; readonly ca?: Buffer }> {
+  const names = namesOf(baseUrl)
+  if (profile === 'haip') return certifyByTestCa(pair, { commonName, names, validity })
+  return { certificate: selfSignedCertificate({ ...pair, commonName, serial: random(16), ...validity, ...names }) }
 }
 
 /** Lists the files that exist already. */
@@ -92,7 +96,7 @@ export function writeFiles(directory: string, { files, directories }: Pick<NewFi
 }
 
 /** The names of the files in the order of their explanation. */
-function settingsOf({ service, baseUrl, port, displayName }: NewService, apiKey: string): object {
+function settingsOf({ service, baseUrl, port, displayName, profile }: NewService, apiKey: string): object {
   return {
     port,
     ...loopbackHost(baseUrl),
@@ -102,6 +106,7 @@ function settingsOf({ service, baseUrl, port, displayName }: NewService, apiKey:
       : { clientMetadata: { clientName: displayName }, issuerTrustAnchors: TRUST_ANCHORS }),
     signing: { keyFile: keyFile(service), certificateFiles: [certificateFile(service)] },
     ...(service === 'issuer' && { secretsFile: SECRETS_FILE }),
+    ...(profile === 'haip' && haipSettings),
     integrations: { authentication: { [apiKey]: 'first application' } },
   }
 }

@@ -21,11 +21,13 @@ import {
   writeFiles,
   writtenJson,
 } from './files.ts'
+import { haipFilesText, haipNext, haipOthers, haipSettingsText } from './haip.ts'
 
 const OTHERS: Readonly<Record<CredentialServiceName, string>> = {
   issuer: `sessionCallback (to be told how sessions end), retention, rateLimits,
-statusList, dpop, authorizationServer, credentialEncryption, compatibility,
-keyAttestationTrustAnchors. docs/reference.md has them all.`,
+statusList, dpop, authentication, authorizationServer, credentialEncryption,
+compatibility, keyAttestationTrustAnchors, profile.
+docs/reference.md has them all.`,
   verifier: `sessionCallback (to be told how sessions end), retention, rateLimits, status,
 profile (haip encrypts every response), requestLifetimeSeconds (600).
 docs/reference.md has them all.`,
@@ -42,6 +44,7 @@ const NAMES: Readonly<Record<CredentialServiceName, string>> = {
 }
 
 interface Written extends NewFiles {
+  readonly profile: 'haip' | undefined
   readonly service: CredentialServiceName
   readonly directory: string
   readonly baseUrl: string
@@ -59,13 +62,15 @@ export async function runInit(args: string[]): Promise<void> {
   if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
   const directory = resolve(values.dir)
   const port = listenPort(service, baseUrl)
-  const files = await makeFiles({ service, baseUrl, port, displayName: NAMES[service] })
+  const profile = values.profile === 'haip' ? values.profile : undefined
+  if (profile !== undefined && service !== 'issuer') throw new Error('--profile is for init issuer')
+  const files = await makeFiles({ service, baseUrl, port, displayName: NAMES[service], profile })
   const existing = existingFiles(directory, files)
   if (existing.length > 0) refuseToOverwrite(service, directory, existing)
   writeFiles(directory, files)
   const facts = { service, directory, base_url: baseUrl, port, certificate_valid_until: files.validUntil.toISOString() }
   process.stdout.write(
-    values.json ? writtenJson(files, facts) : explain({ ...files, service, directory, baseUrl, port }),
+    values.json ? writtenJson(files, facts) : explain({ ...files, service, directory, baseUrl, port, profile }),
   )
 }
 
@@ -93,26 +98,26 @@ function refuseToOverwrite(service: CredentialServiceName, directory: string, ex
 }
 
 function explain(written: Written): string {
-  return [
-    filesText(written),
-    settingsText(written),
-    addressText(written),
-    written.service === 'issuer' ? issuerNext(written) : verifierNext(written),
-  ]
+  return [filesText(written), settingsText(written), addressText(written), nextText(written)]
     .filter((text) => text !== '')
     .join('\n')
 }
 
-function filesText({ service, directory, validUntil }: Written): string {
+function nextText(written: Written): string {
+  if (written.profile === 'haip') return haipNext(written)
+  return written.service === 'issuer' ? issuerNext(written) : verifierNext(written)
+}
+
+function filesText({ service, directory, validUntil, profile }: Written): string {
   return `Written into ${directory}:
 
   ${CONFIG_FILE.padEnd(20)}  the configuration, with an API key: keep it private
   ${keyFile(service).padEnd(20)}  the signing key (EC P-256); it never leaves this machine
-  ${certificateFile(service).padEnd(20)}  its certificate: self-signed, valid until ${day(validUntil)}
-${OWN_FILES[service]}`
+  ${certificateFile(service).padEnd(20)}  its certificate: ${profile === 'haip' ? 'of a test CA' : 'self-signed'}, valid until ${day(validUntil)}
+${OWN_FILES[service]}${profile === 'haip' ? haipFilesText : ''}`
 }
 
-function settingsText({ service, baseUrl, port }: Written): string {
+function settingsText({ service, baseUrl, port, profile }: Written): string {
   const { host } = loopbackHost(baseUrl)
   const own =
     service === 'issuer'
@@ -128,22 +133,22 @@ function settingsText({ service, baseUrl, port }: Written): string {
   port                  where the service listens: ${port}
 ${host === undefined ? '' : `  host                  ${host}: this machine alone; without it, all may ask\n`}  baseUrl               where wallets reach it: ${baseUrl}
 ${own}  signing               the key file, and the files of its certificate chain
-${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}  integrations          authentication: who may call the service. Each key is a
+${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}${profile === 'haip' ? haipSettingsText : ''}  integrations          authentication: who may call the service. Each key is a
                         secret of one application, its value a label in logs
 
 Not there, and good without: ${host === undefined ? 'host (every interface), ' : ''}database (embedded, in
 ${credentialServices[service].defaults.databaseFile}), tls (or leave it to a proxy), clockSkewSeconds (60),
-${OTHERS[service]}
+${profile === 'haip' ? haipOthers : OTHERS[service]}
 `
 }
 
-function addressText({ service, baseUrl, port }: Written): string {
+function addressText({ service, baseUrl, port, profile }: Written): string {
   if (!isLoopback(new URL(baseUrl).hostname)) return ''
   const address = lanAddress() ?? 'ADDRESS'
   return `A phone cannot reach ${baseUrl}. For one on the same network, put
 this machine's address there and take out host, or make files that have it:
 
-  ${commandName()} init ${service} --dir DIR --base-url http://${address}:${port}
+  ${commandName()} init ${service}${profile === undefined ? '' : ` --profile ${profile}`} --dir DIR --base-url http://${address}:${port}
 `
 }
 

@@ -16,6 +16,7 @@ import { makeDirectory } from '../directory.ts'
 import { random } from '../effects.ts'
 
 const SUFFIX = '.json'
+const ATTESTATION_FILE = 'wallet-attestation.json'
 
 export function walletFiles(home: string): WalletStore {
   return {
@@ -34,28 +35,28 @@ function textFiles(directory: string): TextStore {
       return kept.map((name) => name.slice(0, -SUFFIX.length)).sort()
     },
     read: (name) => readFile(join(directory, name + SUFFIX), 'utf8'),
-    write: async (name, text) => {
-      makeDirectory(directory, 0o700)
-      const temporary = join(directory, `.${name}.${Buffer.from(random(6)).toString('hex')}`)
-      try {
-        await writeDurably(temporary, text)
-        await rename(temporary, join(directory, name + SUFFIX))
-      } catch (error) {
-        await rm(temporary, { force: true })
-        throw error
-      }
-    },
+    write: (name, text) => replaceText(directory, name + SUFFIX, text),
     remove: (name) => rm(join(directory, name + SUFFIX), { force: true }),
   }
 }
 
-/** Reads the attestation of the wallet from the file beside its credentials; undefined where there is none. */
-export async function readAttestationFile(home: string): Promise<WalletAttestation | undefined> {
-  const path = join(home, 'wallet-attestation.json')
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+/** Replaces the attestation of the wallet. */
+export async function writeAttestationFile(home: string, text: string): Promise<void> {
+  await replaceText(home, ATTESTATION_FILE, text)
+}
+
+/** Reads the text of the attestation file; undefined where there is none. */
+export function readAttestationText(home: string): Promise<string | undefined> {
+  return readFile(join(home, ATTESTATION_FILE), 'utf8').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   })
+}
+
+/** Reads the attestation of the wallet from the file beside its credentials; undefined where there is none. */
+export async function readAttestationFile(home: string): Promise<WalletAttestation | undefined> {
+  const path = join(home, ATTESTATION_FILE)
+  const text = await readAttestationText(home)
   try {
     return text === undefined ? undefined : readWalletAttestation(text)
   } catch (error) {
@@ -71,6 +72,19 @@ function readWalletAttestation(text: string): WalletAttestation {
   readJws(jwt)
   const key = createSigner(importPrivateKey((own(stored, 'key') ?? {}) as JsonObject), [])
   return { jwt, key }
+}
+
+/** Replaces a file completely or not at all. */
+async function replaceText(directory: string, file: string, text: string): Promise<void> {
+  makeDirectory(directory, 0o700)
+  const temporary = join(directory, `.${file}.${Buffer.from(random(6)).toString('hex')}`)
+  try {
+    await writeDurably(temporary, text)
+    await rename(temporary, join(directory, file))
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {

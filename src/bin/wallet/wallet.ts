@@ -2,6 +2,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { abort, WalletError } from '../../wallet/error.ts'
 import type { AskedTxCode } from '../../wallet/offer.ts'
@@ -13,13 +14,16 @@ import { commandName, readWords, shellWord, UsageError } from '../command-line.t
 import { now, random, wait } from '../effects.ts'
 import { reportFailure } from '../failure.ts'
 import { browserCommand, openBrowser } from '../open-browser.ts'
-import { indented, paint, plain } from '../terminal.ts'
+import { indented, paint, plain, timeText } from '../terminal.ts'
 import { startBrowserVisit } from './browser-visit.ts'
 import { described, describedOutstanding, describedPlan } from './described.ts'
-import { readAttestationFile, walletFiles } from './files.ts'
+import { readAttestationFile, readAttestationText, walletFiles, writeAttestationFile } from './files.ts'
+import { attestForTests } from './test-attestation.ts'
 import { card, describeDamage, describeOutstanding, details, formatList, planText, verifierName } from './text.ts'
 
 interface Command {
+  /** The directory of the wallet. */
+  readonly home: string
   readonly wallet: WalletContext
   /** The word after the command's name. */
   readonly subject: string
@@ -50,6 +54,7 @@ const commands: Readonly<Record<string, { readonly takes?: string; run(command: 
   renew: { takes: 'ID', run: runRenew },
   present: { takes: 'REQUEST-URI', run: runPresent },
   decline: { takes: 'REQUEST-URI', run: runDecline },
+  attest: { takes: 'DIR', run: runAttest },
 }
 
 /** Sets the exit status to 1 when the wallet gives up, to 2 when the command line is wrong. */
@@ -92,6 +97,7 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
   }
   const txCode = values['tx-code'] === undefined ? askTxCode : () => Promise.resolve(values['tx-code'] ?? '')
   return command.run({
+    home,
     wallet,
     subject: subject?.trim() ?? '',
     unoffered,
@@ -210,6 +216,14 @@ async function runDecline({ wallet, subject, say }: Command): Promise<Outcome> {
   await decline(wallet, plan)
   say(`Declined. ${verifierName(plan)} has been told that you do not agree, and nothing else.`)
   return { json: { result: 'declined', verifier: describedPlan(plan).verifier } }
+}
+
+async function runAttest({ home, subject, say }: Command): Promise<Outcome> {
+  const { text, until } = await attestForTests(subject, await readAttestationText(home))
+  await writeAttestationFile(home, text)
+  const facts = { client_id: PUBLIC_CLIENT, valid_until: until }
+  say(`${paint('green', '✓')} Attested as ${PUBLIC_CLIENT} until ${timeText(until)}, by a provider for tests.`)
+  return { json: facts }
 }
 
 /** With --yes, the person has agreed already. */

@@ -28,12 +28,13 @@ const UNKNOWN_CODE = 'the pre-authorized code is unknown; scan the credential of
 
 /** The grant of a token request. Refuses with `unsupported_grant_type` or `invalid_request`. */
 export async function grantOf(context: IssuerContext, form: TokenRequest): Promise<Grant> {
-  if (form.grant_type === PRE_AUTHORIZED_GRANT) return codeGrant(context, form)
+  const hasPreAuthorized = context.config.profile === undefined
+  if (form.grant_type === PRE_AUTHORIZED_GRANT && hasPreAuthorized) return codeGrant(context, form)
   if (form.grant_type === REFRESH_GRANT) return refreshGrant(context, form)
   if (form.grant_type === AUTHORIZATION_CODE_GRANT && context.config.codeFlow !== undefined) {
     return authorizationCodeGrant(context, form)
   }
-  const names = `${PRE_AUTHORIZED_GRANT} or ${REFRESH_GRANT}`
+  const names = `${hasPreAuthorized ? PRE_AUTHORIZED_GRANT : AUTHORIZATION_CODE_GRANT} or ${REFRESH_GRANT}`
   return refuse(form.grant_type ? 'unsupported_grant_type' : 'invalid_request', `grant_type must be ${names}`)
 }
 

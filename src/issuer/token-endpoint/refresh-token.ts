@@ -41,11 +41,11 @@ export function sessionOfRefreshToken(token: string): string {
 }
 
 /**
- * The successor of a refresh token, or the problem for which the family has to end. Refuses with `invalid_grant` one
- * that is unknown, and any when the time is up.
+ * The successor of a refresh token (itself, in the profile HAIP), or the problem for which the family has to end.
+ * Refuses with `invalid_grant` one that is unknown, and any when the time is up.
  */
 export function nextRefreshToken(
-  { secrets }: Pick<IssuerContext, 'secrets'>,
+  { secrets, config }: Pick<IssuerContext, 'secrets' | 'config'>,
   sessionId: string,
   session: AuthorizedSession,
   sent: { readonly refreshToken: string; readonly now: Date },
@@ -64,6 +64,8 @@ export function nextRefreshToken(
     refuse('invalid_grant', 'the refresh token has been used; send the one that came in return')
   }
   if (refresh.digest !== digest && !isRetry) refuseUnknownRefreshToken()
+  // FAPI 2.0 Security Profile, Requirements for authorization servers: no rotation, as the tokens are bound to keys.
+  if (config.profile === 'haip' && !isRetry) return { refreshToken: sent.refreshToken, refresh: withoutRetry(refresh) }
   const [newest, ...older] = secrets.refresh
   const gaveSuccessor = (secret: KeyObject): boolean =>
     isRetry && refresh.digest === digestOf(successorOf(sent.refreshToken, sessionId, secret))

@@ -1,0 +1,83 @@
+/** Makes the files and texts that `vouchsafe init issuer --profile haip` has beside the usual ones. */
+
+import { TEST_PROVIDER_NAME } from '../../config/client-authentication.ts'
+import { privateKeyPem } from '../../keys/file-signer.ts'
+import { toPem } from '../../keys/make-certificate.ts'
+import { commandName, shellWord } from '../command-line.ts'
+import { PRIVATE } from '../directory.ts'
+import { PROVIDER_CERTIFICATE, PROVIDER_KEY } from '../wallet/test-attestation.ts'
+import { type CertificateTimes, certifyByTestCa, makeKeyPair } from './test-ca.ts'
+
+export const CA_FILE = 'conf/issuer-ca.pem'
+export const TEST_PROVIDER = 'test-provider'
+const PROVIDERS = 'conf/wallet-providers'
+const PAGE = 'http://localhost:8078/wallet'
+
+export const haipOthers = `sessionCallback (to be told how sessions end), retention, rateLimits,
+statusList, credentialEncryption, keyAttestationTrustAnchors, keys.
+docs/reference.md has them all.`
+
+export const haipSettings = {
+  profile: 'haip',
+  authentication: { interactionUrl: PAGE, offers: 'trusted' },
+  walletProviderTrustAnchors: PROVIDERS,
+}
+
+/** Makes a provider of wallets for tests, and the anchor by which the issuer trusts it. */
+export async function makeTestProvider(validity: CertificateTimes) {
+  const pair = await makeKeyPair()
+  const { certificate, ca } = await certifyByTestCa(pair, { commonName: TEST_PROVIDER_NAME, validity })
+  return [
+    { path: `${PROVIDERS}/${TEST_PROVIDER}.pem`, text: toPem(ca), mode: 0o644 },
+    { path: `${TEST_PROVIDER}/${PROVIDER_KEY}`, text: privateKeyPem(pair.privateKey), mode: PRIVATE },
+    { path: `${TEST_PROVIDER}/${PROVIDER_CERTIFICATE}`, text: toPem(certificate), mode: 0o644 },
+  ]
+}
+
+export const haipFilesText = `  ${CA_FILE.padEnd(20)}  the CA of that certificate, for verifiers to trust;
+  ${''.padEnd(20)}  its key is gone
+  ${PROVIDERS}/
+  ${''.padEnd(20)}  the certificates of the providers of wallets you trust
+  ${`${TEST_PROVIDER}/`.padEnd(20)}  one that attests any wallet, for tests: take it and
+  ${''.padEnd(20)}  its certificate out before others use this issuer
+`
+
+export const haipSettingsText = `  profile               haip: the authorization code flow with pushed requests,
+                        DPoP and wallet attestations, and nothing else
+  authentication        interactionUrl: the page where your application asks
+                        people. offers: trusted lets whoever has an offer take
+                        it unasked; take that out once the page is there
+`
+
+/** The next steps, up to a credential in the wallet of this machine. */
+export function haipNext({ directory, port, apiKey }: { directory: string; port: number; apiKey: string }): string {
+  const api = `http://localhost:${port}`
+  return `Next:
+
+  1. Check it, and start it:
+
+       cd ${shellWord(directory)}
+       ${commandName()} doctor issuer
+       ${commandName()} issuer
+
+  2. In another terminal, attest the wallet of this machine, and declare what is
+     issued; the answer is the id of the configuration:
+
+       cd ${shellWord(directory)}
+       ${commandName()} wallet attest ${TEST_PROVIDER}
+       curl ${api}/credential-configuration/create \\
+         -H 'Authorization: Bearer ${apiKey}' \\
+         -H 'Content-Type: application/json' \\
+         -d '{"format": "dc+sd-jwt", "vct": "urn:example:student-card",
+              "scope": "student_card", "batch_size": 10}'
+
+  3. Offer it, and receive it with the credential_offer_uri of the answer:
+
+       curl ${api}/issuance/oid4vci/new-session \\
+         -H 'Authorization: Bearer ${apiKey}' \\
+         -H 'Content-Type: application/json' \\
+         -d '{"credential_configurations": ["ID"], "refresh_seconds": 86400,
+              "credential_dataset": {"given_name": "Ada"}}'
+       ${commandName()} wallet receive 'haip-vci://…'
+`
+}

@@ -1,0 +1,85 @@
+/**
+ * A provider of wallets for tests: a directory with a key and its certificate, which attests any wallet that asks. A
+ * real provider looks at the device first. OpenID4VCI 1.0, Wallet Attestations in JWT format.
+ */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isObject, type JsonObject, own, parseJsonObject } from '../../codec/json.ts'
+import { writeJws } from '../../codec/jws.ts'
+import { MalformedError, orUndefined, within } from '../../codec/malformed.ts'
+import { readPemCertificates } from '../../keys/certificate.ts'
+import { createSigner, privateJwkOf, readPrivateKey } from '../../keys/file-signer.ts'
+import { importPrivateKey } from '../../keys/private-jwk.ts'
+import type { Signer } from '../../keys/signer.ts'
+import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
+import { abort } from '../../wallet/error.ts'
+import { makeHolderKey } from '../../wallet/holder-key.ts'
+import { now, random } from '../effects.ts'
+
+/** The files of a provider. */
+export const PROVIDER_KEY = 'provider.key'
+export const PROVIDER_CERTIFICATE = 'provider.pem'
+
+const VALID_SECONDS = 30 * 86_400
+
+export interface TestAttestation {
+  /** The text of the attestation file. */
+  readonly text: string
+  readonly until: Date
+}
+
+/**
+ * Attests a wallet by the provider of the directory. `before` is the text of the attestation that the wallet has, whose
+ * key stays, as refresh tokens are bound to it. Refuses with `unsupported` a directory that is no provider.
+ */
+export async function attestForTests(directory: string, before: string | undefined): Promise<TestAttestation> {
+  const provider = await readProvider(directory)
+  const kept = before === undefined ? undefined : keyIn(before)
+  const privateKey = kept === undefined ? makeHolderKey(random) : importPrivateKey(kept)
+  const { jwk } = createSigner(privateKey, [])
+  const issuedAt = Math.floor(now().getTime() / 1000)
+  const expiresAt = issuedAt + VALID_SECONDS
+  const attestation = await writeJws(
+    { typ: 'oauth-client-attestation+jwt', alg: provider.alg, x5c: [...provider.x5c] },
+    {
+      // All wallets of a provider have one name, which tells nobody apart. HAIP 1.0, Wallet Attestation.
+      sub: PUBLIC_CLIENT,
+      wallet_name: 'Vouchsafe reference wallet',
+      iat: issuedAt,
+      exp: expiresAt,
+      cnf: { jwk: { ...jwk } },
+    },
+    (data) => provider.sign(data),
+  )
+  const text = `${JSON.stringify({ attestation, key: privateJwkOf(privateKey) }, null, 2)}\n`
+  return { text, until: new Date(expiresAt * 1000) }
+}
+
+async function readProvider(directory: string): Promise<Signer> {
+  const [key, certificate] = await Promise.all(
+    [PROVIDER_KEY, PROVIDER_CERTIFICATE].map((name) => read(directory, name)),
+  )
+  try {
+    const signingKey = within(PROVIDER_KEY, () => readPrivateKey(key ?? ''))
+    return createSigner(
+      signingKey,
+      within(PROVIDER_CERTIFICATE, () => readPemCertificates(certificate ?? '')),
+    )
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    return abort('unsupported', `${directory} is no provider of wallets for tests: ${error.message}`)
+  }
+}
+
+function read(directory: string, name: string): Promise<string> {
+  return readFile(join(directory, name), 'utf8').catch((error: unknown) => {
+    const { code, message } = error as NodeJS.ErrnoException
+    const how = 'vouchsafe init issuer --profile haip makes a provider for tests'
+    return abort('unsupported', `${join(directory, name)} cannot be read (${code ?? message}); ${how}`)
+  })
+}
+
+function keyIn(text: string): JsonObject | undefined {
+  const key = orUndefined(() => own(parseJsonObject(text), 'key'))
+  return isObject(key) ? key : undefined
+}

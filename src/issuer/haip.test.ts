@@ -1,0 +1,96 @@
+/** The settings of an issuer by the profile HAIP: what is on by itself, and what cannot be said beside it. */
+import { createPublicKey } from 'node:crypto'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { certify, makeAuthority } from '../../test/support/forge.ts'
+import { filesOf, ISSUER_URL, makeKey, pemOf, settings } from '../../test/support/services.ts'
+import { selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
+import { readIssuerConfig } from './config.ts'
+
+const now = new Date()
+const good = {
+  profile: 'haip',
+  authentication: { interactionUrl: 'https://portal.example/wallet' },
+  walletProviderTrustAnchors: 'providers',
+}
+let files: Map<string, string>
+beforeAll(async () => {
+  const [key, ca] = [await makeKey(), await makeAuthority('Example CA')]
+  const times = { notBefore: now, notAfter: new Date(now.getTime() + 86_400_000) }
+  const self = { privateKey: key, publicKey: createPublicKey(key), commonName: 'Self', serial: Buffer.of(1), ...times }
+  files = new Map([
+    ['issuer.key', pemOf(key)],
+    ['issuer.pem', toPem(certify(ca, key)) + toPem(ca.der)],
+    ['self.pem', toPem(selfSignedCertificate(self))],
+    ['providers/ca.pem', toPem(ca.der)],
+  ])
+})
+const read = (more: object) =>
+  readIssuerConfig(settings('issuer', ISSUER_URL, { ...good, ...more }), filesOf(files), now)
+
+it('turn on everything that the profile demands', () => {
+  expect(read({})).toMatchObject({
+    config: {
+      profile: 'haip',
+      dpopRequired: true,
+      codeFlow: { pushedRequired: true },
+      clientAuthentication: { required: true },
+    },
+    warnings: [],
+  })
+  expect(read({ profile: undefined, walletAttestation: undefined })).toMatchObject({
+    config: {
+      profile: undefined,
+      dpopRequired: false,
+      codeFlow: { pushedRequired: false },
+      clientAuthentication: { required: false },
+    },
+  })
+})
+
+it('may say what the profile has anyway', () => {
+  const same = { dpop: 'required', pushedAuthorizationRequests: 'required', walletAttestation: 'required' }
+  expect(read(same)).toEqual(read({}))
+})
+
+it('with an authorization server of the operator leave to that server what is its own', () => {
+  const authorizationServer = { issuer: 'https://login.example' }
+  const value = settings('issuer', ISSUER_URL, { profile: 'haip', authorizationServer })
+  expect(readIssuerConfig(value, filesOf(files), now)).toMatchObject({
+    config: { profile: 'haip', dpopRequired: true },
+  })
+})
+
+describe('a mistake at the start names the setting and what to do', () => {
+  it.each<[string, object, RegExp]>([
+    ['no authorization code flow', { authentication: undefined }, /^authentication: .*authentication\.interactionUrl/],
+    ['no providers of wallets', { walletProviderTrustAnchors: undefined }, /^walletProviderTrustAnchors: .*directory/],
+    ['DPoP as the wallet likes', { dpop: 'optional' }, /^dpop: .*"required"/],
+    ['requests in the address', { pushedAuthorizationRequests: 'optional' }, /^pushedAuthorizationRequests: .*"requ/],
+    ['wallets that nobody attests', { walletAttestation: 'optional' }, /^walletAttestation: .*"required"/],
+    ['older drafts', { compatibility: ['draft13'] }, /^compatibility: .*leave older drafts out/],
+    [
+      'a self-signed certificate',
+      { signing: { keyFile: 'issuer.key', certificateFiles: ['self.pem'] } },
+      /^signing: .*is self-signed; get one/,
+    ],
+    [
+      'a self-signed access certificate',
+      { keys: { metadata: { keyFile: 'issuer.key', certificateFiles: ['self.pem'] } } },
+      /^keys\.metadata: .*is self-signed; get one/,
+    ],
+    [
+      'a self-signed certificate for status lists',
+      { keys: { statusLists: { keyFile: 'issuer.key', certificateFiles: ['self.pem'] } } },
+      /^keys\.statusLists: .*is self-signed; get one/,
+    ],
+  ])('for %s', (_, more, why) => {
+    expect(read(more)).toEqual({ mistakes: [expect.stringMatching(why)] })
+    expect(read({ ...more, profile: undefined })).not.toHaveProperty('mistakes')
+  })
+
+  it('and all of them come at once', () => {
+    const signing = { keyFile: 'issuer.key', certificateFiles: ['self.pem'] }
+    const result = read({ dpop: 'optional', compatibility: ['draft13'], authentication: undefined, signing })
+    expect(result).toMatchObject({ mistakes: { length: 4 } })
+  })
+})

@@ -1,0 +1,55 @@
+/** An issuer by the profile HAIP, and wallets that know nothing else. */
+import { toPem } from '../../src/keys/make-certificate.ts'
+import { SCOPE, startCodeFlow } from './code-flow.ts'
+import { type VisitorTerms, visitor } from './code-flow-visitor.ts'
+import { certify, makeAuthority } from './forge.ts'
+import type { ServiceOptions, Services } from './services.ts'
+import { type TestWallet, testWallet } from './wallet.ts'
+import {
+  makeInstance,
+  makeProvider,
+  trustingProvider,
+  type WalletInstance,
+  walletAttestation,
+} from './wallet-attestation.ts'
+
+export const haipCard = { format: 'dc+sd-jwt', vct: 'urn:example.edu:student-card', scope: SCOPE }
+
+export interface HaipWorld {
+  readonly services: Services
+  readonly instance: WalletInstance
+}
+
+/** Services whose issuer has the profile and nothing more than it needs. */
+export async function startHaip(
+  settings: Record<string, unknown> = {},
+  more: Pick<ServiceOptions, 'issuerStore'> = {},
+): Promise<HaipWorld> {
+  const [provider, ca] = [await makeProvider(), await makeAuthority('Example CA')]
+  const { issuer, files } = trustingProvider(provider)
+  const { walletProviderTrustAnchors } = issuer as { walletProviderTrustAnchors: string }
+  const services = await startCodeFlow(
+    { profile: 'haip', walletProviderTrustAnchors, ...settings },
+    {
+      ...more,
+      ...(files && { files }),
+      anchors: [toPem(ca.der)],
+      issuerCertificates: (key) => Promise.resolve(toPem(certify(ca, key)) + toPem(ca.der)),
+    },
+  )
+  return { services, instance: await makeInstance(provider) }
+}
+
+/** A reference wallet with an attestation, and the browser of its person. */
+export async function haipWallet(
+  { services, instance }: HaipWorld,
+  terms: VisitorTerms = {},
+): Promise<TestWallet & { readonly sessions: () => readonly string[] }> {
+  const { browser, sessions } = visitor(services, terms)
+  const exp = Math.floor(services.clock.now.getTime() / 1000) + 86_400
+  const attestation = {
+    jwt: await walletAttestation(instance, services.clock.now, { payload: { exp } }),
+    key: instance.key,
+  }
+  return { ...testWallet(services.fetch, services.clock, { browser, attestation }), sessions }
+}
