@@ -5,14 +5,18 @@ import {
   type Coded,
   coded,
   decide,
+  decided,
   declareWithScope,
   newVisitor,
+  offerFor,
   PAR,
   push,
   redeemCode,
+  response,
   SCOPE,
   startCodeFlow,
   tokenBody,
+  tokenForm,
   walletAsking,
 } from '../support/code-flow.ts'
 import { TOKEN_ENDPOINT } from '../support/issuance.ts'
@@ -23,9 +27,10 @@ const REFRESHED = { credential_dataset: dataset, refresh_seconds: 86_400 }
 
 describe('an attack by requests at once', () => {
   let services: Services
+  let configurationId: string
   beforeAll(async () => {
     services = await startCodeFlow()
-    await declareWithScope(services)
+    configurationId = await declareWithScope(services)
   })
   afterAll(() => services.close())
 
@@ -66,6 +71,33 @@ describe('an attack by requests at once', () => {
       decide(services, done.interaction, body),
     ])
     expect([token.status, completed.status]).toEqual([200, 410])
+  })
+
+  it('replays a code whose row has been purged, and gets nothing', async () => {
+    const done = await coded(services)
+    await tokenBody(await redeemCode(services, done.form))
+    const { now } = services.clock
+    services.clock.now = new Date(now.getTime() + 3_600_000)
+    await services.runTasks()
+    expect(await services.issuerStore.get('authorization_request', done.interaction)).toBe(undefined)
+    const replay = await redeemCode(services, done.form)
+    expect([replay.status, await replay.text()]).toEqual([400, expect.stringMatching(/invalid_grant.*unknown/)])
+    services.clock.now = now
+  })
+
+  it('has two wallets answer one offer, approved at once and redeemed at once, and one of them gets it', async () => {
+    const { issuerState } = await offerFor(services, configurationId)
+    const answering = async (): Promise<Coded['form']> => {
+      const [wallet, browser] = [walletAsking({ scope: SCOPE, issuer_state: issuerState }), newVisitor()]
+      const interaction = await bring(services, browser, { requestUri: await push(services, wallet.form) })
+      const { address } = await decided(services, interaction, { approved: true })
+      return tokenForm(wallet, (await response(services, browser, address)).code ?? '')
+    }
+    const forms = await Promise.all([answering(), answering()])
+    const answers = await Promise.all(forms.map((form) => redeemCode(services, form)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400])
+    const again = await Promise.all(forms.map((form) => redeemCode(services, form)))
+    expect(again.map(({ status }) => status)).toEqual([400, 400])
   })
 
   it.each(['https:wallet.example/cb', 'https:/wallet.example/cb', 'https:///wallet.example/cb', 'HTTPS:cb'])(

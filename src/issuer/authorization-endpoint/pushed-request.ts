@@ -8,11 +8,12 @@ import { refuse } from '../../protocol/error.ts'
 import type { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
 import { authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
 import { type ProvedRequest, refuseProof, verifyDpopProof } from '../access/dpop.ts'
+import { sessionOfCode } from '../access/pre-authorized-code.ts'
 import { commitSpending } from '../access/spending.ts'
 import { type CodeFlowRequest, PUSHED_SECONDS } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier } from '../session.ts'
-import { readAuthorizationRequest, type SentRequest } from './request.ts'
+import { codeFlowOf, readAuthorizationRequest, type SentRequest } from './request.ts'
 import { openSealed, sealText } from './sealed.ts'
 
 /** A request with the id that its row will have: a request_uri is good for one row. */
@@ -48,9 +49,10 @@ export async function pushRequest(
   sent: SentRequest,
   { sender, proved }: Pusher,
 ): Promise<PushedAuthorizationResponse> {
+  const audiences = audiencesOf(context, sent)
+  // RFC 9126 section 2.1: before anything of the request is looked up.
+  const client = await authenticateClient(context, sender, { clientId: sent.form.client_id || undefined, audiences })
   const read = await readAuthorizationRequest(context, sent)
-  const audiences = [read.offerSessionId, undefined].map((id) => credentialIssuerIdentifier(context.config, id))
-  const client = await authenticateClient(context, sender, { clientId: read.clientId, audiences })
   const jkt = proved.dpop === undefined ? undefined : verifyDpopProof(context, proved).jkt
   if (jkt !== undefined && read.jkt !== undefined && jkt !== read.jkt) refuseProof('its key is not that of dpop_jkt')
   const request = { ...read, ...(jkt && { jkt }), ...(client && { instance: client.instance }) }
@@ -60,6 +62,13 @@ export async function pushRequest(
   if (client !== undefined) await commitSpending(context.store, [], [client.spending])
   const sealed = sealText({ secrets: context.secrets.pushedRequest, purpose: PURPOSE }, text, context)
   return { request_uri: PREFIX + sealed, expires_in: PUSHED_SECONDS }
+}
+
+/** The identifiers that a proof may be for: the base, and the session whose offer the request proves to have. */
+function audiencesOf(context: IssuerContext, { form }: SentRequest): readonly string[] {
+  codeFlowOf(context)
+  const offered = form.issuer_state ? sessionOfCode(context.secrets.issuerState, form.issuer_state) : undefined
+  return [offered, undefined].map((id) => credentialIssuerIdentifier(context.config, id))
 }
 
 /**
