@@ -2,9 +2,12 @@
 import type { DatabaseGeneration } from './generation.ts'
 import { type PostgresServer, type Run, withConnection } from './postgres-connections.ts'
 import { applyMissingSteps, OWN_STEPS, readOrigin } from './postgres-schema.ts'
-import { parsed } from './statements.ts'
+import { parsed, UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
 import {
+  COPY_TABLE,
+  type CopyPosition,
+  type CopyTarget,
   collectionsAmong,
   ROWS_AT_ONCE,
   type Table,
@@ -54,6 +57,64 @@ export function replacePostgresTables(
     await ask('commit')
     return moved
   })
+}
+
+/** Runs `work` on a database that another is copied into. Throws when a service is connected to it. */
+export async function withPostgresTarget<T>(
+  server: PostgresServer,
+  migrations: readonly Migration[],
+  work: (target: CopyTarget) => Promise<T>,
+): Promise<T> {
+  return withConnection(server, async (run) => work(await postgresTarget(run, server, migrations)))
+}
+
+async function postgresTarget(run: Run, server: PostgresServer, migrations: readonly Migration[]): Promise<CopyTarget> {
+  const ask = asking(run)
+  await refuseWhileUsed(ask)
+  const [{ begun } = {}] = (await ask("select to_regclass('unfinished_copy') is not null as begun")).rows
+  if (begun !== true) await together(ask, () => applyMissingSteps(run, server, migrations))
+  const sql = 'select source, collection, last_id as "lastId" from unfinished_copy'
+  const position = begun === true ? ((await ask(sql)).rows[0] as unknown as CopyPosition) : undefined
+  const reader = await postgresReader(ask)
+  const { insert } = postgresWriter(run)
+  return {
+    tables: { ...reader, rows: (table, after) => rowsInTransaction(ask, reader.rows(table, after)) },
+    position,
+    begin: (source) =>
+      together(ask, async () => {
+        await ask(COPY_TABLE)
+        await ask('insert into unfinished_copy (source) values ($1)', source)
+        await ask('insert into migration (id) values ($1)', UNFINISHED_COPY)
+      }),
+    insert: (table, rows) =>
+      together(ask, async () => {
+        await insert(table, rows)
+        await ask('update unfinished_copy set collection = $1, last_id = $2', table.name, rows.at(-1)?.id ?? null)
+      }),
+    finish: () =>
+      together(ask, async () => {
+        await ask('drop table unfinished_copy')
+        await ask('delete from migration where id = $1', UNFINISHED_COPY)
+      }),
+  }
+}
+
+async function together(ask: Ask, change: () => Promise<void>): Promise<void> {
+  await ask('begin')
+  await change()
+  await ask('commit')
+}
+
+/** A cursor needs a transaction. */
+async function* rowsInTransaction<T>(ask: Ask, rows: AsyncIterable<T>): AsyncGenerator<T> {
+  await ask('begin')
+  yield* rows
+  await ask('commit')
+}
+
+/** Throws while a service is connected to the database. */
+export function refusePostgresInUse(server: PostgresServer): Promise<void> {
+  return withConnection(server, (run) => refuseWhileUsed(asking(run)))
 }
 
 function asking(run: Run): Ask {

@@ -2,9 +2,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { DatabaseGeneration } from './generation.ts'
 import { loadDriver, migrateSqlite } from './sqlite.ts'
-import { parsed } from './statements.ts'
+import { parsed, UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
 import {
+  COPY_TABLE,
+  type CopyPosition,
+  type CopyTarget,
   collectionsAmong,
   ROWS_AT_ONCE,
   type Table,
@@ -21,11 +24,10 @@ export async function withSqliteTables<T>(file: string, work: (reader: TableRead
   try {
     database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
     database.exec('begin')
-    const result = await work(sqliteReader(database))
-    // A connection that is closed in a transaction may keep its lock until its statements are collected.
-    database.exec('commit')
-    return result
+    return await work(sqliteReader(database))
   } finally {
+    // A connection that is closed in a transaction may keep its lock until its statements are collected.
+    database.exec('rollback')
     database.close()
   }
 }
@@ -53,6 +55,58 @@ export async function makeSqliteTables(
     database.exec('commit')
   } finally {
     database.close()
+  }
+}
+
+/** Runs `work` on a database that another is copied into; the file is made where there is none. */
+export async function withSqliteTarget<T>(
+  file: string,
+  migrations: readonly Migration[],
+  work: (target: CopyTarget) => Promise<T>,
+): Promise<T> {
+  const database = new (await loadDriver())(file)
+  try {
+    database.exec('pragma journal_mode = wal')
+    const result = await work(sqliteTarget(database, migrations))
+    database.exec('pragma wal_checkpoint(truncate)')
+    return result
+  } finally {
+    database.close()
+  }
+}
+
+function sqliteTarget(database: DatabaseSync, migrations: readonly Migration[]): CopyTarget {
+  const isBegun = database.prepare("select name from sqlite_master where name = 'unfinished_copy'").all().length > 0
+  const sql = 'select source, collection, last_id as "lastId" from unfinished_copy'
+  const position = isBegun ? (database.prepare(sql).get() as unknown as CopyPosition) : undefined
+  if (!isBegun) migrateSqlite(database, migrations)
+  const together = (change: () => void): Promise<void> =>
+    new Promise((resolve) => {
+      database.exec('begin immediate')
+      change()
+      database.exec('commit')
+      resolve()
+    })
+  return {
+    tables: sqliteReader(database),
+    position,
+    begin: (source) =>
+      together(() => {
+        database.exec(COPY_TABLE)
+        database.prepare('insert into unfinished_copy (source) values (?)').run(source)
+        database.prepare('insert into migration (id) values (?)').run(UNFINISHED_COPY)
+      }),
+    insert: (table, rows) =>
+      together(() => {
+        insertRows(database, table, rows)
+        const update = 'update unfinished_copy set collection = ?, last_id = ?'
+        database.prepare(update).run(table.name, rows.at(-1)?.id ?? null)
+      }),
+    finish: () =>
+      together(() => {
+        database.exec('drop table unfinished_copy')
+        database.prepare('delete from migration where id = ?').run(UNFINISHED_COPY)
+      }),
   }
 }
 

@@ -51,9 +51,15 @@ export function rowOf<C>(change: Change<C>): { readonly collection: string; read
   return { collection: change.update, id }
 }
 
+/** Stands among the steps of a database while another is copied into it. */
+export const UNFINISHED_COPY = 'unfinished-copy'
+
 /** The steps that a database has not had. Refuses one that has had steps we do not know. */
 export function missingSteps(applied: readonly string[], migrations: readonly Migration[]): readonly Migration[] {
   const unknown = applied.find((id) => !migrations.some((step) => step.id === id))
+  if (unknown === UNFINISHED_COPY) {
+    throw new Error('a copy into the database has not ended; run the same vouchsafe db copy again')
+  }
   if (unknown !== undefined) {
     throw new Error(
       `the database is of a newer release or of another service (it has ${unknown}); give each service one of its own`,

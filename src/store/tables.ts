@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { DatabaseGeneration } from './generation.ts'
+import { UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
 
 export interface Table {
@@ -36,14 +37,36 @@ export interface TableReader {
   size(): Promise<number>
 }
 
-export interface TableWriter {
+/** Where a copy into a database stands: all up to this row is there. */
+export interface CopyPosition {
+  /** The name that tells the copied database from others. */
+  readonly source: string
+  /** The collection that is being copied, and the last row of it; null before the first. */
+  readonly collection: string | null
+  readonly lastId: string | null
+}
+
+/** A database that another is copied into, some rows at a time; what is copied stays when the process ends. */
+export interface CopyTarget {
+  readonly tables: TableReader
+  /** The position of a copy that was cut off; undefined in a database without one. */
+  readonly position: CopyPosition | undefined
+  /** Makes the schema, and marks the database as one that no service can use yet. */
+  begin(source: string): Promise<void>
   insert(table: Table, rows: readonly TableRow[]): Promise<void>
+  /** Takes the mark away. */
+  finish(): Promise<void>
+}
+
+export interface TableWriter {
+  readonly insert: (table: Table, rows: readonly TableRow[]) => Promise<void>
 }
 
 /** How many rows are read and written at once: a row may have a megabyte. */
 export const ROWS_AT_ONCE = 100
 
 /** The table of the steps, and that of a copy into this database that has not ended; they are no collections. */
+export const COPY_TABLE = 'create table unfinished_copy (source text not null, collection text, last_id text)'
 const NO_COLLECTIONS: readonly string[] = ['migration', 'unfinished_copy']
 const COLUMNS = ['id', 'value', 'version', 'due_at']
 
@@ -61,6 +84,7 @@ export function stepsLike(
   migrations: readonly Migration[],
 ): readonly Migration[] {
   const unknown = steps.find((id) => !migrations.some((step) => step.id === id))
+  if (unknown === UNFINISHED_COPY) throw new Error('a copy into it has not ended')
   if (unknown !== undefined) {
     throw new Error(`it is of a newer release or of another service (it has ${unknown}); use the release that made it`)
   }
@@ -99,6 +123,51 @@ export async function digestTables(reader: TableReader, tables: readonly Table[]
 
 /** Is told how many rows of a table have been copied. */
 export type CopyProgress = (table: string, rows: number) => void
+
+/**
+ * Goes on with a copy where it stands, and compares the rows of both when all are there. Throws a message for the
+ * operator, and the target keeps what it has.
+ */
+export async function copyInto(
+  source: TableReader,
+  target: CopyTarget,
+  { name, progress }: { readonly name: string; readonly progress: CopyProgress },
+): Promise<TablesDigest> {
+  // The generation of a database belongs to it: the first service on the copy begins its own.
+  const tables = source.tables.filter((table) => table.name !== 'generation')
+  const { position } = target
+  if (position === undefined) {
+    await refuseUnlessEmpty(target.tables)
+    await target.begin(name)
+  } else if (position.source !== name) {
+    throw new Error('a copy of another database into it has not ended; name an empty one')
+  }
+  const { collection, lastId } = position ?? { collection: null, lastId: null }
+  for (const table of tables.filter((each) => collection === null || each.name >= collection)) {
+    const after = table.name === collection ? (lastId ?? undefined) : undefined
+    let copied = 0
+    for await (const rows of source.rows(table, after)) {
+      await target.insert(table, rows)
+      copied += rows.length
+      progress(table.name, copied)
+    }
+  }
+  const [expected, actual] = [await digestTables(source, tables), await digestTables(target.tables, tables)]
+  if (expected.digest !== actual.digest) {
+    throw new Error(
+      'the rows of both differ, as where the source was changed during the copy; empty the target, and copy again',
+    )
+  }
+  await target.finish()
+  return actual
+}
+
+async function refuseUnlessEmpty(tables: TableReader): Promise<void> {
+  for (const table of tables.tables) {
+    if ((await tables.count(table)) > 0)
+      throw new Error(`it is not empty: ${table.name} has rows; name an empty database`)
+  }
+}
 
 /** Copies every row of the tables. */
 export async function copyTables(

@@ -112,15 +112,24 @@ export const operatingCommands = {
   },
   db: {
     group: 'Operating a service',
-    does: 'back up and restore the database, its state and its schema',
+    does: 'back up, restore and move the database, its state and its schema',
     forms: [
       { words: 'backup FILE', does: 'write a consistent copy into one new file, while the service runs' },
       { words: 'restore FILE', does: 'put a backup in the place of the database, while no service runs' },
       { words: 'status', does: 'the schema, the generation, sizes and rows' },
+      {
+        words: 'copy --from URL --to URL',
+        does: 'move to another database, SQLite or PostgreSQL; goes on where it was cut off',
+      },
       { words: 'migrate', does: 'bring the schema up to date, as each start of the service does' },
     ],
-    choices: ['backup', 'restore', 'status', 'migrate'],
+    choices: ['backup', 'restore', 'status', 'migrate', 'copy'],
     options: {
+      from: {
+        ...{ type: 'string', value: 'URL|CONFIG.json', of: ['copy'] },
+        does: 'the database to copy, as database.url has it, or the configuration that names it',
+      },
+      to: { type: 'string', value: 'URL|CONFIG.json', of: ['copy'], does: 'the empty database to copy it into' },
       check: { type: 'boolean', default: false, of: ['migrate'], does: 'change nothing: only say what is missing' },
       service: { ...SERVICE_OPTION, choices: ['issuer', 'verifier', 'engine'] },
       config: CONFIG_OPTION,
@@ -131,6 +140,10 @@ export const operatingCommands = {
       { line: 'vouchsafe db backup /backup/issuer.db', does: 'beside the running service' },
       { line: 'vouchsafe db restore /backup/issuer.db', does: 'after the service was stopped' },
       { line: 'vouchsafe db status --json', does: 'for a program' },
+      {
+        line: 'vouchsafe db copy --from sqlite:data/issuer.db --to conf/postgresql.json',
+        does: 'after the service was stopped',
+      },
       { line: 'vouchsafe db migrate --check', does: 'before the first start of a new release' },
     ],
     exits: {

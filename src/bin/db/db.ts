@@ -15,6 +15,16 @@ export async function runDb(args: string[]): Promise<void> {
   process.exitCode = status
 }
 
+async function copyByWords({ from, to, json }: Values): Promise<CommandResult> {
+  if (from === undefined || to === undefined) throw new UsageError('db', 'db copy: name --from and --to')
+  return (await import('./copy.ts')).copyDatabase({ from, to }, json ? undefined : toStderr)
+}
+
+/** Shows how far a copy is, to whoever waits for it. */
+function toStderr(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
 type Values = ReturnType<typeof readWords<'db'>>['values']
 
 async function resultOf(
@@ -34,6 +44,8 @@ async function resultOf(
       return (await import('./status.ts')).describeState(await readSubject(values))
     case 'migrate':
       return (await import('./migrate.ts')).migrateSchema(await readSubject(values), values.check)
+    case 'copy':
+      return copyByWords(values)
     default:
       throw new UsageError('db')
   }

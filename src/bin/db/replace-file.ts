@@ -38,11 +38,12 @@ export function replaceFile({ file, copy, kept, witness = '' }: FileReplacement)
  * Throws while another process has the database open. A file that SQLite cannot open tells nothing: then a service that
  * listens on the port of this one is taken for the process that uses the file.
  */
-export async function refuseWhileOpen(file: string, port: number): Promise<void> {
+export async function refuseWhileOpen(file: string, port?: number): Promise<void> {
   if (!existsSync(file)) return
   const state = fileProblem(file) === undefined ? await lockState(file) : 'unknown'
-  const isOpen = state === 'unknown' ? (await titleAt(`http://127.0.0.1:${port}`)) !== undefined : state === 'in use'
-  if (isOpen) throw new Error(`${file}: another process has the database open; stop the service, and restore again`)
+  const isServed = async () => port !== undefined && (await titleAt(`http://127.0.0.1:${port}`)) !== undefined
+  const isOpen = state === 'in use' || (state === 'unknown' && (await isServed()))
+  if (isOpen) throw new Error(`${file}: another process has the database open; stop the service first`)
 }
 
 /** Tries what SQLite grants only to the one process that has the database open: to change its kind of journal. */

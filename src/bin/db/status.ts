@@ -1,6 +1,7 @@
 /** `vouchsafe db status`: what a database is like, read without changing it. */
 import { describeDatabase } from '../../config/database.ts'
 import type { DatabaseGeneration } from '../../store/generation.ts'
+import { UNFINISHED_COPY } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { columns } from '../terminal.ts'
@@ -72,6 +73,8 @@ function generationOf({ id, number, restoredAt }: DatabaseGeneration): Generatio
 }
 
 export function schemaText({ version, missing, unknown }: SchemaState): string {
+  if (unknown.includes(UNFINISHED_COPY))
+    return 'that of a copy that has not ended; run the same vouchsafe db copy again'
   if (unknown.length > 0) return `of a newer release or of another service (it has ${unknown.join(', ')})`
   if (version === null) return 'none yet; the service makes it at its start, or vouchsafe db migrate'
   return missing.length === 0

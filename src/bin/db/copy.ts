@@ -1,0 +1,87 @@
+/**
+ * `vouchsafe db copy`: moves a service from one database to another, of either kind. What was copied stays when the
+ * command is cut off, and the same command goes on. docs/decisions/0019-backups.md.
+ */
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type DatabaseConfig, describeDatabase, readDatabase } from '../../config/database.ts'
+import type { Migration } from '../../store/store.ts'
+import { type CopyProgress, type CopyTarget, copyInto, stepsLike, type TableReader } from '../../store/tables.ts'
+import { makeDirectory } from '../directory.ts'
+import { files } from '../effects.ts'
+import { isKindName, serviceKinds } from '../service-kinds.ts'
+import { type CommandResult, rowsText } from './command-result.ts'
+import { refuseWhileOpen } from './replace-file.ts'
+import { readSubject, withTables } from './subject.ts'
+
+/** How often progress is told. */
+const TELL_EVERY_MS = 2000
+
+interface Ends {
+  readonly from: string
+  readonly to: string
+}
+
+/** Throws a message for the operator; the source is as it was. */
+export async function copyDatabase(
+  { from, to }: Ends,
+  tell: (text: string) => void = () => undefined,
+  progress: CopyProgress = teller(tell),
+): Promise<CommandResult> {
+  const [source, target] = [await databaseNamed('from', from), await databaseNamed('to', to)]
+  const [sourceName, targetName] = [describeDatabase(source), describeDatabase(target)]
+  if (sourceName === targetName) throw new Error(`--from and --to name the same database: ${sourceName}`)
+  await refuseInUse(source)
+  await refuseInUse(target)
+  const { counts, digest } = await withTables(source, async (reader) => {
+    const steps = stepsLike(reader, await migrationsOf(reader))
+    const name = reader.generation?.id ?? 'a database without a generation'
+    return withTarget(target, steps, (copy) => copyInto(reader, copy, { name, progress })).catch((error: unknown) => {
+      throw new Error(`${targetName}: ${(error as Error).message}`, { cause: error })
+    })
+  })
+  const rows = counts.reduce((sum, each) => sum + each.rows, 0)
+  return {
+    text: `${targetName} has all of ${sourceName}: ${rowsText(rows)}, SHA-256 ${digest}. Name it in database.url, start the service on it, and never again on ${sourceName}.`,
+    facts: { from: sourceName, to: targetName, rows, tables: counts, digest },
+  }
+}
+
+/** The database that an option names: by URL, or by a configuration, which keeps a password off the command line. */
+async function databaseNamed(option: 'from' | 'to', text: string): Promise<DatabaseConfig> {
+  if (text.endsWith('.json')) return (await readSubject({ config: text })).config.database
+  const result = readDatabase({ url: text }, '', files)
+  if ('mistakes' in result) throw new Error(`--${option}: ${result.mistakes.join('; ')}`)
+  return result.database
+}
+
+async function migrationsOf({ steps: [first = ''] }: TableReader): Promise<readonly Migration[]> {
+  const [service = ''] = first.split('-')
+  return isKindName(service) ? (await serviceKinds[service]()).migrations : []
+}
+
+async function refuseInUse(database: DatabaseConfig): Promise<void> {
+  if (database.kind === 'sqlite') return refuseWhileOpen(database.file)
+  return (await import('../../store/postgres-tables.ts')).refusePostgresInUse(database)
+}
+
+async function withTarget<T>(
+  database: DatabaseConfig,
+  migrations: readonly Migration[],
+  work: (target: CopyTarget) => Promise<T>,
+): Promise<T> {
+  if (database.kind === 'postgresql') {
+    return (await import('../../store/postgres-tables.ts')).withPostgresTarget(database, migrations, work)
+  }
+  if (!existsSync(dirname(database.file))) makeDirectory(dirname(database.file), 0o700)
+  return (await import('../../store/sqlite-tables.ts')).withSqliteTarget(database.file, migrations, work)
+}
+
+function teller(tell: (text: string) => void): CopyProgress {
+  let toldAt = performance.now()
+  return (table, rows) => {
+    if (performance.now() - toldAt < TELL_EVERY_MS) return
+    toldAt = performance.now()
+    tell(`${table}: ${rowsText(rows)} copied`)
+  }
+}
