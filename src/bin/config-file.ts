@@ -1,23 +1,34 @@
-/** Reads a configuration file as JSON. */
+/** Reads the settings of a service: a configuration file, and the environment. */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { refuseInexact } from '../codec/exact-json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { utf8Text } from '../codec/utf8.ts'
+import { hasSettings, readEnvironment, type SettingsShape } from '../config/environment.ts'
 import { commandName, shellWord } from './command-line.ts'
+import { files } from './effects.ts'
 
 /** How many characters V8 shows before one that it does not expect. */
 const CONTEXT = 10
 
-/** The value of a configuration file, or the one mistake that it cannot be read. `service` is whose it should be. */
-export function readConfigFile(
-  configFile: string,
-  service = 'issuer (or verifier, or engine)',
-): { readonly value: unknown } | { readonly mistakes: readonly string[] } {
+type ReadValue = { readonly value: unknown } | { readonly mistakes: readonly string[] }
+
+/** Puts the settings of the environment in the places of those that were read from a file, or gives every mistake. */
+export function addEnvironment(settings: SettingsShape, read: ReadValue): ReadValue {
+  if ('mistakes' in read) return read
+  return readEnvironment(settings, read.value, process.env, (path) => files.read(path))
+}
+
+/**
+ * The value of a configuration file, or the one mistake that it cannot be read. `service` is whose it should be. A file
+ * that is missing is empty where the environment has settings.
+ */
+export function readConfigFile(configFile: string, service = 'issuer (or verifier, or engine)'): ReadValue {
   let text: string
   try {
     text = utf8Text(readFileSync(configFile))
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && hasSettings(process.env)) return { value: {} }
     return { mistakes: [`${configFile}: ${unread(configFile, service, error)}`] }
   }
   let value: unknown

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { describeDatabase } from '../config/database.ts'
 import type { EventCollections } from '../event/event.ts'
 import type { Store } from '../store/store.ts'
-import { placeHint, readConfigFile } from './config-file.ts'
+import { addEnvironment, placeHint, readConfigFile } from './config-file.ts'
 import { type CredentialServiceName, credentialServices, isCredentialServiceName } from './credential-services.ts'
 import { files, now, openDatabase } from './effects.ts'
 import { serviceOf } from './which-service.ts'
@@ -24,8 +24,9 @@ export async function withStore<T>(
   if (service === undefined) {
     throw new Error(`${config} could be of either service; say which: --service issuer, or --service verifier`)
   }
-  const { read, migrations } = credentialServices[service]
-  const result = read(file.value, files, now())
+  const { read, migrations, settings } = credentialServices[service]
+  const all = addEnvironment(settings, file)
+  const result = 'mistakes' in all ? all : read(all.value, files, now())
   if ('mistakes' in result)
     throw new Error([...result.mistakes, placeHint(config, result.mistakes) ?? []].flat().join('\n'))
   const { database } = result.config

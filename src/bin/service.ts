@@ -4,7 +4,7 @@ import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
 import type { App } from '../http/app-type.ts'
 import { createMetricsServer } from '../http/metrics-server.ts'
-import { readConfigFile } from './config-file.ts'
+import { addEnvironment, readConfigFile } from './config-file.ts'
 import { files, now } from './effects.ts'
 import { createLog } from './log.ts'
 import { defaultHost } from './network.ts'
@@ -88,7 +88,7 @@ async function start(
   configFile: string,
   { log, hangup }: { readonly log: Logger; readonly hangup: Hangup },
 ): Promise<readonly string[]> {
-  const file = readConfigFile(configFile, kind.name)
+  const file = addEnvironment(kind.settings, readConfigFile(configFile, kind.name))
   if ('mistakes' in file) return file.mistakes
   const read = () => kind.read(file.value, files, now())
   const result = read()

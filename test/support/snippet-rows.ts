@@ -19,6 +19,7 @@ const rowsOf = (page: string, by: string, ...texts: readonly string[]): SnippetR
 
 const OPERATING = 'test/operating-doc.test.ts'
 const HOW_TO = 'test/how-to-doc.test.ts'
+const DEPLOY = 'test/deploy.test.ts'
 const ENGINE = 'test/engine-doc.test.ts'
 const APPLICATION = 'test/application-doc.test.ts'
 const CONTRACT = 'test/contracts/contract-doc.test.ts'
@@ -56,6 +57,7 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/engine.md', DOCS, 'client.callAll'),
   ...rowsOf('docs/engine.md', ENGINE, 'for n in 1 2 3', 'secret put', 'createKey 1 2', 'signTogether('),
   ...rowsOf('docs/engine.md', CONTRACT, 'struct Engine', 'contract Guestbook', 'out/Guestbook.json'),
+  ...rowsOf('docs/how-to/containers.md', DEPLOY, 'init issuer --dir', 'service: issuer'),
   ...rowsOf('docs/how-to/external-authorization-server.md', APPLICATION, '"pre-authorized_code": "Leh8'),
   ...rowsOf('docs/how-to/external-authorization-server.md', 'test/interop/authorization-server.ts', 'new Provider('),
   ...rowsOf('docs/how-to/production.md', HOW_TO, 'vouchsafe init issuer', 'vouchsafe doctor issuer', '[Unit]'),
@@ -124,6 +126,11 @@ export const runWhole: Readonly<Record<string, string>> = {
 export const unrun: readonly UnrunRow[] = [
   { page: 'README.md', has: 'git clone', because: 'a test runs in a clone, by npm test' },
   { page: 'docs/tutorial.md', has: 'git clone', because: 'a test runs in a clone, by npm test' },
+  ...['docker build', 'docker compose', 'helm install'].map((has) => ({
+    page: 'docs/how-to/containers.md',
+    has,
+    because: 'it needs a container engine or a cluster',
+  })),
   { page: 'docs/how-to/production.md', has: 'useradd', because: 'it makes a user of the machine' },
   { page: 'docs/how-to/production.md', has: 'systemctl', because: 'it starts a service of the machine' },
   { page: 'docs/operating.md', has: 'npm pack ', because: 'it installs a package from the registry' },

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { readWords, serviceProblem } from '../command-line.ts'
-import { placeHint, readConfigFile } from '../config-file.ts'
+import { addEnvironment, placeHint, readConfigFile } from '../config-file.ts'
 import { type CredentialServiceName, credentialServices } from '../credential-services.ts'
 import { files, now } from '../effects.ts'
 import type { KindName } from '../service-kind.ts'
@@ -18,10 +18,11 @@ import { tell } from './report.ts'
 
 export async function runDoctor(args: string[]): Promise<void> {
   const { values, positionals } = readWords('doctor', args)
-  const file = readConfigFile(values.config, positionals[0])
-  const value = 'value' in file ? file.value : undefined
-  const service = namedService(positionals) ?? (await serviceOf(value))
+  const alone = readConfigFile(values.config, positionals[0])
+  const service = namedService(positionals) ?? (await serviceOf('value' in alone ? alone.value : undefined))
   if (service === 'engine') return (await import('../engine/commands.ts')).runDoctorEngine(values.config, values.json)
+  const file = service === undefined ? alone : addEnvironment(credentialServices[service].settings, alone)
+  const value = 'value' in file ? file.value : undefined
   const findings =
     'mistakes' in file
       ? file.mistakes.map((text): Finding => ({ subject: 'configuration', outcome: 'problem', text }))

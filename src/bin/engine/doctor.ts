@@ -8,7 +8,7 @@ import { engineMigrations } from '../../engine/collections.ts'
 import { type EngineConfig, EngineSettings, engineDefaults, readEngineConfig } from '../../engine/config.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { checkBuilt } from '../../toolchain/places.ts'
-import { placeHint, readConfigFile } from '../config-file.ts'
+import { addEnvironment, placeHint, readConfigFile } from '../config-file.ts'
 import { addressFindings } from '../doctor/address.ts'
 import { tlsFindings } from '../doctor/certificates.ts'
 import { databaseFindings } from '../doctor/database.ts'
@@ -25,7 +25,7 @@ const TITLE = 'Vouchsafe execution engine'
 const MOST_CONTRACTS = 50
 
 export async function doctorEngine(configFile: string, json: boolean): Promise<void> {
-  const file = readConfigFile(configFile, 'engine')
+  const file = addEnvironment(EngineSettings, readConfigFile(configFile, 'engine'))
   const findings =
     'mistakes' in file ? file.mistakes.map((text) => problem('configuration', text)) : await diagnose(file.value)
   const hint = placeHint(

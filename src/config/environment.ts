@@ -1,0 +1,136 @@
+/** Settings of a service by environment variables, which go before those of its configuration file. */
+import { refuseInexact } from '../codec/exact-json.ts'
+import { isObject } from '../codec/json.ts'
+import { nearestName } from '../codec/misspelling.ts'
+
+/** The parts of a schema of settings that name variables. */
+export interface SettingsShape {
+  readonly properties?: Readonly<Record<string, SettingsShape>>
+  readonly anyOf?: readonly SettingsShape[]
+  readonly const?: unknown
+  readonly type?: string
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A setting that a variable can give: its path, and whether it is a text. */
+interface Named {
+  readonly path: readonly string[]
+  readonly isText: boolean
+}
+
+const PREFIX = 'VOUCHSAFE_'
+const OF_FILE = '_FILE'
+/** Variables of other commands, of tests, and of this one. */
+const OTHERS = /^VOUCHSAFE_(TEST_.*|(ISSUER|VERIFIER)_API_KEY|WALLET_HOME|CONSOLE_.*)$/
+const LARGEST_FILE = 1024 * 1024
+
+/** Whether the environment has a setting of a service, so that a configuration file may be missing. */
+export function hasSettings(environment: Environment): boolean {
+  return variables(environment).length > 0
+}
+
+/**
+ * Gives `value`, the settings of a file, with those of the environment in their places. A variable is `VOUCHSAFE_` and
+ * the path of its setting in capitals: words are joined by `_`, members by `__`, as in
+ * `VOUCHSAFE_RATE_LIMITS__WALLET_REQUESTS_PER_MINUTE`. The value of a setting that is a text is taken as it is, and any
+ * other is JSON. With `_FILE` behind its name, a variable names a file with the value. An empty variable is none.
+ * Mistakes never have a value.
+ */
+export function readEnvironment(
+  schema: SettingsShape,
+  value: unknown,
+  environment: Environment,
+  read: (path: string) => string,
+): { readonly value: unknown } | { readonly mistakes: readonly string[] } {
+  const names = settingNames(schema)
+  const mistakes: string[] = []
+  let settings: object | undefined = isObject(value) ? value : undefined
+  for (const [variable, text] of variables(environment)) {
+    const target = findSetting(names, variable)
+    const result =
+      target === undefined ? { mistake: unknownVariable(variable, names) } : readVariable(target, text, read)
+    if ('mistake' in result) mistakes.push(`${variable}: ${result.mistake}`)
+    else if (target && settings) settings = replaceMember(settings, target.setting.path, result.value)
+  }
+  return mistakes.length > 0 ? { mistakes } : { value: settings ?? value }
+}
+
+/** The variables that name settings, the shorter first: a member goes before the object that it is in. */
+function variables(environment: Environment): (readonly [string, string])[] {
+  return Object.entries(environment)
+    .flatMap(([name, text]) => (name.startsWith(PREFIX) && !OTHERS.test(name) && text ? [[name, text] as const] : []))
+    .sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1))
+}
+
+/** The variable of each setting, objects and their members alike. */
+export function settingNames(schema: SettingsShape): ReadonlyMap<string, Named> {
+  const names = new Map<string, Named>()
+  const add = ({ properties = {} }: SettingsShape, prefix: string, path: readonly string[]): void => {
+    for (const [name, member] of Object.entries(properties)) {
+      const variable = `${prefix}${name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toUpperCase()}`
+      names.set(variable, { path: [...path, name], isText: isText(member) })
+      add(member, `${variable}__`, [...path, name])
+    }
+  }
+  add(schema, PREFIX, [])
+  return names
+}
+
+function isText({ type, const: only, anyOf }: SettingsShape): boolean {
+  return type === 'string' || typeof only === 'string' || (anyOf?.every(isText) ?? false)
+}
+
+interface FoundSetting {
+  readonly setting: Named
+  readonly isFile: boolean
+}
+
+function findSetting(names: ReadonlyMap<string, Named>, variable: string): FoundSetting | undefined {
+  const exact = names.get(variable)
+  if (exact !== undefined) return { setting: exact, isFile: false }
+  const ofFile = variable.endsWith(OF_FILE) ? names.get(variable.slice(0, -OF_FILE.length)) : undefined
+  return ofFile && { setting: ofFile, isFile: true }
+}
+
+function unknownVariable(variable: string, names: ReadonlyMap<string, Named>): string {
+  const nearest = nearestName(variable, [...names.keys()])
+  const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
+  const kubernetes = /_(PORT|SERVICE)(_|$)/.test(variable)
+    ? ' (Kubernetes makes such ones: enableServiceLinks: false)'
+    : ''
+  return `no setting of this service has this name${hint}${kubernetes}`
+}
+
+function readVariable(
+  { setting, isFile }: FoundSetting,
+  variable: string,
+  read: (path: string) => string,
+): { readonly value: unknown } | { readonly mistake: string } {
+  let text = variable
+  if (isFile) {
+    try {
+      text = read(variable).replace(/\r?\n$/, '')
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      return { mistake: `${variable} cannot be read: ${code === 'ENOENT' ? 'there is no such file' : message}` }
+    }
+    if (text.length > LARGEST_FILE) return { mistake: `${variable} is larger than 1 MiB` }
+  }
+  if (setting.isText) return { value: text }
+  try {
+    const value: unknown = JSON.parse(text)
+    refuseInexact(text)
+    return { value }
+  } catch {
+    // The reason that the parser gives has a part of the value.
+    return { mistake: `the value must be JSON, as ${setting.path.join('.')} has it in a configuration file` }
+  }
+}
+
+/** The object with another member; objects on the way that are missing are made. */
+function replaceMember(object: object, [name = '', ...rest]: readonly string[], value: unknown): object {
+  if (rest.length === 0) return { ...object, [name]: value }
+  const member: unknown = Object.getOwnPropertyDescriptor(object, name)?.value
+  return { ...object, [name]: replaceMember(isObject(member) ? member : {}, rest, value) }
+}

@@ -1,0 +1,136 @@
+/** What starts the services elsewhere: Dockerfile, deploy/ and docs/how-to/containers.md, as far as that needs no container engine. */
+import { execFile, spawn } from 'node:child_process'
+import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { settingNames } from '../src/config/environment.ts'
+import { EngineSettings } from '../src/engine/config.ts'
+import { IssuerSettings } from '../src/issuer/config.ts'
+import { VerifierSettings } from '../src/verifier/config.ts'
+import { endOf, temporaryDirectory } from './support/command.ts'
+import { ROOT, snippetWith } from './support/documents.ts'
+import { listening } from './support/service-process.ts'
+
+const PAGE = 'docs/how-to/containers.md'
+const COMPOSE = 'deploy/compose.yaml'
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+const services = { issuer: IssuerSettings, verifier: VerifierSettings, engine: EngineSettings } as const
+type Service = keyof typeof services
+
+/** The variables that a text sets, with their values. */
+function variablesOf(text: string): Record<string, string> {
+  const rows = [...text.matchAll(/(VOUCHSAFE_\w+)(?:: |=)("[^"]*"|\S+)/g)]
+  return Object.fromEntries(rows.map(([, name = '', value = '']) => [name, value.replace(/^"|"$/g, '')]))
+}
+
+/** The lines of a service in the compose file. */
+function composed(service: Service): string {
+  return new RegExp(`^  ${service}:\n((?:    .*\n)+)`, 'm').exec(read(COMPOSE))?.[1] ?? ''
+}
+
+/** The lines of a target of the Dockerfile. */
+function target(service: Service | 'service'): string {
+  return (
+    read('Dockerfile')
+      .split(/^FROM .* AS /m)
+      .find((stage) => stage.startsWith(`${service}\n`)) ?? ''
+  )
+}
+
+describe('the settings of', () => {
+  const everywhere = Object.keys(services) as Service[]
+
+  it.each(everywhere)('the image of the %s are settings of it, and its word and port are its own', (service) => {
+    const variables = variablesOf(target(service))
+    expect(Object.keys(variables)).toEqual(['VOUCHSAFE_HOST', 'VOUCHSAFE_PORT'])
+    for (const name of Object.keys(variables)) expect(settingNames(services[service]).has(name)).toBe(true)
+    const port = variables.VOUCHSAFE_PORT ?? ''
+    expect(JSON.stringify(services[service].properties.port)).toContain(`${port} when absent`)
+    expect(target(service)).toMatch(new RegExp(`EXPOSE ${port}\\nHEALTHCHECK .*"${port}"\\]\\nCMD \\["${service}"\\]`))
+  })
+
+  it.each(['issuer', 'verifier'] as const)('the %s in the compose file are settings of it', (service) => {
+    const names = Object.keys(variablesOf(composed(service)))
+    expect(names.length).toBeGreaterThan(4)
+    const known = settingNames(services[service])
+    expect(names.filter((name) => !known.has(name) && !known.has(name.replace(/_FILE$/, '')))).toEqual([])
+  })
+
+  it('the chart, and of the values on the page, are settings of every service', () => {
+    const chart = ['values.yaml', 'templates/deployment.yaml'].map((path) => read(`deploy/helm/vouchsafe/${path}`))
+    const page = snippetWith(PAGE, 'service: issuer')
+    const names = [...`${chart.join('\n')}\n${page}`.matchAll(/^ *(?:- name: )?(VOUCHSAFE_\w+)/gm)].map(
+      ([, name = '']) => name,
+    )
+    expect(names.length).toBeGreaterThan(8)
+    for (const schema of Object.values(services)) {
+      const known = settingNames(schema)
+      expect(names.filter((name) => !known.has(name) && !known.has(name.replace(/_FILE$/, '')))).toEqual([])
+    }
+  })
+})
+
+it('the images have what the services need: a test runs them from a copy of these files alone', () => {
+  expect(target('service')).toContain('COPY --from=build /build/dist /opt/vouchsafe/dist\n')
+  expect(target('service')).toContain('COPY deploy/ready.mjs /opt/vouchsafe/\n')
+  expect(target('service')).toContain('USER 1000:1000\n')
+})
+
+describe('the files of the page', () => {
+  const NOBODY = 65_534
+
+  it.each(['issuer', 'verifier'] as const)(
+    'start the %s by the variables of the compose file, without rights, in a directory that it cannot write',
+    async (service) => {
+      const root = temporaryDirectory()
+      for (const path of ['dist', 'deploy']) cpSync(join(ROOT, path), join(root, path), { recursive: true })
+      // The images have Node 24, which brings SQLite; an older Node takes it from a package.
+      if (!isBuiltin('node:sqlite')) symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+      await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', snippetWith(PAGE, 'init issuer --dir')], {
+        cwd: root,
+      })
+      const place = join(root, 'deploy', service)
+      mkdirSync(join(place, 'data'))
+      const isRoot = process.getuid?.() === 0
+      if (isRoot) for (const path of belowAndItself(place)) chownSync(path, NOBODY, NOBODY)
+      if (isRoot) chmodSync(root, 0o755)
+      chmodSync(place, 0o555)
+      onTestFinished(() => chmodSync(place, 0o755))
+
+      const variables = variablesOf(composed(service))
+      const url = /:-(http:[^}]*)\}/.exec(variables.VOUCHSAFE_BASE_URL ?? '')?.[1] ?? ''
+      const withoutDatabase = Object.entries(variables).filter(([name]) => !name.includes('DATABASE'))
+      const child = spawn(process.execPath, [join(root, 'dist/vouchsafe.cjs'), service], {
+        cwd: place,
+        env: {
+          ...Object.fromEntries(withoutDatabase),
+          ...variablesOf(target(service)),
+          VOUCHSAFE_BASE_URL: url,
+          VOUCHSAFE_HOST: '127.0.0.1',
+          VOUCHSAFE_PORT: '0',
+        },
+        ...(isRoot && { uid: NOBODY, gid: NOBODY }),
+      })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      const running = await listening(child, endOf(child))
+      const ask = () => promisify(execFile)(process.execPath, [join(root, 'deploy/ready.mjs'), String(running.port)])
+      await expect(ask()).resolves.toMatchObject({ stdout: '', stderr: '' })
+      child.kill('SIGKILL')
+      await running.ended
+      await expect(ask()).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^not ready: ECONNREFUSED\n/) as string,
+      })
+    },
+  )
+})
+
+function belowAndItself(directory: string): string[] {
+  return [
+    directory,
+    ...readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((path) => join(directory, path)),
+  ]
+}
