@@ -4,9 +4,10 @@ import { describe, expect, it, vi } from 'vitest'
 import { commandName, shellWord } from '../../src/bin/command-line.ts'
 import { commandNames } from '../../src/bin/command-table/index.ts'
 import type { Files } from '../../src/config/files.ts'
-import { readIssuerConfig } from '../../src/issuer/config.ts'
+import { EngineSettings } from '../../src/engine/config.ts'
+import { IssuerSettings, readIssuerConfig } from '../../src/issuer/config.ts'
 import { identifierProblem } from '../../src/keys/identifier.ts'
-import { readVerifierConfig } from '../../src/verifier/config.ts'
+import { readVerifierConfig, VerifierSettings } from '../../src/verifier/config.ts'
 import { filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
 
 const filesIn = (directory: string): Files => ({
@@ -97,6 +98,18 @@ describe('vouchsafe init', () => {
       if (host !== undefined) expect(stdout).toContain(`  host                  ${host}: this machine alone`)
       else if (service !== 'engine') expect(stdout).toContain('host (every interface)')
     }
+  })
+
+  it.each([
+    ['issuer', IssuerSettings],
+    ['verifier', VerifierSettings],
+    ['engine', EngineSettings],
+  ] as const)('names every setting that the files do not have: %s', async (service, { properties }) => {
+    const cwd = temporaryDirectory()
+    const { stdout } = await vouchsafe(['init', service], { cwd })
+    const [, others = ''] = /Not there, and good without: (.+?)\. docs/.exec(stdout.replaceAll('\n', ' ')) ?? []
+    const names = others.replaceAll(/ \([^)]*\)/g, '').split(', ')
+    expect([...names, ...Object.keys(settingsIn(cwd) as object)].toSorted()).toEqual(Object.keys(properties).toSorted())
   })
 
   it('makes another key each time', async () => {

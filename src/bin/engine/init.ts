@@ -3,7 +3,7 @@ import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { findAddressMistakes } from '../../config/address.ts'
-import { engineDefaults } from '../../engine/config.ts'
+import { EngineSettings, engineDefaults } from '../../engine/config.ts'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { accountOf } from '../../offchain/authentication/recover.ts'
@@ -11,9 +11,17 @@ import { commandName, shellWord } from '../command-line.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import { PRIVATE } from '../directory.ts'
 import { existingFiles, loopbackHost, type NewFiles, writeFiles, writtenJson } from '../init/files.ts'
+import { otherSettings } from '../init/other-settings.ts'
 
 const KEY_FILE = 'conf/engine.key'
 const CHAIN_DIRECTORY = 'data/chain'
+const HINTS: Readonly<Record<string, string>> = {
+  host: 'every interface',
+  outbound: 'hosts that components may ask; none',
+  staleSeconds: '60',
+  cors: 'true',
+  management: 'metrics',
+}
 
 /** The options of `vouchsafe init`. */
 export interface InitWords {
@@ -38,7 +46,7 @@ export async function initEngine({ dir, 'base-url': url, json }: InitWords): Pro
   }
   writeFiles(directory, newFiles)
   const facts = { service: 'engine', directory, base_url: baseUrl, address: evmAddress(address) }
-  process.stdout.write(json ? writtenJson(newFiles, facts) : explain(directory, baseUrl, publicKey))
+  process.stdout.write(json ? writtenJson(newFiles, facts) : explain(newFiles, { directory, baseUrl, publicKey }))
 }
 
 /** Makes the files of a new engine with a new key. */
@@ -80,7 +88,13 @@ function pointOf(publicKey: KeyObject): Uint8Array {
   return new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }).subarray(-65))
 }
 
-function explain(directory: string, baseUrl: string, publicKey: KeyObject): string {
+interface NewEngine {
+  readonly directory: string
+  readonly baseUrl: string
+  readonly publicKey: KeyObject
+}
+
+function explain(newFiles: Pick<NewFiles, 'files'>, { directory, baseUrl, publicKey }: NewEngine): string {
   const address = accountOf(pointOf(publicKey), 'evm')
   const { host } = loopbackHost(baseUrl)
   const partisia = accountOf(pointOf(publicKey), 'partisia')
@@ -106,9 +120,7 @@ ${host === undefined ? '' : `  host                  ${host}: this machine alone
   contractFilter        "all" contracts of a local chain; of another, a list of addresses,
                         or the address of a contract that lists them
 
-Not there, and good without: ${host === undefined ? 'host, ' : ''}tls, database, componentDirectory, components,
-configuration, limits, outbound.allow (hosts that components may ask; none),
-staleSeconds (60), cors (true), management.port (metrics). docs/reference.md has them all.
+${otherSettings(EngineSettings, newFiles, HINTS)}
 
 Next:
 

@@ -13,10 +13,6 @@ export const TEST_PROVIDER = 'test-provider'
 const PROVIDERS = 'conf/wallet-providers'
 const PAGE = 'http://localhost:8078/wallet'
 
-export const haipOthers = `sessionCallback (to be told how sessions end), retention, rateLimits,
-statusList, credentialEncryption, keyAttestationTrustAnchors, keys.
-docs/reference.md has them all.`
-
 export const haipSettings = {
   profile: 'haip',
   authentication: { interactionUrl: PAGE, offers: 'trusted' },

@@ -21,16 +21,18 @@ import {
   writeFiles,
   writtenJson,
 } from './files.ts'
-import { haipFilesText, haipNext, haipOthers, haipSettingsText } from './haip.ts'
+import { haipFilesText, haipNext, haipSettingsText } from './haip.ts'
+import { otherSettings } from './other-settings.ts'
 
-const OTHERS: Readonly<Record<CredentialServiceName, string>> = {
-  issuer: `sessionCallback (to be told how sessions end), retention, rateLimits,
-statusList, dpop, authentication, authorizationServer, credentialEncryption,
-compatibility, keyAttestationTrustAnchors, profile.
-docs/reference.md has them all.`,
-  verifier: `sessionCallback (to be told how sessions end), retention, rateLimits, status,
-profile (haip encrypts every response), requestLifetimeSeconds (600).
-docs/reference.md has them all.`,
+const HINTS: Readonly<Record<string, string>> = {
+  host: 'every interface',
+  tls: 'or leave it to a proxy',
+  clockSkewSeconds: '60',
+  sessionCallback: 'to be told how sessions end',
+}
+const VERIFIER_HINTS: Readonly<Record<string, string>> = {
+  profile: 'haip encrypts every response',
+  requestLifetimeSeconds: '600',
 }
 const OWN_FILES: Readonly<Record<CredentialServiceName, string>> = {
   issuer: `  ${SECRETS_FILE.padEnd(20)}  what codes and nonces are derived from: keep it private
@@ -117,7 +119,11 @@ function filesText({ service, directory, validUntil, profile }: Written): string
 ${OWN_FILES[service]}${profile === 'haip' ? haipFilesText : ''}`
 }
 
-function settingsText({ service, baseUrl, port, profile }: Written): string {
+function settingsText(written: Written): string {
+  const { service, baseUrl, port, profile } = written
+  const { settings, defaults } = credentialServices[service]
+  const database = `embedded, in ${defaults.databaseFile}`
+  const hints = { ...HINTS, database, ...(service === 'verifier' ? VERIFIER_HINTS : {}) }
   const { host } = loopbackHost(baseUrl)
   const own =
     service === 'issuer'
@@ -136,9 +142,7 @@ ${own}  signing               the key file, and the files of its certificate cha
 ${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}${profile === 'haip' ? haipSettingsText : ''}  integrations          authentication: who may call the service. Each key is a
                         secret of one application, its value a label in logs
 
-Not there, and good without: ${host === undefined ? 'host (every interface), ' : ''}database (embedded, in
-${credentialServices[service].defaults.databaseFile}), tls (or leave it to a proxy), clockSkewSeconds (60),
-${profile === 'haip' ? haipOthers : OTHERS[service]}
+${otherSettings(settings, written, hints)}
 `
 }
 

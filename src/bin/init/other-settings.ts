@@ -1,0 +1,30 @@
+/** The settings that a new `server.json` does not have: all others of the schema, so that none is ever left out. */
+import { parseJson } from '../../codec/json.ts'
+import type { checkSettings } from '../../config/common.ts'
+import { CONFIG_FILE } from '../command-table/command.ts'
+import type { NewFiles } from './files.ts'
+
+/** The longest line of what `init` prints. */
+const WIDTH = 78
+
+/** Names the settings of the schema that the files have not, in lines, each with its hint where it has one. */
+export function otherSettings(
+  schema: Parameters<typeof checkSettings>[0],
+  { files }: Pick<NewFiles, 'files'>,
+  hints: Readonly<Record<string, string>>,
+): string {
+  const written = parseJson(files.find(({ path }) => path === CONFIG_FILE)?.text ?? '{}') as object
+  const others = Object.keys(schema.properties).filter((name) => !Object.hasOwn(written, name))
+  const entries = others.map((name) => (hints[name] === undefined ? name : `${name} (${hints[name]})`))
+  return wrap(`Not there, and good without: ${entries.join(', ')}. docs/reference.md has them all.`)
+}
+
+function wrap(text: string): string {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1) ?? ''} ${word}`.trim()
+    if (lines.length === 0 || longer.length > WIDTH) lines.push(word)
+    else lines[lines.length - 1] = longer
+  }
+  return lines.join('\n')
+}
