@@ -6,8 +6,9 @@ import { drawCompletion } from './completion.ts'
 import { element, localTime } from './dom.ts'
 import { followVisibly } from './follow.ts'
 import { labelsOfType } from './labels.ts'
+import { issuanceMoments, verificationMoments } from './moments.ts'
 import { drawReport, type LabelsOf } from './report.ts'
-import { drawIssuanceTimeline, drawVerificationTimeline } from './timeline.ts'
+import { drawTimeline } from './timeline.ts'
 
 type IssuanceStatus = IssuerSchemas['IssuanceSession']
 type VerificationStatus = VerifierSchemas['VerificationSession']
@@ -19,6 +20,7 @@ const STATES: Readonly<Record<string, { readonly word: string; readonly look: st
   VERIFICATION_FAILED: { word: 'failed', look: 'bad' },
   DECLINED: { word: 'declined by its holder', look: 'bad' },
   EXPIRED: { word: 'expired', look: 'bad' },
+  DENIED: { word: 'denied', look: 'bad' },
 }
 
 /** The state of a session in words. */
@@ -79,8 +81,8 @@ function drawIssuance(session: IssuanceStatus, completion: HTMLElement): HTMLEle
   return element(
     'section',
     { class: 'card' },
-    element('p', {}, drawState(status)),
-    drawIssuanceTimeline(session),
+    element('p', {}, drawState(deferred?.state === 'DENIED' ? 'DENIED' : status)),
+    drawTimeline(issuanceMoments(session)),
     deferred?.state === 'PENDING' &&
       element('p', {}, `Requests of wallets that wait for the data: ${deferred.waiting_requests}.`),
     deferred?.state === 'PENDING' && completion,
@@ -135,7 +137,12 @@ function drawVerification(session: VerificationStatus, labels: LabelsOf): HTMLEl
   return element(
     'div',
     {},
-    element('section', { class: 'card' }, element('p', {}, drawState(status)), drawVerificationTimeline(session)),
+    element(
+      'section',
+      { class: 'card' },
+      element('p', {}, drawState(status)),
+      drawTimeline(verificationMoments(session)),
+    ),
     result !== undefined && drawReport(result, labels),
   )
 }

@@ -275,6 +275,8 @@ export interface IssuerSchemas {
       state: 'PENDING' | 'COMPLETED' | 'DENIED'
       /** Credential requests whose credentials were not fetched yet. */
       waiting_requests: number
+      /** The time when the application completed or denied the session. */
+      decided_at?: number
     }
     /** Reports of wallets about their credentials. */
     notifications?: {

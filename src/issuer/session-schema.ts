@@ -50,6 +50,9 @@ export const IssuanceSessionStatus = Type.Object(
         {
           state: Type.Union([Type.Literal('PENDING'), Type.Literal('COMPLETED'), Type.Literal('DENIED')]),
           waiting_requests: Type.Integer({ description: 'Credential requests whose credentials were not fetched yet' }),
+          decided_at: Type.Optional(
+            Type.Integer({ description: 'The time when the application completed or denied the session' }),
+          ),
         },
         { description: 'Present when the session was started without its dataset' },
       ),

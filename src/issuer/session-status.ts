@@ -108,7 +108,8 @@ function deferralOf({ deferral }: IssuanceSession) {
   if (deferral === undefined) return {}
   const { decided, waiting } = deferral
   const state = decided === undefined ? 'PENDING' : decided.denied === undefined ? 'COMPLETED' : 'DENIED'
-  return { deferred: { state, waiting_requests: waiting.length } as const }
+  const at = decided === undefined ? {} : { decided_at: Math.floor(decided.at / 1000) }
+  return { deferred: { state, waiting_requests: waiting.length, ...at } as const }
 }
 
 /** A session as it is from now on. */

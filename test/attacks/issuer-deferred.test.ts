@@ -84,6 +84,7 @@ async function eventsOf({ sessionId }: Pick<Ready, 'sessionId'>): Promise<readon
   return all.filter((event) => event.sessionId === sessionId).map(({ type }) => type)
 }
 
+const seconds = (): number => Math.floor(services.clock.now.getTime() / 1000)
 const statusOfSession = ({ sessionId }: Ready) => statusOf(services, ISSUER_URL, sessionId)
 
 beforeAll(async () => {
@@ -107,7 +108,10 @@ describe('a deferred session', () => {
     const completed = await complete(ready.sessionId)
     expect([completed.status, await completed.json()]).toEqual([
       200,
-      expect.objectContaining({ status: 'STARTED', deferred: { state: 'COMPLETED', waiting_requests: 1 } }),
+      expect.objectContaining({
+        status: 'STARTED',
+        deferred: { state: 'COMPLETED', waiting_requests: 1, decided_at: seconds() },
+      }),
     ])
     const response = await fetchLater(ready.token, { transaction_id: id })
     expect([response.status, await response.clone().json()]).toEqual([200, oneCredential])
@@ -187,7 +191,7 @@ describe('a deferred session', () => {
     const denied = await complete(ready.sessionId, { denied: true, reason })
     expect([denied.status, await denied.json()]).toEqual([
       200,
-      expect.objectContaining({ deferred: { state: 'DENIED', waiting_requests: 1 } }),
+      expect.objectContaining({ deferred: { state: 'DENIED', waiting_requests: 1, decided_at: seconds() } }),
     ])
     const refusal = { status: 400, error: DENIED, why: new RegExp(`^${reason}$`) }
     await expectRefusal(await fetchLater(ready.token, { transaction_id: ready.id }), refusal)

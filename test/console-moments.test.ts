@@ -1,0 +1,53 @@
+/** What the console says happened in a session, and when: no time is told that the service has not kept. */
+import { expect, it } from 'vitest'
+import { issuanceMoments, type SessionMoment, verificationMoments } from '../console/moments.ts'
+import type { IssuerSchemas } from '../sdk/server/index.ts'
+
+const issuance: IssuerSchemas['IssuanceSession'] = {
+  session_id: 'a',
+  status: 'STARTED',
+  created_at: 100,
+  expires_at: 700,
+  credential_configurations: [],
+  credentials: [],
+}
+const verification = { session_id: 'a', verification_query_id: 'q', created_at: 100, expires_at: 700 }
+const times = (moments: readonly SessionMoment[]) => moments.map(({ at, text }) => [at, text])
+
+it('a decision stands at its time, whichever it was, and never at the end of the session', () => {
+  const deferred = { state: 'DENIED', waiting_requests: 0, decided_at: 250 } as const
+  expect(times(issuanceMoments({ ...issuance, offer_fetched_at: 200, deferred }))).toEqual([
+    [100, 'The session was started.'],
+    [200, 'A wallet fetched the offer.'],
+    [250, 'The credential was denied.'],
+  ])
+  const completed = { ...deferred, state: 'COMPLETED' } as const
+  const credentials = [{ credential_configuration_id: 'c', issued_at: 300, credential_status: 'VALID' as const }]
+  expect(times(issuanceMoments({ ...issuance, credentials, deferred: completed })).slice(1)).toEqual([
+    [250, 'The session got its data.'],
+    [300, 'A credential was issued.'],
+  ])
+})
+
+it('a verification whose end has no time has none, and follows the start', () => {
+  const declined = { ...verification, status: 'DECLINED' as const, wallet_error: { error: 'access_denied' } }
+  expect(times(verificationMoments(declined))).toEqual([
+    [100, 'The session was started.'],
+    [undefined, 'The wallet said access_denied. '],
+  ])
+  expect(times(verificationMoments({ ...declined, ended_at: 150 })).at(-1)).toEqual([
+    150,
+    'The wallet said access_denied. ',
+  ])
+})
+
+it('what went wrong stands between the messages where it happened', () => {
+  const refusal = { endpoint: 'token', error: 'invalid_grant', error_description: 'no', at: 150, count: 2 }
+  const session = { ...issuance, status: 'EXPIRED' as const, offer_fetched_at: 140, problem: refusal }
+  expect(times(issuanceMoments(session))).toEqual([
+    [100, 'The session was started.'],
+    [140, 'A wallet fetched the offer.'],
+    [150, 'The wallet was refused at the token endpoint: invalid_grant, no (2 times)'],
+    [700, 'The offer expired.'],
+  ])
+})
