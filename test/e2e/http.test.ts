@@ -79,6 +79,9 @@ const endpoints: readonly Endpoint[] = [
   { service: 'issuer', method: 'GET', path: '/auth/authorize', browser: true },
   { service: 'issuer', method: 'GET', path: '/auth/authorize/SESSION', browser: true },
   { service: 'issuer', method: 'GET', path: '/auth/return/ID', browser: true },
+  ...['', '/start', '/answer', '/stop'].map(
+    (step): Endpoint => ({ service: 'issuer', method: 'GET', path: `/auth/sign-in${step}`, browser: true }),
+  ),
   { service: 'issuer', method: 'GET', path: '/auth/interaction/ID' },
   { service: 'issuer', method: 'POST', path: '/auth/interaction/complete/ID', body: 'application/json' },
   {

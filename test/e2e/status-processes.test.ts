@@ -56,11 +56,7 @@ describe('two processes on one database', () => {
     expect(lists.filter(({ value }) => value.entries === 2048)).toHaveLength(1)
   })
 
-  // Once more where the machine is too busy for a thousand at once: what it shows does not depend on that.
-  it('issue a thousand credentials at once, all with an entry of their own', {
-    timeout: 60_000,
-    retry: 1,
-  }, async () => {
+  it('issue a thousand credentials, a hundred at once, all with an entry of their own', async () => {
     const holder = createSigner(await makeKey(), [])
     const issueOne = async (ready: Ready) => {
       const jwt = await proofOf({ ...ready, holder })
@@ -71,21 +67,24 @@ describe('two processes on one database', () => {
       expect({ status: response.status, answer }).toMatchObject({ status: 200 })
       return referenceOf('jwt_vc_json-ld', answer.credentials[0]?.credential ?? '')
     }
-    // Ten copies of a session each, so that what both do at once is issuing and not preparing it.
+    // Ten copies of a session each, and each of a hundred at once is of another session.
     const sessions = await Promise.all(
       Array.from({ length: 100 }, (_, count) =>
         readySession(count % 2 === 0 ? first : second, { credential_configurations: [configurationId] }),
       ),
     )
     const ready = await Promise.all(
-      sessions.flatMap((session) =>
+      sessions.flatMap((session, at) =>
         Array.from({ length: 10 }, async (_, count) => {
-          const services = count % 2 === 0 ? first : second
+          const services = (at + count) % 2 === 0 ? first : second
           return { ...session, services, nonce: await fetchNonce(services, session.sessionId) }
         }),
       ),
     )
-    const references = await Promise.all(ready.map(issueOne))
+    const references = []
+    for (let copy = 0; copy < 10; copy++) {
+      references.push(...(await Promise.all(ready.filter((_, at) => at % 10 === copy).map(issueOne))))
+    }
     expect(references).toHaveLength(1000)
     expect(new Set(references.map((each) => `${each?.uri} ${each?.idx}`)).size).toBe(1000)
     const rows = await first.issuerStore.list('credential_status')
