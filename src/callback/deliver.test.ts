@@ -46,6 +46,14 @@ async function wait(sessionId: string, ...ids: string[]): Promise<void> {
   await store.commit([await enqueueCallbacks(store, sessionId, events, now())])
 }
 
+/** A process claims the event of session s1, and never delivers it. */
+async function claimForGood(): Promise<void> {
+  const end = new AbortController()
+  void process({ dataOf: () => new Promise(() => undefined) })(end.signal)
+  await vi.waitFor(async () => expect((await store.get('callback', 's1'))?.value.claimed).toBe(true))
+  end.abort()
+}
+
 const told = () => asked.map(({ body }) => (JSON.parse(body ?? '') as Received).id)
 const pending = async () => (await store.list('callback')).flatMap(({ value }) => value.events.map(({ id }) => id))
 const dead = async () => (await store.list('dead_callback')).map(({ id }) => id)
@@ -96,6 +104,51 @@ describe('a callback', () => {
     await deliver()
     expect(told()).toEqual(['e1', 'e1'])
     expect(await pending()).toEqual([])
+  })
+
+  it.each([
+    ['a failure, by the process that saw it', (deliver: () => Promise<void>) => deliver],
+    ['a failure, by a process that begins', () => process()],
+  ])('waits for no clock that was set back since: %s', async (_what, next) => {
+    await wait('s1', 'e1', 'e2')
+    receiver = () => answer(503)
+    const deliver = process()
+    await deliver()
+    receiver = () => undefined
+    time -= HOUR
+    await next(deliver)()
+    expect(told()).toEqual(['e1', 'e1', 'e2'])
+    expect(await pending()).toEqual([])
+  })
+
+  it('waits for no claim of a process that ended, by a clock that was set back since', async () => {
+    await wait('s1', 'e1')
+    await claimForGood()
+    const deliver = process()
+    await deliver()
+    expect(told()).toEqual([])
+    time -= HOUR
+    await deliver()
+    expect(told()).toEqual(['e1'])
+  })
+
+  it('waits for no pause of a receiver that was down, by a clock that was set back since', async () => {
+    for (const session of ['s1', 's2', 's3', 's4']) await wait(session, `of ${session}`)
+    receiver = down
+    const deliver = process()
+    await deliver()
+    receiver = () => undefined
+    time -= HOUR
+    await deliver()
+    expect(await pending()).toEqual([])
+  })
+
+  it('is left to the process that has claimed it, whose clock is a little ahead', async () => {
+    await wait('s1', 'e1')
+    await claimForGood()
+    time -= 5 * SECOND
+    await process()()
+    expect(told()).toEqual([])
   })
 
   it('comes again after longer and longer times, up to an hour, and not before the receiver said', async () => {

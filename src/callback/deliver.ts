@@ -9,8 +9,8 @@ import type { JsonObject } from '../codec/json.ts'
 import type { SessionCallback } from '../config/session-callback.ts'
 import type { Outbound } from '../http/outbound.ts'
 import type { RetryOnConflict } from '../store/retry.ts'
-import type { Change, Row } from '../store/store.ts'
-import { afterFailure, afterSuccess, FIRST_PACE, type Pace, retryDelayMs } from './pace.ts'
+import type { Change, DueRow, Row } from '../store/store.ts'
+import { afterFailure, afterSuccess, FIRST_PACE, isPausing, type Pace, retryDelayMs } from './pace.ts'
 import { type DeliveryResult, postCallback } from './post.ts'
 import {
   buryCallback,
@@ -46,6 +46,10 @@ const LEASE_MS = 20_000
 const GIVE_UP_MS = 24 * 60 * 60 * 1000
 /** The longest time for which a slow delivery may delay the search for new events. */
 const LOOK_AGAIN_MS = 300
+/** How far the clocks of two processes may be apart; a smaller step back delays an event by no more. */
+const CLOCKS_DIFFER_MS = 60_000
+/** Later than every time at which a row is due. */
+const END_OF_TIME = new Date(8.64e15)
 
 /**
  * Creates the function that delivers all due events, until none is left, the receiver is down, or `stop` is aborted.
@@ -56,11 +60,13 @@ export function createDelivery(context: DeliveryContext): (stop?: AbortSignal) =
     const delivered = await deliverClaimed(context, claim)
     pace = delivered ? afterSuccess(pace) : afterFailure(pace, claim.sessionId, context.now())
   }
+  const lookBehind = clockWatch()
   return async (stop) => {
+    const wasSetBack = lookBehind(context.now())
     const running = new Set<Promise<void>>()
     while (stop?.aborted !== true) {
-      const free = context.now().getTime() < pace.notBefore ? 0 : pace.atOnce - running.size
-      const { due, claims } = free > 0 ? await claimDue(context, free) : { due: 0, claims: [] }
+      const free = isPausing(pace, context.now()) ? 0 : pace.atOnce - running.size
+      const { due, claims } = free > 0 ? await claimDue(context, free, wasSetBack) : { due: 0, claims: [] }
       for (const claim of claims) {
         const delivery: Promise<void> = deliver(claim).finally(() => running.delete(delivery))
         running.add(delivery)
@@ -79,17 +85,44 @@ async function waitForDeliveries(running: ReadonlySet<Promise<void>>): Promise<v
   late.abort()
 }
 
+/**
+ * Creates the function that tells whether the clock may have been set back, by itself or before this process began; it
+ * tells so until the clock is again where it was.
+ */
+function clockWatch(): (now: Date) => boolean {
+  let latest = Infinity
+  return (now) => {
+    const wasSetBack = now.getTime() < latest - CLOCKS_DIFFER_MS
+    latest = latest === Infinity ? now.getTime() : Math.max(latest, now.getTime())
+    return wasSetBack
+  }
+}
+
+/** The due rows; where the clock was set back, also those that wait for a time by the clock as it was. */
+async function findDue(
+  { store }: DeliveryContext,
+  at: Date,
+  { limit, wasSetBack }: { readonly limit: number; readonly wasSetBack: boolean },
+): Promise<readonly DueRow<CallbackQueue>[]> {
+  const rows = await store.due('callback', at, limit)
+  if (rows.length > 0 || !wasSetBack) return rows
+  const waiting = await store.due('callback', END_OF_TIME, limit)
+  return waiting.filter(({ value: { setAt = 0 } }) => setAt > at.getTime() + CLOCKS_DIFFER_MS)
+}
+
 /** Claims the due rows, each for itself; a row that another process claims first is left to it. */
 async function claimDue(
-  { store, now }: DeliveryContext,
+  context: DeliveryContext,
   limit: number,
+  wasSetBack: boolean,
 ): Promise<{ readonly due: number; readonly claims: readonly Claim[] }> {
+  const { store, now } = context
   const at = now()
-  const rows = await store.due('callback', at, limit)
+  const rows = await findDue(context, at, { limit, wasSetBack })
   const nextAt = at.getTime() + LEASE_MS
   const claims = await Promise.all(
     rows.map(async ({ id, version, value }) => {
-      const claimed: CallbackQueue = { ...value, claimed: true, nextAt }
+      const claimed: CallbackQueue = { ...value, claimed: true, nextAt, setAt: at.getTime() }
       const [event] = value.events
       const conflict = await store.commit([
         { update: 'callback', id, version, value: claimed, dueAt: new Date(nextAt) },
@@ -159,7 +192,7 @@ function createSettlement(
   }
   const failures = value.failures + 1
   const nextAt = now.getTime() + retryDelayMs(failures, retryAfterMs, random)
-  const later: CallbackQueue = { ...value, failures, problem, claimed: false, nextAt }
+  const later: CallbackQueue = { ...value, failures, problem, claimed: false, nextAt, setAt: now.getTime() }
   return {
     changes: [{ update: 'callback', id: sessionId, version, value: later, dueAt: new Date(nextAt) }],
     writeLog: () => log.warn({ event: 'callback_failed', ...logged, failures }, 'tried again later'),

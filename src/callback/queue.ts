@@ -26,6 +26,8 @@ export interface CallbackQueue {
   readonly claimed: boolean
   /** The time of the next delivery, or of the end of the claim; milliseconds since the epoch. */
   readonly nextAt: number
+  /** When `nextAt` was set, where it lies ahead: a clock that shows less was set back since. */
+  readonly setAt?: number
 }
 
 export interface DeadCallback {
