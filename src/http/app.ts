@@ -142,7 +142,7 @@ function addHooks(
   app.addHook('onResponse', (request, reply, done) => {
     const { config, method } = request.routeOptions
     const isAct = config.admin && method === 'POST' && reply.statusCode < 300
-    const event = isAct ? 'administered' : config.logged?.[reply.statusCode]
+    const event = config.logged?.[reply.statusCode] ?? (isAct ? 'administered' : undefined)
     if (event !== undefined) log.info({ event, ...lineOf(request) }, 'request served')
     observer?.answered(request, reply)
     done()

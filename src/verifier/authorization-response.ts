@@ -99,6 +99,7 @@ export async function receiveResponse(
   context.log.info(
     {
       event: 'session_finished',
+      request: received.requestId,
       session: digestOf(sessionId),
       status: verificationStatus(value, context.now()),
       failed: 'report' in outcome ? failedChecks(outcome.report) : [],

@@ -14,7 +14,7 @@ import { operatorTerms } from './operator-terms.ts'
 import { getQuery, readNewQuery } from './queries.ts'
 import { readVpToken } from './response-form.ts'
 import type { StaticPresentation } from './schemas.ts'
-import { type VerificationReport, verify } from './verification.ts'
+import { failedChecks, type VerificationReport, verify } from './verification.ts'
 
 /**
  * The report that a session would have. Refuses with `not_found` an unknown query, and with `invalid_request` a body
@@ -46,6 +46,9 @@ export async function verifyStatic(
   const subject = request.verification_query_id
   const event = { type: 'presentation.verified', at: terms.now.getTime(), caller, ...(subject && { subject }) } as const
   await context.store.commit([recordEvent(event, context.random)])
+  const { verified } = report
+  const line = { event: 'presentation_verified', request: requestId, caller, verified, failed: failedChecks(report) }
+  context.log.info(line, 'presentation verified')
   return report
 }
 

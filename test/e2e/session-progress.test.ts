@@ -15,6 +15,7 @@ import {
 } from '../support/issuance.ts'
 import { startProcesses } from '../support/processes.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import { act } from '../support/status.ts'
 import { testWallet } from '../support/wallet.ts'
 import { authorization, holderSigner, postForm, startIssuance, startVerification, statusOf } from '../support/wire.ts'
 
@@ -200,6 +201,22 @@ describe('an issuance session', () => {
     expect(lines.filter(({ request: id }) => !/^[\w-]{16}$/.test(id ?? ''))).toEqual([])
   })
 
+  it('has one log line for each change of the status of its credentials', async () => {
+    const ready = await readySession(services)
+    await expectIssued(ready)
+    for (const name of ['suspend', 'reinstate', 'revoke']) {
+      expect((await act(services, name, ready.sessionId))[0]).toBe(200)
+    }
+    const lines = linesOf(ready.sessionId).slice(-3)
+    expect(lines).toMatchObject([
+      { event: 'credential_suspended', caller: 'test' },
+      { event: 'credential_reinstated', caller: 'test' },
+      { event: 'credential_revoked', caller: 'test' },
+    ])
+    expect(new Set(lines.map(({ request }) => request)).size).toBe(3)
+    expect(services.logLines.join('\n')).not.toContain(ready.sessionId)
+  })
+
   it('has log lines by the same digest where the session stands in the token alone', async () => {
     const ready = await boundSession(services, { credential_dataset: undefined, deferred: true })
     const body = { credential_configuration_id: ready.configurationId }
@@ -232,7 +249,26 @@ describe('a verification session', () => {
       ['refused', 'invalid_request'],
       ['session_finished', 'VERIFICATION_SUCCEEDED'],
     ])
+    expect(ours.at(-1)).toMatchObject({ request: expect.stringMatching(/^[\w-]{16}$/) as string, failed: [] })
     expect(services.logLines.join('\n')).not.toContain(sessionId)
+  })
+
+  it('that failed has a line with the checks that failed, by the request of its line of refusal', async () => {
+    const { wallet, sent } = testWallet(services.fetch, services.clock)
+    const { link: offer } = await startIssuance(services)
+    await receive(wallet, offer)
+    const other = await startVerification(services)
+    await present(wallet, await planPresentation(wallet, other.link))
+    const { sessionId, request } = await startVerification(services)
+    const form = new URLSearchParams(sent.find(({ to }) => to.includes('authorization-response'))?.body)
+    form.set('state', request.state)
+    expect((await postForm(services, request.response_uri, form.toString())).status).toBe(400)
+    const ours = services.logLines
+      .map((line) => JSON.parse(line) as LogLine & { readonly failed?: readonly string[] })
+      .filter(({ session }) => session === digestOf(sessionId))
+    const finished = ours.find(({ event }) => event === 'session_finished')
+    expect(finished?.failed).toContain('holder.nonce')
+    expect(ours.find(({ event }) => event === 'refused')?.request).toBe(finished?.request)
   })
 })
 

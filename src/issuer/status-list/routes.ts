@@ -12,11 +12,19 @@ import { PURPOSES } from './issued.ts'
 import * as schemas from './schemas.ts'
 import { listServer, type ServedList } from './served.ts'
 
+/** The events that the log has of what was done. */
+const LOGGED = {
+  revoke: 'credential_revoked',
+  suspend: 'credential_suspended',
+  reinstate: 'credential_reinstated',
+} as const
+
 export function statusRoutes(app: App, context: IssuerContext): void {
   bodylessRoutes(app, (scope) => {
     for (const act of ['revoke', 'suspend', 'reinstate'] as const) {
       const url = `/credential-status/${act}/:session_id`
-      scope.post(url, { config: { admin: true }, schema: schemas.changeStatusRoute[act] }, ({ params, apiKeyLabel }) =>
+      const config = { admin: true, logged: { 200: LOGGED[act] } }
+      scope.post(url, { config, schema: schemas.changeStatusRoute[act] }, ({ params, apiKeyLabel }) =>
         changeStatus(context, { sessionId: params.session_id, act, caller: apiKeyLabel }),
       )
     }
