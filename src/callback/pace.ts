@@ -32,7 +32,7 @@ export interface Pace {
 
 export const FIRST_PACE: Pace = { atOnce: 4, notBefore: 0, failing: [] }
 
-/** Tests whether the receiver is left alone; a pause that is longer than any was set by a clock that went back since. */
+/** Tests whether the receiver is left alone. A pause that is longer than any was set by a clock that went back. */
 export function isPausing({ notBefore }: Pace, now: Date): boolean {
   const left = notBefore - now.getTime()
   return left > 0 && left <= PAUSE.longestMs
