@@ -9,6 +9,12 @@ import {
   OpenidConnectSetting,
   resolveOpenidConnect,
 } from './openid-connect.ts'
+import {
+  findPresentationMistakes,
+  type PresentationConfig,
+  PresentationSetting,
+  resolvePresentation,
+} from './presentation.ts'
 
 export const AuthenticationSetting = Type.Object(
   {
@@ -19,6 +25,7 @@ export const AuthenticationSetting = Type.Object(
       }),
     ),
     openidConnect: Type.Optional(OpenidConnectSetting),
+    presentation: Type.Optional(PresentationSetting),
     offers: Type.Optional(
       Type.Union([Type.Literal('asked'), Type.Literal('trusted')], {
         description:
@@ -29,7 +36,7 @@ export const AuthenticationSetting = Type.Object(
   {
     additionalProperties: false,
     description:
-      'How it is found out who a person is, by `interactionUrl` or `openidConnect`; turns the authorization code flow on',
+      'How it is found out who a person is, by `interactionUrl`, `openidConnect` or `presentation`; turns the authorization code flow on',
   },
 )
 
@@ -56,6 +63,8 @@ export interface CodeFlowConfig {
   readonly interactionUrl: string
   /** The provider that signs people in; undefined where the application asks them. */
   readonly openidConnect: OpenidConnectConfig | undefined
+  /** The verifier that asks people for another credential. */
+  readonly presentation: PresentationConfig | undefined
   /** An offer is enough: whoever has it need not be asked. */
   readonly trustsOffers: boolean
   readonly pushedRequired: boolean
@@ -72,6 +81,7 @@ export function resolveCodeFlow(settings: CodeFlowSettings & { readonly baseUrl:
     authentication && {
       interactionUrl: authentication.interactionUrl ?? `${settings.baseUrl}${SIGN_IN_PATH}`,
       openidConnect: authentication.openidConnect && resolveOpenidConnect(authentication.openidConnect),
+      presentation: authentication.presentation && resolvePresentation(authentication.presentation),
       trustsOffers: authentication.offers === 'trusted',
       pushedRequired: pushedAuthorizationRequests === 'required',
       redirectUris,
@@ -101,11 +111,13 @@ export function findCodeFlowMistakes(
   ]
 }
 
-function askingMistakes({ interactionUrl, openidConnect }: Static<typeof AuthenticationSetting>): string[] {
-  if ((interactionUrl === undefined) === (openidConnect === undefined)) {
-    return ['authentication: write either interactionUrl or openidConnect, one of the two']
+function askingMistakes(setting: Static<typeof AuthenticationSetting>): string[] {
+  const { interactionUrl, openidConnect, presentation } = setting
+  if ([interactionUrl, openidConnect, presentation].filter((way) => way !== undefined).length !== 1) {
+    return ['authentication: write either interactionUrl, openidConnect or presentation, one of the three']
   }
   if (openidConnect !== undefined) return findOpenidConnectMistakes(openidConnect)
+  if (presentation !== undefined) return findPresentationMistakes(presentation)
   const problem = interactionProblem(interactionUrl ?? '')
   return problem === undefined ? [] : [`authentication.interactionUrl: ${problem}`]
 }

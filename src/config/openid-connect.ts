@@ -1,28 +1,10 @@
 /** The setting `authentication.openidConnect`: a provider that signs people in, and the datasets made of its claims. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { isObject, type Json, type JsonObject } from '../codec/json.ts'
 import { isSecure } from '../protocol/private-host.ts'
+import { type DatasetMapping, DatasetsSetting, findDatasetMistakes, resolveDatasets } from './claim-datasets.ts'
 
 const DEFAULT_SCOPE = 'openid profile email'
-const MAX_DEPTH = 8
-
-const DatasetSource = Type.Object(
-  {
-    claims: Type.Object(
-      {},
-      {
-        additionalProperties: true,
-        description:
-          'The dataset with the name of a claim in the place of each value, or the path to it as an array of names',
-      },
-    ),
-    constants: Type.Optional(
-      Type.Object({}, { additionalProperties: true, description: 'Members of the dataset that are the same for all' }),
-    ),
-  },
-  { additionalProperties: false },
-)
 
 export const OpenidConnectSetting = Type.Object(
   {
@@ -34,10 +16,7 @@ export const OpenidConnectSetting = Type.Object(
     scope: Type.Optional(
       Type.String({ description: `The scope that is asked for, with openid in it; \`${DEFAULT_SCOPE}\` when absent` }),
     ),
-    datasets: Type.Record(Type.String(), DatasetSource, {
-      description:
-        'How the dataset is made, by the `scope` or the id of a credential configuration: `claims` is the dataset with the name of a claim, or a path of names, in the place of each value; `constants` are members that are the same for all',
-    }),
+    datasets: DatasetsSetting,
   },
   {
     additionalProperties: false,
@@ -46,14 +25,6 @@ export const OpenidConnectSetting = Type.Object(
   },
 )
 type OpenidConnectSetting = Static<typeof OpenidConnectSetting>
-
-/** A claim of the provider in the place of each value. */
-export type ClaimTemplate = { readonly [member: string]: ClaimTemplate | readonly string[] }
-
-export interface DatasetMapping {
-  readonly claims: ClaimTemplate
-  readonly constants: JsonObject
-}
 
 export interface OpenidConnectConfig {
   readonly issuer: string
@@ -67,25 +38,16 @@ export interface OpenidConnectConfig {
 /** Adds the defaults to settings without mistakes. */
 export function resolveOpenidConnect(settings: OpenidConnectSetting): OpenidConnectConfig {
   const { datasets, scope = DEFAULT_SCOPE, ...rest } = settings
-  const mappings = Object.entries(datasets).map(([name, { claims, constants = {} }]) => {
-    const mapping = { claims: templateOf(claims as JsonObject), constants: constants as JsonObject }
-    return [name, mapping] as const
-  })
-  return { ...rest, scope, datasets: new Map(mappings) }
+  return { ...rest, scope, datasets: resolveDatasets(datasets) }
 }
 
 export function findOpenidConnectMistakes(settings: OpenidConnectSetting): string[] {
   const { issuer, scope = DEFAULT_SCOPE, datasets } = settings
   const address = issuerProblem(issuer)
-  const problems = Object.entries(datasets).flatMap(([name, { claims }]) => {
-    if (Object.keys(claims).length === 0) return [`datasets.${name}.claims: name at least one claim`]
-    return templateProblems(claims as JsonObject, `datasets.${name}.claims`, MAX_DEPTH)
-  })
   return [
     ...(address === undefined ? [] : [`issuer: ${address}`]),
     ...(scope.split(' ').includes('openid') ? [] : ['scope: openid must be one of its values']),
-    ...(Object.keys(datasets).length > 0 ? [] : ['datasets: name at least one credential configuration by its scope']),
-    ...problems,
+    ...findDatasetMistakes(datasets, 1),
   ].map((mistake) => `authentication.openidConnect.${mistake}`)
 }
 
@@ -97,23 +59,4 @@ function issuerProblem(text: string): string | undefined {
   if (/[?#]/.test(text)) return 'it must have no query and no fragment'
   if (isSecure(url)) return undefined
   return 'it must begin with https://; plain http is for addresses of this machine and its network'
-}
-
-function templateProblems(value: Json, place: string, depth: number): string[] {
-  if (typeof value === 'string' && value !== '') return []
-  if (Array.isArray(value) && value.length > 0 && value.every((step) => typeof step === 'string' && step !== '')) {
-    return []
-  }
-  if (!isObject(value) || depth === 0) {
-    return [`${place}: it must be the name of a claim, or an array of names, or an object of such`]
-  }
-  return Object.entries(value).flatMap(([name, member]) => templateProblems(member, `${place}.${name}`, depth - 1))
-}
-
-function templateOf(claims: JsonObject): ClaimTemplate {
-  const members = Object.entries(claims).map(([name, value]): [string, ClaimTemplate | readonly string[]] => {
-    if (isObject(value)) return [name, templateOf(value)]
-    return [name, Array.isArray(value) ? (value as readonly string[]) : [value as string]]
-  })
-  return Object.fromEntries(members)
 }

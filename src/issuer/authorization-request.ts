@@ -35,6 +35,8 @@ export interface StoredAuthorizationRequest {
   /** The digest of the cookie of the browser that brought it. */
   readonly browser: string
   readonly step: AuthorizationStep
+  /** The session at a verifier that asks the person for another credential, once the person went there. */
+  readonly presentation?: { readonly sessionId: string; readonly link: string }
 }
 
 /** Times are milliseconds since the epoch. */

@@ -130,8 +130,8 @@ function refuseContraryGrants(
     const how = 'needs the setting authentication, or authorizationServer: nobody would ask who the person is'
     refuse('invalid_request', `grants: ${AUTHORIZATION_CODE_GRANT} ${how}`)
   }
-  const { openidConnect, trustsOffers } = config.codeFlow ?? {}
-  const isGuarded = openidConnect !== undefined && !trustsOffers
+  const { openidConnect, presentation, trustsOffers } = config.codeFlow ?? {}
+  const isGuarded = (openidConnect ?? presentation) !== undefined && !trustsOffers
   if (isGuarded && hasGrant(request, AUTHORIZATION_CODE_GRANT) && request.credential_dataset !== undefined) {
     const how = 'leave it out, and start the session with deferred: true; the claims of the person become the dataset'
     refuse('invalid_request', `credential_dataset: anybody who signs in could take it; ${how}`)

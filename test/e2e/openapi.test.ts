@@ -72,6 +72,7 @@ const issuerOperations: Record<string, typeof KEY | [] | typeof TOKEN> = {
   'GET /auth/sign-in/start': [],
   'GET /auth/sign-in/stop': [],
   'GET /auth/sign-in/answer': [],
+  'GET /auth/sign-in/presented': [],
   'GET /auth/interaction/{interaction_id}': KEY,
   'POST /auth/interaction/complete/{interaction_id}': KEY,
   'POST /auth/token-endpoint': [],

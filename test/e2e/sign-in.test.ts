@@ -175,7 +175,7 @@ describe('an account that lacks what a credential needs', () => {
     const response = await comeBack(all, at)
     const text = await response.text()
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
-    expect(text).toContain('the account has no birthdate, no address.street')
+    expect(text).toContain('these claims are missing: birthdate, address.street')
     const link = /href="([^"]+)"/.exec(text.slice(text.indexOf('class="button"')))?.[1]?.replaceAll('&amp;', '&') ?? ''
     const wallet = await visit(all.services, at.browser, link)
     expect(new URL(wallet.headers.get('location') ?? '').searchParams.get('error')).toBe('access_denied')
@@ -214,8 +214,8 @@ describe('the settings of a provider', () => {
   })
 
   it('go without a page of the application', async () => {
-    await mistakes({}, { interactionUrl: 'https://portal.example.edu/' }).toThrow(/one of the two/)
-    await mistakes({}, { openidConnect: undefined }).toThrow(/one of the two/)
+    await mistakes({}, { interactionUrl: 'https://portal.example.edu/' }).toThrow(/one of the three/)
+    await mistakes({}, { openidConnect: undefined }).toThrow(/one of the three/)
     expect(openidConnect.datasets).toHaveProperty(SCOPE)
   })
 })

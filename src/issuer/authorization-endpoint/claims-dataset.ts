@@ -1,6 +1,6 @@
 /** The dataset that is made of the claims of a person, as the operator's provider has signed them in. */
 import { isObject, type Json, type JsonObject, memberOf, own } from '../../codec/json.ts'
-import type { ClaimTemplate, DatasetMapping, OpenidConnectConfig } from '../../config/openid-connect.ts'
+import type { ClaimTemplate, DatasetMapping } from '../../config/claim-datasets.ts'
 import type { Configuration } from '../../credential/format.ts'
 import { pathText } from '../../protocol/claim-path.ts'
 
@@ -23,7 +23,7 @@ const VERIFIED_BY: Readonly<Record<string, string>> = {
 
 /** The mappings of the configurations, by their ids or scopes; the text names the first without one. */
 export function mappingsOf(
-  { datasets }: OpenidConnectConfig,
+  datasets: ReadonlyMap<string, DatasetMapping>,
   configurations: readonly NamedConfiguration[],
 ): readonly DatasetMapping[] | { readonly without: string } {
   const mappings: DatasetMapping[] = []

@@ -136,9 +136,9 @@ export const startSignInRoute = {
   ...byWallet,
   ...refuses(...ofVisit, 'temporarily_unavailable'),
   operationId: 'startSignIn',
-  summary: 'Send a browser to the OpenID Connect provider of the operator',
+  summary: 'Send a browser to the OpenID Connect provider of the operator, or show the link for a wallet',
   querystring: visitQuery,
-  response: redirects,
+  response: { ...answersAs(200, HTML_TYPE, Type.String()), ...redirects },
 }
 
 export const stopSignInRoute = {
@@ -165,6 +165,18 @@ export const answerSignInRoute = {
     error_description: answerParameter('Ignored'),
     error_uri: answerParameter('Ignored'),
     session_state: answerParameter('Ignored'),
+  }),
+  response: { ...answersAs(200, HTML_TYPE, Type.String()), ...redirects },
+}
+
+export const presentedRoute = {
+  ...byWallet,
+  ...refuses(...ofVisit, 'temporarily_unavailable'),
+  operationId: 'answerPresentation',
+  summary: 'Take the browser of a person who presented another credential',
+  querystring: Type.Object({
+    interaction: Type.Optional(Type.String({ maxLength: 64 })),
+    response_code: answerParameter('The code of the verifier'),
   }),
   response: { ...answersAs(200, HTML_TYPE, Type.String()), ...redirects },
 }

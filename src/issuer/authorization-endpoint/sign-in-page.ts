@@ -14,8 +14,8 @@ export interface SignInPage {
   readonly issuerName: string
   /** The names of the credentials. */
   readonly credentials: readonly string[]
-  /** The host of the provider. */
-  readonly provider: string
+  /** The host of the provider; undefined where the person shows another credential. */
+  readonly provider: string | undefined
 }
 
 /** The page that a browser comes to first. */
@@ -30,8 +30,26 @@ export function signInPage({ id, request, issuerName, credentials, provider }: S
       `<small>The wallet calls itself <code>${escapeHtml(clientId)}</code>; its address is <code>${escapeHtml(redirectUri)}</code></small>`,
     ],
     links: [
-      { text: `Sign in at ${provider}`, address: `${SIGN_IN_PATH}/start${query}` },
+      {
+        text: provider === undefined ? 'Show your credential' : `Sign in at ${provider}`,
+        address: `${SIGN_IN_PATH}/start${query}`,
+      },
       { text: 'Stop', address: `${SIGN_IN_PATH}/stop${query}` },
+    ],
+  }
+}
+
+/** The page with the links for the wallet on this device. */
+export function presentationPage(link: string): BrowserPage {
+  return {
+    title: 'Show your credential',
+    paragraphs: [
+      'Open your wallet on this device. It says what is asked for, and brings you back to this browser.',
+      'If it does not, or if it refuses, begin anew in the wallet that asked for the credential.',
+    ],
+    links: [
+      { text: 'Open the wallet', address: link },
+      { text: 'Open another wallet', address: link.replace(/^haip-vp:/, 'openid4vp:') },
     ],
   }
 }
@@ -39,8 +57,8 @@ export function signInPage({ id, request, issuerName, credentials, provider }: S
 /** The page for an account that gets no credential. */
 export function noCredentialPage(why: string, address: string): BrowserPage {
   return {
-    title: 'There is no credential for this account',
-    paragraphs: [`You are signed in, but ${escapeHtml(why)}. Whoever issues the credential can tell you more.`],
+    title: 'There is no credential',
+    paragraphs: [`There is none for you, since ${escapeHtml(why)}. Whoever issues the credential can tell you more.`],
     links: [{ text: 'Back to the wallet', address }],
   }
 }

@@ -3,11 +3,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import type { App } from '../../http/app-type.ts'
 import { setBrowserPage } from '../../http/browser-page.ts'
+import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import { browserOf, sendTo } from './browser.ts'
+import { beginPresentation, finishPresentation, PRESENTED_PATH } from './presented.ts'
 import * as schemas from './schemas.ts'
-import { beginSignIn, configurationsOf, declineSignIn, finishSignIn, requestOfVisit, signInOf } from './sign-in.ts'
-import { noCredentialPage, signInPage } from './sign-in-page.ts'
+import {
+  beginSignIn,
+  configurationsOf,
+  datasetsOf,
+  declineSignIn,
+  finishSignIn,
+  requestOfVisit,
+  type SignInEnd,
+} from './sign-in.ts'
+import { noCredentialPage, presentationPage, signInPage } from './sign-in-page.ts'
 import { SIGN_IN_ANSWER_PATH } from './sign-in-provider.ts'
 
 const config = { isForBrowsers: true } as const
@@ -18,7 +28,7 @@ export function signInRoutes(app: App, context: IssuerContext): void {
     cookie: browserOf(context, request),
   })
   app.get(SIGN_IN_PATH, { config, schema: schemas.signInRoute }, async (request, reply) => {
-    const { settings } = signInOf(context)
+    datasetsOf(context)
     const visit = visitOf(request, request.query.interaction)
     const stored = await requestOfVisit(context, visit)
     const configurations = await configurationsOf(context, stored)
@@ -26,26 +36,38 @@ export function signInRoutes(app: App, context: IssuerContext): void {
       return posted.credential_metadata?.display?.[0]?.name ?? posted.scope ?? id
     })
     const issuerName = context.config.issuer.display.name
-    const provider = new URL(settings.issuer).host
+    const issuer = context.config.codeFlow?.openidConnect?.issuer
+    const provider = issuer && new URL(issuer).host
     const page = signInPage({ id: visit.id, request: stored.request, issuerName, credentials, provider })
     return reply.send(setBrowserPage(reply, page))
   })
-  app.get(`${SIGN_IN_PATH}/start`, { config, schema: schemas.startSignInRoute }, async (request, reply) =>
-    sendTo(reply, await beginSignIn(context, visitOf(request, request.query.interaction))),
-  )
+  app.get(`${SIGN_IN_PATH}/start`, { config, schema: schemas.startSignInRoute }, async (request, reply) => {
+    const visit = visitOf(request, request.query.interaction)
+    const presentation = context.config.codeFlow?.presentation
+    if (presentation === undefined) return sendTo(reply, await beginSignIn(context, visit))
+    return reply.send(setBrowserPage(reply, presentationPage(await beginPresentation(context, presentation, visit))))
+  })
   app.get(`${SIGN_IN_PATH}/stop`, { config, schema: schemas.stopSignInRoute }, async (request, reply) => {
-    signInOf(context)
+    datasetsOf(context)
     return sendTo(reply, await declineSignIn(context, visitOf(request, request.query.interaction)))
   })
-  app.get(SIGN_IN_ANSWER_PATH, { config, schema: schemas.answerSignInRoute }, (request, reply) =>
-    answerSignIn(context, request, reply),
-  )
+  app.get(SIGN_IN_ANSWER_PATH, { config, schema: schemas.answerSignInRoute }, async (request, reply) => {
+    const parameters = new URLSearchParams(request.query as Record<string, string>)
+    return endSignIn(reply, await finishSignIn(context, parameters, browserOf(context, request)))
+  })
+  app.get(PRESENTED_PATH, { config, schema: schemas.presentedRoute }, async (request, reply) => {
+    const presentation = context.config.codeFlow?.presentation ?? refusePresentation()
+    const { interaction, response_code: responseCode = '' } = request.query
+    const brought = { visit: visitOf(request, interaction), responseCode }
+    return endSignIn(reply, await finishPresentation(context, presentation, brought))
+  })
 }
 
-async function answerSignIn(context: IssuerContext, request: FastifyRequest, reply: FastifyReply) {
-  const parameters = new URLSearchParams(request.query as Record<string, string>)
-  const { address, denied } = await finishSignIn(context, parameters, browserOf(context, request))
-  return denied === undefined
-    ? sendTo(reply, address)
-    : reply.send(setBrowserPage(reply, noCredentialPage(denied, address)))
+function refusePresentation(): never {
+  return refuse('not_found', 'nobody presents anything here; the setting authentication.presentation turns it on')
+}
+
+function endSignIn(reply: FastifyReply, { address, denied }: SignInEnd) {
+  if (denied === undefined) return sendTo(reply, address)
+  return reply.send(setBrowserPage(reply, noCredentialPage(denied, address)))
 }

@@ -5,6 +5,8 @@
  * nothing is stored before the answer. OpenID Connect Core 1.0 section 3.1, RFC 9700 section 4.7.
  */
 import { toBase64url } from '../../codec/base64url.ts'
+import type { JsonObject } from '../../codec/json.ts'
+import type { DatasetMapping } from '../../config/claim-datasets.ts'
 import type { OpenidConnectConfig } from '../../config/openid-connect.ts'
 import type { OpenidProvider, SignInAttempt } from '../../openid-connect/provider.ts'
 import { ProtocolError, refuse } from '../../protocol/error.ts'
@@ -38,12 +40,18 @@ interface SealedAttempt extends Omit<SignInAttempt, 'state'> {
 
 const PURPOSE = 'state of a sign-in'
 /** The label of the caller in the audit log, where an API key would have its own. */
-const CALLER = 'openid-connect'
+const CALLER = 'sign-in'
 /** The error codes for a person who did not want to, or was not let. OpenID Connect Core 1.0 section 3.1.2.6. */
 const DENIALS = ['access_denied', 'login_required', 'interaction_required', 'consent_required']
 /** The codes of a refused dataset: it does not fit, or the session of the offer has one. */
 const UNFIT = ['invalid_request', 'invalid_state']
 const MAX_STATE = 1024
+
+/** The datasets of whoever signs in. Refuses with `not_found` where nobody does. */
+export function datasetsOf({ config }: Pick<IssuerContext, 'config'>): ReadonlyMap<string, DatasetMapping> {
+  const { openidConnect, presentation } = config.codeFlow ?? {}
+  return (openidConnect ?? presentation)?.datasets ?? refuseSignIn()
+}
 
 /** The settings and the provider. Refuses with `not_found` where nobody signs in here. */
 export function signInOf({ config, signInProvider }: Pick<IssuerContext, 'config' | 'signInProvider'>): {
@@ -52,7 +60,7 @@ export function signInOf({ config, signInProvider }: Pick<IssuerContext, 'config
 } {
   const settings = config.codeFlow?.openidConnect
   if (settings === undefined || signInProvider === undefined) {
-    return refuse('not_found', 'nobody signs in here; the setting authentication.openidConnect turns it on')
+    return refuseSignIn()
   }
   return { settings, provider: signInProvider }
 }
@@ -82,7 +90,7 @@ export async function beginSignIn(context: IssuerContext, visit: SignInVisit): P
 /** The address of a browser whose person wants no credential. Refuses as {@link requestOfVisit} does. */
 export async function declineSignIn(context: IssuerContext, visit: SignInVisit): Promise<string> {
   await requestOfVisit(context, visit)
-  const completed = await denied(context, visit.id, 'the person declined')
+  const completed = await denySignIn(context, visit.id, 'the person declined')
   return completed.address
 }
 
@@ -101,22 +109,18 @@ export async function finishSignIn(
   const { id, ...attempt } = openAttempt(context, state)
   await endInOtherBrowser(context, { id, cookie })
   const result = await provider.finish(parameters, { state, ...attempt })
-  if ('claims' in result) return approved(context, id, result.claims)
+  if ('claims' in result) return decideByClaims(context, id, result.claims)
   if (!DENIALS.includes(result.refused)) {
     const cause = new Error(/^[a-z_]{1,60}$/.test(result.refused) ? result.refused : 'an error without a proper code')
     refuse('invalid_request', 'the sign-in provider signed nobody in; begin anew in the wallet', { cause })
   }
-  return denied(context, id, 'the person was not signed in')
+  return denySignIn(context, id, 'the person was not signed in')
 }
 
 /** Decides with the dataset of the claims, or refuses the credential when they do not make one. */
-async function approved(
-  context: IssuerContext,
-  id: string,
-  claims: Parameters<typeof datasetOfClaims>[0],
-): Promise<SignInEnd> {
+export async function decideByClaims(context: IssuerContext, id: string, claims: JsonObject): Promise<SignInEnd> {
   const { value } = await openInteraction(context, id)
-  const mappings = mappingsOf(signInOf(context).settings, await configurationsOf(context, value))
+  const mappings = mappingsOf(datasetsOf(context), await configurationsOf(context, value))
   if ('without' in mappings) return refuseCredential(context, id, `no claims are named for ${mappings.without}`)
   const { dataset, missing } = datasetOfClaims(claims, mappings)
   try {
@@ -126,7 +130,7 @@ async function approved(
   } catch (error) {
     if (!(error instanceof ProtocolError) || !UNFIT.includes(error.code)) throw error
     context.log.warn({ event: 'sign_in_unfit', why: error.message, missing }, 'no credential for the account')
-    const lacks = missing.length === 0 ? 'the account does not fit' : `the account has no ${missing.join(', no ')}`
+    const lacks = missing.length === 0 ? 'the claims do not fit' : `these claims are missing: ${missing.join(', ')}`
     return refuseCredential(context, id, error.code === 'invalid_state' ? 'the offer has its data already' : lacks)
   }
 }
@@ -143,11 +147,12 @@ export async function configurationsOf(context: IssuerContext, { request }: Stor
 }
 
 async function refuseCredential(context: IssuerContext, id: string, why: string): Promise<SignInEnd> {
-  const end = await denied(context, id, why)
+  const end = await denySignIn(context, id, why)
   return { ...end, denied: why }
 }
 
-async function denied(context: IssuerContext, id: string, why: string): Promise<SignInEnd> {
+/** Decides that there is no credential, for the reason that the wallet is told. */
+export async function denySignIn(context: IssuerContext, id: string, why: string): Promise<SignInEnd> {
   const reason = why
     .replace(/["\\]/g, "'")
     .replace(/[^ -~]/g, '?')
@@ -156,7 +161,8 @@ async function denied(context: IssuerContext, id: string, why: string): Promise<
   return { address: completed.redirect_uri }
 }
 
-async function endInOtherBrowser(context: IssuerContext, { id, cookie }: SignInVisit): Promise<void> {
+/** Ends the request, and refuses, when another browser than its own comes with an answer. */
+export async function endInOtherBrowser(context: IssuerContext, { id, cookie }: SignInVisit): Promise<void> {
   const isSame = await context.retryOnConflict<boolean>(async () => {
     const { value, version } = await openInteraction(context, id)
     if (isSameBrowser(value, cookie)) return { committed: true }
@@ -176,6 +182,10 @@ function openAttempt(context: IssuerContext, state: string): SealedAttempt {
 
 function sealOf({ secrets }: IssuerContext) {
   return { secrets: secrets.signInState, purpose: PURPOSE }
+}
+
+function refuseSignIn(): never {
+  return refuse('not_found', 'nobody signs in here; the setting authentication turns it on')
 }
 
 function refuseOtherBrowser(): never {

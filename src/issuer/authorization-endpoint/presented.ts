@@ -1,0 +1,133 @@
+/**
+ * Finding out who the person is by another credential, which a verifier of the operator asks for. The presentation
+ * comes from a wallet on the same device: its browser alone gets the code with which the verifier gives the result out,
+ * so that nobody gets a credential for what another person presented. OpenID4VP 1.0, Session Fixation.
+ */
+import { isObject, type JsonObject, memberOf, ownString, parseJsonObject } from '../../codec/json.ts'
+import { orProblem } from '../../codec/malformed.ts'
+import { SIGN_IN_PATH } from '../../config/authentication.ts'
+import type { PresentationConfig } from '../../config/presentation.ts'
+import { OutboundError } from '../../http/outbound.ts'
+import { refuse } from '../../protocol/error.ts'
+import { withParameters } from '../../protocol/redirect-uri.ts'
+import { endOfRequest, INTERACTION_SECONDS, isSameBrowser } from '../authorization-request.ts'
+import type { IssuerContext } from '../context.ts'
+import { openInteraction } from './interaction.ts'
+import {
+  decideByClaims,
+  denySignIn,
+  endInOtherBrowser,
+  requestOfVisit,
+  type SignInEnd,
+  type SignInVisit,
+} from './sign-in.ts'
+
+/** The path at which a wallet sends the browser back. */
+export const PRESENTED_PATH = `${SIGN_IN_PATH}/presented`
+
+const SESSIONS = '/presentation/oid4vp'
+const LIMITS = { timeoutMs: 5000, maxBytes: 1024 * 1024 }
+
+/**
+ * The link for the wallet, the same each time. Refuses as {@link requestOfVisit} does, and when the verifier cannot be
+ * asked with `temporarily_unavailable`.
+ */
+export async function beginPresentation(
+  context: IssuerContext,
+  settings: PresentationConfig,
+  visit: SignInVisit,
+): Promise<string> {
+  const { presentation } = await requestOfVisit(context, visit)
+  if (presentation !== undefined) return presentation.link
+  const { id } = visit
+  const started = await askVerifier(context, settings, {
+    path: `${SESSIONS}/new-session`,
+    body: {
+      verification_query_id: settings.verificationQueryId,
+      redirect_uri: withParameters(context.config.baseUrl + PRESENTED_PATH, { interaction: id }),
+      expires_in: INTERACTION_SECONDS,
+    },
+  })
+  const [sessionId, link] = [ownString(started, 'session_id'), ownString(started, 'request_uri')]
+  if (sessionId === undefined || link === undefined) return refuseUnavailableVerifier('its answer has no session')
+  return context.retryOnConflict<string>(async () => {
+    const { value, version } = await openInteraction(context, id)
+    // The person may have clicked twice.
+    if (value.presentation !== undefined) return { committed: value.presentation.link }
+    const next = { ...value, presentation: { sessionId, link } }
+    const dueAt = endOfRequest(next, context.now())
+    const conflict = await context.store.commit([{ update: 'authorization_request', id, version, value: next, dueAt }])
+    return conflict === undefined ? { committed: link } : { conflict }
+  })
+}
+
+/**
+ * Decides by the presentation. Refuses with `invalid_request` a browser that is not that of the request, which ends it,
+ * and a code that is not that of the presentation; with `temporarily_unavailable` when the verifier cannot be asked.
+ */
+export async function finishPresentation(
+  context: IssuerContext,
+  settings: PresentationConfig,
+  { visit, responseCode }: { readonly visit: SignInVisit; readonly responseCode: string },
+): Promise<SignInEnd> {
+  const { id } = visit
+  const { value } = await openInteraction(context, id)
+  // Without a code nobody has presented anything, and somebody only found the address.
+  if (responseCode === '' && !isSameBrowser(value, visit.cookie)) refuseCode()
+  await endInOtherBrowser(context, visit)
+  const { presentation } = value
+  if (presentation === undefined) return refuseCode()
+  const path = `${SESSIONS}/status/${encodeURIComponent(presentation.sessionId)}`
+  const status = await askVerifier(context, settings, { path: withParameters(path, { response_code: responseCode }) })
+  if (ownString(status, 'status') === 'DECLINED') return denySignIn(context, id, 'the person declined')
+  const result = memberOf(status, 'result')
+  if (ownString(status, 'status') !== 'VERIFICATION_SUCCEEDED' || memberOf(result, 'verified') !== true) {
+    return refuseCode()
+  }
+  if (memberOf(result, 'trust') !== 'anchors') refuseUnavailableVerifier('it trusts everybody: set issuerTrustAnchors')
+  return decideByClaims(context, id, claimsOf(memberOf(result, 'credentials')))
+}
+
+/** The claims of the first credential for each id of the query. */
+function claimsOf(credentials: ReturnType<typeof memberOf>): JsonObject {
+  const entries = Object.entries(isObject(credentials) ? credentials : {}).map(([id, reports]) => {
+    const [first] = Array.isArray(reports) ? reports : []
+    return [id, memberOf(first, 'claims') ?? {}] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+async function askVerifier(
+  { outbound }: IssuerContext,
+  { verifier, apiKey }: PresentationConfig,
+  { path, body }: { readonly path: string; readonly body?: object },
+): Promise<JsonObject> {
+  const authorization = `Bearer ${apiKey}`
+  const headers = { authorization, accept: 'application/json' }
+  const posted = {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { ...headers, 'content-type': 'application/json' },
+  }
+  const request = { url: verifier + path, allowPrivateAddresses: true, ...LIMITS }
+  const answer = await outbound({ ...request, ...(body === undefined ? { headers } : posted) }).catch(
+    (error: unknown) => {
+      if (!(error instanceof OutboundError)) throw error
+      return refuseUnavailableVerifier(error.message)
+    },
+  )
+  if (answer.status !== 200) return refuseUnavailableVerifier(`the verifier answered ${answer.status}`)
+  const read = orProblem(() => ({ json: parseJsonObject(answer.body) }))
+  return 'problem' in read ? refuseUnavailableVerifier(`its answer cannot be read: ${read.problem}`) : read.json
+}
+
+/** `why` is for the log. */
+function refuseUnavailableVerifier(why: string): never {
+  return refuse('temporarily_unavailable', 'the verifier cannot be asked now; try again in a moment', {
+    cause: new Error(why),
+  })
+}
+
+function refuseCode(): never {
+  return refuse('invalid_request', 'no presentation came with this address; show your credential from the page before')
+}

@@ -1,0 +1,216 @@
+/**
+ * A person shows another credential to get one: the issuer asks a verifier for it, and its claims become the dataset; and
+ * attacks on that. OpenID4VP 1.0, Session Fixation.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Outbound, OutboundError } from '../../src/http/outbound.ts'
+import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
+import { decline, planPresentation, present } from '../../src/wallet/present.ts'
+import { receive } from '../../src/wallet/receive.ts'
+import {
+  declareWithScope,
+  newVisitor,
+  redeemCode,
+  SCOPE,
+  startCodeFlow,
+  tokenBody,
+  tokenForm,
+  visit,
+} from '../support/code-flow.ts'
+import { expectRefusal } from '../support/issuance.ts'
+import {
+  API_KEY,
+  ISSUER_URL,
+  outboundBy,
+  type ServiceOptions,
+  type Services,
+  startServices,
+  VERIFIER_URL,
+} from '../support/services.ts'
+import { type AtPage, comeToPage, SIGN_IN, wayToWallet } from '../support/sign-in.ts'
+import { openTestStore } from '../support/store.ts'
+import { testWallet } from '../support/wallet.ts'
+import { call, dataset, dcqlQuery, startIssuance } from '../support/wire.ts'
+
+const datasets = {
+  [SCOPE]: {
+    claims: { credentialSubject: { given_name: ['card', 'credentialSubject', 'given_name'] } },
+    constants: { credentialSubject: { library: 'Example Library' } },
+  },
+}
+const INVALID = { status: 400, error: 'invalid_request' } as const
+
+/** The last words to the verifier, which a test can change. */
+interface Way {
+  outbound: Outbound | undefined
+}
+
+async function startPresenting(options: ServiceOptions = {}, more: object = {}) {
+  const verifierStore = await openTestStore<VerifierCollections>(verifierMigrations)
+  // The query has to be there before the issuer, whose settings name it.
+  const first = await startServices({ verifierStore })
+  const created = await call(first, `${VERIFIER_URL}/verification-query/create`, { dcql_query: dcqlQuery })
+  const verificationQueryId = await created.text()
+  const presentation = { verifier: VERIFIER_URL, apiKey: API_KEY, verificationQueryId, datasets, ...more }
+  const way: Way = { outbound: undefined }
+  let direct: Outbound | undefined
+  const outbound: Outbound = (request) => (way.outbound ?? direct ?? refuseConnections)(request)
+  const services = await startCodeFlow({ authentication: { presentation } }, { ...options, verifierStore, outbound })
+  direct = outboundBy(services.fetch)
+  await declareWithScope(services)
+  const close = async () => {
+    await services.close()
+    await Promise.all([first.issuer.close(), first.verifier.close(), first.issuerStore.close()])
+  }
+  return { services, way, close }
+}
+
+const refuseConnections: Outbound = () => Promise.reject(new OutboundError('nobody listens yet'))
+
+/** A wallet with the card that the verifier asks for. */
+async function walletWithCard(services: Services) {
+  const { wallet } = testWallet(services.fetch, services.clock)
+  await receive(wallet, (await startIssuance(services)).link)
+  return wallet
+}
+
+/** The link for the wallet on the page that a browser gets. */
+async function linkFor(services: Services, { browser, interaction }: AtPage): Promise<string> {
+  const response = await visit(services, browser, `${SIGN_IN}/start?interaction=${interaction}`)
+  const text = await response.text()
+  expect([response.status, text]).toEqual([200, expect.stringContaining('Open the wallet')])
+  return /href="(haip-vp:[^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
+}
+
+describe('showing a credential to get another', () => {
+  let services: Services
+  let way: Way
+  let close: () => Promise<void>
+  let wallet: Awaited<ReturnType<typeof walletWithCard>>
+  beforeAll(async () => {
+    ;({ services, way, close } = await startPresenting())
+    wallet = await walletWithCard(services)
+  })
+  afterAll(() => close())
+  beforeEach(() => {
+    way.outbound = undefined
+  })
+  const presented = async (at: AtPage): Promise<string> => {
+    const plan = await planPresentation(wallet, await linkFor(services, at))
+    return (await present(wallet, plan)).redirect_uri ?? ''
+  }
+
+  it('makes the dataset of the claims that were disclosed, and gives the wallet its code', async () => {
+    const at = await comeToPage(services)
+    const page = await visit(services, at.browser, `${SIGN_IN}?interaction=${at.interaction}`)
+    expect(await page.text()).toContain('Show your credential')
+    const address = await presented(at)
+    expect(address.startsWith(`${SIGN_IN}/presented?interaction=${at.interaction}&response_code=`)).toBe(true)
+    const given = await wayToWallet(services, at.browser, await visit(services, at.browser, address))
+    const { interaction } = at
+    const step = (await services.issuerStore.get('authorization_request', interaction))?.value.step
+    const sessionId = step !== undefined && 'sessionId' in step ? step.sessionId : ''
+    expect((await services.issuerStore.get('issuance_dataset', sessionId))?.value).toEqual({
+      credentialSubject: { given_name: 'Ada', library: 'Example Library' },
+    })
+    await tokenBody(await redeemCode(services, tokenForm(at.wallet, given.code ?? '')))
+  })
+
+  it('shows one link however often it is asked for, so that no browser fills the verifier', async () => {
+    const at = await comeToPage(services)
+    const before = (await services.verifierStore.list('verification_session')).length
+    const links = await Promise.all([linkFor(services, at), linkFor(services, at), linkFor(services, at)])
+    const last = await linkFor(services, at)
+    expect(new Set([...links, last]).size).toBe(1)
+    expect((await services.verifierStore.list('verification_session')).length - before).toBeLessThanOrEqual(3)
+  })
+
+  it('tells the wallet when the person declines', async () => {
+    const at = await comeToPage(services)
+    await decline(wallet, await planPresentation(wallet, await linkFor(services, at)))
+    const address = `${SIGN_IN}/presented?interaction=${at.interaction}&response_code=x`
+    const end = await visit(services, at.browser, address)
+    expect(await wayToWallet(services, at.browser, end)).toMatchObject({ error: 'access_denied' })
+  })
+
+  it('gives nobody a credential for what another person presented (session fixation)', async () => {
+    const thief = await comeToPage(services)
+    // The victim gets the link of the thief, presents, and is sent back in a browser of their own.
+    const address = await presented(thief)
+    for (const victim of [newVisitor(), (await comeToPage(services)).browser]) {
+      const answer = await visit(services, { cookie: victim.cookie }, address)
+      expect([400, 410]).toContain(answer.status)
+    }
+    const stolen = await visit(services, thief.browser, address)
+    await expectRefusal(stolen, { status: 410, error: 'gone' })
+  })
+
+  it.each(['', 'x', 'a'.repeat(32)])('takes nothing for the response_code "%s"', async (code) => {
+    const at = await comeToPage(services)
+    const address = await presented(at)
+    const wrong = `${SIGN_IN}/presented?interaction=${at.interaction}&response_code=${code}`
+    await expectRefusal(await visit(services, at.browser, wrong), { ...INVALID, why: /no presentation/ })
+    await expectRefusal(
+      await visit(services, newVisitor(), `${SIGN_IN}/presented?interaction=${at.interaction}`),
+      INVALID,
+    )
+    expect(await wayToWallet(services, at.browser, await visit(services, at.browser, address))).toHaveProperty('code')
+    await expectRefusal(await visit(services, at.browser, address), { status: 410, error: 'gone' })
+  })
+
+  it('takes nothing before anything was presented, nor the code of another presentation', async () => {
+    const [at, other] = [await comeToPage(services), await comeToPage(services)]
+    const code = new URL(await presented(other)).searchParams.get('response_code') ?? ''
+    const address = `${SIGN_IN}/presented?interaction=${at.interaction}&response_code=${code}`
+    await expectRefusal(await visit(services, at.browser, address), { ...INVALID, why: /no presentation/ })
+    await linkFor(services, at)
+    await expectRefusal(await visit(services, at.browser, address), { ...INVALID, why: /no presentation/ })
+  })
+
+  it.each<[string, Outbound]>([
+    ['is down', () => Promise.reject(new OutboundError('verifier.localhost takes no connections'))],
+    ['refuses the key', () => Promise.resolve({ status: 401, headers: {}, body: new Uint8Array() })],
+    ['answers with no JSON', () => Promise.resolve({ status: 200, headers: {}, body: Buffer.from('<html>') })],
+    ['answers with nothing of a session', () => Promise.resolve({ status: 200, headers: {}, body: Buffer.from('{}') })],
+  ])('says so when the verifier %s, and the person can try again', async (_, outbound) => {
+    const at = await comeToPage(services)
+    way.outbound = outbound
+    const start = await visit(services, at.browser, `${SIGN_IN}/start?interaction=${at.interaction}`)
+    await expectRefusal(start, { status: 503, error: 'temporarily_unavailable', why: /verifier/ })
+    way.outbound = undefined
+    const address = await presented(at)
+    expect(await wayToWallet(services, at.browser, await visit(services, at.browser, address))).toHaveProperty('code')
+  })
+
+  it('starts no session whose data anybody with such a credential could take', async () => {
+    const id = await declareWithScope(services, 'other')
+    const body = { credential_dataset: dataset, credential_configurations: [id], grants: ['authorization_code'] }
+    const response = await call(services, `${ISSUER_URL}/issuance/oid4vci/new-session`, body)
+    await expectRefusal(response, { ...INVALID, why: /deferred: true/ })
+  })
+})
+
+it('takes nothing of a verifier that trusts everybody', async () => {
+  const { services, close } = await startPresenting({ anchors: [], verifier: { issuerTrustAnchors: undefined } })
+  const wallet = await walletWithCard(services)
+  const at = await comeToPage(services)
+  const plan = await planPresentation(wallet, await linkFor(services, at))
+  const address = (await present(wallet, plan)).redirect_uri ?? ''
+  const answer = await visit(services, at.browser, address)
+  await expectRefusal(answer, { status: 503, error: 'temporarily_unavailable', why: /verifier/ })
+  expect(services.logLines.join('')).toContain('issuerTrustAnchors')
+  await close()
+})
+
+it.each<[string, object, RegExp]>([
+  [
+    'a path after the base URL',
+    { verifier: 'https://verifier.example/x' },
+    /presentation\.verifier: write its base URL/,
+  ],
+  ['plain http to elsewhere', { verifier: 'http://verifier.example' }, /presentation\.verifier/],
+  ['a claim of no credential', { datasets: { a: { claims: { b: 'given_name' } } } }, /a\.claims\.b: it must be a path/],
+  ['no datasets', { datasets: {} }, /presentation\.datasets: name at least one/],
+])('the settings are refused with %s', async (_, more, why) => {
+  await expect(startPresenting({}, more)).rejects.toThrow(why)
+})
