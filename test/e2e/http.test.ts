@@ -79,7 +79,7 @@ const endpoints: readonly Endpoint[] = [
   { service: 'issuer', method: 'GET', path: '/auth/authorize', browser: true },
   { service: 'issuer', method: 'GET', path: '/auth/authorize/SESSION', browser: true },
   { service: 'issuer', method: 'GET', path: '/auth/return/ID', browser: true },
-  ...['', '/start', '/answer', '/stop'].map(
+  ...['', '/start', '/answer', '/stop', '/presented'].map(
     (step): Endpoint => ({ service: 'issuer', method: 'GET', path: `/auth/sign-in${step}`, browser: true }),
   ),
   { service: 'issuer', method: 'GET', path: '/auth/interaction/ID' },
