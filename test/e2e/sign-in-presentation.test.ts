@@ -53,10 +53,10 @@ async function startPresenting(options: ServiceOptions = {}, more: object = {}) 
   const verificationQueryId = await created.text()
   const presentation = { verifier: VERIFIER_URL, apiKey: API_KEY, verificationQueryId, datasets, ...more }
   const way: Way = { outbound: undefined }
-  let direct: Outbound | undefined
-  const outbound: Outbound = (request) => (way.outbound ?? direct ?? refuseConnections)(request)
+  const direct = { outbound: refuseConnections }
+  const outbound: Outbound = (request) => (way.outbound ?? direct.outbound)(request)
   const services = await startCodeFlow({ authentication: { presentation } }, { ...options, verifierStore, outbound })
-  direct = outboundBy(services.fetch)
+  direct.outbound = outboundBy(services.fetch)
   await declareWithScope(services)
   const close = async () => {
     await services.close()
