@@ -42,7 +42,8 @@ function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
   const unread = (): never => {
     throw new Error('the names of metrics are read, and not their values')
   }
-  return createServiceMetrics(name, { config: unread, conflicts: { retried: 0, givenUp: 0 }, now: unread }).registry
+  const conflicts = { retried: 0, givenUp: 0 }
+  return createServiceMetrics(name, { config: unread, conflicts, now: unread, store: unread }).registry
 }
 
 function engineRegistry(): Registry {

@@ -1,6 +1,7 @@
 /** The issuer and the verifier as services of the command: a server on a database with encrypted personal data. */
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
+import type { CallbackCollections } from '../callback/queue.ts'
 import type { CommonConfig } from '../config/common.ts'
 import { describeDatabase } from '../config/database.ts'
 import { findPkcs11Mistakes } from '../keys/pkcs11/check.ts'
@@ -88,12 +89,13 @@ function voidOpenSessions<Name extends CredentialServiceName>(
 async function build<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
-  store: StoreOf<Name>,
+  opened: StoreOf<Name>,
   log: Logger,
 ): Promise<BuiltService<ConfigOf<Name>>> {
   const { create, tasks } = credentialServices[name]
   let current = config
-  const metrics = config.management && (await measure(name, () => current))
+  const metrics = config.management && (await measure(name, () => current, opened))
+  const store = metrics ? (await import('./outcome-metrics.ts')).observeCommits(opened, metrics.committed) : opened
   const effects = { store, retryOnConflict, outbound, now, random, log, pkcs11Tokens, observer: metrics?.observer }
   return {
     app: await create(config, { ...effects, current: () => current }),
@@ -114,7 +116,12 @@ function keepYoungGenerationSmall(): void {
 }
 
 /** Makes the metrics. Their code is loaded only where somebody reads them. */
-async function measure(name: CredentialServiceName, config: () => CommonConfig): Promise<ServiceMetrics> {
+async function measure<Name extends CredentialServiceName>(
+  name: Name,
+  config: () => CommonConfig,
+  opened: StoreOf<Name>,
+): Promise<ServiceMetrics> {
   const { createServiceMetrics } = await import('./service-metrics.ts')
-  return createServiceMetrics(name, { config, conflicts: conflictCounts, now })
+  const store = opened as unknown as Store<CallbackCollections>
+  return createServiceMetrics(name, { config, conflicts: conflictCounts, now, store: () => store })
 }

@@ -1,28 +1,35 @@
 /** The metrics of an issuer or a verifier that are about its process rather than about one request. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { CallbackCollections } from '../callback/queue.ts'
 import type { CommonConfig } from '../config/common.ts'
 import { createRequestObserver, type RequestObserver } from '../http/request-metrics.ts'
 import { listKeys } from '../keys/key-ring.ts'
 import type { ConflictCounts } from '../store/retry.ts'
+import type { Store } from '../store/store.ts'
+import { type CommitObserver, countOutcomes, measureCallbacks } from './outcome-metrics.ts'
 
 export interface ServiceMetrics {
   readonly registry: Registry
   readonly observer: RequestObserver
+  /** Is told of every batch that the store commits. */
+  readonly committed: CommitObserver
 }
 
 /** The sources of the metrics, which are read at each request for metrics. */
 interface Measured {
   readonly config: () => CommonConfig
   readonly conflicts: ConflictCounts
+  readonly store: () => Store<CallbackCollections>
   readonly now: () => Date
 }
 
-/** Makes the metrics of a service: requests, conflicts in the database, certificates, and the process. */
+/** Makes the metrics of a service: requests, outcomes, callbacks, conflicts, certificates, and the process. */
 export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Measured): ServiceMetrics {
   const registry = new Registry()
   const prefix = `vouchsafe_${name}_`
   collectDefaultMetrics({ register: registry })
   countConflicts(prefix, registry, measured.conflicts)
+  measureCallbacks(prefix, registry, measured.store, measured.now)
   new Gauge({
     name: `${prefix}certificate_expires_seconds`,
     help: 'Time until the certificate of a key ends, by the setting of the key',
@@ -35,7 +42,8 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Meas
       }
     },
   })
-  return { registry, observer: createRequestObserver(prefix, registry) }
+  const committed = countOutcomes(name, prefix, registry)
+  return { registry, observer: createRequestObserver(prefix, registry), committed }
 }
 
 function countConflicts(prefix: string, registry: Registry, counts: ConflictCounts): void {

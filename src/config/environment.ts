@@ -1,6 +1,5 @@
 /** Settings of a service by environment variables, which go before those of its configuration file. */
-import { refuseInexact } from '../codec/exact-json.ts'
-import { isObject } from '../codec/json.ts'
+import { isObject, parseJson } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
 
 /** The parts of a schema of settings that name variables. */
@@ -119,9 +118,7 @@ function readVariable(
   }
   if (setting.isText) return { value: text }
   try {
-    const value: unknown = JSON.parse(text)
-    refuseInexact(text)
-    return { value }
+    return { value: parseJson(text) }
   } catch {
     // The reason that the parser gives has a part of the value.
     return { mistake: `the value must be JSON, as ${setting.path.join('.')} has it in a configuration file` }

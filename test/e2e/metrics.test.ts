@@ -45,6 +45,16 @@ describe.each([
     expect(text).toContain(`${prefix}http_request_seconds_count{route="${path}"} 4\n`)
   })
 
+  it('count what was recorded, and the callbacks that wait', async () => {
+    const { service, metrics } = await measured(name)
+    await post(service, body)
+    const text = await metrics()
+    const type = name === 'issuer' ? 'configuration.created' : 'query.created'
+    expect(text).toContain(`${prefix}events_total{type="${type}"} 1\n`)
+    expect(text).toContain(`${prefix}callbacks{state="waiting"} 0\n`)
+    expect(text).toContain(`${prefix}callback_oldest_seconds{state="waiting"} 0\n`)
+  })
+
   it('have no label that a caller chose, and none of the texts that a caller sent', async () => {
     const { service, metrics } = await measured(name)
     for (let n = 0; n < 20; n += 1) await fetch(`${service.url}/no-such-path-${n}/secret?secret=${n}`)

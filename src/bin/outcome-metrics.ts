@@ -1,0 +1,121 @@
+/** The metrics of what became of sessions, counted where it is committed, and of the callbacks that wait. */
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { CallbackCollections } from '../callback/queue.ts'
+import { isObject } from '../codec/json.ts'
+import { type CallbackCounts, countCallbacks } from '../event/callback-counts.ts'
+import { carriedByCallback, type Event } from '../event/event.ts'
+import type { Change, Store } from '../store/store.ts'
+import type { VerificationSession } from '../verifier/session.ts'
+import { failedChecks } from '../verifier/verification.ts'
+
+/** How long counts of rows are kept for those who read metrics often. */
+const COUNTS_MS = 5000
+
+/** Counts a batch of changes that was committed. */
+export type CommitObserver = (changes: readonly Change<Record<string, unknown>>[]) => void
+
+/** Makes the counters of events and of failed checks; the observer is told of every batch. */
+export function countOutcomes(name: 'issuer' | 'verifier', prefix: string, registry: Registry): CommitObserver {
+  const events = new Counter({
+    name: `${prefix}events_total`,
+    help: 'Events that this process recorded (sessions begun and ended, credentials revoked), by type',
+    labelNames: ['type'],
+    registers: [registry],
+  })
+  for (const type of Object.keys(carriedByCallback)) if (!isOfOther(name, type)) events.inc({ type }, 0)
+  const failed =
+    name === 'verifier' &&
+    new Counter({
+      name: `${prefix}failed_checks_total`,
+      help: 'Failed checks of verifications that failed, by check',
+      labelNames: ['check'],
+      registers: [registry],
+    })
+  return (changes) => {
+    const types = changes.flatMap((change) =>
+      'insert' in change && change.insert === 'event' ? [(change.value as Event).type] : [],
+    )
+    for (const type of types) events.inc({ type })
+    if (failed && types.includes('verification.failed')) {
+      for (const check of checksThatFailed(changes)) failed.inc({ check })
+    }
+  }
+}
+
+/** Whether events of the type are of the other service. */
+function isOfOther(name: 'issuer' | 'verifier', type: string): boolean {
+  const others = name === 'issuer' ? /^(query|presentation|verification)\./ : /^(configuration|issuance|credential)\./
+  return others.test(type)
+}
+
+function checksThatFailed(changes: readonly Change<Record<string, unknown>>[]): readonly string[] {
+  return changes.flatMap((change) => {
+    if (!('update' in change && change.update === 'verification_session' && isObject(change.value))) return []
+    const { outcome } = change.value as unknown as VerificationSession
+    return outcome !== undefined && 'report' in outcome ? [...new Set(failedChecks(outcome.report))] : []
+  })
+}
+
+/** Gives a store that tells `observe` of every batch that it committed. */
+export function observeCommits<C>(store: Store<C>, observe: CommitObserver): Store<C> {
+  return {
+    ...store,
+    commit: async (changes) => {
+      const conflict = await store.commit(changes)
+      if (conflict === undefined) observe(changes)
+      return conflict
+    },
+  }
+}
+
+/** Makes the gauges of callbacks, which are counted in the database when metrics are read. */
+export function measureCallbacks(
+  prefix: string,
+  registry: Registry,
+  store: () => Store<CallbackCollections>,
+  now: () => Date,
+): void {
+  const count = keepCounts(store, now)
+  new Gauge({
+    name: `${prefix}callbacks`,
+    help: 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000',
+    labelNames: ['state'],
+    registers: [registry],
+    async collect() {
+      const callbacks = await count()
+      this.reset()
+      if (callbacks === undefined) return
+      this.set({ state: 'waiting' }, callbacks.waiting)
+      this.set({ state: 'dead' }, callbacks.dead)
+    },
+  })
+  new Gauge({
+    name: `${prefix}callback_oldest_seconds`,
+    help: 'Age of the oldest callback in a state; 0 when there is none',
+    labelNames: ['state'],
+    registers: [registry],
+    async collect() {
+      const callbacks = await count()
+      this.reset()
+      if (callbacks === undefined) return
+      const seconds = Math.floor(now().getTime() / 1000)
+      this.set({ state: 'waiting' }, Math.max(0, seconds - (callbacks.oldest_waiting_at ?? seconds)))
+    },
+  })
+}
+
+/** Gives a function that counts callbacks in the database, and again after a while; undefined where it cannot. */
+function keepCounts(
+  store: () => Store<CallbackCollections>,
+  now: () => Date,
+): () => Promise<CallbackCounts | undefined> {
+  let counts: { readonly at: number; readonly value: Promise<CallbackCounts | undefined> } | undefined
+  return () => {
+    const at = now().getTime()
+    if (counts === undefined || Math.abs(at - counts.at) > COUNTS_MS) {
+      // All other metrics are served also while the database cannot be read.
+      counts = { at, value: countCallbacks(store()).catch(() => undefined) }
+    }
+    return counts.value
+  }
+}
