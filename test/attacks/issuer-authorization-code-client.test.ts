@@ -16,6 +16,7 @@ import {
   tokenBody,
   tokenForm,
   walletAsking,
+  without,
 } from '../support/code-flow.ts'
 import { dpopNonce, dpopProof } from '../support/dpop.ts'
 import { expectRefusal, TOKEN_ENDPOINT } from '../support/issuance.ts'
@@ -173,6 +174,16 @@ describe('an attack on a code of a wallet instance', () => {
     const stolen = await sent(TOKEN_ENDPOINT, refresh, thief)
     await expectRefusal(stolen, { status: 400, error: 'invalid_grant', why: /another key/ })
     await tokenBody(await sent(TOKEN_ENDPOINT, refresh, own))
+  })
+
+  it('leaves out who it is, as an attested wallet may, and gets the code of no other wallet by that', async () => {
+    const form = without(await codeOf(asking()), 'client_id')
+    await expectRefusal(await post(TOKEN_ENDPOINT, form, {}), { status: 400, error: 'invalid_client' })
+    const named = await walletAttestation(instance, services.clock.now, { payload: { sub: 'https://other.example' } })
+    const renamed = { ...(await headersOf(instance)), 'oauth-client-attestation': named }
+    const stolen = await post(TOKEN_ENDPOINT, form, renamed)
+    await expectRefusal(stolen, { status: 400, error: 'invalid_grant', why: /another client/ })
+    await tokenBody(await post(TOKEN_ENDPOINT, form, await headersOf(instance)))
   })
 
   it('redeems it by another instance of the same wallet, and by none', async () => {

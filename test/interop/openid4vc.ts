@@ -18,6 +18,15 @@ import { presentSdJwt } from './sd-jwt.ts'
 type Call<Result> = (options: object) => Promise<Result>
 
 interface IssuanceClient {
+  readonly initiateAuthorization: Call<{
+    readonly authorizationRequestUrl: string
+    readonly pkce?: { readonly codeVerifier: string }
+  }>
+  parseAndVerifyAuthorizationResponseRedirectUrl(options: object): { readonly code?: string }
+  readonly retrieveAuthorizationCodeAccessTokenFromOffer: Call<{
+    readonly accessTokenResponse: { readonly access_token: string }
+    readonly dpop?: object
+  }>
   resolveCredentialOffer(
     link: string,
   ): Promise<{ readonly credential_issuer: string; readonly credential_configuration_ids: readonly string[] }>
@@ -121,6 +130,28 @@ export function issuanceClient(
   clientId?: string,
 ): IssuanceClient {
   return new packages.Openid4vciClient({ callbacks: callbacks(holder, fetch, clientId) })
+}
+
+/** Sets the headers by which a client authenticates itself to the server of the metadata. */
+export type Authenticate = (request: {
+  readonly headers: Headers
+  readonly authorizationServerMetadata: JsonObject
+}) => Promise<void>
+
+/** A client of a wallet that has a key for each purpose, and authenticates itself. */
+export function authenticatedClient(
+  { fetch }: Pick<Services, 'fetch'>,
+  keys: readonly [Signer, ...Signer[]],
+  clientAuthentication: Authenticate,
+): IssuanceClient {
+  const signJwt = async (
+    { publicJwk }: { readonly publicJwk: JWK },
+    { header, payload }: { readonly header: JsonObject; readonly payload: JsonObject },
+  ) => {
+    const signer = keys.find(({ jwk }) => jwk.x === publicJwk.x) ?? assert.fail('the wallet has no such key')
+    return { jwt: await writeJws(header, payload, (data) => signer.sign(data)), signerJwk: signer.jwk }
+  }
+  return new packages.Openid4vciClient({ callbacks: { ...callbacks(keys[0], fetch), signJwt, clientAuthentication } })
 }
 
 export function presentationClient(

@@ -26,7 +26,7 @@ const REPLAYED = 'the authorization code has been used, and what it gave is good
 
 /** The grant of an authorization code. Refuses with `invalid_request` what is missing. */
 export async function authorizationCodeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
-  for (const name of ['code', 'client_id', 'redirect_uri', 'code_verifier'] as const) {
+  for (const name of ['code', 'redirect_uri', 'code_verifier'] as const) {
     if (!form[name]) refuse('invalid_request', `${name} is missing`)
   }
   const id = sessionOfCode(context.secrets.authorizationCode, form.code ?? '')
@@ -50,7 +50,7 @@ async function decide(
   const { request, step } = row.value
   if (step.name === 'REDEEMED') return endOfReplay(call)
   if (step.name !== 'CODE' || call.now.getTime() >= step.until) return refuseCode()
-  refuseOther(request, form)
+  refuseOther(request, form, call.client)
   refuseOtherInstance({ id: request.clientId, ...(request.instance && { instance: request.instance }) }, call.client)
   refuseOtherKey(request, call.jkt)
   const { session } = call
@@ -77,8 +77,10 @@ function redeemed({ id, value, version }: RequestRow, { id: sessionId, now }: Se
   return { update: 'authorization_request', id, version, value: next, dueAt: endOfRequest(next, now) } as const
 }
 
-function refuseOther(request: CodeFlowRequest, form: TokenRequest): void {
-  if (form.client_id !== request.clientId) refuse('invalid_grant', 'client_id: the code was given to another client')
+function refuseOther(request: CodeFlowRequest, form: TokenRequest, client: SessionForToken['client']): void {
+  // RFC 6749 section 4.1.3: a client that authenticates itself need not say who it is.
+  const clientId = form.client_id || client?.id || refuse('invalid_request', 'client_id is missing')
+  if (clientId !== request.clientId) refuse('invalid_grant', 'client_id: the code was given to another client')
   if (form.redirect_uri !== request.redirectUri) {
     refuse('invalid_grant', 'redirect_uri: it is not that of the authorization request')
   }
