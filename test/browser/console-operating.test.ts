@@ -1,9 +1,9 @@
 /** The pages of the console for whoever operates, in a browser: what they show and do, and that everybody can use them. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { startedSession } from '../support/issuance.ts'
+import { readySession, startedSession } from '../support/issuance.ts'
 import { ISSUER_URL, type Services } from '../support/services.ts'
 import { act, issued } from '../support/status.ts'
-import { postForm, startVerification } from '../support/wire.ts'
+import { postForm, presentationOf, startVerification } from '../support/wire.ts'
 import { describeInBrowser, faultsForSomebody, PHONE } from './browser.ts'
 import { type OperatedConsole, operateConsole } from './operated-console.ts'
 
@@ -187,6 +187,25 @@ describeInBrowser('the console for operating', (openWindow) => {
     expect(faults).toEqual([])
   })
 
+  it.each(['light', 'dark'] as const)(
+    'has nothing that axe finds in a session of any kind: %s',
+    async (colorScheme) => {
+      const { services } = operated
+      const revoked = await issued(services)
+      await act(services, 'revoke', revoked.sessionId)
+      const later = await readySession(services, { credential_dataset: undefined, deferred: true })
+      const failed = await failedVerification(services)
+      const places = [revoked.sessionId, later.sessionId].map((id) => `session/issuer/${id}`)
+      for (const place of [...places, `session/verifier/${failed}`]) {
+        for (const options of [{}, PHONE]) {
+          const opened = await operated.open(openWindow, place, { ...options, colorScheme })
+          await opened.page.locator('.events li').first().waitFor()
+          expect(await faultsForSomebody(opened)).toEqual([])
+        }
+      }
+    },
+  )
+
   it.each(PAGES.flatMap((place) => [[place, 'light'] as const, [place, 'dark'] as const]))(
     'has nothing that axe finds at a desk and on a phone: %s, %s',
     async (place, colorScheme) => {
@@ -208,4 +227,15 @@ async function changeRecord({ verifierStore }: Services): Promise<void> {
   if (row === undefined) throw new Error('the log has no block')
   const records = row.value.records.map((record) => ({ ...record, caller: 'somebody else' }))
   await verifierStore.commit([{ update: 'audit_block', id, version: row.version, value: { records } }])
+}
+
+/** A session whose wallet proved its key over another nonce than that of the request; resolves with its id. */
+async function failedVerification(services: Services): Promise<string> {
+  const { credential, holder } = await issued(services)
+  const { sessionId, request } = await startVerification(services)
+  const wrong = { ...request, nonce: 'of another request' }
+  const presentation = await presentationOf(credential, holder, wrong, { now: services.clock.now })
+  const form = { vp_token: JSON.stringify({ card: [presentation] }), state: request.state }
+  await postForm(services, request.response_uri, form)
+  return sessionId
 }

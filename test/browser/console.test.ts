@@ -1,5 +1,6 @@
 /** The console in a browser: the whole walk with a wallet, what goes wrong, and that everybody can use it. */
 import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import type { WalletContext } from '../../src/wallet/context.ts'
@@ -14,7 +15,13 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 const PAGES = ['issue', 'verify', 'sessions'] as const
 
 describeInBrowser('the console', (openWindow) => {
-  const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
+  const wallet: WalletContext = {
+    fetch,
+    now: () => new Date(),
+    random: randomBytes,
+    store: memoryStore(new Map()),
+    wait: (seconds) => setTimeout(seconds * 1000),
+  }
   let running: RunningConsole
   beforeAll(async () => {
     running = await startConsole({})
@@ -24,15 +31,28 @@ describeInBrowser('the console', (openWindow) => {
   const open = (place: string, options: BrowserContextOptions = {}): Promise<OpenPage> =>
     running.open(openWindow, place, options)
 
-  /** Makes an offer in the page; resolves with its link. */
-  async function offer(page: Page, hasCode = false): Promise<string> {
+  /** Chooses the configuration in the page, which is stored at first. */
+  async function chooseConfiguration(page: Page): Promise<void> {
     const stored = page.locator('.choice').first()
     const store = page.getByRole('button', { name: 'Store' })
     await stored.or(store).first().waitFor()
     if ((await stored.count()) === 0) await store.click()
     await stored.click()
+  }
+
+  /** Makes an offer in the page; resolves with its link. */
+  async function offer(page: Page, hasCode = false): Promise<string> {
+    await chooseConfiguration(page)
     await page.getByLabel('given_name').fill('Ada')
     if (hasCode) await page.getByLabel('Ask the holder for a transaction code').check()
+    await page.getByRole('button', { name: 'Make the offer' }).click()
+    return walletLink(page)
+  }
+
+  /** Makes an offer whose data comes later; resolves with its link. */
+  async function offerLater(page: Page): Promise<string> {
+    await chooseConfiguration(page)
+    await page.getByLabel('The data comes later').check()
     await page.getByRole('button', { name: 'Make the offer' }).click()
     return walletLink(page)
   }
@@ -77,6 +97,43 @@ describeInBrowser('the console', (openWindow) => {
     await page.getByText(/refused at the token endpoint: invalid_grant/).waitFor()
     await receive(wallet, offered, { txCode: () => Promise.resolve(code) })
     await page.getByText('A credential was issued.').waitFor()
+  })
+
+  it('completes a deferred session with its data, for a wallet that waits', async () => {
+    const { page, faults } = await open('issue')
+    const received = receive(wallet, await offerLater(page))
+    await page.getByText('Requests of wallets that wait for the data: 1.').waitFor()
+    await page.getByLabel('given_name').fill('Grace')
+    await page.getByRole('button', { name: 'Complete the session' }).click()
+    await page.getByText('The session got its data.').waitFor()
+    expect(JSON.stringify(await received)).toContain('Grace')
+    await page.getByText('A credential was issued.').waitFor()
+    expect(faults).toEqual([])
+  })
+
+  it('denies a deferred session, tells the wallet why, and has that at its time', async () => {
+    const { page } = await open('issue')
+    const received = receive(wallet, await offerLater(page)).catch((error: unknown) => String(error))
+    await page.getByText('Requests of wallets that wait for the data: 1.').waitFor()
+    await page.getByLabel('Reason, for the wallet').fill('The board has not met.')
+    await page.getByRole('button', { name: 'Deny the credential' }).click()
+    const denial = page.locator('.events li').filter({ hasText: 'The credential was denied.' })
+    await denial.waitFor()
+    expect(await page.locator('.state').innerText()).toBe('denied')
+    const at = Date.parse((await denial.locator('time').getAttribute('datetime')) ?? '')
+    expect(Math.abs(Date.now() - at)).toBeLessThan(60_000)
+    expect(await received).toContain('The board has not met.')
+  })
+
+  it('says until when a verifier may not have seen a suspension, and that it ended', async () => {
+    const { page, faults } = await open('issue')
+    await receive(wallet, await offer(page))
+    await page.getByRole('button', { name: 'Suspend' }).click()
+    const still = page.locator('.warning')
+    await still.getByText(/^Until .* a verifier that fetched .* may still accept the credential\.$/).waitFor()
+    await page.getByRole('button', { name: 'Reinstate' }).click()
+    await still.getByText(/may still refuse the credential\.$/).waitFor()
+    expect(faults).toEqual([])
   })
 
   it('shows that the holder declined', async () => {
