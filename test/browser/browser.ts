@@ -2,10 +2,12 @@
  * A browser that is on this machine, for tests of pages: VOUCHSAFE_TEST_BROWSER may have its path. Where there is none,
  * the tests say so and are left out, unless VOUCHSAFE_TEST_BROWSER is `required`.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { ROOT } from '../support/documents.ts'
 
 const PLACES = [
   '/usr/bin/chromium',
@@ -65,6 +67,15 @@ async function openWindow(browser: Browser, options: BrowserContextOptions = {})
   page.on('pageerror', (error) => faults.push(error.message))
   page.on('request', (request) => requests.push(request.url()))
   return { page, faults, requests }
+}
+
+const PICTURES = join(ROOT, 'docs/pictures')
+
+/** Writes a picture of the documents, when VOUCHSAFE_TEST_PICTURES is `write`. */
+export function keepPicture(name: string, bytes: Uint8Array): void {
+  if (process.env.VOUCHSAFE_TEST_PICTURES !== 'write') return
+  mkdirSync(PICTURES, { recursive: true })
+  writeFileSync(join(PICTURES, `${name}.png`), bytes)
 }
 
 const textOf = (path: string): string => readFileSync(createRequire(import.meta.url).resolve(path), 'utf8')

@@ -4,7 +4,7 @@ import { readySession, startedSession } from '../support/issuance.ts'
 import { ISSUER_URL, type Services } from '../support/services.ts'
 import { act, issued } from '../support/status.ts'
 import { postForm, presentationOf, startVerification } from '../support/wire.ts'
-import { describeInBrowser, faultsForSomebody, PHONE } from './browser.ts'
+import { describeInBrowser, faultsForSomebody, keepPicture, PHONE } from './browser.ts'
 import { type OperatedConsole, operateConsole } from './operated-console.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -66,6 +66,7 @@ describeInBrowser('the console for operating', (openWindow) => {
     expect(await waiting.locator('thead th').allInnerTexts()).toContain('Next delivery')
     const [row = ''] = await waiting.locator('tbody tr').allInnerTexts()
     expect(row).toMatch(/issuance\.succeeded, and 1 behind it.*1: the receiver answered 503/)
+    keepPicture('console-callbacks', await page.screenshot())
     const again = dead.getByRole('button', { name: /^Deliver again: issuance\.succeeded of the session [\w-]+$/ })
     expect([await waiting.locator('tbody tr').count(), await again.count()]).toEqual([1, 3])
 
@@ -130,6 +131,7 @@ describeInBrowser('the console for operating', (openWindow) => {
       .getByRole('status')
       .filter({ hasText: /Events of the issuer that were given up: \d/ })
       .waitFor()
+    keepPicture('console-overview', await page.screenshot())
     await page.getByRole('link', { name: 'See the callbacks' }).first().click()
     await page.getByRole('heading', { name: 'Callbacks' }).waitFor()
   })

@@ -2,12 +2,12 @@
  * The tutorial, step by step: each name in bold in docs/tutorial.md is pressed here, and nothing else. Makes the pictures
  * of the tutorial, and writes them to docs/pictures when VOUCHSAFE_TEST_PICTURES is `write`.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { ROOT, textOf } from '../support/documents.ts'
-import { describeInBrowser } from './browser.ts'
+import { describeInBrowser, keepPicture } from './browser.ts'
 import { type RunningConsole, startConsole } from './console-process.ts'
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
@@ -16,7 +16,6 @@ const PAGE = 'docs/tutorial.md'
 const MARGIN = 16
 /** As much of a long list as shows what it is. */
 const TALLEST = 620
-const PICTURES = join(ROOT, 'docs/pictures')
 
 describeInBrowser('the tutorial', (openWindow) => {
   let console: RunningConsole
@@ -53,10 +52,7 @@ describeInBrowser('the tutorial', (openWindow) => {
       await show('hidden')
       const bytes = await page.screenshot({ clip })
       await show('visible')
-      if (process.env.VOUCHSAFE_TEST_PICTURES === 'write') {
-        mkdirSync(PICTURES, { recursive: true })
-        writeFileSync(join(PICTURES, `${name}.png`), bytes)
-      }
+      keepPicture(name, bytes)
     }
 
     await press('Offer a student ID')
