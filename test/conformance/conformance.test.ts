@@ -47,7 +47,7 @@ describe('what others ask of us', () => {
       tests.filter(([file, title]) => title === id && file.includes('/oidf-')),
     )
     const titles = (file: string) => [...textOf(file).matchAll(/it\('(oid4v[^']+)'/g)].map(([, title]) => title)
-    const driven = ['issuer', 'verifier'].flatMap((side) => titles(`test/e2e/oidf-${side}.test.ts`))
+    const driven = ['issuer', 'issuer-haip', 'verifier'].flatMap((side) => titles(`test/e2e/oidf-${side}.test.ts`))
     expect(driven.sort()).toEqual(played.map(([, title]) => title).sort())
   })
 })

@@ -59,6 +59,7 @@ export const at = {
   verification: 'test/e2e/verification.test.ts',
   process: 'test/e2e/process.test.ts',
   oidfIssuer: 'test/e2e/oidf-issuer.test.ts',
+  oidfIssuerHaip: 'test/e2e/oidf-issuer-haip.test.ts',
   oidfVerifier: 'test/e2e/oidf-verifier.test.ts',
   config: 'src/config/common.test.ts',
   fuzz: 'test/fuzz/fuzz.test.ts',
@@ -66,5 +67,6 @@ export const at = {
 
 /** The reasons that rows give for what the issuer does not offer. */
 export const no = {
-  codeFlow: 'no test plays these modules yet, by a pushed request with a wallet attestation',
+  codeFlow:
+    'no test of their names plays these modules yet; a wallet by HAIP goes through the whole flow in test/e2e/haip.test.ts',
 } as const

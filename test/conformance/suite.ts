@@ -11,6 +11,14 @@ function issuerModule(name: string, asks: string, source: string, more: Row['tes
   return { id, asks, source, tests: [[at.oidfIssuer, id], ...more] }
 }
 
+/** The row of a module that pushes a request with something wrong about its wallet attestation. */
+function attestationModule(name: string, asks: string, attack: string): Row {
+  const id = `oid4vci-1_0-issuer-fail-${name}`
+  const source = 'OAuth 2.0 Attestation-Based Client Authentication'
+  const tests = [[at.oidfIssuerHaip, id] as const, [at.walletAttestation, attack] as const]
+  return { id, asks: `${asks}, at the endpoint for pushed requests and at the token endpoint`, source, tests }
+}
+
 function verifierModule(name: string, asks: string, source: string, more: Row['tests'] = []): Row {
   const id = `oid4vp-1final-verifier-${name}`
   return { id, asks, source, tests: [[at.oidfVerifier, id], ...more] }
@@ -69,22 +77,27 @@ tokens ([issuing.md](issuing.md#your-own-authorization-server)). To be certified
     issuerModule('fail-unknown-credential-identifier', 'That code, although no identifiers were given', ERROR),
     issuerModule('fail-unsupported-encryption-algorithm', '`invalid_encryption_parameters`', ERROR),
     issuerModule('fail-on-access-token-in-query', 'A token in the query is not looked at', 'RFC 6750 section 2.3'),
-    {
-      id: 'oid4vci-1_0-issuer-fail-*client-attestation*',
-      asks: 'Six modules: signature, signature of the proof of possession, `exp`, `sub`, `aud`, another key; played at the token endpoint, by the function that pushed requests go through as well',
-      source: 'OAuth 2.0 Attestation-Based Client Authentication',
-      tests: [
-        [at.walletAttestation, 'a signature by another key'],
-        [at.walletAttestation, 'a proof by another key that brings that key along'],
-        [at.walletAttestation, 'an attestation that has expired'],
-        [at.walletAttestation, 'no sub'],
-        [at.walletAttestation, 'a proof for another issuer'],
-        [at.walletAttestation, 'the attestation of another instance, and a proof by the own key'],
-      ],
-    },
+    attestationModule(
+      'invalid-client-attestation-signature',
+      'A signature by another key',
+      'a signature by another key',
+    ),
+    attestationModule(
+      'invalid-client-attestation-pop-signature',
+      'A proof of possession by another key',
+      'a proof by another key that brings that key along',
+    ),
+    attestationModule('client-attestation-exp-in-past', '`exp` in the past', 'an attestation that has expired'),
+    attestationModule('client-attestation-no-sub', 'No `sub`', 'no sub'),
+    attestationModule('client-attestation-pop-wrong-aud', 'Another `aud`', 'a proof for another issuer'),
+    attestationModule(
+      'mismatched-client-attestation-pop-key',
+      'An attestation of another key than that of the proof',
+      'the attestation of another instance, and a proof by the own key',
+    ),
     {
       id: 'oid4vci-1_0-issuer-haip-test-plan',
-      asks: 'The same modules with client attestation, DPoP and the authorization code, and those of FAPI 2',
+      asks: 'The other modules with client attestation, DPoP and the authorization code, and those of FAPI 2',
       source: 'OpenID4VC High Assurance Interoperability Profile 1.0, OpenID for Verifiable Credential Issuance',
       notOffered: no.codeFlow,
     },
