@@ -1,7 +1,7 @@
 /** The tables of an SQLite database as they are. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { DatabaseGeneration } from './generation.ts'
-import { loadDriver, migrateSqlite } from './sqlite.ts'
+import { loadDriver, migrateSqlite, rollBack } from './sqlite.ts'
 import { parsed, UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
 import {
@@ -27,7 +27,7 @@ export async function withSqliteTables<T>(file: string, work: (reader: TableRead
     return await work(sqliteReader(database))
   } finally {
     // A connection that is closed in a transaction may keep its lock until its statements are collected.
-    database.exec('rollback')
+    rollBack(database)
     database.close()
   }
 }

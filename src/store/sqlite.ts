@@ -220,7 +220,8 @@ function inTransaction<T>(database: DatabaseSync, kind: 'immediate' | 'exclusive
   }
 }
 
-function rollBack(database: DatabaseSync): void {
+/** Ends the transaction, if there still is one. */
+export function rollBack(database: DatabaseSync): void {
   try {
     database.exec('rollback')
   } catch {
