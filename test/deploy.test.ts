@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { settingNames } from '../src/config/environment.ts'
-import { EngineSettings } from '../src/engine/config.ts'
-import { IssuerSettings } from '../src/issuer/config.ts'
-import { VerifierSettings } from '../src/verifier/config.ts'
+import { EngineSettings, engineDefaults } from '../src/engine/config.ts'
+import { IssuerSettings, issuerDefaults } from '../src/issuer/config.ts'
+import { VerifierSettings, verifierDefaults } from '../src/verifier/config.ts'
 import { endOf, temporaryDirectory } from './support/command.ts'
 import { ROOT, snippetWith } from './support/documents.ts'
 import { listening } from './support/service-process.ts'
@@ -19,6 +19,7 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
 const services = { issuer: IssuerSettings, verifier: VerifierSettings, engine: EngineSettings } as const
 type Service = keyof typeof services
+const PORTS = { issuer: issuerDefaults.port, verifier: verifierDefaults.port, engine: engineDefaults.port } as const
 
 /** The variables that a text sets, with their values. */
 function variablesOf(text: string): Record<string, string> {
@@ -48,7 +49,7 @@ describe('the settings of', () => {
     expect(Object.keys(variables)).toEqual(['VOUCHSAFE_HOST', 'VOUCHSAFE_PORT'])
     for (const name of Object.keys(variables)) expect(settingNames(services[service]).has(name)).toBe(true)
     const port = variables.VOUCHSAFE_PORT ?? ''
-    expect(JSON.stringify(services[service].properties.port)).toContain(`${port} when absent`)
+    expect(port).toBe(String(PORTS[service]))
     expect(target(service)).toMatch(new RegExp(`EXPOSE ${port}\\nHEALTHCHECK .*"${port}"\\]\\nCMD \\["${service}"\\]`))
   })
 

@@ -91,12 +91,13 @@ describe('vouchsafe issuer and verifier', () => {
     expect(end.status).toBe(2)
     const paths = mistakesIn(end).map((mistake) => mistake.split(': ')[0])
     expect(paths.sort()).toEqual([
+      'authentication',
       'baseUrl',
       'integrations.authentication',
-      'profile',
       'prot',
       'signing.certificateFiles[1]',
       'signing.keyFile',
+      'walletProviderTrustAnchors',
     ])
     expect(events(end)).toEqual([expect.objectContaining({ event: 'refused_to_start', mistakes: mistakesIn(end) })])
     expect(end.stdout + end.stderr).not.toContain('a secret')

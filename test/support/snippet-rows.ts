@@ -99,7 +99,7 @@ export const runBy: readonly SnippetRow[] = [
   ),
   ...rowsOf('docs/operating.md', OPERATING, 'vouchsafe audit export'),
   ...rowsOf('docs/operating.md', 'test/e2e/postgresql-doc.test.ts', 'create role'),
-  ...rowsOf('docs/operating.md', 'test/e2e/postgresql-copy.test.ts', 'vouchsafe db copy'),
+  ...rowsOf('docs/operating.md', 'test/faults/postgresql-copy.test.ts', 'vouchsafe db copy'),
   ...rowsOf('docs/server-library.md', LIBRARY, 'createIssuerClient', 'watchSession', 'createVerifierClient'),
   ...rowsOf('docs/server-library.md', LIBRARY, 'nodeCallbackHandler'),
   ...rowsOf('docs/verifying.md', OPERATING, 'authorityKeyIdentifier'),

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Ended, endOf, startCommand } from '../support/command.ts'
 import { snippetWith } from '../support/documents.ts'
+import { faults, longFault } from '../support/faults.ts'
 import { startedSession, tokenOf } from '../support/issuance.ts'
 import { inStatusLists } from '../support/restored.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
@@ -87,7 +88,7 @@ describe('vouchsafe db copy', () => {
     expect((await stopped(service)).stdout).not.toMatch(/database_restored|open_sessions_voided/)
   })
 
-  it.each(['postgresql', 'sqlite'])(
+  it.each(faults(['postgresql', 'sqlite']))(
     'goes on where it was cut off, and until then no service starts on it: %s',
     async (kind) => {
       const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
@@ -134,7 +135,7 @@ describe('vouchsafe db copy', () => {
     },
   )
 
-  it('says when the rows of both differ, and leaves the copy unusable', async () => {
+  longFault('says when the rows of both differ, and leaves the copy unusable', async () => {
     const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
     let service = await started(directory)
     const lists = inStatusLists(() => service.url)
