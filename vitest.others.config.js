@@ -13,7 +13,11 @@ export default defineConfig({
     reporters: [['default', { summary: false }]],
     globalSetup: ['test/support/others-setup.js', 'test/support/command-setup.ts', 'test/support/component-setup.js'],
     // What else runs on chains runs on the local one by `npm test`, and on a Hardhat node here.
-    env: { VOUCHSAFE_TEST_CHAIN: 'hardhat', VOUCHSAFE_TEST_MANY: '10000', VOUCHSAFE_TEST_SEEDS: '4' },
+    env: {
+      VOUCHSAFE_TEST_CHAIN: 'hardhat',
+      VOUCHSAFE_TEST_MANY: process.env.VOUCHSAFE_TEST_MANY ?? '10000',
+      VOUCHSAFE_TEST_SEEDS: '4',
+    },
     include: [
       ...OTHERS.map((folder) => `${folder}/*.test.ts`),
       'components/**/*.test.ts',
