@@ -3,7 +3,7 @@
  * database, as a service does that starts on it, and takes its place only when all is well.
  * docs/decisions/0019-backups.md.
  */
-import { constants, copyFileSync, existsSync, realpathSync, rmSync } from 'node:fs'
+import { constants, copyFileSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pino } from 'pino'
@@ -35,7 +35,17 @@ export async function restoreBackup(subject: Subject, file: string): Promise<Com
     throw new Error(`${file}: it is the database itself; name a backup of it`)
   }
   if (database.kind === 'sqlite') await refuseWhileOpen(database.file, subject.config.port)
-  const copy = database.kind === 'sqlite' ? `${database.file}.restoring` : join(tmpdir(), `vouchsafe-${process.pid}.db`)
+  if (database.kind === 'sqlite') return restoreBeside(subject, file, `${database.file}.restoring`)
+  // Nobody else can have put a link at a place in this directory.
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-restore-'))
+  try {
+    return await restoreBeside(subject, file, join(directory, 'backup.db'))
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+async function restoreBeside(subject: Subject, file: string, copy: string): Promise<CommandResult> {
   makeDirectory(dirname(copy), 0o700)
   if (existsSync(copy)) {
     throw new Error(`${copy}: another backup is being restored, or was cut off; take the file away if none is`)
