@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { carriedByCallback } from '../src/event/event.ts'
 import { COMMAND, endOf, temporaryDirectory, vouchsafe } from './support/command.ts'
 import { snippetWith } from './support/documents.ts'
 import { listening, start } from './support/service-process.ts'
@@ -94,6 +95,24 @@ describe('in production', () => {
     const { stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
     expect(stderr.split('\n').filter((line) => line.includes('vouchsafe-issuer.service'))).toEqual([])
   })
+})
+
+it('the rules for Prometheus name metrics, labels and types of events that there are', () => {
+  const metrics = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8')
+  const rules = readFileSync(join(import.meta.dirname, '../deploy/prometheus-rules.yaml'), 'utf8')
+  const named = [...rules.matchAll(/vouchsafe_(\(issuer\|verifier\)|\w+?)_(\w+)/g)].map(
+    ([, service = '', name = '']) => ({
+      services: service.startsWith('(') ? ['issuer', 'verifier'] : [service],
+      name,
+    }),
+  )
+  expect(named.length).toBeGreaterThan(8)
+  const missing = named.flatMap(({ services, name }) =>
+    services.map((service) => `vouchsafe_${service}_${name}`).filter((each) => !metrics.includes(`\`${each}\``)),
+  )
+  expect(missing).toEqual([])
+  const types = [...rules.matchAll(/type="([^"]+)"/g)].map(([, type = '']) => type)
+  expect(types.filter((type) => !Object.hasOwn(carriedByCallback, type))).toEqual([])
 })
 
 it('a page names no metric that no service has', () => {
