@@ -36,7 +36,7 @@ export async function restoreBackup(subject: Subject, file: string): Promise<Com
   }
   if (database.kind === 'sqlite') await refuseWhileOpen(database.file, subject.config.port)
   if (database.kind === 'sqlite') return restoreBeside(subject, file, `${database.file}.restoring`)
-  // Nobody else can have put a link at a place in this directory.
+  // The directory is new, so that nobody can have put a link into it.
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-restore-'))
   try {
     return await restoreBeside(subject, file, join(directory, 'backup.db'))
