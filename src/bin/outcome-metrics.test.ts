@@ -24,7 +24,7 @@ describe('the metrics of outcomes', () => {
     const observe = countOutcomes('verifier', 'v_', registry)
     observe([ended, event('verification.failed')])
     observe([event('verification.started'), event('verification.started')])
-    // What is kept of a session is shortened later: the session does not fail again.
+    // A session that is shortened later does not fail again.
     observe([ended])
     const text = await registry.metrics()
     expect(text).toContain('v_events_total{type="verification.failed"} 1\n')

@@ -18,7 +18,9 @@ async function demo(...args: string[]) {
   const temporary = temporaryDirectory()
   const port = String(await freePort())
   const all = ['demo', '--port-base', port, ...args]
-  return { ...(await vouchsafe(all, { env: { TMPDIR: temporary, FORCE_COLOR: '' } })), left: readdirSync(temporary) }
+  // A setting of another service of the caller's is none of the demo's.
+  const env = { TMPDIR: temporary, FORCE_COLOR: '', VOUCHSAFE_PORT: '65530' }
+  return { ...(await vouchsafe(all, { env })), left: readdirSync(temporary) }
 }
 
 describe('vouchsafe demo --once', () => {

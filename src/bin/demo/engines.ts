@@ -46,6 +46,7 @@ export async function makeEngine(
     const log = openSync(join(directory, 'engine.log'), 'a', 0o600)
     running = spawn(process.execPath, [process.argv[1] ?? '', 'engine'], {
       cwd: directory,
+      env: withoutSettings(process.env),
       // The channel only reports its end: an engine of the demo ends with the demo, however that ends.
       stdio: ['ignore', 'pipe', log, 'ipc'],
     })
@@ -54,6 +55,11 @@ export async function makeEngine(
   // The engines end with the demo, however it ends, and before its directory is removed: a live engine writes into it.
   process.prependOnceListener('exit', () => running?.kill('SIGKILL'))
   return { name, directory, url, address, start, kill }
+}
+
+/** Leaves out the settings of the caller's own services, which an engine would take for its own. */
+function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('VOUCHSAFE_')))
 }
 
 function listening(child: ChildProcess, name: string): Promise<void> {
