@@ -1,5 +1,6 @@
 /** A Credo agent as a wallet: the parts that Credo leaves to its user, filled in, and what of it these tests call. */
 import { EventEmitter } from 'node:events'
+import type { PublicJwk as PublicKeyJwk } from '../../../src/keys/jwk.ts'
 import { memoryKms } from './kms.ts'
 import { memoryStore } from './store.ts'
 
@@ -13,7 +14,7 @@ export interface CredoAgent {
   initialize(): Promise<void>
   shutdown(): Promise<void>
   readonly kms: {
-    createKey(options: object): Promise<{ readonly keyId: string; readonly publicJwk: object }>
+    createKey(options: object): Promise<{ readonly keyId: string; readonly publicJwk: PublicKeyJwk }>
   }
   readonly dids: {
     create(options: object): Promise<{ readonly didState: { readonly did: string } }>
@@ -27,9 +28,16 @@ export interface CredoAgent {
 
 interface Holder {
   resolveCredentialOffer(link: string): Promise<object>
-  requestToken(
+  resolveOpenId4VciAuthorizationRequest(
+    offer: object,
     options: object,
-  ): Promise<{ readonly accessToken: string; readonly cNonce?: string; readonly dpop?: object }>
+  ): Promise<{ readonly authorizationRequestUrl: string; readonly codeVerifier: string; readonly dpop?: object }>
+  requestToken(options: object): Promise<{
+    readonly accessToken: string
+    readonly cNonce?: string
+    readonly dpop?: object
+    readonly accessTokenResponse: object
+  }>
   requestCredentials(
     options: object,
   ): Promise<{ readonly credentials: readonly { readonly record: StoredCredential }[] }>
@@ -46,6 +54,7 @@ interface Holder {
 
 export interface StoredCredential {
   readonly type: string
+  readonly credentialInstances: readonly object[]
 }
 
 interface Core {
