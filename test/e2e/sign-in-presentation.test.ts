@@ -4,68 +4,17 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Outbound, OutboundError } from '../../src/http/outbound.ts'
-import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import { decline, planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
-import {
-  declareWithScope,
-  newVisitor,
-  redeemCode,
-  SCOPE,
-  startCodeFlow,
-  tokenBody,
-  tokenForm,
-  visit,
-} from '../support/code-flow.ts'
+import { declareWithScope, newVisitor, redeemCode, tokenBody, tokenForm, visit } from '../support/code-flow.ts'
 import { expectRefusal } from '../support/issuance.ts'
-import {
-  API_KEY,
-  ISSUER_URL,
-  outboundBy,
-  type ServiceOptions,
-  type Services,
-  startServices,
-  VERIFIER_URL,
-} from '../support/services.ts'
+import { openLinkPage, type Presenting, startPresenting } from '../support/presenting.ts'
+import { ISSUER_URL, type ServiceOptions, type Services } from '../support/services.ts'
 import { type AtPage, comeToPage, SIGN_IN, wayToWallet } from '../support/sign-in.ts'
-import { openTestStore } from '../support/store.ts'
 import { testWallet } from '../support/wallet.ts'
-import { call, dataset, dcqlQuery, startIssuance } from '../support/wire.ts'
+import { call, dataset, startIssuance } from '../support/wire.ts'
 
-const datasets = {
-  [SCOPE]: {
-    claims: { credentialSubject: { given_name: ['card', 'credentialSubject', 'given_name'] } },
-    constants: { credentialSubject: { library: 'Example Library' } },
-  },
-}
 const INVALID = { status: 400, error: 'invalid_request' } as const
-
-/** The last words to the verifier, which a test can change. */
-interface Way {
-  outbound: Outbound | undefined
-}
-
-async function startPresenting(options: ServiceOptions = {}, more: object = {}) {
-  const verifierStore = await openTestStore<VerifierCollections>(verifierMigrations)
-  // The query has to be there before the issuer, whose settings name it.
-  const first = await startServices({ verifierStore })
-  const created = await call(first, `${VERIFIER_URL}/verification-query/create`, { dcql_query: dcqlQuery })
-  const verificationQueryId = await created.text()
-  const presentation = { verifier: VERIFIER_URL, apiKey: API_KEY, verificationQueryId, datasets, ...more }
-  const way: Way = { outbound: undefined }
-  const direct = { outbound: refuseConnections }
-  const outbound: Outbound = (request) => (way.outbound ?? direct.outbound)(request)
-  const services = await startCodeFlow({ authentication: { presentation } }, { ...options, verifierStore, outbound })
-  direct.outbound = outboundBy(services.fetch)
-  await declareWithScope(services)
-  const close = async () => {
-    await services.close()
-    await Promise.all([first.issuer.close(), first.verifier.close(), first.issuerStore.close()])
-  }
-  return { services, way, close }
-}
-
-const refuseConnections: Outbound = () => Promise.reject(new OutboundError('nobody listens yet'))
 
 /** A wallet with the card that the verifier asks for. */
 async function walletWithCard(services: Services) {
@@ -75,8 +24,8 @@ async function walletWithCard(services: Services) {
 }
 
 /** The link for the wallet on the page that a browser gets. */
-async function linkFor(services: Services, { browser, interaction }: AtPage): Promise<string> {
-  const response = await visit(services, browser, `${SIGN_IN}/start?interaction=${interaction}`)
+async function linkFor(services: Services, at: AtPage): Promise<string> {
+  const response = await openLinkPage(services, at)
   const text = await response.text()
   expect([response.status, text]).toEqual([200, expect.stringContaining('Open the wallet')])
   return /href="(haip-vp:[^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
@@ -84,7 +33,7 @@ async function linkFor(services: Services, { browser, interaction }: AtPage): Pr
 
 describe('showing a credential to get another', () => {
   let services: Services
-  let way: Way
+  let way: Presenting['way']
   let close: () => Promise<void>
   let wallet: Awaited<ReturnType<typeof walletWithCard>>
   beforeAll(async () => {

@@ -43,7 +43,6 @@ function pushing(withProof: boolean): CostTarget {
 /** A browser that brings what was pushed, with a cookie. */
 const visiting: CostTarget = {
   name: 'issuer GET authorize, pushed',
-  isRefused: true,
   bytes: 11_000,
   places: ['cookie', 'query', 'query.end'],
   make: async (world, growths) => {

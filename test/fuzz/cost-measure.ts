@@ -19,12 +19,13 @@ export async function measured(world: CostWorld, target: CostTarget, growths: re
   const request = await target.make(world, growths).catch(() => undefined)
   if (request === undefined) return { growths, ratio: 0, trait: '' }
   world.requests += 1
-  const logLines = world.world.services.logLines as string[]
-  logLines.length = 0
+  const { signingIn, presenting } = world.signIn
+  const logs = [world.world, signingIn, presenting].map(({ services }) => services.logLines as string[])
+  for (const lines of logs) lines.length = 0
   const before = process.cpuUsage()
   const { statusCode, body } = await world.send(request)
   const { user, system } = process.cpuUsage(before)
-  return { growths, ratio: (user + system) / 1000 / allowedFor(request), trait: traitOf(statusCode, body, logLines) }
+  return { growths, ratio: (user + system) / 1000 / allowedFor(request), trait: traitOf(statusCode, body, logs.flat()) }
 }
 
 /**

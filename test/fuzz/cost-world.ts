@@ -12,13 +12,14 @@ import { mdocConfiguration, mdocDataset } from '../support/mdoc.ts'
 import { profiles, usualProfile } from '../support/profiles.ts'
 import { makeProvider, trustingProvider } from '../support/wallet-attestation.ts'
 import { configuration, declare, issueCredential } from '../support/wire.ts'
+import { type SignInWorlds, startSignInWorlds } from './cost-sign-in.ts'
 import { type Growth, writeGrown } from './growth.ts'
 
 /** The provider of wallets whose attestations the issuer takes. */
 export const walletProvider = makeProvider()
 
 export interface CostRequest {
-  readonly service: 'issuer' | 'verifier' | 'engine'
+  readonly service: 'issuer' | 'verifier' | 'engine' | 'signIn' | 'presenting'
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -41,6 +42,7 @@ export interface CostTarget {
 export interface CostWorld {
   readonly world: World
   readonly engine: TestEngine
+  readonly signIn: SignInWorlds
   /** A credential of each format in the hands of the holder, by format. */
   readonly credentials: ReadonlyMap<string, string>
   /** A configuration whose proofs may be ten. */
@@ -73,15 +75,19 @@ export async function startCostWorld(): Promise<CostWorld> {
   }
   credentials.set('mso_mdoc', await issueCredential(services, holder, mdocConfiguration, mdocDataset))
   const configurationId = await declare(services, { ...configuration, batch_size: 10 })
-  const apps = { issuer: services.issuer, verifier: services.verifier, engine: engine.engine.app }
+  const signIn = await startSignInWorlds()
+  const apps = {
+    ...{ issuer: services.issuer, verifier: services.verifier, engine: engine.engine.app },
+    ...{ signIn: signIn.signingIn.services.issuer, presenting: signIn.presenting.services.issuer },
+  }
   return {
-    ...{ world, engine, credentials, configurationId, network, queries: new Map(), requests: 0 },
+    ...{ world, engine, signIn, credentials, configurationId, network, queries: new Map(), requests: 0 },
     send: ({ service, method, path, headers, body }) => {
       const options = { method: method as 'GET', url: path, headers }
       return apps[service].inject({ ...options, ...(body === undefined ? {} : { payload: body }) })
     },
     close: async () => {
-      await services.close()
+      await Promise.all([services.close(), signIn.signingIn.services.close(), signIn.presenting.close()])
       await engine.engine.app.close()
       await engine.store.close()
     },

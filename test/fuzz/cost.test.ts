@@ -23,7 +23,7 @@ describe('the processor time of a request', () => {
 
   it.each(costTargets)('is measured of what $name answers as it should', async (target) => {
     const { statusCode } = await world.send(await target.make(world, []))
-    expect(statusCode).toBeLessThan(target.isRefused ? 500 : 300)
+    expect(statusCode).toBeLessThan(target.isRefused ? 500 : 400)
   })
 })
 

@@ -17,6 +17,7 @@ import { engineTargets } from './cost-engine.ts'
 import { issuerTargets } from './cost-issuer.ts'
 import { type KnownCost, knownCosts } from './cost-known.ts'
 import { costOf, measured } from './cost-measure.ts'
+import { signInCostTargets } from './cost-sign-in.ts'
 import { statusTargets } from './cost-status.ts'
 import { verifierTargets } from './cost-verifier.ts'
 import { type CostTarget, type CostWorld, startCostWorld } from './cost-world.ts'
@@ -53,6 +54,7 @@ export const costTargets: readonly CostTarget[] = [
   ...verifierTargets,
   ...statusTargets,
   ...issuerTargets,
+  ...signInCostTargets,
   ...engineTargets,
 ]
 /** Each endpoint as often as it has places: one with many needs more of the time. */

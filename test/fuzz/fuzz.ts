@@ -11,6 +11,7 @@ import { startCodeFlow } from '../support/code-flow.ts'
 import type { Services } from '../support/services.ts'
 import { mutateForm, mutateJson, mutateText, pick, type Random, seededRandom } from './mutate.ts'
 import { type FuzzRequest, type Target, targets } from './targets.ts'
+import { type FuzzWorld, startPresentingWorld, startSignInWorld } from './targets-sign-in.ts'
 
 export interface FuzzOptions {
   /** Mutations of each endpoint. */
@@ -55,27 +56,48 @@ const COMPARED_ROUNDS = 20
 const COUNT_FOR_MEMORY = 10_000
 
 export async function fuzz({ count, seed, say = () => undefined }: FuzzOptions): Promise<FuzzResult> {
-  const services = await startCodeFlow()
   const problems: string[] = []
   const unhandled = (reason: unknown): void => void problems.push(`unhandled: ${String(reason)}`)
   process.on('unhandledRejection', unhandled)
   process.on('uncaughtException', unhandled)
-  const run: Run = { services, statuses: {}, problems, writes: countWrites(services), requests: 0 }
-  // The first requests compile code and schemas and fill caches; what stays in use is counted from then on.
-  const warmUp = count < COUNT_FOR_MEMORY ? 0 : Math.ceil(count / 5)
-  if (warmUp > 0)
-    for (const [at, target] of targets.entries()) await fuzzTarget(run, target, warmUp, seededRandom(seed + at))
-  const before = memoryInUse(services)
-  for (const [at, target] of targets.entries()) {
-    await fuzzTarget(run, target, count, seededRandom(seed * 1000 + at))
-    say(`${target.name}: ${problems.length} problem(s) so far, ${megabytes(memoryInUse(services))} in use`)
-    if (problems.length >= MAX_PROBLEMS) break
+  const statuses: Record<string, number> = {}
+  const result = { requests: 0, memory: { before: 0, after: 0 } }
+  for (const start of [startUsualWorld, startSignInWorld, startPresentingWorld]) {
+    const world = await start()
+    const run: Run = { services: world.services, statuses, problems, writes: countWrites(world.services), requests: 0 }
+    const { before, after } = await fuzzWorld(run, world.targets, { count, seed, say })
+    await world.close()
+    result.requests += run.requests
+    result.memory = { before: result.memory.before + before, after: result.memory.after + after }
   }
-  const memory = { before, after: memoryInUse(services) }
   process.off('unhandledRejection', unhandled)
   process.off('uncaughtException', unhandled)
-  await services.close()
-  return { requests: run.requests, statuses: run.statuses, memory, problems: problems.slice(0, MAX_PROBLEMS) }
+  return { ...result, statuses, problems: problems.slice(0, MAX_PROBLEMS) }
+}
+
+async function startUsualWorld(): Promise<FuzzWorld> {
+  const services = await startCodeFlow()
+  return { services, targets, close: () => services.close() }
+}
+
+/** Mutates each endpoint of the services, and gives the bytes in use before and after. */
+async function fuzzWorld(
+  run: Run,
+  endpoints: readonly Target[],
+  { count, seed, say }: Required<FuzzOptions>,
+): Promise<FuzzResult['memory']> {
+  // The first requests compile code and schemas and fill caches; what stays in use is counted from then on.
+  const warmUp = count < COUNT_FOR_MEMORY ? 0 : Math.ceil(count / 5)
+  if (warmUp > 0) {
+    for (const [at, target] of endpoints.entries()) await fuzzTarget(run, target, warmUp, seededRandom(seed + at))
+  }
+  const before = memoryInUse(run.services)
+  for (const [at, target] of endpoints.entries()) {
+    await fuzzTarget(run, target, count, seededRandom(seed * 1000 + at))
+    say(`${target.name}: ${run.problems.length} problem(s) so far, ${megabytes(memoryInUse(run.services))} in use`)
+    if (run.problems.length >= MAX_PROBLEMS) break
+  }
+  return { before, after: memoryInUse(run.services) }
 }
 
 interface Run {
