@@ -8,7 +8,7 @@ import * as Type from 'typebox'
 import { isObject, type JsonObject } from '../codec/json.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
 import { SIGNING_KEY } from '../keys/secrets.ts'
-import { compileSchema } from '../protocol/json-schema.ts'
+import { compileSchema, withoutAbsent } from '../protocol/json-schema.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
 import { findAddressMistakes, findAddressWarnings } from './address.ts'
 import { findApiKeyMistakes, findApiKeyWarnings } from './api-keys.ts'
@@ -108,7 +108,7 @@ export interface CheckedSettings<Settings> {
  */
 export function checkSettings<Schema extends TObject>(schema: Schema, value: unknown): CheckedSettings<Static<Schema>> {
   if (!isObject(value)) return { mistakes: ['the configuration must be a JSON object'], settings: {} }
-  const validate = compileSchema(schema, { all: true })
+  const validate = compileSchema(withoutAbsent(schema, value), { all: true })
   const errors = validate(value) ? [] : (validate.errors ?? [])
   const broken = new Set(errors.map(({ instancePath }) => instancePath.split('/')[1]))
   return {
