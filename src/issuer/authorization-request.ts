@@ -97,6 +97,11 @@ export function withoutEffect(stored: StoredAuthorizationRequest): StoredAuthori
   return { ...stored, step: { name: 'OVER' } }
 }
 
+/** Whether the request waits for a decision of the application. */
+export function isUndecidedRequest({ step }: StoredAuthorizationRequest, now: Date): boolean {
+  return step.name === 'INTERACTION' && now.getTime() < step.until
+}
+
 /** Refuses with `gone` a request that waits for no decision of the application. */
 export function refuseUnlessUndecided({ step }: StoredAuthorizationRequest, now: Date): void {
   if (step.name !== 'INTERACTION') refuse('gone', 'this interaction has been completed; the wallet has to begin anew')

@@ -35,7 +35,13 @@ import type { Certificate } from '../keys/certificate.ts'
 import { EXTENDED_KEY_USAGE } from '../keys/certificate-purpose.ts'
 import { identifierProblem } from '../keys/identifier.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
-import { findProfileCertificateMistakes, findProfileMistakes, ProfileSetting, withProfileDefaults } from './haip.ts'
+import {
+  findProfileKeyMistakes,
+  findProfileMistakes,
+  ProfileSetting,
+  tokenAlgorithms,
+  withProfileDefaults,
+} from './haip.ts'
 
 const ENTRIES = { least: 2 ** 10, most: 2 ** 20, default: 2 ** 17 }
 const TTL_SECONDS = 300
@@ -146,6 +152,8 @@ export interface IssuerConfig extends CommonConfig {
   readonly statusList: { readonly entries: number; readonly ttlSeconds: number }
   /** Whether a token request without a DPoP proof is refused; otherwise each wallet may send one. */
   readonly dpopRequired: boolean
+  /** The algorithms of DPoP proofs, wallet attestations and their proofs. */
+  readonly tokenAlgorithms: readonly string[]
   /** `c_nonce` stands in token responses, and answers to requests of draft 13 are in its words. */
   readonly draft13: boolean
 }
@@ -174,7 +182,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
   )
   const own = readOwnFiles(shape.settings, files, now)
   const isProfiled = shape.settings.profile === 'haip' && 'config' in common
-  const unfit = isProfiled ? findProfileCertificateMistakes(common.config.keys) : []
+  const unfit = isProfiled ? findProfileKeyMistakes(common.config.keys) : []
   if ('mistakes' in common || 'mistakes' in own || unfit.length > 0) {
     return { mistakes: [...[common, own].flatMap((part) => ('mistakes' in part ? part.mistakes : [])), ...unfit] }
   }
@@ -240,6 +248,7 @@ function ownSettings(settings: Settings) {
     },
     encryptionRequired: credentialEncryption === 'required',
     dpopRequired: dpop === 'required',
+    tokenAlgorithms: tokenAlgorithms(settings.profile),
     draft13: compatibility?.includes('draft13') ?? false,
   } as const
 }

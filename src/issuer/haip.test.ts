@@ -15,10 +15,13 @@ const good = {
 let files: Map<string, string>
 beforeAll(async () => {
   const [key, ca] = [await makeKey(), await makeAuthority('Example CA')]
+  const p384 = await makeKey('ES384')
   const times = { notBefore: now, notAfter: new Date(now.getTime() + 86_400_000) }
   const self = { privateKey: key, publicKey: createPublicKey(key), commonName: 'Self', serial: Buffer.of(1), ...times }
   files = new Map([
     ['issuer.key', pemOf(key)],
+    ['p384.key', pemOf(p384)],
+    ['p384.pem', toPem(certify(ca, p384)) + toPem(ca.der)],
     ['issuer.pem', toPem(certify(ca, key)) + toPem(ca.der)],
     ['self.pem', toPem(selfSignedCertificate(self))],
     ['providers/ca.pem', toPem(ca.der)],
@@ -52,6 +55,12 @@ it('may say what the profile has anyway', () => {
   expect(read(same)).toEqual(read({}))
 })
 
+it('has the algorithms of FAPI 2.0 alone for what wallets get and use tokens by, and all of ours without the profile', () => {
+  expect(read({})).toMatchObject({ config: { tokenAlgorithms: ['ES256', 'EdDSA', 'Ed25519'] } })
+  const plain = read({ profile: undefined, walletAttestation: undefined })
+  expect(plain).toMatchObject({ config: { tokenAlgorithms: expect.arrayContaining(['ES384', 'ES512']) as string[] } })
+})
+
 it('with an authorization server of the operator leave to that server what is its own', () => {
   const authorizationServer = { issuer: 'https://login.example' }
   const value = settings('issuer', ISSUER_URL, { profile: 'haip', authorizationServer })
@@ -72,6 +81,11 @@ describe('a mistake at the start names the setting and what to do', () => {
       'a self-signed certificate',
       { signing: { keyFile: 'issuer.key', certificateFiles: ['self.pem'] } },
       /^signing: .*is self-signed; get one/,
+    ],
+    [
+      'a key of access tokens that FAPI 2.0 does not have',
+      { keys: { accessTokens: { keyFile: 'p384.key', certificateFiles: ['p384.pem'] } } },
+      /^keys\.accessTokens: the profile haip has access tokens by ES256 or EdDSA, and not by ES384; name a key of P-256/,
     ],
     [
       'a self-signed access certificate',

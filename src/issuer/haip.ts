@@ -3,6 +3,7 @@
  * that it demands is so for every issuer of this service. HAIP 1.0, OpenID for Verifiable Credential Issuance.
  */
 import * as Type from 'typebox'
+import { algorithmOf, algorithms, joseAlgorithms } from '../keys/algorithm.ts'
 import { type Certificate, isSelfSigned } from '../keys/certificate.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
@@ -26,6 +27,8 @@ export interface ProfiledSettings {
   readonly compatibility?: readonly string[]
 }
 
+/** The algorithms of FAPI 2.0 Security Profile, Cryptography and secrets, as far as they are ours. */
+const ALGORITHMS: readonly string[] = [...algorithms.ES256.jose, ...algorithms.EdDSA.jose]
 const FORMATS: readonly string[] = ['dc+sd-jwt', 'mso_mdoc']
 const DEMANDED = ['dpop', 'pushedAuthorizationRequests', 'walletAttestation'] as const
 
@@ -66,19 +69,31 @@ export function findProfileMistakes(settings: ProfiledSettings): string[] {
   ]
 }
 
+/** The algorithms of the JWTs by which wallets get and use tokens. */
+export function tokenAlgorithms(profile: 'haip' | undefined): readonly string[] {
+  return profile === 'haip' ? ALGORITHMS : joseAlgorithms
+}
+
 /**
  * Finds certificates that wallets of the profile refuse: a self-signed one is its own trust anchor, which must not be
- * sent. HAIP 1.0, SD-JWT VC: x5c.
+ * sent. HAIP 1.0, SD-JWT VC: x5c. Finds a key of access tokens whose algorithm FAPI 2.0 does not have.
  */
-export function findProfileCertificateMistakes({ signing, statusLists, metadata }: ServiceKeys): string[] {
+export function findProfileKeyMistakes({ signing, statusLists, accessTokens, metadata }: ServiceKeys): string[] {
   const keys = { signing, 'keys.statusLists': statusLists, 'keys.metadata': metadata }
-  return Object.entries(keys).flatMap(([where, key]) => {
+  const algorithm = algorithmOf((accessTokens ?? signing).chain[0].publicKey) ?? ''
+  const unfit = ALGORITHMS.includes(algorithm)
+    ? []
+    : [
+        `keys.accessTokens: the profile haip has access tokens by ES256 or EdDSA, and not by ${algorithm}; name a key of P-256`,
+      ]
+  const selfSigned = Object.entries(keys).flatMap(([where, key]) => {
     const leaf: Certificate | undefined = key?.chain[0]
     if (leaf === undefined || !isSelfSigned(leaf)) return []
     return [
       `${where}: the profile haip needs a certificate of a CA, and ${leaf.subjectText} is self-signed; get one, or make a test CA with vouchsafe init issuer --profile haip`,
     ]
   })
+  return [...unfit, ...selfSigned]
 }
 
 /** Why a configuration cannot be offered under the profile, with the path in it; undefined when it can. */

@@ -7,7 +7,6 @@ import { hash } from 'node:crypto'
 import type { CodeFlowConfig } from '../config/authentication.ts'
 import type { ClientAuthentication } from '../config/client-authentication.ts'
 import type { PublicDocument } from '../http/document.ts'
-import { joseAlgorithms } from '../keys/algorithm.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
@@ -60,7 +59,7 @@ export async function authorizationServerMetadata(
   sessionId: string | undefined,
 ): Promise<AuthorizationServerMetadata> {
   const session = sessionId === undefined ? undefined : await findIssuanceSession(context.store, sessionId)
-  const { baseUrl, codeFlow, clientAuthentication, profile } = context.config
+  const { baseUrl, codeFlow, clientAuthentication, profile, tokenAlgorithms } = context.config
   return {
     issuer: credentialIssuerIdentifier(context.config, sessionId),
     ...(codeFlow && (await codeFlowMetadata(context, codeFlow, sessionId, session?.configurationIds))),
@@ -74,11 +73,11 @@ export async function authorizationServerMetadata(
     'pre-authorized_grant_anonymous_access_supported': clientAuthentication?.required !== true,
     token_endpoint_auth_methods_supported: authenticationMethods(clientAuthentication),
     authorization_details_types_supported: [DETAIL_TYPE],
-    dpop_signing_alg_values_supported: [...joseAlgorithms],
+    dpop_signing_alg_values_supported: [...tokenAlgorithms],
     ...(clientAuthentication && {
       challenge_endpoint: `${baseUrl}/auth/challenge`,
-      client_attestation_signing_alg_values_supported: [...joseAlgorithms],
-      client_attestation_pop_signing_alg_values_supported: [...joseAlgorithms],
+      client_attestation_signing_alg_values_supported: [...tokenAlgorithms],
+      client_attestation_pop_signing_alg_values_supported: [...tokenAlgorithms],
     }),
   }
 }

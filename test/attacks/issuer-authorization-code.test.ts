@@ -74,7 +74,7 @@ describe('an attack on the authorization code flow', () => {
   describe('by the code', () => {
     it.each<[string, Form, string, RegExp]>([
       ['into the session of another verifier', { code_verifier: 'a'.repeat(43) }, 'invalid_grant', /code_verifier/],
-      ['without a verifier', { code_verifier: '' }, 'invalid_request', /code_verifier is missing/],
+      ['without a verifier', { code_verifier: '' }, 'invalid_grant', /code_verifier is missing/],
       ['with a verifier that is too short', { code_verifier: 'a'.repeat(42) }, 'invalid_request', /43 to 128/],
       ['for another client', { client_id: 'com.example.thief' }, 'invalid_grant', /another client/],
       ['without a client', { client_id: '' }, 'invalid_request', /client_id is missing/],
@@ -300,6 +300,18 @@ describe('an attack on the authorization code flow', () => {
       const other = address(await push(services, walletAsking().form))
       const answers = await Promise.all(Array.from({ length: 20 }, () => visit(services, newVisitor(), other)))
       expect(answers.filter(({ status }) => status === 303)).toHaveLength(1)
+    })
+
+    it('brings it again in the browser that brought it, after the decision or with the cookie of another', async () => {
+      const requestUri = await push(services, walletAsking().form)
+      const [browser, other] = [newVisitor(), newVisitor()]
+      const interaction = await bring(services, browser, { requestUri })
+      await bring(services, other, { requestUri: await push(services, walletAsking().form) })
+      await refuses(() => visit(services, { ...other }, address(requestUri)), 'invalid_request_uri', /has been used/)
+      // A page that is loaded anew leads to the same question.
+      expect(await bring(services, browser, { requestUri })).toBe(interaction)
+      await decided(services, interaction)
+      await refuses(() => visit(services, { ...browser }, address(requestUri)), 'invalid_request_uri', /has been used/)
     })
 
     it('brings it after a minute', async () => {

@@ -46,8 +46,11 @@ describe('what others ask of us', () => {
     const played = rows.flatMap(({ id, tests = [] }) =>
       tests.filter(([file, title]) => title === id && file.includes('/oidf-')),
     )
-    const titles = (file: string) => [...textOf(file).matchAll(/it\('(oid4v[^']+)'/g)].map(([, title]) => title)
-    const driven = ['issuer', 'issuer-haip', 'verifier'].flatMap((side) => titles(`test/e2e/oidf-${side}.test.ts`))
+    const titles = (file: string) =>
+      [...textOf(file).matchAll(/it\('((?:oid4v|fapi2-)[^']+)'/g)].map(([, title]) => title)
+    const driven = ['issuer', 'issuer-haip', 'issuer-fapi', 'verifier'].flatMap((side) =>
+      titles(`test/e2e/oidf-${side}.test.ts`),
+    )
     expect(driven.sort()).toEqual(played.map(([, title]) => title).sort())
   })
 })

@@ -60,13 +60,8 @@ export const at = {
   process: 'test/e2e/process.test.ts',
   oidfIssuer: 'test/e2e/oidf-issuer.test.ts',
   oidfIssuerHaip: 'test/e2e/oidf-issuer-haip.test.ts',
+  oidfIssuerFapi: 'test/e2e/oidf-issuer-fapi.test.ts',
   oidfVerifier: 'test/e2e/oidf-verifier.test.ts',
   config: 'src/config/common.test.ts',
   fuzz: 'test/fuzz/fuzz.test.ts',
-} as const
-
-/** The reasons that rows give for what the issuer does not offer. */
-export const no = {
-  codeFlow:
-    'no test of their names plays these modules yet; a wallet by HAIP goes through the whole flow in test/e2e/haip.test.ts',
 } as const

@@ -1,5 +1,6 @@
 /** The modules of the OpenID Foundation's conformance suite. */
-import { at, no, type Row, type Section } from './row.ts'
+import { at, type Row, type Section } from './row.ts'
+import { fapiModules } from './suite-fapi.ts'
 
 const METADATA = 'OpenID4VCI 1.0, Credential Issuer Metadata; RFC 8414'
 const ERROR = 'OpenID4VCI 1.0, Credential Error Response'
@@ -27,12 +28,14 @@ function verifierModule(name: string, asks: string, source: string, more: Row['t
 export const issuerModules: Section = {
   heading: 'The OpenID Foundation’s suite for issuers',
   file: 'test/conformance/suite.ts',
-  about: `Plan \`oid4vci-1_0-issuer-test-plan\` with the pre-authorized code. Each module is played by a test of its name, in every format, against
-the session's identifier and the base one. The suite itself can drive the service with any client authentication, except for one member that it demands in the
-authorization server's metadata: \`authorization_endpoint\`. RFC 8414 section 2 asks for that member only where a grant type uses it, and a server of the
-pre-authorized code alone has none. Seen with the suite: every OID4VCI module passes where an external authorization server that fulfils HAIP gives the
-tokens ([issuing.md](issuing.md#your-own-authorization-server)). To be certified, set \`issuer.identifier: "base"\`, give each configuration a
-\`scope\` ([issuing.md](issuing.md)), and declare only \`dc+sd-jwt\` and \`mso_mdoc\`: the suite knows no other formats.`,
+  about: `Plans \`oid4vci-1_0-issuer-test-plan\` and \`oid4vci-1_0-issuer-haip-test-plan\`. Each module is played by a test of its name: with the
+pre-authorized code in every format, and by HAIP with pushed requests, wallet attestation and DPoP in \`dc+sd-jwt\` and \`mso_mdoc\`, against
+the session's identifier and the base one. The plan by HAIP has forty modules of FAPI 2.0 as well. To be certified, set
+\`"profile": "haip"\` ([how](how-to/haip.md)) and \`issuer.identifier: "base"\`. Seen with the suite itself: every OID4VCI module passes where an
+external authorization server that fulfils HAIP gives the tokens ([issuing.md](issuing.md#your-own-authorization-server)); the
+authorization server of this service has been driven by these tests alone so far. With the pre-authorized code the suite wants
+\`authorization_endpoint\` in the metadata, which RFC 8414 section 2 asks for only where a grant type uses it; the setting \`authentication\`
+brings it.`,
   rows: [
     issuerModule('metadata-test', 'The documents of issuer and authorization server, member by member', METADATA),
     issuerModule('metadata-test-signed', 'The same, signed, where a wallet asks for `application/jwt`', METADATA),
@@ -97,10 +100,11 @@ tokens ([issuing.md](issuing.md#your-own-authorization-server)). To be certified
     ),
     {
       id: 'oid4vci-1_0-issuer-haip-test-plan',
-      asks: 'The other modules with client attestation, DPoP and the authorization code, and those of FAPI 2',
+      asks: 'The modules above with client attestation, DPoP and the authorization code, started by the wallet and by the issuer: each is played so as well',
       source: 'OpenID4VC High Assurance Interoperability Profile 1.0, OpenID for Verifiable Credential Issuance',
-      notOffered: no.codeFlow,
+      tests: [[at.oidfIssuer, '$format from an issuer known by its $identifier, $by']],
     },
+    ...fapiModules,
   ],
 }
 

@@ -11,6 +11,7 @@ import { receive, receiveUnoffered } from '../../src/wallet/receive.ts'
 import { renewCredential } from '../../src/wallet/renewal.ts'
 import type { StoredCredential } from '../../src/wallet/stored-credential.ts'
 import { authorizeUrl, newVisitor, PAR, SCOPE, visit, walletAsking } from '../support/code-flow.ts'
+import { dpopNonce, dpopProof } from '../support/dpop.ts'
 import { type HaipWorld, haipCard, haipWallet, startHaip } from '../support/haip.ts'
 import { expectRefusal, TOKEN_ENDPOINT } from '../support/issuance.ts'
 import { mdocConfiguration, mdocDataset, mdocQuery } from '../support/mdoc.ts'
@@ -18,12 +19,13 @@ import { ISSUER_URL, startServices, VERIFIER_URL } from '../support/services.ts'
 import { act } from '../support/status.ts'
 import { openTestStore } from '../support/store.ts'
 import { errorOf } from '../support/wallet.ts'
-import { fetchChallenge, popOf, walletAttestation } from '../support/wallet-attestation.ts'
+import { fetchChallenge, popOf, WALLET, walletAttestation } from '../support/wallet-attestation.ts'
 import {
   call,
   configuration,
   declare,
   GRANT,
+  holderSigner,
   postForm,
   startIssuance,
   startVerification,
@@ -164,6 +166,28 @@ describe('a wallet under HAIP', () => {
   it('pushes under the name in its attestation and no other', async () => {
     const refused = await post(PAR, walletAsking().form, await attested())
     await expectRefusal(refused, { status: 400, error: 'invalid_client_attestation', why: /attestation\.client/ })
+  })
+
+  it('signs neither DPoP proofs nor proofs of possession by an algorithm that FAPI 2.0 does not have', async () => {
+    const { services, instance } = world
+    const key = await holderSigner('ES384')
+    const proof = { services, key, url: PAR, nonce: await dpopNonce(services) }
+    const { form } = walletAsking({ scope: SCOPE, client_id: WALLET })
+    const refused = await post(PAR, form, { ...(await attested()), dpop: await dpopProof(proof) })
+    await expectRefusal(refused, {
+      status: 400,
+      error: 'invalid_dpop_proof',
+      why: /alg must be one of ES256 EdDSA Ed25519/,
+    })
+    const { now } = services.clock
+    const other = { ...instance, key }
+    const proved = { now, challenge: await fetchChallenge(services), audience: ISSUER_URL }
+    const headers = {
+      'oauth-client-attestation': await walletAttestation(other, now),
+      'oauth-client-attestation-pop': await popOf(other, proved),
+    }
+    const why = /^pop\.algorithm: alg must be one of ES256, EdDSA, Ed25519/
+    await expectRefusal(await post(PAR, form, headers), { status: 400, error: 'invalid_client_attestation', why })
   })
 
   it.each<[string, RegExp, string]>([

@@ -16,11 +16,12 @@ import {
   makeAttester,
   trusting,
 } from '../support/attestation.ts'
-import { drivenFormats, shannonBits } from '../support/oidf-formats.ts'
+import { type DrivenFormat, drivenFormats, shannonBits } from '../support/oidf-formats.ts'
 import {
   authorize,
   credentialIn,
   credentialResponse,
+  type DrivenServices,
   decrypted,
   discover,
   documentAt,
@@ -29,25 +30,49 @@ import {
   nonceFor,
   notified,
   proofFor,
+  startHttpsHaip,
   startHttpsServices,
   textOf,
   walletWithToken,
   wellKnown,
 } from '../support/oidf-issuer.ts'
 import { keyMistakes, metadataMistakes, serverMistakes } from '../support/oidf-metadata.ts'
-import type { Services } from '../support/services.ts'
+import type { ServiceOptions } from '../support/services.ts'
 import { readList, referenceOf } from '../support/status.ts'
-import { holderSigner } from '../support/wire.ts'
+import { GRANT, holderSigner } from '../support/wire.ts'
 
 const identifiers: readonly Identifier[] = ['base', 'session']
-const plans = identifiers.flatMap((identifier) =>
-  drivenFormats.map((driven) => ({ identifier, driven, format: driven.format })),
-)
+const haipFormats = drivenFormats.filter(({ format }) => ['dc+sd-jwt', 'mso_mdoc'].includes(format))
+type Start = (more?: ServiceOptions) => Promise<DrivenServices>
+const plans: readonly { identifier: Identifier; by: string; driven: DrivenFormat; start: Start }[] = [
+  ...identifiers.flatMap((identifier) =>
+    drivenFormats.map((driven) => ({
+      identifier,
+      by: 'with the pre-authorized code',
+      driven,
+      start: (more?: ServiceOptions) => startHttpsServices(identifier, more),
+    })),
+  ),
+  ...haipFormats.flatMap((driven) => [
+    ...identifiers.map((identifier) => ({
+      identifier,
+      by: 'by HAIP, started by the issuer',
+      driven,
+      start: (more?: ServiceOptions) => startHttpsHaip(identifier, false, more),
+    })),
+    {
+      identifier: 'base' as const,
+      by: 'by HAIP, started by the wallet',
+      driven,
+      start: (more?: ServiceOptions) => startHttpsHaip('base', true, more),
+    },
+  ]),
+].map((plan) => ({ ...plan, format: plan.driven.format }))
 
-describe.each(plans)('$format from an issuer known by its $identifier', ({ identifier, driven }) => {
-  let services: Services
+describe.each(plans)('$format from an issuer known by its $identifier, $by', ({ identifier, driven, start }) => {
+  let services: DrivenServices
   beforeAll(async () => {
-    services = await startHttpsServices(identifier)
+    services = await start()
   })
   afterAll(() => services.close())
 
@@ -55,14 +80,16 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
     // What has no scope is asked for by authorization details, which the authorization server then has to take.
     const { scope, ...unscoped } = driven.configuration
     expect(scope).toBeDefined()
-    for (const configuration of [driven.configuration, unscoped]) {
+    // HAIP has scopes alone.
+    for (const configuration of services.plan ? [driven.configuration] : [driven.configuration, unscoped]) {
       const { metadata, server, offer } = await discover(services, { ...driven, configuration })
       const issuer = textOf(offer, 'credential_issuer')
       expect(metadataMistakes(metadata, issuer)).toEqual([])
       const servers = (metadata.authorization_servers ?? [issuer]) as readonly string[]
       for (const each of servers) {
         const document = await documentAt(services, wellKnown(each, 'oauth-authorization-server'))
-        expect(serverMistakes(document, each, metadata)).toEqual([])
+        const grant = services.plan ? 'authorization_code' : GRANT
+        expect(serverMistakes(document, each, metadata, grant)).toEqual([])
         expect(keyMistakes(await documentAt(services, textOf(server, 'jwks_uri')))).toEqual([])
       }
     }
@@ -97,11 +124,11 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
 
     const wallet = await authorize(found)
     const { token_type: type, expires_in: seconds } = wallet.token
-    expect(type).toBe('Bearer')
+    expect(type).toBe(services.plan ? 'DPoP' : 'Bearer')
     expect(seconds).toBeGreaterThan(0)
     // OpenID4VCI 1.0, Protecting the Access Token: a bearer token that lives for longer is not for use without a key.
     expect(seconds).toBeLessThanOrEqual(300)
-    const known = ['access_token', 'token_type', 'expires_in', 'refresh_token', 'authorization_details']
+    const known = ['access_token', 'token_type', 'expires_in', 'refresh_token', 'authorization_details', 'scope']
     expect(Object.keys(wallet.token).filter((name) => !known.includes(name))).toEqual([])
     expect(shannonBits(textOf(wallet.token, 'access_token'))).toBeGreaterThan(96)
     expect(shannonBits(await nonceFor(wallet))).toBeGreaterThan(96)
@@ -255,9 +282,12 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
   it('oid4vci-1_0-issuer-fail-on-access-token-in-query', async () => {
     const wallet = await walletWithToken(services, driven)
     const query = `?access_token=${encodeURIComponent(textOf(wallet.token, 'access_token'))}`
-    const response = await credentialResponse(wallet, { query, headers: { authorization: '' } })
+    const unproved = { ...wallet, dpopKey: undefined }
+    const response = await credentialResponse(unproved, { query, headers: { authorization: '' } })
     expect(response.status).toBe(401)
-    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer\b/)
+    expect(response.headers.get('www-authenticate')).toMatch(
+      services.plan ? /^DPoP error="invalid_token"/ : /^Bearer\b/,
+    )
     await credentialIn(await credentialResponse(wallet))
   })
 })
@@ -268,13 +298,15 @@ async function responseKey() {
   return { privateKey, jwk: { ...(await exportJWK(publicKey)), kid: 'suite', use: 'enc', alg: 'ECDH-ES' } }
 }
 
-describe.each(drivenFormats)('$format for keys that are attested', (driven) => {
+const attestedPlans = plans.filter(({ identifier }) => identifier === 'base')
+
+describe.each(attestedPlans)('$format for keys that are attested, $by', ({ driven, start }) => {
   const attested = { ...driven, configuration: { ...driven.configuration, key_attestations_required: {} } }
-  let services: Services
+  let services: DrivenServices
   let attester: Attester
   beforeAll(async () => {
     attester = await makeAttester()
-    services = await startHttpsServices('base', trusting(attester))
+    services = await start(trusting(attester))
   })
   afterAll(() => services.close())
 

@@ -12,6 +12,7 @@ import type { Signer } from '../../src/keys/signer.ts'
 import { dpopProof } from './dpop.ts'
 import { encryptedRequest } from './encryption.ts'
 import type { DrivenFormat } from './oidf-formats.ts'
+import { type HaipPlan, haipOptions, tokenByCode } from './oidf-haip.ts'
 import { fetchFrom, ISSUER_URL, outboundBy, type ServiceOptions, type Services, startServices } from './services.ts'
 import { call, GRANT, holderSigner } from './wire.ts'
 
@@ -20,6 +21,27 @@ const HTTPS_ISSUER = 'https://issuer.example'
 export const HTTPS_VERIFIER = 'https://verifier.example'
 
 export type Identifier = 'base' | 'session'
+
+/** Services with the wallet by HAIP of their plan, where the plan is by HAIP. */
+export interface DrivenServices extends Services {
+  readonly plan?: HaipPlan
+}
+
+/** Both services, the issuer by HAIP. */
+export async function startHttpsHaip(
+  identifier: Identifier,
+  isWalletInitiated: boolean,
+  more: ServiceOptions = {},
+): Promise<DrivenServices> {
+  const { options, instance } = await haipOptions()
+  const files = { ...options.files, ...more.files }
+  const services = await startHttpsServices(identifier, {
+    ...options,
+    files,
+    issuer: { ...options.issuer, ...more.issuer },
+  })
+  return { ...services, plan: { instance, isWalletInitiated } }
+}
 
 /** Both services, the issuer by the name of its certificate. */
 export async function startHttpsServices(identifier: Identifier, options: ServiceOptions = {}): Promise<Services> {
@@ -38,7 +60,7 @@ export async function startHttpsServices(identifier: Identifier, options: Servic
 
 /** The state of the wallet after it has read the offer and the documents to which it leads. */
 export interface Discovered {
-  readonly services: Services
+  readonly services: DrivenServices
   readonly driven: DrivenFormat
   readonly offer: JsonObject
   readonly configurationId: string
@@ -54,15 +76,18 @@ export interface Authorized extends Discovered {
 }
 
 /** The link of a new offer for one credential, as the application gets it. */
-async function offerLink(services: Services, driven: DrivenFormat): Promise<string> {
-  const created = await call(services, `${HTTPS_ISSUER}/credential-configuration/create`, driven.configuration)
+async function offerLink(services: DrivenServices, driven: DrivenFormat): Promise<string> {
+  // A wallet by HAIP asks by scope: each configuration has its own.
+  const own = services.plan && { scope: `${driven.configuration.scope as string}-${random()}` }
+  const posted = { ...driven.configuration, ...own }
+  const created = await call(services, `${HTTPS_ISSUER}/credential-configuration/create`, posted)
   expect(created.status).toBe(201)
   const session = { credential_dataset: driven.dataset, credential_configurations: [await created.text()] }
   const started = await call(services, `${HTTPS_ISSUER}/issuance/oid4vci/new-session`, session)
   return textOf((await started.json()) as JsonObject, 'credential_offer_uri')
 }
 
-export async function discover(services: Services, driven: DrivenFormat): Promise<Discovered> {
+export async function discover(services: DrivenServices, driven: DrivenFormat): Promise<Discovered> {
   const link = new URL(await offerLink(services, driven))
   expect([...link.searchParams.keys()]).toEqual(['credential_offer_uri'])
   const offer = await documentAt(services, link.searchParams.get('credential_offer_uri') ?? '')
@@ -96,15 +121,28 @@ export async function documentAt({ fetch }: Services, url: string): Promise<Json
 
 /** With a key to bind the token to: as the suite does by DPoP, whose nonce it is told in a first refusal. */
 export async function authorize(found: Discovered, dpopKey?: Signer): Promise<Authorized> {
-  const { services, offer, server } = found
+  const { plan } = found.services
+  const key = dpopKey ?? (plan && (await holderSigner()))
+  const response = plan === undefined ? await tokenByOffer(found, key) : await tokenByPlan(found, plan, key)
+  expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+  return { ...found, holder: await holderSigner(), token: (await response.json()) as JsonObject, dpopKey: key }
+}
+
+function tokenByPlan(found: Discovered, plan: HaipPlan, dpopKey: Signer | undefined): Promise<Response> {
+  const { services, metadata, configurationId, driven } = found
+  const described = metadata.credential_configurations_supported as Record<string, JsonObject>
+  const scope = textOf(described[configurationId] ?? {}, 'scope')
+  const terms = { ...found, plan, scope, dataset: driven.dataset }
+  return tokenByCode(terms, (url, init) => proved({ services, dpopKey }, url, init))
+}
+
+function tokenByOffer({ services, offer, server }: Discovered, dpopKey: Signer | undefined): Promise<Response> {
   const grant = own(offer.grants as JsonObject, GRANT) as JsonObject
   const form = { grant_type: GRANT, 'pre-authorized_code': textOf(grant, 'pre-authorized_code'), ...unknownText() }
   const url = textOf(server, 'token_endpoint')
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   const body = new URLSearchParams(form).toString()
-  const response = await proved({ services, dpopKey }, url, { method: 'POST', headers, body })
-  expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
-  return { ...found, holder: await holderSigner(), token: (await response.json()) as JsonObject, dpopKey }
+  return proved({ services, dpopKey }, url, { method: 'POST', headers, body })
 }
 
 /** Sends the request, with a DPoP proof where there is a key, and again with the nonce that the first answer wants. */
@@ -126,7 +164,7 @@ async function proved(
 }
 
 /** The usual way up to the credential request. */
-export async function walletWithToken(services: Services, driven: DrivenFormat): Promise<Authorized> {
+export async function walletWithToken(services: DrivenServices, driven: DrivenFormat): Promise<Authorized> {
   return authorize(await discover(services, driven))
 }
 

@@ -58,17 +58,23 @@ function configurationMistakes(configuration: JsonObject): readonly string[] {
 }
 
 /** Finds the mistakes in authorization server metadata (RFC 8414; OpenID4VCI 1.0, Authorization Server Metadata). */
-export function serverMistakes(server: JsonObject, identifier: string, metadata: JsonObject): readonly string[] {
+export function serverMistakes(
+  server: JsonObject,
+  identifier: string,
+  metadata: JsonObject,
+  grant = GRANT,
+): readonly string[] {
   const configurations = Object.values(metadata.credential_configurations_supported as JsonObject)
   const unscoped = configurations.some((each) => !Object.hasOwn(each as JsonObject, 'scope'))
+  const { grant_types_supported: grants } = server
   const types = own(server, 'authorization_details_types_supported')
   return mistakes({
     'issuer is the identifier that led here': server.issuer === identifier,
     'the token endpoint is https': isHttps(server.token_endpoint),
     'the JWKS is https': isHttps(server.jwks_uri),
-    'the pre-authorized code grant is there':
-      Array.isArray(server.grant_types_supported) && server.grant_types_supported.includes(GRANT),
-    'wallets without a client id are welcome': server['pre-authorized_grant_anonymous_access_supported'] === true,
+    'the grant of the plan is there': Array.isArray(grants) && grants.includes(grant),
+    'wallets without a client id are welcome where the grant is that of an offer':
+      grant !== GRANT || server['pre-authorized_grant_anonymous_access_supported'] === true,
     'authorization details are there where a scope is not':
       !unscoped || (Array.isArray(types) && types.includes('openid_credential')),
   })

@@ -77,7 +77,7 @@ export async function authenticateClient(
   request: ClientRequest,
   { clientId, audiences }: NamedParties,
 ): Promise<AuthenticatedClient | undefined> {
-  const { clientAuthentication: settings, clockSkewSeconds } = context.config
+  const { clientAuthentication: settings, clockSkewSeconds, tokenAlgorithms: algorithms } = context.config
   if (settings === undefined) return undefined
   if (request.attestation === undefined && request.pop === undefined) {
     if (settings.required) {
@@ -88,6 +88,7 @@ export async function authenticateClient(
   const terms: ClientTerms = {
     now: context.now(),
     clockSkewSeconds,
+    algorithms,
     anchors: settings.anchors,
     clientId,
     audiences,

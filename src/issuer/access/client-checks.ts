@@ -6,7 +6,6 @@ import { type Check, fail, pass, type Verdict } from '../../check/check.ts'
 import type { StatusPolicy } from '../../check/status/lists.ts'
 import { statusVerdict } from '../../check/status/verdict.ts'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
-import { joseAlgorithms } from '../../keys/algorithm.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../../keys/certificate.ts'
 import { isForTlsAlone } from '../../keys/certificate-purpose.ts'
 import { signedBy } from '../../keys/signature.ts'
@@ -21,6 +20,8 @@ export type { ClientEvidence } from './client-headers.ts'
 export interface ClientTerms {
   readonly now: Date
   readonly clockSkewSeconds: number
+  /** The signature algorithms that are taken. */
+  readonly algorithms: readonly string[]
   /** The providers of wallets that are trusted. */
   readonly anchors: readonly Certificate[]
   /** The parameter `client_id`, where there is one. */
@@ -38,7 +39,6 @@ export const MAX_AGE_SECONDS = 300
 const ATTESTATION_TYPE = 'oauth-client-attestation+jwt'
 const POP_TYPE = 'oauth-client-attestation-pop+jwt'
 const MAX_SUBJECT = 512
-const ALGORITHMS = joseAlgorithms.join(', ')
 const ATTESTATION = `${CLIENT_ATTESTATION}, Client Attestation JWT`
 const POP = `${CLIENT_ATTESTATION}, Client Attestation PoP JWT`
 const HAIP = 'HAIP 1.0, Wallet Attestation'
@@ -66,7 +66,7 @@ const attestationChecks: readonly ClientCheck[] = [
     asks: 'Is the attestation signed by an algorithm that is taken here?',
     spec: ATTESTATION,
     level: 'MUST',
-    run: ({ attestation }) => algorithmVerdict(attestation.header),
+    run: ({ attestation }, terms) => algorithmVerdict(attestation.header, terms),
   },
   {
     id: 'attestation.validity',
@@ -128,7 +128,7 @@ const popChecks: readonly ClientCheck[] = [
     asks: 'Is the proof signed by an algorithm that is taken here?',
     spec: POP,
     level: 'MUST',
-    run: ({ pop }) => algorithmVerdict(pop.header),
+    run: ({ pop }, terms) => algorithmVerdict(pop.header, terms),
   },
   {
     id: 'pop.audience',
@@ -213,8 +213,9 @@ function typeVerdict(header: JsonObject, type: string): Verdict {
 }
 
 /** Headers that would have us fetch a key, or follow somebody's word about it, are never looked at. */
-function algorithmVerdict(header: JsonObject): Verdict {
-  return joseAlgorithms.includes(ownString(header, 'alg') ?? '') ? pass() : fail(`alg must be one of ${ALGORITHMS}`)
+function algorithmVerdict(header: JsonObject, { algorithms }: ClientTerms): Verdict {
+  const isTaken = algorithms.includes(ownString(header, 'alg') ?? '')
+  return isTaken ? pass() : fail(`alg must be one of ${algorithms.join(', ')}`)
 }
 
 function validityVerdict(payload: JsonObject, { now, clockSkewSeconds }: ClientTerms): Verdict {

@@ -8,7 +8,6 @@ import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { parseUrl } from '../../codec/url.ts'
-import { joseAlgorithms } from '../../keys/algorithm.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
@@ -30,9 +29,10 @@ export interface DpopProof {
   readonly spending: Spending
 }
 
+type AlgorithmSettings = Pick<AccessContext['config'], 'tokenAlgorithms'>
+
 const MAX_LENGTH = 8192
 const MAX_AGE_SECONDS = 300
-const ALGORITHMS = joseAlgorithms.join(' ')
 
 /** Gives every answer to a wallet that uses DPoP the nonce of its next proof. RFC 9449 section 8.2. */
 export function offerDpopNonce({ dpopNonces, now }: AccessContext) {
@@ -60,7 +60,7 @@ export function verifyDpopProof(
   request: ProvedRequest,
   tokenDigest?: string,
 ): DpopProof {
-  const jws = readProof(request.dpop)
+  const jws = readProof(request.dpop, context.config)
   const { header, payload } = jws
   const jwk = orInvalid(() => readSigningJwk(own(header, 'jwk')))
   const key = orInvalid(() => importPublicKey(jwk))
@@ -86,39 +86,41 @@ export function verifyDpopProof(
 /**
  * Returns the result of `run`; its refusal of a proof gets the challenge of a protected resource. RFC 9449 section 7.1.
  */
-export function atResource<T>(run: () => T): T {
+export function atResource<T>(config: AlgorithmSettings, run: () => T): T {
   try {
     return run()
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error
     const { code, message, cause } = error
-    return refuse(code, message, { cause, challenge: challengeOf(code) })
+    return refuse(code, message, { cause, challenge: challengeOf(config, code) })
   }
 }
 
 /** A token that is good in itself and did not come in the way it has to. */
-export function refuseBoundToken(description: string): never {
-  return refuse('invalid_token', description, { challenge: challengeOf('invalid_token') })
+export function refuseBoundToken(config: AlgorithmSettings, description: string): never {
+  return refuse('invalid_token', description, { challenge: challengeOf(config, 'invalid_token') })
 }
 
 /** A token that was sent as DPoP is missed as DPoP, whatever is wrong with it. RFC 9449 section 7.1. */
-export function challengedByDpop(error: unknown): never {
+export function challengedByDpop(config: AlgorithmSettings, error: unknown): never {
   if (!(error instanceof ProtocolError) || error.code !== 'invalid_token') throw error
-  return refuseBoundToken(error.message)
+  return refuseBoundToken(config, error.message)
 }
 
-function challengeOf(code: ErrorCode): string {
-  return `DPoP error="${code}", algs="${ALGORITHMS}"`
+function challengeOf({ tokenAlgorithms }: AlgorithmSettings, code: ErrorCode): string {
+  return `DPoP error="${code}", algs="${tokenAlgorithms.join(' ')}"`
 }
 
-function readProof(text: string | undefined): Jws {
+function readProof(text: string | undefined, { tokenAlgorithms }: AlgorithmSettings): Jws {
   if (text === undefined) return refuseProof('it is missing; send it in the DPoP header')
   // Node joins repeated headers with a comma.
   if (text.includes(',')) refuseProof('send exactly one')
   if (text.length > MAX_LENGTH) refuseProof('it is too long')
   const jws = orInvalid(() => readJws(text))
   if (own(jws.header, 'typ') !== 'dpop+jwt') refuseProof('typ must be dpop+jwt')
-  if (!joseAlgorithms.includes(ownString(jws.header, 'alg') ?? '')) refuseProof(`alg must be one of ${ALGORITHMS}`)
+  if (!tokenAlgorithms.includes(ownString(jws.header, 'alg') ?? '')) {
+    refuseProof(`alg must be one of ${tokenAlgorithms.join(' ')}`)
+  }
   return jws
 }
 

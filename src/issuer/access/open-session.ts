@@ -48,6 +48,9 @@ export interface SessionChange {
 export async function sessionOfToken(context: AccessContext, request: AuthorizedRequest): Promise<OpenSession> {
   const [, scheme, token] = TOKEN.exec(request.authorization ?? '') ?? []
   if (scheme === undefined || token === undefined) {
+    const { config } = context
+    if (config.dpopRequired)
+      refuseBoundToken(config, 'send the access token as Authorization: DPoP <token>, with a proof')
     return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
   }
   const isDpop = scheme.toLowerCase() === 'dpop'
@@ -55,11 +58,13 @@ export async function sessionOfToken(context: AccessContext, request: Authorized
     context.authorizationServer === undefined
       ? sessionOfOwnToken(context, token)
       : sessionOfExternalToken(context, context.authorizationServer, { token, network: networkOf(request.address) })
-  const { jkt, ...session } = await (isDpop ? opened.catch(challengedByDpop) : opened)
+  const { jkt, ...session } = await (isDpop
+    ? opened.catch((error: unknown) => challengedByDpop(context.config, error))
+    : opened)
   const spendings = proofFor(context, request, { digest: digestOf(token), jkt, isDpop })
   for (const spending of spendings) await refuseIfSpent(context.store, spending)
   const { refuseUnlessOpen } = session
-  return { ...session, spendings, refuseUnlessOpen: isDpop ? orChallenge(refuseUnlessOpen) : refuseUnlessOpen }
+  return { ...session, spendings, refuseUnlessOpen: isDpop ? orChallenge(context, refuseUnlessOpen) : refuseUnlessOpen }
 }
 
 /**
@@ -116,12 +121,15 @@ async function sessionOfOwnToken(context: AccessContext, text: string): Promise<
 }
 
 /** Refuses as `refuseUnlessOpen` does, with the challenge of DPoP. */
-function orChallenge(refuseUnlessOpen: OpenSession['refuseUnlessOpen']): OpenSession['refuseUnlessOpen'] {
+function orChallenge(
+  { config }: Pick<AccessContext, 'config'>,
+  refuseUnlessOpen: OpenSession['refuseUnlessOpen'],
+): OpenSession['refuseUnlessOpen'] {
   return (session) => {
     try {
       refuseUnlessOpen(session)
     } catch (error) {
-      challengedByDpop(error)
+      challengedByDpop(config, error)
     }
   }
 }
@@ -137,13 +145,17 @@ function proofFor(
   token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
 ): readonly Spending[] {
   if (token.jkt === undefined) {
-    if (context.config.dpopRequired) refuseBoundToken('the access token is bound to no key, and has to be here')
-    return token.isDpop ? refuseBoundToken('the access token is bound to no key; send it as Bearer') : []
+    if (context.config.dpopRequired)
+      refuseBoundToken(context.config, 'the access token is bound to no key, and has to be here')
+    return token.isDpop
+      ? refuseBoundToken(context.config, 'the access token is bound to no key; send it as Bearer')
+      : []
   }
-  if (!token.isDpop) refuseBoundToken('the access token is bound to a key; send it as DPoP, with a proof')
-  const { jkt, spending } = atResource(() => verifyDpopProof(context, request, token.digest))
-  if (jkt !== token.jkt) refuseBoundToken('the access token is bound to another key')
-  return [{ ...spending, refuseSpent: () => atResource(spending.refuseSpent) }]
+  if (!token.isDpop)
+    refuseBoundToken(context.config, 'the access token is bound to a key; send it as DPoP, with a proof')
+  const { jkt, spending } = atResource(context.config, () => verifyDpopProof(context, request, token.digest))
+  if (jkt !== token.jkt) refuseBoundToken(context.config, 'the access token is bound to another key')
+  return [{ ...spending, refuseSpent: () => atResource(context.config, spending.refuseSpent) }]
 }
 
 /** The subject that the token states: where to look, and nothing to rely on. */

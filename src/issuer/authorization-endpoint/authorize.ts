@@ -6,7 +6,14 @@
 import { refuse } from '../../protocol/error.ts'
 import { responseAddress, withParameters } from '../../protocol/redirect-uri.ts'
 import { secretName } from '../access/pre-authorized-code.ts'
-import { type CodeFlowRequest, endOfRequest, withCode, withInteraction } from '../authorization-request.ts'
+import {
+  type CodeFlowRequest,
+  endOfRequest,
+  isSameBrowser,
+  isUndecidedRequest,
+  withCode,
+  withInteraction,
+} from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier } from '../session.ts'
 import { type IdentifiedRequest, openPushedRequest, requestId } from './pushed-request.ts'
@@ -29,7 +36,7 @@ export interface Visit {
 }
 
 /**
- * Stores the request, which uses up its request_uri. Refuses with `invalid_request_uri`, as
+ * Stores the request, which uses up its request_uri for every other browser. Refuses with `invalid_request_uri`, as
  * {@link readAuthorizationRequest} does, and like the visit.
  */
 export async function authorize(
@@ -49,9 +56,20 @@ export async function authorize(
   const dueAt = endOfRequest(value, now)
   admitRow()
   const conflict = await context.store.commit([{ insert: 'authorization_request', id, value, dueAt }])
-  if (conflict !== undefined) refuse('invalid_request_uri', 'request_uri: it has been used; push again')
+  if (conflict !== undefined && !(isAsked && (await isSameVisit(context, id, browser)))) {
+    refuse('invalid_request_uri', 'request_uri: it has been used; push again')
+  }
   if (isAsked) return { address: withParameters(interactionUrl, { interaction: id }), comesBack: true }
   return { address: addressWithCode(context, id, request), comesBack: false }
+}
+
+/**
+ * Whether the browser that brought the request is here again, and nothing was decided meanwhile: its person has loaded
+ * a page anew. FAPI 2.0 Security Profile, Requirements for authorization servers.
+ */
+async function isSameVisit(context: IssuerContext, id: string, browser: string): Promise<boolean> {
+  const row = await context.store.get('authorization_request', id)
+  return row !== undefined && isUndecidedRequest(row.value, context.now()) && isSameBrowser(row.value, browser)
 }
 
 /** The address of the wallet with the code of the request. */

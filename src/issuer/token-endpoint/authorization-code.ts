@@ -26,7 +26,7 @@ const REPLAYED = 'the authorization code has been used, and what it gave is good
 
 /** The grant of an authorization code. Refuses with `invalid_request` what is missing. */
 export async function authorizationCodeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
-  for (const name of ['code', 'redirect_uri', 'code_verifier'] as const) {
+  for (const name of ['code', 'redirect_uri'] as const) {
     if (!form[name]) refuse('invalid_request', `${name} is missing`)
   }
   const id = sessionOfCode(context.secrets.authorizationCode, form.code ?? '')
@@ -85,6 +85,8 @@ function refuseOther(request: CodeFlowRequest, form: TokenRequest, client: Sessi
     refuse('invalid_grant', 'redirect_uri: it is not that of the authorization request')
   }
   const verifier = form.code_verifier ?? ''
+  // RFC 7636 section 4.6: what is not there is not that of code_challenge.
+  if (!verifier) refuse('invalid_grant', 'code_verifier is missing')
   if (!VERIFIER.test(verifier)) refuse('invalid_request', 'code_verifier: it needs 43 to 128 unreserved characters')
   if (!isSameSecret(digestOf(verifier), request.codeChallenge)) {
     refuse('invalid_grant', 'code_verifier: it is not that of code_challenge')
