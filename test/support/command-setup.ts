@@ -3,5 +3,9 @@
  * one.
  */
 import { buildCommand } from './command.ts'
+import { takeCompiledCode } from './compiled.ts'
 
-export const setup = buildCommand
+export async function setup(): Promise<void> {
+  buildCommand()
+  await takeCompiledCode()
+}
