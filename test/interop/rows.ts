@@ -75,9 +75,9 @@ wallet"; older drafts are in [issuing.md](issuing.md#older-wallets). "Draft 13 (
 \`compatibility\` names \`draft13\`; every other row is an issuer without it.
 
 The rows take the pre-authorized code. In the authorization code flow, with pushed requests, PKCE, DPoP and batches of \`dc+sd-jwt\` and
-\`mso_mdoc\`, \`@openid4vc/openid4vci\` receives from an issuer by HAIP ([code-flow.test.ts](../test/interop/code-flow.test.ts)), and Credo from
+\`mso_mdoc\`, \`@openid4vc/openid4vci\` receives from an issuer by HAIP (\`test/interop/code-flow.test.ts\`), and Credo from
 one that asks for no wallet attestation: its proof of possession lacks the challenge that our metadata names
-([credo-code-flow.test.ts](../test/interop/credo-code-flow.test.ts)).
+(\`test/interop/credo-code-flow.test.ts\`).
 
 | role | of the party | of ours |
 |---|---|---|
