@@ -3,10 +3,11 @@
 import './node-version.cjs'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build, transformSync } from 'esbuild'
+import { transformSync } from 'esbuild'
 import { buildSdk, buildWorker } from './component.js'
 import { buildComponents } from './components.js'
 import { buildConsole } from './console.js'
+import { BUNDLED, bundle, writeMetafile } from './metafile.js'
 
 const root = join(import.meta.dirname, '..')
 mkdirSync(join(root, 'dist'), { recursive: true })
@@ -58,7 +59,7 @@ const signInApart = {
   },
 }
 
-await build({
+await bundle({
   ...shared,
   entryPoints: ['src/bin/vouchsafe.ts'],
   outfile: 'dist/vouchsafe.cjs',
@@ -66,10 +67,10 @@ await build({
   banner: { js: `#!/usr/bin/env node\n{${versionGate}}` },
   plugins: [engineApart, signInApart],
 })
-await build({ ...shared, entryPoints: ['src/bin/engine/commands.ts'], outfile: 'dist/engine.cjs' })
-await build({ ...shared, entryPoints: ['openid-client'], outfile: 'dist/openid-client.cjs' })
+await bundle({ ...shared, entryPoints: ['src/bin/engine/commands.ts'], outfile: 'dist/engine.cjs' })
+await bundle({ ...shared, entryPoints: ['openid-client'], outfile: 'dist/openid-client.cjs' })
 // What runs in threads beside the one that serves.
-await build({
+await bundle({
   ...shared,
   entryPoints: ['src/bin/chain/local-chain-worker.ts', 'src/store/sqlite-writer.ts'],
   outdir: 'dist',
@@ -80,3 +81,4 @@ await buildConsole(join(root, 'dist', 'console'))
 await buildWorker(join(root, 'dist'))
 await buildSdk(join(root, 'dist', 'sdk'))
 buildComponents()
+writeMetafile(BUNDLED)

@@ -1,10 +1,10 @@
 // What components need beside the command: the thread they run in, QuickJS, and what their authors import.
 import './node-version.cjs'
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { build } from 'esbuild'
 import { buildElement } from './element.js'
+import { bundle } from './metafile.js'
 
 const root = join(import.meta.dirname, '..')
 const shared = { absWorkingDir: root, bundle: true, target: 'node20.19', legalComments: 'none', logLevel: 'warning' }
@@ -12,7 +12,7 @@ const shared = { absWorkingDir: root, bundle: true, target: 'node20.19', legalCo
 /** The worker and `quickjs.wasm` into a directory. */
 export async function buildWorker(directory) {
   mkdirSync(directory, { recursive: true })
-  await build({
+  await bundle({
     ...shared,
     entryPoints: ['src/component/worker.ts'],
     outfile: join(directory, 'component-worker.cjs'),
@@ -22,12 +22,13 @@ export async function buildWorker(directory) {
     minifySyntax: true,
   })
   const require = createRequire(import.meta.url)
-  copyFileSync(require.resolve('quickjs-wasi/quickjs.wasm'), join(directory, 'quickjs.wasm'))
+  const entryPoints = [require.resolve('quickjs-wasi/quickjs.wasm')]
+  await bundle({ ...shared, entryPoints, outfile: join(directory, 'quickjs.wasm'), loader: { '.wasm': 'copy' } })
 }
 
 /** `vouchsafe/component` into a directory: what is bundled into components. */
 export async function buildComponentSdk(directory) {
-  await build({
+  await bundle({
     ...shared,
     entryPoints: ['sdk/component/index.ts'],
     outfile: join(directory, 'component.js'),
@@ -40,14 +41,14 @@ export async function buildComponentSdk(directory) {
 export async function buildSdk(directory) {
   const outfile = (name) => join(directory, `${name}.js`)
   await buildComponentSdk(directory)
-  await build({
+  await bundle({
     ...shared,
     entryPoints: ['sdk/component-test/index.ts'],
     outfile: outfile('component-test'),
     platform: 'node',
     format: 'esm',
   })
-  await build({
+  await bundle({
     ...shared,
     entryPoints: ['sdk/server/index.ts'],
     outfile: outfile('server'),
@@ -56,7 +57,7 @@ export async function buildSdk(directory) {
     target: 'es2023',
     format: 'esm',
   })
-  await build({
+  await bundle({
     ...shared,
     entryPoints: ['sdk/client/index.ts'],
     outfile: outfile('client'),

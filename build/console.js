@@ -2,7 +2,7 @@
 import './node-version.cjs'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { bundle } from './metafile.js'
 
 const root = join(import.meta.dirname, '..')
 
@@ -28,12 +28,12 @@ const inBrowser = {
 /** The files of the page into a directory. */
 export async function buildConsole(directory) {
   mkdirSync(directory, { recursive: true })
-  await build({
+  await bundle({
     ...shared,
     entryPoints: ['console/app.ts'],
     outfile: join(directory, 'app.js'),
   })
-  await build({
+  await bundle({
     ...shared,
     ...inBrowser,
     entryPoints: ['console/wallet/page.ts'],

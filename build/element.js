@@ -2,7 +2,7 @@
 import './node-version.cjs'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { bundle } from './metafile.js'
 
 const root = join(import.meta.dirname, '..')
 /** The calls of the QR package for its other outputs: pictures and terminals. */
@@ -22,7 +22,7 @@ const modulesAlone = {
 }
 
 export async function buildElement(outfile) {
-  await build({
+  await bundle({
     absWorkingDir: root,
     entryPoints: ['sdk/element/index.ts'],
     outfile,

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 const root = join(import.meta.dirname, '..')
 
 /** Folders with packages of their own, beside those of the product: what tests compare with, and what makes the site. */
-export const TESTED_WITH = ['test/interop', 'test/contracts', 'test/browser', 'docs/site']
+export const TESTED_WITH = ['test/interop', 'test/contracts', 'test/browser', 'docs/site', 'build/sbom']
 
 /** The folders among these whose packages are not installed as their lock file has them. */
 export function lacking(folders) {

@@ -4,7 +4,8 @@ import './node-version.cjs'
 import { install } from './install.js'
 import { step } from './step.js'
 
-install(['.'])
+install(['.', 'build/sbom'])
 step('bundles', ['node', 'build/bundle.js'])
 step('types of the SDK', ['tsc', '-p', 'sdk'])
 step('types of the element', ['tsc', '-p', 'sdk/element'])
+step('bill of materials', ['node', 'build/sbom.js'])

@@ -1,0 +1,30 @@
+// esbuild for all bundles of the package, which keeps what went into each: the bill of materials is made of that.
+import './node-version.cjs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+/** The file that says what went into the bundles, in esbuild's own format. */
+export const BUNDLED = join(import.meta.dirname, '..', 'node_modules', '.vouchsafe-bundles.json')
+
+const bundled = { inputs: {}, outputs: {} }
+
+/** Bundles as esbuild does. */
+export async function bundle(options) {
+  const { metafile } = await build({ ...options, metafile: true })
+  add(metafile)
+}
+
+/** Goes on from what another process bundled. */
+export function readMetafile(file) {
+  add(JSON.parse(readFileSync(file, 'utf8')))
+}
+
+export function writeMetafile(file) {
+  writeFileSync(file, JSON.stringify(bundled))
+}
+
+function add({ inputs, outputs }) {
+  Object.assign(bundled.inputs, inputs)
+  Object.assign(bundled.outputs, outputs)
+}

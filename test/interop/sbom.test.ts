@@ -1,0 +1,53 @@
+/** The bill of materials of the package names what is in its bundles, and nothing else. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+interface Component {
+  readonly group?: string
+  readonly name: string
+  readonly version: string
+  readonly licenses: readonly ({ readonly license: { readonly id: string } } | { readonly expression: string })[]
+}
+
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly version?: string }>>
+}
+
+const readJson = <T>(path: string): T => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as T
+
+const LICENCES = ['Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'MPL-2.0', '(MIT OR Apache-2.0)']
+
+describe('the bill of materials', () => {
+  const components = new Map<string, Component>()
+  beforeAll(() => {
+    execFileSync(process.execPath, ['build/bundle.js'], { cwd: ROOT, stdio: 'pipe' })
+    execFileSync(process.execPath, ['build/sbom.js'], { cwd: ROOT, stdio: 'pipe' })
+    for (const each of readJson<{ components: Component[] }>('dist/sbom.cdx.json').components) {
+      components.set(each.group === undefined ? each.name : `${each.group}/${each.name}`, each)
+    }
+  }, 120_000)
+
+  it.each(['fastify', 'jose', 'pg', 'openid-client', 'quickjs-wasi', '@noble/ciphers', '@bitauth/libauth', 'qr'])(
+    'has %s, of a bundle or a component',
+    (name) => {
+      expect([...components.keys()]).toContain(name)
+    },
+  )
+
+  it('has each in the version of the lock file, with a licence that the package may carry', () => {
+    const { packages } = readJson<Lock>('package-lock.json')
+    for (const [name, { version, licenses }] of components) {
+      expect([name, packages[`node_modules/${name}`]?.version]).toEqual([name, version])
+      const ids = licenses.map((each) => ('license' in each ? each.license.id : each.expression))
+      expect([name, ids.length > 0, ids.filter((id) => !LICENCES.includes(id))]).toEqual([name, true, []])
+    }
+  })
+
+  it('has nothing that only builds or tests', () => {
+    expect(['esbuild', 'vitest', 'typescript', 'hardhat'].filter((name) => components.has(name))).toEqual([])
+  })
+})
