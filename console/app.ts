@@ -2,7 +2,9 @@
 import { showAudit } from './audit.ts'
 import { showCallbacks } from './callbacks.ts'
 import { readServices, type Services } from './clients.ts'
+import { showContract } from './contract.ts'
 import { element } from './dom.ts'
+import { showEngines } from './engines.ts'
 import { showIssue } from './issue.ts'
 import { showOverview } from './overview.ts'
 import { showSession } from './session.ts'
@@ -29,7 +31,9 @@ const PAGES: Readonly<Record<string, { readonly title: string; readonly show: Sh
     callbacks: { title: 'Callbacks', show: showCallbacks, isInMenu: true },
     trust: { title: 'Trust anchors', show: showTrust, isInMenu: true },
     audit: { title: 'Audit log', show: showAudit, isInMenu: true },
+    engines: { title: 'Engines', show: showEngines, isInMenu: true },
     wallet: { title: 'Wallet', show: showWallet, isInMenu: true },
+    contract: { title: 'Contract', show: showContract, isInMenu: false },
     session: { title: 'Session', show: showSession, isInMenu: false },
   }
 

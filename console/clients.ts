@@ -14,8 +14,16 @@ export const verifierClient: VerifierClient = createVerifierClient({ url: 'api/v
 
 export type ServiceName = 'issuer' | 'verifier'
 
+/** An execution engine, and whether the console has an API key of it. */
+export interface ShownEngine {
+  readonly url: string
+  readonly has_key: boolean
+}
+
 /** Which services there are, and where. */
-export type Services = Partial<Readonly<Record<ServiceName, { readonly url: string }>>>
+export interface Services extends Partial<Readonly<Record<ServiceName, { readonly url: string }>>> {
+  readonly engines: readonly ShownEngine[]
+}
 
 export async function readServices(): Promise<Services> {
   return (await readJson('api/services')) as Services

@@ -8,7 +8,7 @@ export interface Concern {
   /** `bad` stops something now; `warning` will, or may be meant. */
   readonly look: 'bad' | 'warning'
   /** The page that has more of it, or what to do. */
-  readonly page?: 'callbacks' | 'trust'
+  readonly page?: 'callbacks' | 'trust' | 'engines'
 }
 
 const DAY = 86_400

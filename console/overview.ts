@@ -1,35 +1,90 @@
 /** The first page: whether all is well, what ends and what waits, and what became of the sessions of a day. */
 import type { ShowPage } from './app.ts'
-import { isReady, type ServiceName } from './clients.ts'
+import { isReady, type ServiceName, type ShownEngine } from './clients.ts'
 import { type Concern, countText, daysText, daysUntil, findConcerns, type Overview } from './concerns.ts'
 import { drawTime, element, introduction, localTime } from './dom.ts'
+import { findEngineConcerns, isEngineWell } from './engine-concerns.ts'
+import { askEngines } from './engine-data.ts'
 import { drawHours } from './hours-chart.ts'
-import { clientOf, drawServiceSections } from './service-sections.ts'
+import { keepFresh, updateChildren } from './refresh.ts'
+import { clientOf } from './service-sections.ts'
 import { drawState } from './session.ts'
 
 /** The certificates and anchors that the page has for each kind. */
 const MOST_ENDS = 5
-const SEE = { callbacks: 'See the callbacks', trust: 'See the trust anchors' } as const
+const SEE = { callbacks: 'See the callbacks', trust: 'See the trust anchors', engines: 'See the engines' } as const
 
-export const showOverview: ShowPage = async (main, { services }) => {
+const FRESH_MS = 15_000
+
+/** A part of the page, with the concerns that it adds to the verdict. */
+interface OverviewPart {
+  readonly drawn: readonly Node[]
+  readonly concerns: readonly Concern[]
+}
+
+/** A part and where it is drawn. */
+interface PlacedPart {
+  readonly place: HTMLElement
+  readonly read: () => Promise<OverviewPart>
+}
+
+export const showOverview: ShowPage = async (main, { services, signal }) => {
   main.append(introduction('Overview', 'Whether all is well, and what became of the sessions of the last 24 hours.'))
   const verdict = element('div', { class: 'overall', role: 'status' })
   main.append(verdict)
-  const concerns: Concern[] = []
-  await drawServiceSections(main, services, async (place, name) => {
+  const parts = [
+    ...(['issuer', 'verifier'] as const)
+      .filter((name) => services[name] !== undefined)
+      .map((name) => placeService(main, name, services[name]?.url ?? '')),
+    ...(services.engines.length === 0 ? [] : [placeEngines(main, services.engines)]),
+  ]
+  const draw = async (): Promise<void> => {
+    const concerns = await Promise.all(
+      parts.map(async ({ place, read }) => {
+        const part = await read()
+        updateChildren(place, element('div', {}, ...part.drawn))
+        return part.concerns
+      }),
+    )
+    updateChildren(verdict, element('div', {}, ...drawVerdict(concerns.flat())))
+  }
+  await draw()
+  keepFresh(draw, FRESH_MS, signal)
+}
+
+function placePart(main: HTMLElement, id: string, title: string, note: string): HTMLElement {
+  const place = element('div', {}, element('p', { class: 'quiet' }, note))
+  main.append(element('section', { class: 'card', id }, element('h2', {}, title), place))
+  return place
+}
+
+function placeService(main: HTMLElement, name: ServiceName, url: string): PlacedPart {
+  const place = placePart(main, name, name === 'issuer' ? 'Issuer' : 'Verifier', 'Asking the service …')
+  const read = async (): Promise<OverviewPart> => {
     // A service that is down is told at once, before requests to it are tried again.
-    if (!(await isReady(name))) place.prepend(drawReadiness(false, services[name]?.url ?? ''))
-    const overview = await clientOf(name)
-      .getOverview()
-      .catch((error: unknown) => {
-        const text = `The ${name} gives no overview: ${(error as Error).message}`
-        concerns.push({ look: 'bad', text })
-        throw error
-      })
-    concerns.push(...findConcerns(name, overview))
-    place.replaceChildren(drawReadiness(overview.ready, services[name]?.url ?? ''), ...drawOverview(name, overview))
-  })
-  verdict.append(...drawVerdict(concerns))
+    if (!(await isReady(name))) place.firstElementChild?.replaceWith(drawReadiness(false, url))
+    try {
+      const overview = await clientOf(name).getOverview()
+      const drawn = [drawReadiness(overview.ready, url), ...drawOverview(name, overview)]
+      return { drawn, concerns: findConcerns(name, overview) }
+    } catch (error) {
+      const { message } = error as Error
+      const drawn = [drawReadiness(false, url), element('p', { class: 'problem', role: 'alert' }, message)]
+      return { drawn, concerns: [{ look: 'bad', text: `The ${name} gives no overview: ${message}` }] }
+    }
+  }
+  return { place, read }
+}
+
+function placeEngines(main: HTMLElement, engines: readonly ShownEngine[]): PlacedPart {
+  const place = placePart(main, 'engines', 'Engines', 'Asking the engines …')
+  const read = async (): Promise<OverviewPart> => {
+    const all = await askEngines(engines)
+    const items = all.map((each) => element('li', {}, drawReadiness(isEngineWell(each), each.engine.url)))
+    const link = element('p', {}, element('a', { href: '#/engines' }, 'See their contracts'))
+    return { drawn: [element('ul', { class: 'plain' }, ...items), link], concerns: all.flatMap(findEngineConcerns) }
+  }
+  return { place, read }
 }
 
 function drawVerdict(concerns: readonly Concern[]): readonly HTMLElement[] {

@@ -90,6 +90,7 @@ export function engineClient(options: EngineClientOptions): EngineClient {
 const PROBLEMS = new Set([
   'bad-request',
   'bad-address',
+  'unauthorized',
   'unknown-contract',
   'no-http-hook',
   'not-found',

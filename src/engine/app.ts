@@ -4,13 +4,16 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
+import { type Authenticate, authenticator } from '../http/api-key.ts'
 import type { App } from '../http/app-type.ts'
 import { addCommonRoutes, COMMON_PATHS } from '../http/common-routes.ts'
 import { hasSeveralHosts } from '../http/host-header.ts'
 import { refilled } from '../http/rate-limit.ts'
 import { readiness } from '../http/readiness.ts'
 import { addCommonHeaders, createServer } from '../http/server.ts'
+import { ProtocolError } from '../protocol/error.ts'
 import type { EngineContext } from './context.ts'
+import { contractDetails } from './contract-details.ts'
 import { preflightHeaders } from './cors.ts'
 import { answerRequest } from './exchange.ts'
 import { openApi } from './openapi.ts'
@@ -23,6 +26,7 @@ import { readTarget, type Target } from './target.ts'
 const PARSER_SLACK = 16 * 1024
 const OFFCHAIN = '/offchain'
 const PATHS = ['/engine', ...COMMON_PATHS]
+const CONTRACT_PATH = '/engine/contracts/'
 
 type Targets = WeakMap<IncomingMessage, Target>
 
@@ -86,7 +90,8 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
       reply.hijack()
       void answerRequest(context, { request: request.raw, response: reply.raw, target, id: request.id })
     } else if (request.is404) {
-      const isKnown = PATHS.includes(request.url.split('?', 1)[0] ?? '')
+      const path = request.url.split('?', 1)[0] ?? ''
+      const isKnown = PATHS.includes(path) || path.startsWith(CONTRACT_PATH)
       ownProblem(context, request, reply, problem(isKnown ? 'method-not-allowed' : 'not-found'))
     } else {
       addOwnHeaders(context, request, reply)
@@ -148,6 +153,11 @@ function addRoutes(app: App, context: EngineContext): void {
   const checkDatabase = readiness(context)
   app.setErrorHandler((thrown, request, reply) => answerThrown(context, thrown, request, reply))
   app.get('/engine', () => engineStatus(context))
+  const authenticate = authenticator(context.config.apiKeys, context.random)
+  app.get<{ Params: { contract: string } }>(`${CONTRACT_PATH}:contract`, ({ headers, params }) => {
+    refuseStrangers(authenticate, headers.authorization)
+    return contractDetails(context, params.contract)
+  })
   addCommonRoutes(app, {
     checkReady: async () => {
       refuseBlind(context)
@@ -158,6 +168,14 @@ function addRoutes(app: App, context: EngineContext): void {
     stoppingRefusal: () => new ProblemError(problem('overloaded', { detail: 'the engine is stopping' })),
     openApi: () => JSON.stringify(openApi),
   })
+}
+
+function refuseStrangers(authenticate: Authenticate, authorization: string | undefined): void {
+  try {
+    authenticate(authorization)
+  } catch (error) {
+    throw error instanceof ProtocolError ? new ProblemError(problem('unauthorized')) : error
+  }
 }
 
 /** Refuses while the engine knows no block of its chain, or none that is new enough. */

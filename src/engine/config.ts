@@ -4,6 +4,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MalformedError } from '../codec/malformed.ts'
 import { findAddressMistakes } from '../config/address.ts'
+import { findApiKeyMistakes, findApiKeyWarnings } from '../config/api-keys.ts'
 import { findCertificateWarnings } from '../config/certificate-warnings.ts'
 import { checkSettings, commonSettings, type ReadResult } from '../config/common.ts'
 import { type DatabaseConfig, readDatabase } from '../config/database.ts'
@@ -47,6 +48,15 @@ export const EngineSettings = Type.Object(
     components: Type.Optional(ComponentsSetting),
     configuration: Type.Optional(
       Type.Record(Type.String(), Type.String(), { description: 'What components may read by key; all see the same' }),
+    ),
+    integrations: Type.Optional(
+      Type.Object(
+        { authentication: Type.Record(Type.String(), Type.String(), { description: 'API key to label' }) },
+        {
+          additionalProperties: false,
+          description: 'Who may ask for the calls and logs of contracts; nobody when absent',
+        },
+      ),
     ),
     limits: Type.Optional(LimitSettings),
     outbound: Type.Optional(
@@ -100,6 +110,8 @@ export interface EngineConfig extends Chosen {
   readonly identity: Identity
   readonly componentDirectory: string
   readonly configuration: ReadonlyMap<string, string>
+  /** Labels by API keys, of which there may be none. */
+  readonly apiKeys: Readonly<Record<string, string>>
   readonly limits: Limits
   readonly outbound: { readonly allow: readonly string[]; readonly allowPrivateAddresses: boolean }
   readonly stopping: Stopping
@@ -125,6 +137,7 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
     ...(settings.baseUrl === undefined ? [] : findAddressMistakes(settings.baseUrl)),
     ...[where, secure, identity, chosen].flatMap((part) => (part && 'mistakes' in part ? part.mistakes : [])),
     ...encryptionMistakes(settings),
+    ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),
     ...hostMistakes(settings.outbound?.allow ?? []),
     ...findProxyMistakes({ trustedProxies: settings.trustedProxies ?? [] }).map((each) =>
       each.replace('rateLimits.', ''),
@@ -144,6 +157,7 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
       ...where.warnings,
       ...findCertificateWarnings('tls', secure?.chain ?? [], now),
       ...exposureWarnings(settings),
+      ...findApiKeyWarnings(settings.integrations?.authentication ?? {}),
     ],
   }
 }
@@ -158,6 +172,7 @@ function complete(
     baseUrl: settings.baseUrl,
     componentDirectory: settings.componentDirectory ?? engineDefaults.componentDirectory,
     configuration: new Map(Object.entries(settings.configuration ?? {})),
+    apiKeys: settings.integrations?.authentication ?? {},
     limits: limitsOf(settings.limits),
     outbound: {
       allow: (outbound?.allow ?? []).map((each) => each.toLowerCase()),

@@ -4,6 +4,7 @@ import type { Runtime } from '../component/runtime.ts'
 import type { Effects } from '../http/effects.ts'
 import type { Address } from '../offchain/address.ts'
 import type { BodyBuffer } from './body.ts'
+import type { CallHistory } from './call-history.ts'
 import type { EngineCollections } from './collections.ts'
 import type { CommitContext } from './commit.ts'
 import type { ComponentFiles } from './component-source.ts'
@@ -29,4 +30,5 @@ export interface EngineContext extends EngineEffects, CommitContext {
   readonly readContract: Chain['read']
   readonly bodyBuffer: BodyBuffer
   readonly signer: ResponseSigner
+  readonly calls: CallHistory
 }

@@ -6,6 +6,7 @@ import { purgeSpent } from '../store/spent.ts'
 import { createEngineApp } from './app.ts'
 import { createBackground } from './background.ts'
 import { createBodyBuffer } from './body.ts'
+import { createCallHistory } from './call-history.ts'
 import type { EngineConfig } from './config.ts'
 import type { EngineContext, EngineEffects } from './context.ts'
 import { CONTRACT_STATES, contractStateOf } from './contract-entry.ts'
@@ -91,6 +92,7 @@ async function contextOf(config: EngineConfig, effects: EngineEffects): Promise<
     readContract: cacheReads(effects.chain),
     watcher: createWatcher({ ...effects, engine, config, metrics }),
     bodyBuffer: createBodyBuffer(limits, now),
+    calls: createCallHistory(),
     signer: await createResponseSigner(identity.privateKey, chain.id, engine, now),
   }
 }

@@ -1,4 +1,6 @@
 /** `GET /openapi`: what there is to call. What a component takes and gives is its own, and is not described here. */
+import { CALL_OUTCOMES } from './call-history.ts'
+import { CONTRACT_STATES } from './contract-entry.ts'
 import { type ProblemCode, problems } from './problem.ts'
 
 const problemSchema = {
@@ -35,7 +37,11 @@ const component = (method: string) => ({
   responses: { ...refusals, default: { description: 'Whatever the component answers' } },
 })
 
-const own = (operationId: string, summary: string) => ({
+const own = (
+  operationId: string,
+  summary: string,
+  schema: object = { type: 'object', additionalProperties: true },
+) => ({
   get: {
     operationId,
     tags: ['operation'],
@@ -44,12 +50,116 @@ const own = (operationId: string, summary: string) => ({
     responses: {
       '200': {
         description: 'The answer',
-        content: { 'application/json': { schema: { type: 'object', additionalProperties: true } } },
+        content: { 'application/json': { schema } },
       },
       '429': refusals['429'],
     },
   },
 })
+
+const contractParameter = {
+  name: 'contract',
+  in: 'path',
+  required: true,
+  schema: { type: 'string', pattern: '^(0x)?([0-9a-fA-F]{40}|[0-9a-fA-F]{42})$' },
+}
+
+const text = { type: 'string' }
+const count = { type: 'integer', minimum: 0 }
+const listOf = (
+  properties: Readonly<Record<string, object>>,
+  required: readonly string[] = Object.keys(properties),
+) => {
+  return { type: 'array', items: { type: 'object', required, properties } }
+}
+
+const STATUS_MEMBERS = ['address', 'state', 'component', 'hooks', 'state_change'] as const
+const statusProperties = {
+  address: text,
+  state: { type: 'string', enum: CONTRACT_STATES },
+  why: { ...text, description: 'Why its component cannot be run' },
+  component: { type: ['string', 'null'], description: 'SHA-256 of the bytes' },
+  hooks: { type: 'array', items: text },
+  state_change: { type: 'string', enum: ['done', 'pending', 'dead'] },
+  state_change_problem: {
+    type: 'object',
+    required: ['why', 'attempts', 'again', 'detail'],
+    properties: { why: text, attempts: count, again: { type: ['string', 'null'], format: 'date-time' }, detail: text },
+  },
+}
+
+const engineSchema = {
+  type: 'object',
+  required: ['address', 'chain', 'block', 'stale', 'response_key', 'endorsement', 'contracts'],
+  properties: {
+    address: text,
+    chain: { type: 'object', required: ['id', 'addresses'], properties: { id: text, addresses: text } },
+    block: {
+      type: ['object', 'null'],
+      required: ['number', 'hash', 'time'],
+      properties: { number: count, hash: text, time: { type: 'string', format: 'date-time' } },
+    },
+    stale: {
+      type: 'boolean',
+      description: 'Whether the engine refuses requests, since it sees nothing new of the chain',
+    },
+    response_key: text,
+    endorsement: { type: 'object', description: 'The signature of the identity of the engine over that key' },
+    contracts: listOf(statusProperties, STATUS_MEMBERS),
+  },
+}
+
+/** The members of a contract that `GET /engine` tells everybody are in it too. */
+const detailsSchema = {
+  type: 'object',
+  required: [
+    ...STATUS_MEMBERS,
+    ...['component_uri', 'engines', 'storage_bytes', 'transactions', 'timers', 'waiting_calls', 'calls'],
+  ],
+  properties: {
+    ...statusProperties,
+    component_uri: { type: ['string', 'null'] },
+    engines: { ...listOf({ address: text, endpoint: text }), type: ['array', 'null'] },
+    storage_bytes: count,
+    transactions: { type: 'object', required: ['waiting', 'today'], properties: { waiting: count, today: count } },
+    timers: listOf({ id: count, status: text }),
+    waiting_calls: count,
+    calls: {
+      ...listOf(
+        {
+          at: { type: 'string', format: 'date-time' },
+          hook: { type: 'string', enum: ['http', 'state-change', 'timer', 'engines'] },
+          asked: { ...text, description: 'Method and path of a request' },
+          request: { ...text, description: 'The x-request-id of its answer' },
+          outcome: { type: 'string', enum: CALL_OUTCOMES },
+          status: count,
+          milliseconds: count,
+          why: text,
+          log: { type: 'array', items: text },
+        },
+        ['at', 'hook', 'outcome', 'milliseconds', 'log'],
+      ),
+      description: 'The latest calls since the engine was started, the latest first',
+    },
+  },
+}
+
+const contractDetails = {
+  parameters: [contractParameter],
+  get: {
+    operationId: 'getContract',
+    tags: ['operation'],
+    summary: 'The latest calls of the component of a contract, with what it logged, and what it has in the engine',
+    security: [{ apiKey: [] }],
+    responses: {
+      '200': {
+        description: 'The answer',
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/ContractDetails' } } },
+      },
+      ...Object.fromEntries(['400', '401', '404', '429'].map((status) => [status, refusals[status]])),
+    },
+  },
+}
 
 export const openApi = {
   openapi: '3.1.0',
@@ -66,12 +176,7 @@ export const openApi = {
   paths: {
     '/offchain/{contract}/{path}': {
       parameters: [
-        {
-          name: 'contract',
-          in: 'path',
-          required: true,
-          schema: { type: 'string', pattern: '^(0x)?([0-9a-fA-F]{40}|[0-9a-fA-F]{42})$' },
-        },
+        contractParameter,
         {
           name: 'path',
           in: 'path',
@@ -82,10 +187,18 @@ export const openApi = {
       ],
       ...Object.fromEntries(['get', 'put', 'post', 'patch', 'delete'].map((method) => [method, component(method)])),
     },
-    '/engine': own('getEngine', 'Who this engine is, what it serves, and the key of its answers'),
+    '/engine': own('getEngine', 'Who this engine is, what it serves, and the key of its answers', {
+      $ref: '#/components/schemas/Engine',
+    }),
+    '/engine/contracts/{contract}': contractDetails,
     '/health/live': own('getLiveness', 'Whether the process runs'),
     '/health/ready': own('getReadiness', 'Whether the chain can be seen and the database can be written'),
     '/openapi': own('getOpenApi', 'This document'),
   },
-  components: { schemas: { Problem: problemSchema } },
+  components: {
+    schemas: { Problem: problemSchema, Engine: engineSchema, ContractDetails: detailsSchema },
+    securitySchemes: {
+      apiKey: { type: 'http', scheme: 'bearer', description: 'A key of integrations.authentication of the engine' },
+    },
+  },
 }

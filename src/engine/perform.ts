@@ -4,8 +4,10 @@
  * the new state.
  */
 import type { Block } from '../chain/chain.ts'
+import type { Problem } from '../codec/malformed.ts'
 import type { CallEffects, Hook, RunOutcome } from '../component/runtime.ts'
 import type { HttpResponseData } from '../offchain/http-data.ts'
+import type { EndedCall } from './call-history.ts'
 import type { CallMode, QueueRefusal } from './call-queue.ts'
 import { commitCall, isWriting, type Quota, type Seen } from './commit.ts'
 import type { EngineContext } from './context.ts'
@@ -39,11 +41,13 @@ export type CallResult =
       readonly effects: CallEffects
       readonly block: Block
     }
-  | ({ readonly kind: 'quota' } & Quota)
+  | ({ readonly kind: 'quota'; readonly log: readonly string[] } & Quota)
   /** Too many others. */
   | { readonly kind: 'overloaded'; readonly until: Date }
   /** `reconciling`: the chain took back what the contract had been acted on at, and its hook runs first. */
-  | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'unavailable' | 'reconciling' }
+  | { readonly kind: 'deadline' | 'unavailable' | 'reconciling' }
+  /** `why` and `log` are for the operator. */
+  | { readonly kind: 'trap' | 'bad-response'; readonly why: string; readonly log: readonly string[] }
 
 const PROBLEM_OF: Readonly<Record<Exclude<CallResult['kind'], 'done' | 'quota'>, ProblemCode>> = {
   trap: 'component-trap',
@@ -72,8 +76,29 @@ const MOST_RUNS = 10
 const RECONCILING: ReadonlySet<Hook['kind']> = new Set(['state-change', 'engines'])
 const NEVER_WRITTEN = -1
 
-/** `target` is asked for when the call begins, since it may wait before. */
+/** `target` is asked for when the call begins, since it may wait before. The history of the contract has the result. */
 export async function perform(
+  context: EngineContext,
+  entry: ContractEntry,
+  target: () => CallTarget | undefined,
+  request: CallRequest,
+): Promise<CallResult> {
+  const began = context.now()
+  const performed = await performInTurn(context, entry, target, request)
+  const { hook, request: id } = request
+  const milliseconds = context.now().getTime() - began.getTime()
+  context.calls.add(entry.address, { hook, began, milliseconds, request: id, ...endOf(performed) })
+  return performed
+}
+
+function endOf(performed: CallResult): Pick<EndedCall, 'outcome' | 'status' | 'why' | 'log'> {
+  const { kind: outcome } = performed
+  if (outcome === 'done') return { outcome, status: performed.response?.status, log: performed.effects.log }
+  if (outcome === 'quota') return { outcome, why: `limits.${performed.limit}`, log: performed.log }
+  return 'why' in performed ? { outcome, why: performed.why, log: performed.log } : { outcome }
+}
+
+async function performInTurn(
   context: EngineContext,
   entry: ContractEntry,
   target: () => CallTarget | undefined,
@@ -121,36 +146,42 @@ async function runOnce(
   const outcome = await run(context, target, { ...attempt, contractRow, seen })
   // The block that the outcome was computed from may be gone.
   if (entry.fork.number !== fork) return { kind: 'conflict' }
+  if (outcome.kind === 'trap' || outcome.kind === 'bad-response') {
+    return { kind: outcome.kind, why: outcome.message, log: outcome.log }
+  }
   if (outcome.kind !== 'done') return { kind: outcome.kind }
   const { effects, result } = outcome
   const isHttp = attempt.hook.kind === 'http'
   const response = isHttp ? wireOf(context, target, attempt, outcome.response) : undefined
   // An unsendable response fails the call; its effects are discarded.
-  if (isHttp && response === undefined) return { kind: 'bad-response' }
+  if (response && 'problem' in response) return { kind: 'bad-response', why: response.problem, log: effects.log }
   const reconciles = entry.fork.standing === 'reconciling' && attempt.hook.kind === 'state-change'
   const done = { contract: contract.address, contractRow, seen, effects, block, reconciles }
   const finished = { ...done, status: response?.status, ended: attempt.ended }
   if (attempt.mode === 'shared' && isWriting(finished)) return { kind: 'conflict' }
   const committed = await commitCall(context, finished)
-  if (committed.kind === 'quota') noteQuota(context, target, attempt, committed)
+  if (committed.kind === 'quota') {
+    noteQuota(context, target, attempt, committed)
+    return { ...committed, log: effects.log }
+  }
   if (committed.kind !== 'committed') return committed
   return { kind: 'done', response, result, effects, block }
 }
 
-/** The response in the form of the wire; undefined, with a line in the log, when it cannot be sent. */
+/** The response in the form of the wire; or why it cannot be sent, which the log says too. */
 function wireOf(
   { log, config }: EngineContext,
   { contract: { address } }: CallTarget,
   { request }: CallRequest,
   response: HttpResponseData | undefined,
-): WireResponse | undefined {
+): WireResponse | Problem {
   const wire = response === undefined ? { problem: 'there is no response' } : toWire(response, config.cors)
   if (!('problem' in wire)) return wire
   log.warn(
     { event: 'bad_component_response', request, contract: address, why: wire.problem },
     'the response of the component cannot be sent over HTTP',
   )
-  return undefined
+  return wire
 }
 
 function noteQuota(

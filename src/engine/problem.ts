@@ -18,6 +18,10 @@ export const problems = {
     status: 400,
     detail: 'what stands after /offchain/ must be the address of a contract: 20 or 21 bytes in hexadecimal',
   },
+  unauthorized: {
+    status: 401,
+    detail: 'send an API key of integrations.authentication of this engine as Authorization: Bearer <key>',
+  },
   'unknown-contract': {
     status: 404,
     detail: 'this engine serves no contract with that address; GET /engine says which',
@@ -65,6 +69,7 @@ export const problems = {
 /** RFC 9110 section 15, RFC 6585, RFC 4918 section 11. */
 const TITLES = {
   400: 'Bad Request',
+  401: 'Unauthorized',
   404: 'Not Found',
   405: 'Method Not Allowed',
   408: 'Request Timeout',
@@ -122,6 +127,8 @@ export function problem(code: ProblemCode, { retryAfter = RETRY[code], detail }:
       'content-type': 'application/problem+json',
       'x-engine-error': code,
       'cache-control': 'no-store',
+      // RFC 9110 section 11.6.1
+      ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
       ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
     },
     body: Buffer.from(JSON.stringify(document)),

@@ -1,29 +1,32 @@
 /** `GET /engine`: the engine's address, its contracts, and the key of its answers. All of it is public. */
+import type { Chain } from '../chain/chain.ts'
 import { type Address, evmAddress } from '../offchain/address.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, contractStateOf, type HookState } from './contract-entry.ts'
 
 export function engineStatus({ chain, engine, watcher, signer }: EngineContext) {
   const block = watcher.block()
-  // Addresses have the form that people know; commands and paths take either form.
-  const textOf = (address: Address): string => (chain.addresses === 'evm' ? evmAddress(address) : address)
   return {
-    address: textOf(engine),
+    address: shownAddress(chain, engine),
     chain: { id: chain.id, addresses: chain.addresses },
     block: block === undefined ? null : { number: block.number, hash: block.hash, time: block.time.toISOString() },
     stale: block === undefined || watcher.isStale(),
     response_key: signer.endorsement.public_key,
     endorsement: signer.endorsement,
-    contracts: [...watcher.entries()].map((entry) => ({
-      address: textOf(entry.contract.address),
-      ...contractStatus(entry),
-    })),
+    contracts: [...watcher.entries()].map((entry) => contractStatus(chain, entry)),
   }
 }
 
-function contractStatus(entry: ContractEntry) {
+/** The address in the form that people know; commands and paths take either form. */
+export function shownAddress({ addresses }: Pick<Chain, 'addresses'>, address: Address): string {
+  return addresses === 'evm' ? evmAddress(address) : address
+}
+
+/** Tells what everybody may know of a contract. */
+export function contractStatus(chain: Pick<Chain, 'addresses'>, entry: ContractEntry) {
   const { contract, state, hook } = entry
   return {
+    address: shownAddress(chain, contract.address),
     state: contractStateOf(entry),
     component: contract.component?.sha256 ?? null,
     hooks: state.kind === 'ready' ? state.hooks : [],

@@ -20,10 +20,15 @@ export interface ConsoleCommand {
   readonly open: OpenConsolePage
 }
 
-/** Starts the console of services that take the key of the tests. */
-export async function startConsoleCommand(issuerUrl: string, verifierUrl: string): Promise<ConsoleCommand> {
-  const env = { VOUCHSAFE_ISSUER_API_KEY: API_KEY, VOUCHSAFE_VERIFIER_API_KEY: API_KEY }
-  const words = ['console', '--port', '0', '--issuer', issuerUrl, '--verifier', verifierUrl]
+/** Starts the console of services that take the key of the tests; `more` are further words of the command. */
+export async function startConsoleCommand(
+  issuerUrl: string,
+  verifierUrl: string,
+  more: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ConsoleCommand> {
+  const env = { VOUCHSAFE_ISSUER_API_KEY: API_KEY, VOUCHSAFE_VERIFIER_API_KEY: API_KEY, ...environment }
+  const words = ['console', '--port', '0', '--issuer', issuerUrl, '--verifier', verifierUrl, ...more]
   const { child } = startCommand(words, { env })
   let output = ''
   child.stdout?.on('data', (chunk: string) => (output += chunk))

@@ -175,6 +175,28 @@ describe('vouchsafe demo', () => {
     expect(await running.stop('SIGINT')).toBe(0)
   })
 
+  it('leaves its engines running, whose contract and calls the console shows', async () => {
+    const running = await start()
+    await running.says('/sign-in?code=')
+    expect(running.output()).toContain('Both services and the engines are running.')
+    const link = /^http:\/\/127\.0\.0\.1:\d+\/sign-in\?code=[\w-]+$/m.exec(running.output())?.[0] ?? ''
+    const entered = await fetch(link)
+    const [, path = ''] = /url=(\/[\w-]+\/)#/.exec(await entered.text()) ?? []
+    const cookie = entered.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+    const ask = async (what: string): Promise<Told> => {
+      const answer = await fetch(new URL(`${path}api/${what}`, link), { headers: { cookie } })
+      return (await answer.json()) as Told
+    }
+    const { engines = [] } = await ask('services')
+    expect(engines).toHaveLength(3)
+    const { contracts = [] } = await ask('engine/0/engine')
+    const { calls = [] } = await ask(`engine/0/engine/contracts/${contracts[0]?.address ?? ''}`)
+    expect(calls.map(({ asked }) => asked)).toContain('GET /shares/7')
+    expect(await running.stop('SIGINT')).toBe(0)
+    for (const { url } of engines) await expect(fetch(`${url}/health/live`)).rejects.toThrow()
+    expect(readdirSync(running.temporary)).toEqual([])
+  })
+
   it('serves wallets from elsewhere by one address, which lets nobody at what takes an API key', async () => {
     const port = await freePort()
     const baseUrl = `http://127.0.0.1:${port + 1}`
@@ -248,6 +270,13 @@ describe('vouchsafe demo | head -1', () => {
     expect([status, complaints, readdirSync(temporary)]).toEqual([130, '', []])
   })
 })
+
+/** What the console answers about engines. */
+interface Told {
+  readonly engines?: readonly { readonly url: string }[]
+  readonly contracts?: readonly { readonly address: string }[]
+  readonly calls?: readonly { readonly asked?: string }[]
+}
 
 interface Running {
   readonly temporary: string

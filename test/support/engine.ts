@@ -44,6 +44,7 @@ export interface Hands {
   transact(payload: string, gas?: bigint): void
   timer(id: number, delayMs: number, payload?: string): void
   cancel(id: number): void
+  log(line: string): void
   /** Tests, like operation 0x80, whether the request with that id is accepted. */
   authenticate(id: string, unlessRefused?: boolean): Promise<boolean>
 }
@@ -138,6 +139,7 @@ function handsOf(call: ComponentCall, host: Host, effects: Mutable<CallEffects>,
     },
     transact: (payload, gas = 0n) => effects.transactions.push({ payload: Buffer.from(payload), gas }),
     timer: (id, delayMs, payload = '') => effects.timers.push({ id, delayMs, payload: Buffer.from(payload) }),
+    log: (line) => effects.log.push(line),
     cancel: (id) => effects.timers.push({ id, cancel: true }),
     authenticate: async (id, unlessRefused = false) => {
       if (await host.spent(id)) return false

@@ -12,13 +12,17 @@ const OTHERS_REFUSE = 'the other side refused or cannot be reached, or you did n
 export const operatingCommands = {
   console: {
     group: 'Operating a service',
-    does: 'a page in the browser: issue, verify, look at sessions',
+    does: 'a page in the browser: issue, verify, look at sessions and engines',
     forms: [
       { words: '', does: 'serve the page on this machine until a signal stops it, and print a link that signs in' },
     ],
     options: {
       issuer: { type: 'string', value: 'URL', does: 'the base URL of the issuer' },
       verifier: { type: 'string', value: 'URL', does: 'the base URL of the verifier' },
+      engine: {
+        ...{ type: 'string', multiple: true, default: [] as string[], value: 'URL' },
+        does: 'the base URL of an execution engine; may be repeated',
+      },
       port: { type: 'string', default: '8090', value: 'PORT', does: 'where the page is served' },
       'sign-in': {
         ...{ type: 'string', value: 'ISSUER' },
@@ -37,6 +41,7 @@ export const operatingCommands = {
     },
     notes: [
       'The API keys come from VOUCHSAFE_ISSUER_API_KEY and VOUCHSAFE_VERIFIER_API_KEY, the secret of the client from VOUCHSAFE_CONSOLE_CLIENT_SECRET.',
+      'VOUCHSAFE_ENGINE_API_KEYS has those of the engines, in the order of --engine with spaces between, and - for an engine without: of that the console shows what everybody may know.',
     ],
     examples: [
       {

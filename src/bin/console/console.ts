@@ -5,12 +5,14 @@ import { builtDirectory } from '../../toolchain/places.ts'
 import { readWords, UsageError } from '../command-line.ts'
 import { now, outbound, random } from '../effects.ts'
 import { type ConsoleClient, readSignInWords } from './allowed-people.ts'
-import type { ConsoleServices } from './endpoints.ts'
+import type { ConsoleEngine, ConsoleServices } from './endpoints.ts'
 import { createProviderSignIn } from './provider-sign-in.ts'
 import { createConsoleServer } from './server.ts'
 
 /** The usual port of the console. */
 export const CONSOLE_PORT = 8090
+/** In place of the key of an engine whose key the operator of the console has not. */
+const NO_KEY = '-'
 /** The files of the page, with their media types; each is read once. */
 const FILES = {
   'index.html': 'text/html; charset=utf-8',
@@ -36,9 +38,10 @@ export async function runConsole(args: string[]): Promise<void> {
   const services = {
     ...serviceOf('issuer', values.issuer, process.env.VOUCHSAFE_ISSUER_API_KEY),
     ...serviceOf('verifier', values.verifier, process.env.VOUCHSAFE_VERIFIER_API_KEY),
+    engines: enginesOf(values.engine, process.env.VOUCHSAFE_ENGINE_API_KEYS),
   }
-  if (services.issuer === undefined && services.verifier === undefined) {
-    throw new UsageError('console', 'Say where a service is: --issuer URL, --verifier URL, or both.')
+  if (services.issuer === undefined && services.verifier === undefined && services.engines.length === 0) {
+    throw new UsageError('console', 'Say where a service is: --issuer URL, --verifier URL, --engine URL, or several.')
   }
   const client = readSignInWords(values, process.env.VOUCHSAFE_CONSOLE_CLIENT_SECRET)
   const opened = await openConsole(services, portOf(values.port), '', client)
@@ -98,11 +101,30 @@ function report(line: string): void {
 function serviceOf(name: 'issuer' | 'verifier', url: string | undefined, apiKey: string | undefined): ConsoleServices {
   if (url === undefined) return {}
   const variable = `VOUCHSAFE_${name.toUpperCase()}_API_KEY`
+  const base = baseUrlOf(name, url)
+  if (!apiKey) throw new Error(`${variable} is not set; it is a key of integrations.authentication of the ${name}`)
+  return { [name]: { url: base, apiKey } }
+}
+
+/** Reads the engines, which may be those of other operators: each key goes to the engine in its place alone. */
+function enginesOf(urls: readonly string[], apiKeys = ''): readonly ConsoleEngine[] {
+  const keys = apiKeys.split(' ').filter((key) => key !== '')
+  if (keys.length > urls.length) {
+    throw new Error(
+      `VOUCHSAFE_ENGINE_API_KEYS: it has more keys (${keys.length}) than there are engines (--engine URL, ${urls.length})`,
+    )
+  }
+  return urls.map((url, at) => {
+    const key = keys[at] ?? NO_KEY
+    return { url: baseUrlOf('engine', url), ...(key !== NO_KEY && { apiKey: key }) }
+  })
+}
+
+function baseUrlOf(name: 'issuer' | 'verifier' | 'engine', url: string): string {
   if (!/^https?:\/\/[^/?#]+\/?$/.test(url)) {
     throw new Error(`--${name}: ${url} is no base URL of a service; write one as in http://localhost:8079`)
   }
-  if (!apiKey) throw new Error(`${variable} is not set; it is a key of integrations.authentication of the ${name}`)
-  return { [name]: { url: url.replace(/\/$/, ''), apiKey } }
+  return url.replace(/\/$/, '')
 }
 
 function portOf(text: string): number {

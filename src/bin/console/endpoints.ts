@@ -8,19 +8,26 @@ export interface ConsoleService {
   readonly walletOrigin?: string
 }
 
+/** An execution engine, of which a console without its API key shows what everybody may know. */
+export interface ConsoleEngine {
+  readonly url: string
+  readonly apiKey?: string
+}
+
 export interface ConsoleServices {
   readonly issuer?: ConsoleService
   readonly verifier?: ConsoleService
+  readonly engines?: readonly ConsoleEngine[]
 }
 
 /** A request to pass on to a service. */
 export interface PassedOn {
-  readonly service: ConsoleService
+  readonly service: ConsoleEngine
   readonly method: string
   readonly target: string
 }
 
-const ENDPOINTS: Readonly<Record<keyof ConsoleServices, readonly RegExp[]>> = {
+const ENDPOINTS: Readonly<Record<'issuer' | 'verifier' | 'engine', readonly RegExp[]>> = {
   issuer: [
     /^GET \/health\/ready$/,
     /^GET \/operations\/overview$/,
@@ -46,13 +53,14 @@ const ENDPOINTS: Readonly<Record<keyof ConsoleServices, readonly RegExp[]>> = {
     /^GET \/presentation\/oid4vp\/events\/[\w-]+$/,
     /^(GET|POST) \/verification-query\/[\w-]+$/,
   ],
+  engine: [/^GET \/health\/ready$/, /^GET \/engine(\/contracts\/\w+)?$/],
 }
 
 /** Finds the service and the target of a request of the pages; undefined when these use no such endpoint. */
 export function findEndpoint(services: ConsoleServices, method: string, url: string): PassedOn | undefined {
-  const [, name, target = ''] = /^\/api\/(issuer|verifier)(\/.*)$/.exec(url) ?? []
-  if (name !== 'issuer' && name !== 'verifier') return undefined
-  const service = services[name]
+  const [, prefix = '', at, target = ''] = /^\/api\/(issuer|verifier|engine\/(\d+))(\/.*)$/.exec(url) ?? []
+  const name = prefix === 'issuer' || prefix === 'verifier' ? prefix : 'engine'
+  const service = name === 'engine' ? services.engines?.[Number(at)] : services[name]
   const isPassedOn = ENDPOINTS[name].some((each) => each.test(`${method} ${target}`))
   return service !== undefined && isPassedOn ? { service, method, target } : undefined
 }

@@ -21,7 +21,10 @@ export async function passOn(
   const hasBody = body.length > 0
   const answer = await fetchFrom(service.url + target, {
     method,
-    headers: { authorization: `Bearer ${service.apiKey}`, ...(hasBody && { 'content-type': 'application/json' }) },
+    headers: {
+      ...(service.apiKey && { authorization: `Bearer ${service.apiKey}` }),
+      ...(hasBody && { 'content-type': 'application/json' }),
+    },
     ...(hasBody && { body }),
     redirect: 'error',
     signal: isStream ? gone.signal : AbortSignal.any([gone.signal, AbortSignal.timeout(SERVICE_MS)]),

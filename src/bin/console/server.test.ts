@@ -14,6 +14,7 @@ interface Answer {
 }
 
 const API_KEY = 'the-key-of-the-issuer'
+const ENGINE_KEY = 'the-key-of-an-engine'
 const open: Server[] = []
 afterEach(() => {
   for (const server of open.splice(0)) {
@@ -40,7 +41,13 @@ async function started() {
   const servicePort = await listening(service)
   const clock = { now: new Date() }
   const { server, signInPath } = createConsoleServer({
-    services: { issuer: { url: `http://127.0.0.1:${servicePort}`, apiKey: API_KEY } },
+    services: {
+      issuer: { url: `http://127.0.0.1:${servicePort}`, apiKey: API_KEY },
+      engines: [
+        { url: `http://127.0.0.1:${servicePort}`, apiKey: ENGINE_KEY },
+        { url: `http://127.0.0.1:${servicePort}` },
+      ],
+    },
     files: new Map([
       ['/', { type: 'text/html', body: Buffer.from('the page') }],
       ['/style.css', { type: 'text/css', body: Buffer.from('the style') }],
@@ -175,6 +182,19 @@ describe('a browser that is signed in', () => {
     expect(services.body).not.toContain(API_KEY)
   })
 
+  it('reaches each engine with the key of that engine alone, and one without a key as anybody does', async () => {
+    const { send, signIn, requests } = await started()
+    const { cookie, base } = await signIn()
+    for (const at of [0, 1]) await send('GET', `${base}/api/engine/${at}/engine/contracts/0x12`, { cookie })
+    expect(requests.map(({ target, key }) => [target, key])).toEqual([
+      ['GET /engine/contracts/0x12', `Bearer ${ENGINE_KEY}`],
+      ['GET /engine/contracts/0x12', undefined],
+    ])
+    const { body } = await send('GET', `${base}/api/services`, { cookie })
+    expect(JSON.parse(body)).toMatchObject({ engines: [{ has_key: true }, { has_key: false }] })
+    expect(body).not.toContain(ENGINE_KEY)
+  })
+
   it.each([
     ['GET', '/callbacks/waiting'],
     ['GET', '/callbacks/dead?cursor=abc'],
@@ -225,6 +245,12 @@ describe('a browser that is signed in', () => {
     ['GET', '/api/issuer//attacker.example/'],
     ['GET', '/api/issuer@attacker.example/health/ready'],
     ['GET', '/api/verifier/health/ready'],
+    ['GET', '/api/engine/2/engine'],
+    ['GET', '/api/engine/engine'],
+    ['GET', '/api/engine/0/offchain/0x12/shares'],
+    ['GET', '/api/engine/0/engine/contracts/../../metrics'],
+    ['POST', '/api/engine/0/engine'],
+    ['GET', '/api/issuer/0/health/ready'],
     ['DELETE', STATUS],
     ['POST', '/api/services'],
     ['GET', '/nothing'],

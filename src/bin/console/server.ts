@@ -12,7 +12,7 @@ import {
   refusalAnswer,
   sendAnswer,
 } from './answer.ts'
-import { type ConsoleService, type ConsoleServices, findEndpoint, type PassedOn } from './endpoints.ts'
+import { type ConsoleServices, findEndpoint, type PassedOn } from './endpoints.ts'
 import { passOn, readBody } from './pass-on.ts'
 import { ANSWER_PATH, type ProviderSignIn, START_PATH } from './provider-sign-in.ts'
 import { createSignIn, type SignIn } from './sign-in.ts'
@@ -158,7 +158,10 @@ function enter(signIn: SignIn, url: string, firstPage: string | undefined): Deci
   return cookie === undefined ? USED_LINK : enteredAnswer(firstPageOf(signIn, firstPage), cookie)
 }
 
-function addresses(services: ConsoleServices): object {
-  const entries: readonly [string, ConsoleService][] = Object.entries(services)
-  return Object.fromEntries(entries.map(([name, { url }]) => [name, { url }]))
+function addresses({ issuer, verifier, engines = [] }: ConsoleServices): object {
+  return {
+    ...(issuer && { issuer: { url: issuer.url } }),
+    ...(verifier && { verifier: { url: verifier.url } }),
+    engines: engines.map(({ url, apiKey }) => ({ url, has_key: apiKey !== undefined })),
+  }
 }

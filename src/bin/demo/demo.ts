@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path'
 import { isSafeAddress } from '../../wallet/address.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { readWords } from '../command-line.ts'
+import type { ConsoleEngine } from '../console/endpoints.ts'
 import { credentialServices } from '../credential-services.ts'
 import { makeDirectory } from '../directory.ts'
 import { now, random } from '../effects.ts'
@@ -70,10 +71,10 @@ export async function runDemo(args: string[]): Promise<void> {
   const narrator = createNarrator(write)
   try {
     const scene = options.part === 'secret' ? undefined : await showCredential(options, narrator, services)
-    if (options.part !== 'credential') await keepSecret(options, narrator, services)
+    const engines = options.part === 'credential' ? [] : await keepSecret(options, narrator, services)
     progress.walked = true
     if (scene !== undefined && !options.once) {
-      await stay(scene.cast, scene.declared, options)
+      await stay(scene.cast, scene.declared, { ...options, engines })
       return
     }
   } catch (error) {
@@ -136,17 +137,24 @@ async function showCredential(
   return { cast, declared }
 }
 
-/** Plays the second part, in a new directory: each run has new engines and a new chain. */
-async function keepSecret({ home, portBase }: Options, narrator: Narrator, services: Closable[]): Promise<void> {
+/**
+ * Plays the second part, in a new directory: each run has new engines and a new chain. The engines go on running, for
+ * the console, where the demo stays.
+ */
+async function keepSecret(
+  { home, portBase, once, part }: Options,
+  narrator: Narrator,
+  services: Closable[],
+): Promise<readonly ConsoleEngine[]> {
   makeDirectory(home, 0o700)
   const place = mkdtempSync(join(home, 'engines-'))
-  try {
-    const engineCommands = await import('../engine/commands.ts')
-    await engineCommands.keepSecret(place, portBase + ENGINE_OFFSET, narrator, (kill) => services.push({ close: kill }))
-    write(`\n${paint('green', 'The secret was shared, recovered without one engine, and the liar was named.')}\n`)
-  } finally {
-    rmSync(place, { recursive: true, force: true })
-  }
+  process.once('exit', () => removeHome(place))
+  const whenStopped = (kill: () => Promise<void>): unknown => services.push({ close: kill })
+  const engineCommands = await import('../engine/commands.ts')
+  const play = { home: place, port: portBase + ENGINE_OFFSET, narrator, whenStopped }
+  const engines = await engineCommands.keepSecret({ ...play, stays: !once && part === undefined })
+  write(`\n${paint('green', 'The secret was shared, recovered without one engine, and the liar was named.')}\n`)
+  return engines
 }
 
 /** Makes what is missing, and starts both services; the wallet has no server. Shows where everything is. */

@@ -14,6 +14,7 @@ export interface DemoEngine {
   readonly directory: string
   readonly url: string
   readonly address: Address
+  readonly apiKey: string
   /** Starts the engine. Rejects when it accepts no requests within a minute. */
   start(): Promise<void>
   /** Ends the engine without warning, as a crash would. */
@@ -32,7 +33,7 @@ export async function makeEngine(
   const directory = join(home, `engine-${name.toLowerCase()}`)
   const url = `http://127.0.0.1:${await freePort(preferredPort)}`
   makeDirectory(directory, 0o700)
-  const { newFiles, address } = await makeEngineFiles(url, chain)
+  const { newFiles, address, apiKey } = await makeEngineFiles(url, chain)
   writeFiles(directory, newFiles)
   let running: ChildProcess | undefined
   const kill = async (): Promise<void> => {
@@ -54,7 +55,7 @@ export async function makeEngine(
   }
   // The engines end with the demo, however it ends, and before its directory is removed: a live engine writes into it.
   process.prependOnceListener('exit', () => running?.kill('SIGKILL'))
-  return { name, directory, url, address, start, kill }
+  return { name, directory, url, address, apiKey, start, kill }
 }
 
 /** Leaves out the settings of the caller's own services, which an engine would take for its own. */

@@ -29,18 +29,23 @@ interface Scene {
   readonly narrator: Narrator
 }
 
-/**
- * Plays the second part. The files are below `home`, and the engines listen at `port` and above. Throws at the step
- * that fails; leaves no process running. `whenStopped` is given what kills each engine, for a demo that is stopped
- * meanwhile.
- */
-export async function playSecret(
-  home: string,
-  port: number,
-  narrator: Narrator,
-  whenStopped: (kill: () => Promise<void>) => void,
-): Promise<void> {
+export interface SecretPlay {
+  /** The directory of the files of the engines. */
+  readonly home: string
+  /** The port of the first engine; the others listen above. */
+  readonly port: number
+  readonly narrator: Narrator
+  /** Is given what kills each engine, for a demo that is stopped meanwhile. */
+  readonly whenStopped: (kill: () => Promise<void>) => void
+  /** Whether the engines go on running after the play. */
+  readonly stays: boolean
+}
+
+/** Plays the second part. Throws at the step that fails, after which no engine runs; else resolves with the engines. */
+export async function playSecret(play: SecretPlay): Promise<readonly DemoEngine[]> {
+  const { home, port, narrator, whenStopped, stays } = play
   const engines: DemoEngine[] = []
+  let goOn = false
   try {
     narrator.part('Three engines keep a secret')
     const chain = join(home, 'chain')
@@ -51,7 +56,7 @@ export async function playSecret(
     }
     await Promise.all(engines.map((engine) => engine.start()))
     const [first, second, third] = engines
-    if (first === undefined || second === undefined || third === undefined) return
+    if (first === undefined || second === undefined || third === undefined) return []
     const scene = {
       engines: [first, second, third] as const,
       narrator,
@@ -60,9 +65,11 @@ export async function playSecret(
     await share(scene)
     await loseAnEngine(scene)
     await findTheLiar(scene)
+    goOn = stays
   } finally {
-    await Promise.all(engines.map((engine) => engine.kill()))
+    if (!goOn) await Promise.all(engines.map((engine) => engine.kill()))
   }
+  return engines
 }
 
 async function deployed(engines: readonly DemoEngine[], chain: string, narrator: Narrator): Promise<SecretSharing> {

@@ -1,6 +1,6 @@
 /** The end of the demo: links for wallets, calls by hand, and last the console, with its wallet in the page. */
 import { CONSOLE_PORT, openConsole } from '../console/console.ts'
-import type { ConsoleServices } from '../console/endpoints.ts'
+import type { ConsoleEngine, ConsoleServices } from '../console/endpoints.ts'
 import { credentialServices } from '../credential-services.ts'
 import { freePort } from '../network.ts'
 import { browserCommand, openBrowser } from '../open-browser.ts'
@@ -14,6 +14,8 @@ const CONSOLE_OFFSET = CONSOLE_PORT - credentialServices.issuer.defaults.port
 interface StayOptions {
   readonly isTemporary: boolean
   readonly portBase: number
+  /** The engines of the demo that still run. */
+  readonly engines: readonly ConsoleEngine[]
   /** Whether the console may be opened in a browser. */
   readonly mayOpen: boolean
 }
@@ -22,10 +24,15 @@ interface StayOptions {
 export async function stay(cast: Cast, declared: Declared, options: StayOptions): Promise<void> {
   const { write } = cast
   const links = await startLinks(cast, declared)
-  const opened = await openConsole(servicesOf(cast), await freePort(options.portBase + CONSOLE_OFFSET), 'wallet')
+  const opened = await openConsole(
+    { ...servicesOf(cast), engines: options.engines },
+    await freePort(options.portBase + CONSOLE_OFFSET),
+    'wallet',
+  )
   write(`\n${linksText(links, cast)}\n${curlText(cast, declared)}\n`)
   const removed = options.isTemporary ? ', and remove their keys, databases and the wallet' : ''
-  const running = hanging('', 0, `Both services are running. Press Ctrl-C to stop them${removed}.`)
+  const who = options.engines.length === 0 ? 'Both services' : 'Both services and the engines'
+  const running = hanging('', 0, `${who} are running. Press Ctrl-C to stop them${removed}.`)
   write(`${running.replace('Press Ctrl-C', paint('bold', 'Press Ctrl-C'))}\n`)
   write(consoleText(opened.link))
   const command = options.mayOpen ? browserCommand(process) : undefined

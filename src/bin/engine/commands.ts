@@ -2,7 +2,8 @@
  * The commands of the execution engine, in a file of their own: `dist/engine.cjs`, which is loaded for these commands
  * only.
  */
-import type { playSecret } from '../demo/secret.ts'
+import type { DemoEngine } from '../demo/engines.ts'
+import type { SecretPlay } from '../demo/secret.ts'
 import type { ServiceKind } from '../service-kind.ts'
 import type { InitWords } from './init.ts'
 
@@ -29,6 +30,6 @@ export async function runDoctorEngine(configFile: string, json: boolean): Promis
 }
 
 /** The second part of `vouchsafe demo`. */
-export async function keepSecret(...args: Parameters<typeof playSecret>): Promise<void> {
-  return (await import('../demo/secret.ts')).playSecret(...args)
+export async function keepSecret(play: SecretPlay): Promise<readonly DemoEngine[]> {
+  return (await import('../demo/secret.ts')).playSecret(play)
 }

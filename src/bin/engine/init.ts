@@ -10,6 +10,7 @@ import { accountOf } from '../../offchain/authentication/recover.ts'
 import { commandName, shellWord } from '../command-line.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import { PRIVATE } from '../directory.ts'
+import { random } from '../effects.ts'
 import { existingFiles, loopbackHost, type NewFiles, writeFiles, writtenJson } from '../init/files.ts'
 import { otherSettings } from '../init/other-settings.ts'
 
@@ -49,17 +50,19 @@ export async function initEngine({ dir, 'base-url': url, json }: InitWords): Pro
   process.stdout.write(json ? writtenJson(newFiles, facts) : explain(newFiles, { directory, baseUrl, publicKey }))
 }
 
-/** Makes the files of a new engine with a new key. */
+/** Makes the files of a new engine with a new key, and an API key for its operator. */
 export async function makeEngineFiles(
   baseUrl: string,
   chainDirectory: string,
 ): Promise<{
   readonly newFiles: Pick<NewFiles, 'files' | 'directories'>
+  readonly apiKey: string
   readonly publicKey: KeyObject
   readonly address: Address
 }> {
   const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
-  const settings = settingsOf(baseUrl, chainDirectory)
+  const apiKey = Buffer.from(random(32)).toString('hex')
+  const settings = settingsOf(baseUrl, chainDirectory, apiKey)
   const newFiles = {
     files: [
       { path: CONFIG_FILE, text: `${JSON.stringify(settings, null, 2)}\n`, mode: PRIVATE },
@@ -67,11 +70,11 @@ export async function makeEngineFiles(
     ],
     directories: [engineDefaults.componentDirectory],
   }
-  return { newFiles, publicKey, address: accountOf(pointOf(publicKey), 'evm') }
+  return { newFiles, apiKey, publicKey, address: accountOf(pointOf(publicKey), 'evm') }
 }
 
 /** An https address is a proxy's, which finds the engine at its usual port; an http address is its own. */
-function settingsOf(baseUrl: string, chainDirectory: string): object {
+function settingsOf(baseUrl: string, chainDirectory: string, apiKey: string): object {
   const { protocol, port } = new URL(baseUrl)
   return {
     port: protocol === 'http:' && port !== '' ? Number(port) : engineDefaults.port,
@@ -80,6 +83,7 @@ function settingsOf(baseUrl: string, chainDirectory: string): object {
     identity: { keyFile: KEY_FILE },
     chain: { type: 'local', directory: chainDirectory },
     contractFilter: 'all',
+    integrations: { authentication: { [apiKey]: 'operator' } },
   }
 }
 
@@ -119,6 +123,7 @@ ${host === undefined ? '' : `  host                  ${host}: this machine alone
                         a chain that others share
   contractFilter        "all" contracts of a local chain; of another, a list of addresses,
                         or the address of a contract that lists them
+  integrations          authentication: the API key of the console, with a name for it
 
 ${otherSettings(EngineSettings, newFiles, HINTS)}
 

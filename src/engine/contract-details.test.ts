@@ -1,0 +1,128 @@
+import { Ajv } from 'ajv'
+import { afterEach, expect, it } from 'vitest'
+import { CONTRACT, ENGINE, type Script, serving, type TestEngine, text } from '../../test/support/engine.ts'
+import { evmAddress } from '../offchain/address.ts'
+import { openApi } from './openapi.ts'
+
+const KEY = 'k'.repeat(64)
+const WITH_KEY = { integrations: { authentication: { [KEY]: 'console' } } }
+const open: TestEngine[] = []
+afterEach(async () => {
+  for (const { engine } of open.splice(0)) await engine.app.close()
+})
+
+async function engineOf(script: Script, settings: Record<string, unknown> = WITH_KEY): Promise<TestEngine> {
+  const engine = await serving(script, { settings })
+  open.push(engine)
+  return engine
+}
+
+function ask({ engine }: TestEngine, contract = evmAddress(CONTRACT) as string, key: string | undefined = KEY) {
+  const headers = key === '' ? {} : { authorization: `Bearer ${key}` }
+  return engine.app.inject({ url: `/engine/contracts/${contract}`, headers })
+}
+
+const call = ({ engine }: TestEngine, path: string) => engine.app.inject({ url: `/offchain/${CONTRACT}${path}` })
+
+it('tells the operator what a component was asked, how that ended, and what it logged, the latest first', async () => {
+  const engine = await engineOf({
+    http: (hands) => {
+      const { hook } = hands.call
+      if (hook.kind === 'http' && hook.request.uri === '/broken') throw new Error('no such share')
+      hands.log('a share was given')
+      hands.set('key', 'value')
+      return Promise.resolve(text('yes'))
+    },
+  })
+  await call(engine, '/shares/7?token=secret')
+  await call(engine, '/broken')
+  const answer = await ask(engine)
+  expect(answer.statusCode).toBe(200)
+  const told = answer.json<Record<string, unknown> & { calls: Record<string, unknown>[] }>()
+  expect(told).toMatchObject({
+    address: evmAddress(CONTRACT),
+    state: 'served',
+    engines: [{ address: evmAddress(ENGINE) }],
+    transactions: { waiting: 0, today: 0 },
+    waiting_calls: 0,
+  })
+  expect(told.storage_bytes).toBeGreaterThan(0)
+  expect(told.calls).toMatchObject([
+    { hook: 'http', asked: 'GET /broken', outcome: 'trap', why: 'no such share', log: [] },
+    { hook: 'http', asked: 'GET /shares/7', outcome: 'done', status: 200, log: ['a share was given'] },
+  ])
+  expect(told.calls[0]?.request).toMatch(/\S/)
+  expect(answer.body).not.toContain('secret')
+})
+
+it('answers as the OpenAPI document says', async () => {
+  const engine = await engineOf({
+    http: (hands) => {
+      hands.timer(3, 60_000)
+      return Promise.resolve(text('yes'))
+    },
+    stateChange: () => Promise.reject(new Error('no')),
+  })
+  await call(engine, '/')
+  const ajv = new Ajv({ strict: false, formats: { 'date-time': true } })
+  for (const [name, answer] of [
+    ['ContractDetails', await ask(engine)],
+    ['Engine', await engine.engine.app.inject('/engine')],
+  ] as const) {
+    expect(answer.statusCode).toBe(200)
+    ajv.validate(openApi.components.schemas[name], answer.json())
+    expect(ajv.errors).toBeNull()
+    const described = Object.keys(openApi.components.schemas[name].properties)
+    expect(Object.keys(answer.json<object>()).filter((member) => !described.includes(member))).toEqual([])
+  }
+})
+
+it('keeps fifty calls of a contract, and of each some lines of a length', async () => {
+  const engine = await engineOf({
+    http: (hands) => {
+      for (let line = 0; line < 30; line += 1) hands.log('x'.repeat(10_000))
+      return Promise.resolve(text('yes'))
+    },
+  })
+  for (let n = 0; n < 60; n += 1) await call(engine, `/${n}`)
+  const { calls } = (await ask(engine)).json<{ calls: { asked: string; log: string[] }[] }>()
+  expect([calls.length, calls[0]?.asked, calls.at(-1)?.asked]).toEqual([50, 'GET /59', 'GET /10'])
+  const { log = [] } = calls[0] ?? {}
+  expect([log.length, log[0]?.length, log.at(-1)]).toEqual([21, 501, '(10 more in the log of this engine)'])
+})
+
+it('names the limit that a call would exceed', async () => {
+  const settings = { ...WITH_KEY, limits: { storageBytes: 10 } }
+  const http: Script['http'] = (hands) => {
+    hands.set('key', 'x'.repeat(99))
+    return Promise.resolve(text(''))
+  }
+  const engine = await engineOf({ http }, settings)
+  await call(engine, '/')
+  expect((await ask(engine)).json()).toMatchObject({ calls: [{ outcome: 'quota', why: 'limits.storageBytes' }] })
+})
+
+it.each([
+  ['no key', ''],
+  ['another key', 'l'.repeat(64)],
+])('tells nobody with %s', async (_, key) => {
+  const answer = await ask(await engineOf({ http: () => Promise.resolve(text('')) }), undefined, key)
+  expect([answer.statusCode, answer.headers['x-engine-error'], answer.headers['www-authenticate']]).toEqual([
+    401,
+    'unauthorized',
+    'Bearer',
+  ])
+})
+
+it('tells nobody where the configuration has no key', async () => {
+  const answer = await ask(await engineOf({ http: () => Promise.resolve(text('')) }, {}))
+  expect(answer.statusCode).toBe(401)
+})
+
+it.each([
+  ['0x12', 400, 'bad-address'],
+  [`0x${'99'.repeat(20)}`, 404, 'unknown-contract'],
+])('says that there is no contract %s', async (contract, status, code) => {
+  const answer = await ask(await engineOf({ http: () => Promise.resolve(text('')) }), contract)
+  expect([answer.statusCode, answer.headers['x-engine-error']]).toEqual([status, code])
+})

@@ -1,0 +1,36 @@
+/** `GET /engine/contracts/{contract}`: what the operator may know of a contract beyond what is public. */
+import { orUndefined } from '../codec/malformed.ts'
+import { parseAddress } from '../offchain/address.ts'
+import type { CallHistory, PastCall } from './call-history.ts'
+import type { EngineContext } from './context.ts'
+import { ProblemError, problem } from './problem.ts'
+import { contractStatus, shownAddress } from './status.ts'
+
+const DAY_MS = 86_400_000
+
+/** Throws a ProblemError with `bad-address` or `unknown-contract`. */
+export async function contractDetails(context: EngineContext, text: string) {
+  const { chain, watcher, contractRows, outbox, timers, calls, now } = context
+  const address = orUndefined(() => parseAddress(text))
+  if (address === undefined) throw new ProblemError(problem('bad-address'))
+  const entry = watcher.get(address)
+  if (entry === undefined) throw new ProblemError(problem('unknown-contract'))
+  const { contract, queue } = entry
+  const { storageBytes, counted } = await contractRows.get(address)
+  const today = Math.floor(now().getTime() / DAY_MS)
+  return {
+    ...contractStatus(chain, entry),
+    component_uri: contract.component?.uri ?? null,
+    engines:
+      contract.engines?.map(({ address, endpoint }) => ({ address: shownAddress(chain, address), endpoint })) ?? null,
+    storage_bytes: storageBytes,
+    transactions: { waiting: outbox.count(address), today: counted?.day === today ? counted.transactions : 0 },
+    timers: timers.of(address).filter(({ status }) => status === 'scheduled' || status === 'running'),
+    waiting_calls: queue.queued(),
+    calls: latestCalls(calls, address),
+  }
+}
+
+function latestCalls(calls: CallHistory, address: string) {
+  return calls.of(address).map(({ began, ...call }: PastCall) => ({ at: began.toISOString(), ...call }))
+}
