@@ -1,10 +1,11 @@
 /**
- * The benchmark: `npm run bench`, or `npm run bench -- issuing|status|callbacks|engine|memory|startup|trips|install|profile|all`. One file per question beside
+ * The benchmark: `npm run bench`, or `npm run bench -- issuing|status|code-flow|callbacks|engine|memory|startup|trips|install|profile|all`. One file per question beside
  * this one; what the floor is, floor.ts says. It exits with 1 when a target is missed, and when an answer was wrong.
  */
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { measureCallbacks } from './callbacks.ts'
+import { measureCodeFlow } from './code-flow.ts'
 import { measureDatabase } from './database.ts'
 import { measureEngine } from './engine.ts'
 import { runEngineFloor } from './engine-floor.ts'
@@ -25,6 +26,7 @@ const USAGE = `npm run bench -- [flows|issuing|status|callbacks|engine|memory|st
   flows      processor time and flows per second for each format, beside the floor (default; some minutes)
   issuing    processor time of issuing one mdoc
   status     processor time of serving a status list, after a change and to who has it
+  code-flow  processor time of the authorization code flow, and memory with 100,000 pushed requests (some minutes)
   callbacks  whether they keep up with issuing, and what a backlog costs it
   engine     calls of components: processor time and calls per second, beside the floor (some minutes)
   memory     resident memory up to 50,000 flows of each service (some minutes)
@@ -45,6 +47,7 @@ const questions = [
   'flows',
   'issuing',
   'status',
+  'code-flow',
   'callbacks',
   'engine',
   'memory',
@@ -80,7 +83,7 @@ async function main(): Promise<void> {
   }
   const asked =
     word === 'all'
-      ? questions.filter((each) => !['profile', 'database', 'engine', 'trips'].includes(each))
+      ? questions.filter((each) => !['profile', 'database', 'engine', 'trips', 'code-flow'].includes(each))
       : questions.filter((each) => each === word)
   const kinds = [...issuances, ...verifications].filter(({ name }) => name.includes(values.only))
   if (asked.length === 0 || (kinds.length === 0 && word !== 'engine')) {
@@ -109,6 +112,7 @@ async function main(): Promise<void> {
       note(`${question}, on Node ${process.version}`)
       if (question === 'flows') all.push(await measureSpeed(workplace, { ...speed, kinds }))
       else if (question === 'issuing') all.push(await measureIssuing(workplace, speed))
+      else if (question === 'code-flow') all.push(await measureCodeFlow(workplace, speed))
       else if (question === 'status') all.push(await measureStatus(workplace))
       else if (question === 'callbacks')
         all.push(await measureCallbacks(workplace, { ...speed, bundle: values.bundle }))

@@ -1,0 +1,148 @@
+/**
+ * What does the authorization code flow cost beside the pre-authorized one, and what do requests cost that were pushed and
+ * never brought? Both flows run by turns at one issuer; the requests and what they answer are those of wallets.
+ */
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { loadDriver } from '../src/store/sqlite.ts'
+import { sdJwtVcCase } from './cases.ts'
+import { makeClient, pushRequest, visitOnly, wholeFlow } from './code-flow-client.ts'
+import { makeHolders } from './holders.ts'
+import { create, declareConfiguration, issuanceFlow } from './issuance-flow.ts'
+import { CONCURRENCY, runLoad } from './load.ts'
+import { processorTimeMs, type Running, residentMemory } from './processes.ts'
+import { note, percentile, show, table, type Verdict } from './report.ts'
+import { configFile, startService, type Workplace } from './workplace.ts'
+
+const SCOPE = 'bench'
+const PUSHED = 100_000
+const PUSHED_WARM_UP = 10_000
+/** The rows that strangers may make at once. */
+const VISITS = 6_000
+/** What memory may grow by 100,000 requests that are stored nowhere. */
+const MAX_GROWTH_MEGABYTES = 30
+
+export interface CodeFlowOptions {
+  readonly rounds: number
+  readonly flows: number
+  readonly warmUp: number
+}
+
+export async function measureCodeFlow(workplace: Workplace, options: CodeFlowOptions): Promise<Verdict> {
+  allowCodeFlow(workplace)
+  const service = await startService(workplace, { service: 'issuer' })
+  try {
+    const processorMs = await measureFlows(workplace, service, options)
+    const pushed = await measurePushed(workplace, service)
+    show(
+      table(
+        ['dc+sd-jwt, one whole flow', 'processor, ms, median', 'least', 'most'],
+        Object.entries(processorMs).map(([name, rounds]) => [
+          name,
+          ...[percentile(rounds, 50), Math.min(...rounds), Math.max(...rounds)].map((each) => each.toFixed(2)),
+        ]),
+      ),
+    )
+    show(
+      table(
+        ['issuer on SQLite', 'resident memory, MB', 'rows of requests', 'database, MB'],
+        Object.entries(pushed.states).map(([name, { megabytes, rows, databaseMegabytes }]) => [
+          name,
+          megabytes.toFixed(1),
+          String(rows),
+          databaseMegabytes.toFixed(1),
+        ]),
+      ),
+    )
+    show(`A pushed request costs ${pushed.processorMs.toFixed(2)} ms of processor time.`)
+    const { before, pushed: after } = pushed.states
+    const [growth, rows] = [after.megabytes - before.megabytes, after.rows - before.rows]
+    const targets = [
+      {
+        target: `${PUSHED} open pushed requests: at most ${MAX_GROWTH_MEGABYTES} MB of memory, and no row`,
+        reached: growth <= MAX_GROWTH_MEGABYTES && rows === 0,
+        figure: `${growth.toFixed(1)} MB, ${rows} rows`,
+      },
+    ]
+    return { section: 'code-flow', options, results: { processorMs, pushed }, targets }
+  } finally {
+    await service.stop()
+  }
+}
+
+function allowCodeFlow({ directory }: Workplace): void {
+  const file = join(directory, configFile('issuer'))
+  const settings = JSON.parse(readFileSync(file, 'utf8')) as object
+  writeFileSync(file, JSON.stringify({ ...settings, authentication: { interactionUrl: 'https://portal.example/' } }))
+}
+
+/** Gives the milliseconds of processor time of a flow, round by round. */
+async function measureFlows({ publicKeys }: Workplace, { pid, port }: Running, options: CodeFlowOptions) {
+  const plain = await declareConfiguration(port, sdJwtVcCase)
+  const posted = { ...sdJwtVcCase.configuration, scope: SCOPE }
+  const scoped = await create(port, '/credential-configuration/create', posted)
+  const target = { configurationId: plain, issued: sdJwtVcCase, issuerKey: publicKeys.issuer, bindsHolder: true }
+  const run = async (count: number, kind: 'pre-authorized' | 'bearer' | 'dpop'): Promise<number> => {
+    const holders = await makeHolders(count)
+    const clients = kind === 'pre-authorized' ? [] : await makeHolders(count)
+    const before = processorTimeMs(pid)
+    if (kind === 'pre-authorized') {
+      await runLoad({ port, flows: holders.map((holder) => issuanceFlow(target, holder)) })
+    } else {
+      const terms = { port, scope: SCOPE, configurationId: scoped, dataset: sdJwtVcCase.dataset }
+      const flows = holders.map((holder, index) => () => {
+        const key = kind === 'dpop' ? clients[index] : undefined
+        return wholeFlow({ ...terms, client: makeClient(key), holder })
+      })
+      await inTurns(flows)
+    }
+    return (processorTimeMs(pid) - before) / count
+  }
+  const results: Record<string, number[]> = {}
+  const kinds = [
+    ['pre-authorized code, Bearer', 'pre-authorized'],
+    ['authorization code, pushed request, PKCE, Bearer', 'bearer'],
+    ['authorization code, pushed request, PKCE, DPoP', 'dpop'],
+  ] as const
+  for (const [, kind] of kinds) await run(options.warmUp, kind)
+  for (let round = 1; round <= options.rounds; round += 1) {
+    for (const [name, kind] of kinds) {
+      const milliseconds = await run(options.flows, kind)
+      results[name] = [...(results[name] ?? []), milliseconds]
+      note(`${name}, round ${round}: ${milliseconds.toFixed(2)} ms`)
+    }
+  }
+  return results
+}
+
+async function measurePushed(workplace: Workplace, { pid, port }: Running) {
+  const terms = { port, scope: SCOPE }
+  const push = (count: number) => inTurns(Array.from({ length: count }, () => () => pushRequest(terms)))
+  await push(PUSHED_WARM_UP)
+  const before = await stateOf(workplace, pid)
+  const begun = processorTimeMs(pid)
+  await push(PUSHED)
+  const processorMs = (processorTimeMs(pid) - begun) / PUSHED
+  const pushed = await stateOf(workplace, pid)
+  note(`${PUSHED} requests pushed: ${pushed.megabytes.toFixed(1)} MB`)
+  await inTurns(Array.from({ length: VISITS }, () => async () => visitOnly(terms, await pushRequest(terms))))
+  return { processorMs, states: { before, pushed, visited: await stateOf(workplace, pid) } }
+}
+
+async function stateOf({ directory }: Workplace, pid: number) {
+  const file = join(directory, 'issuer.db')
+  const database = new (await loadDriver())(file, { readOnly: true })
+  const counted = database.prepare('select count(*) as rows from authorization_request').get()
+  const rows = Number(counted?.rows)
+  database.close()
+  return { megabytes: residentMemory(pid).now, rows, databaseMegabytes: statSync(file).size / 1e6 }
+}
+
+async function inTurns(flows: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const queue = flows[Symbol.iterator]()
+  await Promise.all(
+    Array.from({ length: CONCURRENCY }, async () => {
+      for (const flow of queue) await flow()
+    }),
+  )
+}
