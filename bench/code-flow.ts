@@ -58,9 +58,10 @@ export async function measureCodeFlow(workplace: Workplace, options: CodeFlowOpt
     const { before, pushed: after } = pushed.states
     const [growth, rows] = [after.megabytes - before.megabytes, after.rows - before.rows]
     const targets = [
+      // Old rows may be purged meanwhile.
       {
-        target: `${PUSHED} open pushed requests: at most ${MAX_GROWTH_MEGABYTES} MB of memory, and no row`,
-        reached: growth <= MAX_GROWTH_MEGABYTES && rows === 0,
+        target: `${PUSHED} open pushed requests: at most ${MAX_GROWTH_MEGABYTES} MB of memory, and no new row`,
+        reached: growth <= MAX_GROWTH_MEGABYTES && rows <= 0,
         figure: `${growth.toFixed(1)} MB, ${rows} rows`,
       },
     ]

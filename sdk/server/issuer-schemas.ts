@@ -359,6 +359,11 @@ export interface IssuerSchemas {
      * haip. authorization_code needs the setting authentication, or an authorizationServer.
      */
     grants?: ('authorization_code' | 'urn:ietf:params:oauth:grant-type:pre-authorized_code')[]
+    /**
+     * Whom the offer is for: claims that whoever signs in has to have, sub or one that authentication.openidConnect
+     * names. With credential_dataset and the grant authorization_code alone.
+     */
+    person?: Record<string, string>
     tx_code?: IssuerSchemas['NewTransactionCode']
     /**
      * How long after its first token the wallet may get the credential anew; when absent not at all, and seven days

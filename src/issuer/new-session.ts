@@ -9,6 +9,7 @@ import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/gran
 import type { Attempt } from '../store/retry.ts'
 import type { Change } from '../store/store.ts'
 import { keepSuppliedCode, refuseUsedCode } from './access/pre-authorized-code.ts'
+import { claimNamesOf } from './authorization-endpoint/claims-dataset.ts'
 import type { IssuerCollections } from './collections.ts'
 import { loadOffered } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
@@ -44,6 +45,7 @@ export async function startIssuanceSession(
   const configurations = await Promise.all(configurationIds.map((id, index) => configurationAt(context, id, index)))
   const offered = grantsOf(context, request)
   refuseContraryGrants(context, request, offered)
+  refuseUnfittingPerson(context, request, offered)
   const dataset = datasetOf(request)
   if (dataset !== undefined) refuseUnfitting(dataset, configurations)
   const sessionId = toBase64url(context.random(24))
@@ -51,7 +53,8 @@ export async function startIssuanceSession(
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
   const supplied = keepSuppliedCode(context, request['pre-authorized_code'], { sessionId, expiresAt })
-  const more = { ...offered, ...supplied.members, ...(txCode && { txCode: txCode.stored }) }
+  const { person } = request
+  const more = { ...offered, ...(person && { person }), ...supplied.members, ...(txCode && { txCode: txCode.stored }) }
   const later = withReissue(laterMembers(request), configurations)
   const value: IssuanceSession = { configurationIds, createdAt, expiresAt, ...more, ...later, issued: [] }
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
@@ -132,8 +135,10 @@ function refuseContraryGrants(
   }
   const { openidConnect, presentation, trustsOffers } = config.codeFlow ?? {}
   const isGuarded = (openidConnect ?? presentation) !== undefined && !trustsOffers
-  if (isGuarded && hasGrant(request, AUTHORIZATION_CODE_GRANT) && request.credential_dataset !== undefined) {
-    const how = 'leave it out, and start the session with deferred: true; the claims of the person become the dataset'
+  const isForAnybody = request.credential_dataset !== undefined && request.person === undefined
+  if (isGuarded && hasGrant(offered, AUTHORIZATION_CODE_GRANT) && isForAnybody) {
+    const ways = openidConnect ? 'say by person whom it is for, or leave it out and' : 'leave it out, and'
+    const how = `${ways} start the session with deferred: true; the claims of the person become the dataset`
     refuse('invalid_request', `credential_dataset: anybody who signs in could take it; ${how}`)
   }
   const stray = (['pre-authorized_code', 'tx_code'] as const).find((name) => request[name] !== undefined)
@@ -141,6 +146,31 @@ function refuseContraryGrants(
     refuse(
       'invalid_request',
       `${stray}: goes with the grant ${PRE_AUTHORIZED_GRANT}; add it to grants, or leave ${stray} out`,
+    )
+  }
+}
+
+/** The person of an offer is known by signing in alone, and by claims that are asked for. */
+function refuseUnfittingPerson(
+  { config }: IssuerContext,
+  { person, credential_dataset: dataset }: NewIssuanceSession,
+  offered: Pick<IssuanceSession, 'grants'>,
+): void {
+  if (person === undefined) return
+  const { openidConnect } = config.codeFlow ?? {}
+  if (openidConnect === undefined) {
+    refuse('invalid_request', 'person: goes with authentication.openidConnect, where people sign in; leave it out')
+  }
+  if (dataset === undefined) refuse('invalid_request', 'person: goes with credential_dataset, which is for that person')
+  if (hasGrant(offered, PRE_AUTHORIZED_GRANT)) {
+    refuse('invalid_request', `person: goes with the grant ${AUTHORIZATION_CODE_GRANT} alone; others ask nobody`)
+  }
+  const askedFor = ['sub', ...claimNamesOf(openidConnect.datasets.values())]
+  const unknown = Object.keys(person).find((name) => !askedFor.includes(name))
+  if (unknown !== undefined) {
+    refuse(
+      'invalid_request',
+      `person.${unknown}: it is not asked for; use ${askedFor.join(', ')}, or name it in datasets`,
     )
   }
 }

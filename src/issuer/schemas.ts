@@ -24,7 +24,7 @@ import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '.
 import { TokenResponse } from '../protocol/oauth.ts'
 import { CredentialOffer, JwkSet, PLAIN_TEXT } from '../protocol/oid4vci.ts'
 import { MAX_CODE } from './access/pre-authorized-code.ts'
-import { IssuanceSessionStatus } from './session-schema.ts'
+import { IssuanceSessionStatus, OfferedPerson } from './session-schema.ts'
 
 const ConfigurationParams = Type.Object({ credential_configuration_id: Type.String() })
 
@@ -99,6 +99,7 @@ export const NewIssuanceSession = Type.Object(
           'The grants of the offer; the pre-authorized code alone when absent, and authorization_code alone in the profile haip. authorization_code needs the setting authentication, or an authorizationServer',
       }),
     ),
+    person: Type.Optional(OfferedPerson),
     tx_code: Type.Optional(NewTxCode),
     refresh_seconds: Type.Optional(
       Type.Integer({

@@ -71,3 +71,18 @@ export const IssuanceSessionStatus = Type.Object(
   },
   { title: 'IssuanceSession' },
 )
+
+/** The claims by which a person is known who signs in for an offer. */
+export const OfferedPerson = Type.Unsafe<Readonly<Record<string, string>>>(
+  Type.Object(
+    {},
+    {
+      additionalProperties: Type.String({ minLength: 1, maxLength: 512 }),
+      minProperties: 1,
+      maxProperties: 10,
+      description:
+        'Whom the offer is for: claims that whoever signs in has to have, sub or one that authentication.openidConnect names. With credential_dataset and the grant authorization_code alone',
+      examples: [{ sub: '248289761001' }],
+    },
+  ),
+)

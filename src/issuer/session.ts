@@ -49,6 +49,8 @@ interface SessionFacts {
   readonly suppliedCode?: string
   /** Where the offer asks for it. */
   readonly txCode?: TxCode | undefined
+  /** The claims that whoever signs in for the offer has to have. */
+  readonly person?: Readonly<Record<string, string>> | undefined
   /** Present in a session that was started without its dataset. */
   readonly deferral?: Deferral
   /** For how long after its code was redeemed the wallet may ask again. */
@@ -263,6 +265,7 @@ export function withoutWords({ deferral, issued, ...session }: IssuanceSession):
   return {
     ...session,
     txCode: undefined,
+    person: undefined,
     ...(deferral && { deferral: { ...deferral, ...(decided && { decided }) } }),
     issued: issued.map(({ notifications, ...copy }) => ({
       ...copy,

@@ -3,10 +3,10 @@
  * token, and by a provider that does not do as it should. OpenID Connect Core 1.0 section 3.1.3.7, RFC 9700 section 4,
  * RFC 9207.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type HttpClientRequest, OutboundError } from '../../src/http/outbound.ts'
 import { makeTestKey } from '../support/authorization-server.ts'
-import { type Form, visit } from '../support/code-flow.ts'
+import { type Form, offerFor, SCOPE, visit } from '../support/code-flow.ts'
 import { expectRefusal } from '../support/issuance.ts'
 import { PROVIDER, type Wrongs } from '../support/openid-provider.ts'
 import {
@@ -182,6 +182,44 @@ describe('another browser', () => {
       }
     },
   )
+})
+
+describe('an offer that is for one person', () => {
+  const PERSON = { sub: 'ada-of-the-university' }
+  const subject = { credentialSubject: { given_name: 'Ada', family_name: 'Lovelace', student_number: '1815' } }
+  const offered = async ({ services, configurationId }: SigningIn, person: object = PERSON) =>
+    (await offerFor(services, configurationId, { credential_dataset: subject, person })).issuerState
+  const asked = (issuerState: string) => ({ scope: SCOPE, issuer_state: issuerState })
+
+  it.each<[string, object, object]>([
+    ['another account signs in', PERSON, { sub: 'thief' }],
+    ['an account has the name of the person in another claim', PERSON, { sub: 'thief', name: PERSON.sub }],
+    ['an account has an address that nobody has verified', { email: ACCOUNT.email }, { email_verified: false }],
+    ['an account has a part of what is asked', { ...PERSON, email: 'ada@other.example' }, PERSON],
+  ])('is not given away when %s, and stays for the person', async (_, person, account) => {
+    const state = await offered(all, person)
+    const at = await comeToPage(all.services, asked(state))
+    all.provider.account = { ...ACCOUNT, ...account }
+    const page = await comeBack(all, at)
+    const text = await page.text()
+    expect([page.status, text]).toEqual([200, expect.stringContaining('the offer is for another person') as string])
+    expect(text).not.toMatch(/ada-of-the-university|1815|ada@/)
+    const [, link = ''] = /href="([^"]+\/auth\/return\/[^"]+)"/.exec(text) ?? []
+    const back = await visit(all.services, at.browser, link.replaceAll('&amp;', '&'))
+    expect(back.headers.get('location')).toMatch(/error=access_denied/)
+
+    all.provider.account = { ...ACCOUNT, ...PERSON, ...person, email_verified: true }
+    const own = await comeToPage(all.services, asked(state))
+    expect(await wayToWallet(all.services, own.browser, await comeBack(all, own))).toHaveProperty('code')
+  })
+
+  it('is asked about although offers are trusted', async () => {
+    const trusting = await startSigningIn({}, { offers: 'trusted' })
+    onTestFinished(() => trusting.services.close())
+    const at = await comeToPage(trusting.services, asked(await offered(trusting)))
+    trusting.provider.account = { ...ACCOUNT, sub: 'thief' }
+    expect(await (await comeBack(trusting, at)).text()).toContain('the offer is for another person')
+  })
 })
 
 describe('an ID token', () => {

@@ -11,7 +11,8 @@ import {
   tokenForm,
   visit,
 } from '../support/code-flow.ts'
-import { expectIssued } from '../support/issuance.ts'
+import { snippetWith } from '../support/documents.ts'
+import { expectIssued, expectRefusal } from '../support/issuance.ts'
 import { ISSUER_URL } from '../support/services.ts'
 import {
   ACCOUNT,
@@ -25,7 +26,7 @@ import {
   startSigningIn,
   wayToWallet,
 } from '../support/sign-in.ts'
-import { call, configuration, dataset, declare } from '../support/wire.ts'
+import { call, configuration, dataset, declare, GRANT } from '../support/wire.ts'
 
 describe('signing in for a wallet', () => {
   let all: SigningIn
@@ -142,6 +143,45 @@ describe('signing in for a wallet', () => {
     const given = await wayToWallet(all.services, at.browser, await comeBack(all, at))
     await tokenBody(await redeemCode(all.services, tokenForm(at.wallet, given.code ?? '')))
     expect(await datasetOf(sessionId)).toMatchObject({ credentialSubject: { given_name: 'Ada' } })
+  })
+
+  it('gives the one person that an offer is for the data that it has already', async () => {
+    const own = { credentialSubject: { given_name: 'Ada', family_name: 'Lovelace', student_number: '1815' } }
+    const more = { credential_dataset: own, person: { sub: 'person-of-the-test', email: ACCOUNT.email } }
+    const { sessionId, issuerState } = await offerFor(all.services, all.configurationId, more)
+    all.provider.account = { ...ACCOUNT, sub: 'person-of-the-test' }
+    const at = await comeToPage(all.services, { scope: SCOPE, issuer_state: issuerState })
+    const given = await wayToWallet(all.services, at.browser, await comeBack(all, at))
+    await tokenBody(await redeemCode(all.services, tokenForm(at.wallet, given.code ?? '')))
+    expect(await datasetOf(sessionId)).toEqual(own)
+    const started = (await all.services.issuerStore.get('issuance_session', sessionId))?.value
+    expect(started?.person).toEqual(more.person)
+    all.services.clock.now = new Date(all.services.clock.now.getTime() + 3_600_000)
+    await all.services.runTasks()
+    expect(JSON.stringify(await all.services.issuerStore.list('issuance_session'))).not.toContain(ACCOUNT.email)
+  })
+
+  it('starts the session of docs/how-to/sign-in.md for one person', async () => {
+    const declared = { format: 'dc+sd-jwt', vct: 'urn:example:card', scope: 'card' }
+    const id = await declare(all.services, declared)
+    const text = snippetWith('docs/how-to/sign-in.md', '"person"').replace('CREDENTIAL_CONFIGURATION_ID', id)
+    const response = await call(all.services, `${ISSUER_URL}/issuance/oid4vci/new-session`, JSON.parse(text))
+    expect([response.status, await response.json()]).toMatchObject([200, { session_id: expect.any(String) as string }])
+  })
+
+  it.each<[string, object, RegExp]>([
+    ['with the pre-authorized code beside it', { grants: ['authorization_code', GRANT] }, /^person: .*alone/],
+    [
+      'by a claim that nobody asks for',
+      { person: { shoe_size: '38' } },
+      /^person\.shoe_size: it is not asked for; use sub,/,
+    ],
+    ['without its data', { credential_dataset: undefined, deferred: true }, /^person: goes with credential_dataset/],
+  ])('starts no session for one person %s', async (_, more, why) => {
+    const asked = { credential_dataset: dataset, credential_configurations: [all.configurationId] }
+    const body = { ...asked, grants: ['authorization_code'], person: { sub: 'x' }, ...more }
+    const response = await call(all.services, `${ISSUER_URL}/issuance/oid4vci/new-session`, body)
+    await expectRefusal(response, { status: 400, error: 'invalid_request', why })
   })
 
   it('starts no session whose data anybody who signs in could take', async () => {

@@ -77,16 +77,16 @@ export async function testProvider(): Promise<TestProvider> {
   }
   const idToken = (nonce: string) => {
     const at = Math.floor(Date.now() / 1000)
-    const own = { iss: PROVIDER, aud: PROVIDER_CLIENT.clientId, iat: at, exp: at + 300, nonce, sub: 'ada' }
+    const own = { iss: PROVIDER, aud: PROVIDER_CLIENT.clientId, iat: at, exp: at + 300, nonce }
     const { idToken: changed = {}, header = {}, key: another = key } = provider.wrongs
-    const claims = JSON.parse(JSON.stringify({ ...provider.account, ...own, ...changed })) as JsonObject
+    const claims = JSON.parse(JSON.stringify({ sub: 'ada', ...provider.account, ...own, ...changed })) as JsonObject
     return signToken(another, claims, { typ: 'JWT', ...header })
   }
   const endpoints: Record<string, (request: HttpClientRequest) => unknown> = {
     '/.well-known/openid-configuration': () => json(200, { ...metadata, ...provider.wrongs.metadata }),
     '/jwks': () => json(200, { keys: [publicJwk(key)] }),
     '/token': token,
-    '/userinfo': () => json(200, { sub: 'ada', ...provider.wrongs.userinfo }),
+    '/userinfo': () => json(200, { sub: provider.account.sub ?? 'ada', ...provider.wrongs.userinfo }),
   }
   const provider: TestProvider = {
     requests,

@@ -70,6 +70,7 @@ export const runBy: readonly SnippetRow[] = [
     'vouchsafe init issuer',
     'vouchsafe wallet receive',
   ),
+  ...rowsOf('docs/how-to/sign-in.md', 'test/e2e/sign-in.test.ts', '"person"'),
   ...rowsOf('docs/how-to/trust-anchor.md', HOW_TO, '-fingerprint', 'vouchsafe doctor', 'kill -HUP'),
   ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'init engine', 'cd try/engine', 'component({', 'CONTRACT='),
   ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'sleep 3', 'loadComponent', 'sed -i.old'),

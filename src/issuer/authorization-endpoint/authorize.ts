@@ -49,9 +49,9 @@ export async function authorize(
   const now = context.now()
   const { offerSessionId } = request
   // The offer may have been used since the request was pushed.
-  if (offerSessionId !== undefined) await sessionOfOffer(context, offerSessionId)
+  const offer = offerSessionId === undefined ? undefined : await sessionOfOffer(context, offerSessionId)
   const begun = withInteraction(request, browser, now)
-  const isAsked = offerSessionId === undefined || !trustsOffers
+  const isAsked = offerSessionId === undefined || !trustsOffers || offer?.person !== undefined
   const value = isAsked ? begun : withCode(begun, offerSessionId, now)
   const dueAt = endOfRequest(value, now)
   admitRow()

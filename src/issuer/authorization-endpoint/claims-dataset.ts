@@ -50,6 +50,11 @@ export function datasetOfClaims(claims: JsonObject, mappings: readonly DatasetMa
   return { dataset: parts.reduce(merged, {}), missing: [...missing] }
 }
 
+/** Whether the claims are those of the person; one that the provider has not verified is none. */
+export function isPerson(claims: JsonObject, person: Readonly<Record<string, string>>): boolean {
+  return Object.entries(person).every(([name, value]) => claimAt(claims, [name]) === value)
+}
+
 function namesIn(template: ClaimTemplate): readonly string[] {
   return Object.values(template).flatMap((value) => (isPath(value) ? value.slice(0, 1) : namesIn(value)))
 }

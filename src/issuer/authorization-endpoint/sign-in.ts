@@ -17,7 +17,7 @@ import {
   withoutEffect,
 } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
-import { datasetOfClaims, mappingsOf } from './claims-dataset.ts'
+import { datasetOfClaims, isPerson, mappingsOf } from './claims-dataset.ts'
 import { completeInteraction, openInteraction } from './interaction.ts'
 import { openSealed, sealText } from './sealed.ts'
 
@@ -120,6 +120,8 @@ export async function finishSignIn(
 /** Decides with the dataset of the claims, or refuses the credential when they do not make one. */
 export async function decideByClaims(context: IssuerContext, id: string, claims: JsonObject): Promise<SignInEnd> {
   const { value } = await openInteraction(context, id)
+  const person = await personOf(context, value)
+  if (person !== undefined) return decideForPerson(context, id, isPerson(claims, person))
   const mappings = mappingsOf(datasetsOf(context), await configurationsOf(context, value))
   if ('without' in mappings) return refuseCredential(context, id, `no claims are named for ${mappings.without}`)
   const { dataset, missing } = datasetOfClaims(claims, mappings)
@@ -133,6 +135,19 @@ export async function decideByClaims(context: IssuerContext, id: string, claims:
     const lacks = missing.length === 0 ? 'the claims do not fit' : `these claims are missing: ${missing.join(', ')}`
     return refuseCredential(context, id, error.code === 'invalid_state' ? 'the offer has its data already' : lacks)
   }
+}
+
+/** The claims of the person that the offer is for, where it is for one. */
+async function personOf({ store }: IssuerContext, { request }: StoredAuthorizationRequest) {
+  const { offerSessionId } = request
+  return offerSessionId === undefined ? undefined : (await store.get('issuance_session', offerSessionId))?.value.person
+}
+
+/** Decides about an offer that has its dataset, which is for one person and no other. */
+async function decideForPerson(context: IssuerContext, id: string, isThePerson: boolean): Promise<SignInEnd> {
+  if (!isThePerson) return refuseCredential(context, id, 'the offer is for another person')
+  const { redirect_uri: address } = await completeInteraction(context, { id, body: { approved: true }, caller: CALLER })
+  return { address }
 }
 
 /** The configurations that the request asks for, with their ids. */
