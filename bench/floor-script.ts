@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { toBase64url } from '../src/codec/base64url.ts'
-import { embedded, encodeCbor } from '../src/codec/cbor.ts'
+import { embedCbor, encodeCbor } from '../src/codec/cbor.ts'
 import { signedBytes } from '../src/codec/cose.ts'
 import { isObject, type JsonObject, ownString } from '../src/codec/json.ts'
 import { readJws } from '../src/codec/jws.ts'
@@ -74,7 +74,7 @@ function withResponseKey(requestObject: string, key: PrivateJwk): string {
 function deviceSigned(requestObject: string): string {
   const { binding } = readRequest(readJws(requestObject).payload)
   const docType = ownString(licenceCase.configuration, 'doctype') ?? ''
-  const payload = deviceAuthentication(binding, docType, embedded(new Map()))
+  const payload = deviceAuthentication(binding, docType, embedCbor(new Map()))
   const protectedHeader = encodeCbor(new Map([[1, algorithms.ES256.cose[0]]]))
   return Buffer.from(signedBytes(protectedHeader, payload)).toString('base64')
 }

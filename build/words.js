@@ -2,7 +2,8 @@
 // - exports: no two exported symbols of src and sdk share a name; the fixed set of a credential format may repeat;
 // - comments: no comment begins with a pronoun or another word that stands for a missing noun;
 // - width: comment lines have at most 120 columns;
-// - locals: no local or parameter is called after what was done to its value.
+// - locals: no local or parameter is called after what was done to its value; this one holds in test/support as well;
+// - functions: no function is called after what was done to its result: a function is a verb.
 // `node build/words.js src/codec` looks at one folder.
 import './node-version.cjs'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -13,6 +14,12 @@ const root = join(import.meta.dirname, '..')
 const COLUMNS = 120
 const BEGINNING = /^(It|Its|Those|That|What|Who|Whoever|Whatever|Of|One|As|Nobody|Somebody|They|These)(?![\w-])/
 const LOCALS = new Set(['found', 'known', 'asked', 'said', 'given', 'made', 'shown', 'named', 'told', 'wanted'])
+/** A name that is a participle alone, and those verbs that look like one. */
+const PARTICIPLE =
+  /^([a-z]+ed|found|shown|known|said|made|given|taken|hidden|broken|chosen|written|sent|built|kept|held)$/
+const VERBS = new Set(['need', 'embed', 'seed', 'feed', 'exceed', 'malformed'])
+/** Sources whose names are in the bytes of a component, which its contract names by their digest. */
+const AS_BYTES = /^(components|sdk\/component)\//
 /** The members of a format, which each folder of src/credential exports under the same names. */
 const OF_A_FORMAT = new Set([
   'IDS',
@@ -50,6 +57,11 @@ function commentsOf(source) {
   return comments
 }
 
+/** Whether a name is a participle and nothing else. */
+function isParticiple(name) {
+  return PARTICIPLE.test(name) && !VERBS.has(name)
+}
+
 /** The names that a variable, a parameter or a pattern binds. */
 function boundNames(name) {
   if (ts.isIdentifier(name)) return [name]
@@ -71,6 +83,9 @@ export function faultsOf(path, text) {
   const visit = (node) => {
     if (ts.isVariableDeclaration(node) || (ts.isParameter(node) && node.parent.kind !== ts.SyntaxKind.FunctionType)) {
       for (const name of boundNames(node.name)) if (LOCALS.has(name.text)) add('locals', lineOf(name.getStart()))
+    }
+    if (ts.isFunctionDeclaration(node) && isParticiple(node.name?.text ?? '') && !AS_BYTES.test(path)) {
+      add('functions', lineOf(node.name.getStart()))
     }
     ts.forEachChild(node, visit)
   }
@@ -107,8 +122,9 @@ export function homonymsOf(texts) {
   )
 }
 
-function sourceTexts() {
-  const paths = ['src', 'sdk', 'console', 'components'].flatMap((top) =>
+/** The texts of the sources below the folders, by path. */
+function textsBelow(folders) {
+  const paths = folders.flatMap((top) =>
     readdirSync(join(root, top), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
       .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
@@ -118,10 +134,13 @@ function sourceTexts() {
 }
 
 function allFaults() {
-  const texts = sourceTexts()
+  const texts = textsBelow(['src', 'sdk', 'console', 'components'])
   const each = [...texts].flatMap(([path, text]) => faultsOf(path, text).map((fault) => ({ ...fault, path })))
+  const ofTests = [...textsBelow(['test/support'])].flatMap(([path, text]) =>
+    faultsOf(path, text).flatMap((fault) => (fault.rule === 'locals' ? [{ ...fault, path }] : [])),
+  )
   const exported = new Map([...texts].filter(([path]) => !path.startsWith('components/')))
-  return [...homonymsOf(exported), ...each]
+  return [...homonymsOf(exported), ...each, ...ofTests]
 }
 
 function main([folder = '']) {

@@ -68,7 +68,7 @@ function row(name: string, value: string): readonly HTMLElement[] {
 
 /** Lists the claims that were disclosed, with what is inside of objects under its whole path. */
 function drawClaims(claims: Readonly<Record<string, unknown>>, labels: ReadonlyMap<string, string>): HTMLElement {
-  const rows = flattened(claims, []).flatMap(([path, value]) => {
+  const rows = flatten(claims, []).flatMap(([path, value]) => {
     const own = path.join('.')
     const label = labels.get(own)
     return [
@@ -79,10 +79,10 @@ function drawClaims(claims: Readonly<Record<string, unknown>>, labels: ReadonlyM
   return element('dl', { class: 'claims' }, ...rows)
 }
 
-function flattened(value: unknown, path: readonly string[]): readonly (readonly [readonly string[], unknown])[] {
+function flatten(value: unknown, path: readonly string[]): readonly (readonly [readonly string[], unknown])[] {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (!isObject) return [[path, value]]
-  return Object.entries(value).flatMap(([name, each]) => flattened(each, [...path, name]))
+  return Object.entries(value).flatMap(([name, each]) => flatten(each, [...path, name]))
 }
 
 /** Draws checks, the failures first: somebody looks for these. */

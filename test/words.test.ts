@@ -54,6 +54,23 @@ describe('a local or a parameter', () => {
   )
 })
 
+describe('a function', () => {
+  it.each(['function shown() {}', 'export function flushed(path: string) {}', 'async function sent() {}'])(
+    'that is called after what was done to its result is a fault: %j',
+    (text) => {
+      expect(rulesOf(text)).toEqual(['functions 1'])
+    },
+  )
+
+  it.each(['function show() {}', 'function embed() {}', 'function signedBytes() {}'])('may be a verb: %j', (text) => {
+    expect(rulesOf(text)).toEqual([])
+  })
+
+  it('of a component keeps its name, since the bytes of the component have it', () => {
+    expect(faultsOf('components/hello/component.ts', 'function echoed() {}')).toEqual([])
+  })
+})
+
 describe('an exported name', () => {
   const homonyms = (texts: Readonly<Record<string, string>>): readonly string[] =>
     homonymsOf(new Map(Object.entries(texts))).map(({ path, line, text }) => `${path}:${line} ${text.split(' ')[0]}`)

@@ -52,9 +52,9 @@ export function device(run: Run, contract: DeployedContract, party: Party, autho
       const headers = as ? authorize({ ...request, ...recipient, from: as, now }) : []
       const outcome = await call({ kind: 'http', request: { ...request, headers } })
       if (!outcome.response) throw new Error('the component gave no response')
-      const { status, headers: given, body: answer } = outcome.response
-      const named = Object.fromEntries(given.map(({ name, values }) => [name, values.join(', ')]))
-      return { status, headers: named, body: answer, text: new TextDecoder().decode(answer) }
+      const { status, headers: list, body: answer } = outcome.response
+      const headersByName = Object.fromEntries(list.map(({ name, values }) => [name, values.join(', ')]))
+      return { status, headers: headersByName, body: answer, text: new TextDecoder().decode(answer) }
     },
     stateChange: async () => {
       await call({ kind: 'state-change' })

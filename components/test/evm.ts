@@ -42,7 +42,7 @@ export async function deploy(rpc: JsonRpc, name: string, args: unknown, from = p
   // Asked first, since a receipt does not tell why.
   await rpc('eth_call', [{ from: from.address, data }, 'latest'])
   const receipt = await receiptOf(rpc, await submit(rpc, from, '0x', data))
-  return deployed(rpc, receipt.contractAddress ?? '', abi)
+  return connectContract(rpc, receipt.contractAddress ?? '', abi)
 }
 
 export interface Artifact {
@@ -55,7 +55,7 @@ export function artifact(name: string): Artifact {
   return JSON.parse(readFileSync(join(ARTIFACTS, `${name}.json`), 'utf8')) as Artifact
 }
 
-function deployed(rpc: JsonRpc, address: string, abi: ParsedABI): DeployedContract {
+function connectContract(rpc: JsonRpc, address: string, abi: ParsedABI): DeployedContract {
   const methods = createContract(abi)
   const method = (name: string) => {
     const found = methods[name]

@@ -12,7 +12,7 @@ import {
   type CborKey,
   decodeCbor,
   encodeCbor,
-  tagged,
+  withTag,
 } from '../../src/codec/cbor.ts'
 import { parseJson } from '../../src/codec/json.ts'
 import { readSdJwt } from '../../src/codec/sd-jwt.ts'
@@ -88,7 +88,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
     title: 'Stale proof',
     does: 'The proof of the holder is an hour old.',
     check: firstAsked('holder.fresh'),
-    problem: ({ credential }) => unasked(credential.format, 'holder.fresh'),
+    problem: ({ credential }) => reasonUnasked(credential.format, 'holder.fresh'),
     make: () => (wallet, plan, answer) => makePresentation(earlier(wallet), plan, answer),
   },
   {
@@ -115,11 +115,11 @@ export const misbehaviours: readonly Misbehaviour[] = [
     title: 'Changed claim',
     does: 'The wallet changes the value of a claim that it discloses, and signs that.',
     check: firstAsked('disclosures.valid'),
-    problem: (answer) => unasked(answer.credential.format, 'disclosures.valid') ?? hidableProblem(answer),
+    problem: (answer) => reasonUnasked(answer.credential.format, 'disclosures.valid') ?? hidableProblem(answer),
     make: () => (wallet, plan, answer) =>
       isSdJwt(answer.credential.format)
         ? withChangedDisclosure(wallet, plan, answer)
-        : makePresentation(wallet, plan, unchecked(withChangedElements(answer))),
+        : makePresentation(wallet, plan, withoutClaims(withChangedElements(answer))),
   },
   {
     id: 'missing',
@@ -127,7 +127,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
     does: 'The wallet leaves out a claim that the verifier asked for.',
     check: firstAsked('query.claims'),
     problem: hidableProblem,
-    make: () => (wallet, plan, answer) => makePresentation(wallet, plan, unchecked(withoutOneClaim(answer))),
+    make: () => (wallet, plan, answer) => makePresentation(wallet, plan, withoutClaims(withoutOneClaim(answer))),
   },
   {
     id: 'forged',
@@ -141,10 +141,10 @@ export const misbehaviours: readonly Misbehaviour[] = [
 
 /** The first of `ids` that is asked of credentials of a format. */
 function firstAsked(...ids: readonly [string, ...string[]]): (format: string) => string {
-  return (format) => ids.find((id) => unasked(format, id) === undefined) ?? ids[0]
+  return (format) => ids.find((id) => reasonUnasked(format, id) === undefined) ?? ids[0]
 }
 
-function unasked(format: string, id: string): string | undefined {
+function reasonUnasked(format: string, id: string): string | undefined {
   return heldFormat(format).unasked[id]
 }
 
@@ -153,7 +153,7 @@ function always(): undefined {
 }
 
 function isSdJwt(format: string): boolean {
-  return unasked(format, 'holder.sd_hash') === undefined
+  return reasonUnasked(format, 'holder.sd_hash') === undefined
 }
 
 function withRequest(plan: PresentationPlan, changes: Partial<PresentationPlan['request']>): PresentationPlan {
@@ -165,7 +165,7 @@ function earlier(wallet: WalletContext): WalletContext {
 }
 
 /** The answer to a query without claims, so that the wallet does not notice that some are not there. */
-function unchecked(answer: AnsweredQuery): AnsweredQuery {
+function withoutClaims(answer: AnsweredQuery): AnsweredQuery {
   const { id, format, meta } = answer.query
   return { ...answer, query: { id, format, meta } }
 }
@@ -205,7 +205,7 @@ function withChangedElements(answer: AnsweredQuery): AnsweredQuery {
     const changed = asArray(items, 'a namespace').map((item) => {
       const element = asMap(decodeCbor(asEmbedded(item, 'an element')), 'an element')
       const forged = new Map<CborKey, unknown>([...element, ['elementValue', 'changed by the wallet']])
-      return tagged(CBOR_TAG.encoded, encodeCbor(forged as typeof element))
+      return withTag(CBOR_TAG.encoded, encodeCbor(forged as typeof element))
     })
     return [name, changed] as const
   })
@@ -217,7 +217,7 @@ function withChangedElements(answer: AnsweredQuery): AnsweredQuery {
 
 function withForgedSignature(answer: AnsweredQuery): AnsweredQuery {
   const { format, credential } = answer.credential
-  if (unasked(format, 'credential.doc_type') === undefined) return withForgedIssuerAuth(answer)
+  if (reasonUnasked(format, 'credential.doc_type') === undefined) return withForgedIssuerAuth(answer)
   const [jwt = '', ...rest] = credential.split('~')
   const [header = '', payload = '', signature = ''] = jwt.split('.')
   const bytes = Uint8Array.from(fromBase64url(signature), (byte, at) => (at === 0 ? byte ^ 1 : byte))

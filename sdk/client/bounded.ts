@@ -26,10 +26,10 @@ export async function readBounded(
   } finally {
     signal.removeEventListener('abort', stop)
   }
-  return joined(chunks, length)
+  return joinChunks(chunks, length)
 }
 
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const bytes = new Uint8Array(length)
   let at = 0
   for (const chunk of chunks) {

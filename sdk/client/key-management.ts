@@ -73,7 +73,7 @@ export async function signTogether(
   const faults = new Map<SigningEngine, string>()
   for (;;) {
     const left = engines.filter((engine) => !faults.has(engine))
-    const signers = await committed(id, left, key.signers.min, faults)
+    const signers = await collectCommitments(id, left, key.signers.min, faults)
     if (signers.length < key.signers.min) throw new SigningError(listOf(faults), key.signers.min)
     const signature = await attempt({ id, message, key }, signers, faults)
     if (signature) return { signature, faults: listOf(faults) }
@@ -92,7 +92,7 @@ interface Committed {
 }
 
 /** Collects the commitments of enough engines; asks others when an engine gives none. */
-async function committed(
+async function collectCommitments(
   id: bigint,
   engines: readonly SigningEngine[],
   needed: number,

@@ -45,7 +45,7 @@ export function lastAnswer(
   { block, ...patience }: Persistence,
 ): Promise<EngineAnswer> {
   const attempt = (): Promise<EngineAnswer> => client.call(engine, request, patience.signal)
-  return repeated(client, attempt, patience, (tried, attempts) => {
+  return repeatAttempt(client, attempt, patience, (tried, attempts) => {
     if (tried instanceof EngineError) return isWaitedFor(tried) || (isPassing(tried) && attempts < ATTEMPTS)
     if (tried.status < 300) return false
     const isBehind = tried.block === undefined || tried.block < block
@@ -61,10 +61,10 @@ export function askWhenReady(
   patience: Patience,
 ): Promise<EngineAnswer> {
   const attempt = (): Promise<EngineAnswer> => client.call(engine, request, patience.signal)
-  return repeated(client, attempt, patience, (tried) => tried instanceof EngineError && isWaitedFor(tried))
+  return repeatAttempt(client, attempt, patience, (tried) => tried instanceof EngineError && isWaitedFor(tried))
 }
 
-async function repeated(
+async function repeatAttempt(
   { now, wait }: Asking,
   attempt: () => Promise<EngineAnswer>,
   { patienceMs, signal }: Patience,

@@ -57,14 +57,14 @@ export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uin
  * belong together.
  */
 export async function combineShares(shares: readonly Share[], threshold: number, scheme: Scheme): Promise<Uint8Array> {
-  if (new Set(shares.map(({ index }) => index)).size !== shares.length) mixed('two shares are of one engine')
+  if (new Set(shares.map(({ index }) => index)).size !== shares.length) refuseMixed('two shares are of one engine')
   if (shares.length < threshold || threshold < 2) {
     throw new SharingError('too-few-shares', `${threshold} shares are needed, and there are ${shares.length}`)
   }
   const used = shares.slice(0, threshold)
   const length = used[0]?.bytes.length ?? 0
-  if (used.some(({ bytes }) => bytes.length !== length)) mixed('the shares are of different lengths')
-  if (length < PREFIX_BYTES) mixed('the shares are shorter than those of any secret')
+  if (used.some(({ bytes }) => bytes.length !== length)) refuseMixed('the shares are of different lengths')
+  if (length < PREFIX_BYTES) refuseMixed('the shares are shorter than those of any secret')
   const hidden = scheme === 'xor' ? xor(used.map(({ bytes }) => bytes)) : await valueAt(0, used.map(pointOf))
   return hidden.slice(PREFIX_BYTES)
 }
@@ -110,6 +110,6 @@ function bad(message: string): never {
   throw new SharingError('bad-request', message)
 }
 
-function mixed(message: string): never {
+function refuseMixed(message: string): never {
   throw new SharingError('mixed-shares', message)
 }

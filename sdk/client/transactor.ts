@@ -36,7 +36,7 @@ export function accountTransactor(chain: Pick<Chain, 'account'>, key: Uint8Array
       await account.submit(transaction)
       await eventually(patience, async () => {
         const outcome = await account.outcome(transaction)
-        if (outcome !== 'pending' && outcome !== 'included') refused(`the transaction ${WHY_NOT[outcome]}`)
+        if (outcome !== 'pending' && outcome !== 'included') refuseByChain(`the transaction ${WHY_NOT[outcome]}`)
         return outcome === 'included'
       })
     },
@@ -47,7 +47,7 @@ async function signedBy(account: Account, to: Address, payload: Uint8Array) {
   try {
     return await account.sign(to, payload, 0n, await account.nextNonce())
   } catch (error) {
-    if (error instanceof ChainError && error.reverted) refused(error.message)
+    if (error instanceof ChainError && error.reverted) refuseByChain(error.message)
     throw error
   }
 }
@@ -71,7 +71,7 @@ export function walletTransactor(
       await eventually(patience, async () => {
         const receipt = await provider.request({ method: 'eth_getTransactionReceipt', params: [hash] })
         if (!isObject(receipt)) return false
-        if (own(receipt, 'status') !== '0x1') refused('the transaction was refused by the contract')
+        if (own(receipt, 'status') !== '0x1') refuseByChain('the transaction was refused by the contract')
         const { number } = await chain.head()
         return Number(own(receipt, 'blockNumber')) <= number
       })
@@ -88,6 +88,6 @@ async function eventually({ now, wait, patienceMs }: Patience, isDone: () => Pro
   }
 }
 
-function refused(message: string): never {
+function refuseByChain(message: string): never {
   throw new SharingError('refused-by-chain', message)
 }

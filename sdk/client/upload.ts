@@ -99,7 +99,7 @@ export async function upload(context: SecretSharing, { ...prepared }: Upload): P
     const request = { method: 'PUT', path: `/shares/${prepared.id}`, headers, body, signer: context.signer }
     await askUntil(client, engine, request, { block: registered.block.number, patienceMs, signal })
   })
-  return confirmed(context, prepared.id, errors)
+  return waitForFlags(context, prepared.id, errors)
 }
 
 async function register(
@@ -128,7 +128,11 @@ async function register(
 }
 
 /** Waits for the flags of all but those that did not take their share. */
-async function confirmed(context: SecretSharing, id: string, errors: readonly EngineError[]): Promise<UploadOutcome> {
+async function waitForFlags(
+  context: SecretSharing,
+  id: string,
+  errors: readonly EngineError[],
+): Promise<UploadOutcome> {
   const { client, patienceMs = PATIENCE_MS } = context
   const end = client.now().getTime() + patienceMs
   const failed = new Map(errors.map((error) => [error.engine.address, error]))

@@ -145,10 +145,10 @@ async function readBody(
   } catch {
     return 400
   }
-  return joined(read)
+  return joinBytes(read)
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+function joinBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const part of parts) {
@@ -164,7 +164,7 @@ async function isSigned(headers: Headers, body: Uint8Array, secret: string, now:
   if (id === null || time === null || !/^\d{1,12}$/.test(time)) return false
   if (Math.abs(now.getTime() / 1000 - Number(time)) > TOLERANCE_SECONDS) return false
   const key = await hmacKey(keyOf(secret))
-  const signed = joined([new TextEncoder().encode(`${id}.${time}.`), body])
+  const signed = joinBytes([new TextEncoder().encode(`${id}.${time}.`), body])
   for (const signature of (headers.get('webhook-signature') ?? '').split(' ').slice(0, 10)) {
     const [, base64] = /^v1,([A-Za-z0-9+/]{43}=)$/.exec(signature) ?? []
     if (base64 !== undefined && (await crypto.subtle.verify('HMAC', key, bytesOf(base64), signed))) return true

@@ -40,7 +40,7 @@ export function readWords<Name extends CommandName>(
   args: string[],
 ): ReturnType<typeof parseArgs<ReadConfig<Name>>> {
   const config: ParseArgsConfig = { args, allowPositionals: true, options: commandTable[command].options }
-  const read = parsed(command, config)
+  const read = parseWords(command, config)
   const [subcommand] = read.positionals
   for (const token of read.tokens) {
     if (token.kind === 'option') mustBeTaken(command, subcommand, token)
@@ -51,7 +51,7 @@ export function readWords<Name extends CommandName>(
   return read as unknown as ReturnType<typeof parseArgs<ReadConfig<Name>>>
 }
 
-function parsed(command: CommandName, config: ParseArgsConfig) {
+function parseWords(command: CommandName, config: ParseArgsConfig) {
   try {
     return parseArgs({ ...config, tokens: true })
   } catch (error) {

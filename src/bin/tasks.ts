@@ -10,18 +10,18 @@ const STOP_WAIT_MS = 3000
 export function runTasks(tasks: readonly Task[], log: Logger): () => Promise<void> {
   const stop = new AbortController()
   const rounds = tasks.map(async (task) => {
-    while (await hasPassed(task.everyMs, stop.signal)) await round(task, log, stop.signal)
+    while (await hasPassed(task.everyMs, stop.signal)) await runRound(task, log, stop.signal)
   })
   return async () => {
     stop.abort()
     const late = new AbortController()
     await Promise.race([Promise.all(rounds), hasPassed(STOP_WAIT_MS, late.signal)])
     late.abort()
-    for (const task of tasks.filter(({ atStop }) => atStop === true)) await round(task, log)
+    for (const task of tasks.filter(({ atStop }) => atStop === true)) await runRound(task, log)
   }
 }
 
-async function round(task: Task, log: Logger, stop?: AbortSignal): Promise<void> {
+async function runRound(task: Task, log: Logger, stop?: AbortSignal): Promise<void> {
   await task.run(stop).catch((err: unknown) => {
     log.error({ event: 'upkeep_failed', task: task.name, err }, 'a background task failed; its next round tries again')
   })

@@ -45,7 +45,7 @@ export function hanging(head: string, headWidth: number, text: string): string {
 }
 
 /** Wraps the text to lines that begin with `indent`. */
-export function indented(text: string, indent = ''): string {
+export function wrapIndented(text: string, indent = ''): string {
   return wrap(text, WIDTH - indent.length)
     .map((line) => indent + line)
     .join('\n')

@@ -38,10 +38,12 @@ export function isPausing({ notBefore }: Pace, now: Date): boolean {
   return left > 0 && left <= PAUSE.longestMs
 }
 
+/** Doubles the deliveries at once after a success, up to a limit. */
 export function afterSuccess({ atOnce }: Pace): Pace {
   return { atOnce: Math.min(atOnce * 2, MOST_AT_ONCE), notBefore: 0, failing: [] }
 }
 
+/** Adds the session to those that fail; once several do, one delivery runs at a time, after a pause. */
 export function afterFailure(pace: Pace, sessionId: string, now: Date): Pace {
   const failing = [...new Set([...pace.failing, sessionId])].slice(-MOST_AT_ONCE)
   if (failing.length < FAILING_SESSIONS) return { ...pace, failing }

@@ -70,18 +70,18 @@ export async function runChecks<Evidence, Context>(
   const outcomes = new Map<string, CheckResult['outcome']>()
   const results: CheckResult[] = []
   for (const check of checks) {
-    const verdict = skipped(check, evidence, context, outcomes) ?? decide(check, evidence as Evidence, context)
+    const verdict = skipCheck(check, evidence, context, outcomes) ?? decide(check, evidence as Evidence, context)
     // Most checks answer at once, and waiting for thirty answers that are there takes longer than finding them.
     const { outcome, detail } = judge(check, verdict instanceof Promise ? await verdict : verdict, log)
     outcomes.set(check.id, outcome)
     const { id, asks, spec, level } = check
-    results.push({ id, asks, spec, level, outcome, ...(detail === undefined ? {} : { detail: shortened(detail) }) })
+    results.push({ id, asks, spec, level, outcome, ...(detail === undefined ? {} : { detail: shortenDetail(detail) }) })
   }
   return results
 }
 
 /** A detail may tell back what a stranger sent: it is cut in its middle, and in no character. */
-export function shortened(detail: string): string {
+export function shortenDetail(detail: string): string {
   if (detail.length <= MAX_DETAIL) return detail
   const begin = detail.slice(0, MAX_DETAIL - 1 - END_OF_DETAIL).replace(/[\ud800-\udbff]$/, '')
   const end = detail.slice(-END_OF_DETAIL).replace(/^[\udc00-\udfff]/, '')
@@ -104,7 +104,7 @@ interface Thrown {
 }
 
 /** Why the check is not asked; undefined where it is. */
-function skipped<Evidence, Context>(
+function skipCheck<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,

@@ -65,17 +65,17 @@ export function encodeCbor(value: Cbor): Uint8Array {
   return encode(value)
 }
 
-export function tagged(tag: number, value: Cbor): Tagged {
+export function withTag(tag: number, value: Cbor): Tagged {
   return new Tagged(tag, value)
 }
 
 /** Wraps an encoded value in tag 24, `24(<<value>>)`. RFC 8949 section 3.4.5.1. */
-export function embedded(value: Cbor): Tagged {
-  return tagged(CBOR_TAG.encoded, encodeCbor(value))
+export function embedCbor(value: Cbor): Tagged {
+  return withTag(CBOR_TAG.encoded, encodeCbor(value))
 }
 
 /** Returns the content of a value with this tag, and undefined for any other value. */
-export function untagged(value: Cbor | undefined, tag: number): Cbor | undefined {
+export function contentOfTag(value: Cbor | undefined, tag: number): Cbor | undefined {
   return value instanceof Tagged && value.tag === tag ? (value.value as Cbor) : undefined
 }
 
@@ -113,7 +113,7 @@ export function asText(value: Cbor | undefined, what: string): string {
 
 /** Returns the bytes inside `24(bytes)` unchanged. */
 export function asEmbedded(value: Cbor | undefined, what: string): Uint8Array {
-  const bytes = untagged(value, CBOR_TAG.encoded)
+  const bytes = contentOfTag(value, CBOR_TAG.encoded)
   return isBytes(bytes) ? bytes : malformed(`${what} is not embedded CBOR (tag 24)`)
 }
 

@@ -12,11 +12,11 @@ import {
   type Cbor,
   type CborKey,
   type CborMap,
+  contentOfTag,
   decodeCbor,
   encodeCbor,
   isArray,
   isBytes,
-  untagged,
 } from './cbor.ts'
 import type { JsonObject } from './json.ts'
 import { malformed, within } from './malformed.ts'
@@ -51,7 +51,7 @@ const CURVES = [
 /** Parses a COSE_Sign1, tagged or not. Throws a MalformedError that names `what` and the mistake in it. */
 export function readSign1(value: Cbor | undefined, what: string): Sign1 {
   const [protectedHeader, unprotectedHeader, payload, signature, ...more] = asArray(
-    untagged(value, CBOR_TAG.sign1) ?? value,
+    contentOfTag(value, CBOR_TAG.sign1) ?? value,
     what,
   )
   if (signature === undefined || more.length > 0) malformed(`${what} is not a COSE_Sign1 of four parts`)
@@ -131,7 +131,7 @@ export function readCoseKey(value: Cbor | undefined): JsonObject {
   const x = coordinate(key.get(KEY.x), size, 'x')
   if (openssl === undefined) return { kty: 'OKP', crv, x: toBase64url(x) }
   const sign = key.get(KEY.y)
-  const y = typeof sign === 'boolean' ? decompressed(x, sign, openssl) : coordinate(sign, size, 'y')
+  const y = typeof sign === 'boolean' ? decompressPoint(x, sign, openssl) : coordinate(sign, size, 'y')
   return { kty: 'EC', crv, x: toBase64url(x), y: toBase64url(y) }
 }
 
@@ -172,7 +172,7 @@ function coordinate(value: Cbor | undefined, size: number, name: string): Uint8A
 }
 
 /** Computes y from x and the sign of y. RFC 9053 section 7.1.1, SEC 1 section 2.3.4. */
-function decompressed(x: Uint8Array, sign: boolean, curve: string): Uint8Array {
+function decompressPoint(x: Uint8Array, sign: boolean, curve: string): Uint8Array {
   const point = Buffer.concat([Uint8Array.of(sign ? 3 : 2), x])
   try {
     return (ECDH.convertKey(point, curve, undefined, undefined, 'uncompressed') as Buffer).subarray(1 + x.length)

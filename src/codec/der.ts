@@ -173,7 +173,7 @@ function isAscii(bytes: Uint8Array): boolean {
 export function writeDer(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts)
   if (content.length < 0x80) return Buffer.concat([Uint8Array.of(tag, content.length), content])
-  const length = unsigned(content.length)
+  const length = encodeUnsigned(content.length)
   return Buffer.concat([Uint8Array.of(tag, 0x80 | length.length), length, content])
 }
 
@@ -192,7 +192,7 @@ export function writeBoolean(value: boolean): Buffer {
 
 /** Creates a non-negative INTEGER from a number, or from octets with the highest first. */
 export function writeInteger(value: number | Uint8Array): Buffer {
-  const octets = typeof value === 'number' ? unsigned(value) : value
+  const octets = typeof value === 'number' ? encodeUnsigned(value) : value
   const start = octets.findIndex((octet) => octet !== 0)
   const trimmed = start === -1 ? Uint8Array.of(0) : octets.subarray(start)
   return writeDer(DER_TAG.integer, Uint8Array.of(...((trimmed[0] ?? 0) >= 0x80 ? [0] : [])), trimmed)
@@ -284,7 +284,7 @@ function writeArc(arc: bigint): Buffer {
   return Buffer.from(octets)
 }
 
-function unsigned(value: number): Buffer {
+function encodeUnsigned(value: number): Buffer {
   const digits = value.toString(16)
   return Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex')
 }

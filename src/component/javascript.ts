@@ -38,13 +38,13 @@ export function loadScript(module: WebAssembly.Module, source: string, limits: R
   let running: { readonly now: number; readonly hosted: Hosted } | undefined
   const host = {
     call: (name: string, machine: QuickJs, args: readonly number[]): number | undefined =>
-      name === 'hosted' ? hosted(running?.hosted, machine, args) : textFunction(name, machine, args),
+      name === 'hosted' ? answerScript(running?.hosted, machine, args) : textFunction(name, machine, args),
     now: () => running?.now ?? 0,
   }
   let machine = instantiate(module, host)
   prepare(machine, limits)
   evaluate(machine, PRELUDE, 'prelude')
-  const [runner, hooks] = [taken(machine, 'engineRun'), taken(machine, 'engineHooks')]
+  const [runner, hooks] = [takeFunction(machine, 'engineRun'), takeFunction(machine, 'engineHooks')]
   evaluate(machine, source, 'component.js')
   const { exports } = machine
   exports.wasm_free(exports.wasm_malloc(SPARE_BYTES))
@@ -86,7 +86,7 @@ function prepare({ exports, write }: QuickJs, limits: RuntimeLimits): void {
 }
 
 /** A function that the prelude has left, out of the reach of the script. */
-function taken(machine: QuickJs, name: string): number {
+function takeFunction(machine: QuickJs, name: string): number {
   const { exports, write } = machine
   const value = exports.qjs_get_prop_string(exports.qjs_get_global(), write(Buffer.from(name)))
   evaluate(machine, `delete globalThis.${name}`, 'prelude')
@@ -99,7 +99,7 @@ function call(machine: QuickJs, run: number, args: readonly number[]): number {
   return unlessThrown(machine, exports.qjs_call(run, exports.qjs_get_undefined(), args.length, list))
 }
 
-function hosted(
+function answerScript(
   running: Hosted | undefined,
   machine: QuickJs,
   [code = 0, operand = 0]: readonly number[],

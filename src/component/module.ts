@@ -86,7 +86,7 @@ export function withBounds(bytes: Uint8Array, outline: ModuleOutline, pages: num
   for (const { id, start, end } of outline.sections) {
     const content =
       id === MEMORY
-        ? Uint8Array.from([1, ...bounded(outline.memory, pages)])
+        ? Uint8Array.from([1, ...boundLimits(outline.memory, pages)])
         : id === TABLE
           ? tableSection(bytes.subarray(start, end), outline.tables, elements)
           : bytes.subarray(start, end)
@@ -95,7 +95,7 @@ export function withBounds(bytes: Uint8Array, outline: ModuleOutline, pages: num
   return Buffer.concat(parts)
 }
 
-function bounded({ initial, maximum }: SizeLimits, bound: number): number[] {
+function boundLimits({ initial, maximum }: SizeLimits, bound: number): number[] {
   return [1, ...writeU32(initial), ...writeU32(Math.max(initial, Math.min(maximum ?? bound, bound)))]
 }
 
@@ -106,7 +106,7 @@ function tableSection(content: Uint8Array, tables: readonly SizeLimits[], elemen
     limits(from)
     return kind
   })
-  const written = tables.flatMap((table, index) => [kinds[index] ?? 0x70, ...bounded(table, elements)])
+  const written = tables.flatMap((table, index) => [kinds[index] ?? 0x70, ...boundLimits(table, elements)])
   return Uint8Array.from([...writeU32(tables.length), ...written])
 }
 
@@ -155,12 +155,12 @@ function typeAt(types: readonly FunctionType[], index: number): FunctionType {
 
 function importOf(from: ModuleReader, types: readonly FunctionType[]): ModuleOutline['imports'][number] {
   const [module, name] = [from.name(), from.name()]
-  if (from.byte() !== 0) refuseModule(`The module imports ${quoted(module, name)}, which is no function.`)
+  if (from.byte() !== 0) refuseModule(`The module imports ${quoteImport(module, name)}, which is no function.`)
   return { module, name, type: typeAt(types, from.u32()) }
 }
 
 /** How an import is named in errors. */
-export function quoted(module: string, name: string): string {
+export function quoteImport(module: string, name: string): string {
   return `"${module.slice(0, 60)}"."${name.slice(0, 60)}"`
 }
 

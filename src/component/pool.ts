@@ -163,13 +163,13 @@ function start(pool: Pool): Slot {
     sleptMs: 0,
     timer: undefined,
   }
-  worker.on('message', (message: WorkerReport | QuestionMessage) => received(pool, slot, message))
+  worker.on('message', (message: WorkerReport | QuestionMessage) => handleMessage(pool, slot, message))
   worker.on('error', (error: Error) => lost(pool, slot, error.message))
   worker.on('exit', () => lost(pool, slot, 'it ended by itself'))
   return slot
 }
 
-function received(pool: Pool, slot: Slot, message: WorkerReport | QuestionMessage): void {
+function handleMessage(pool: Pool, slot: Slot, message: WorkerReport | QuestionMessage): void {
   if (slot.state === 'gone') return
   if ('question' in message) {
     void answer(slot, message)

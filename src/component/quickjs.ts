@@ -64,7 +64,7 @@ export interface QuickJs {
 /** An instance whose memory is what the module brings: `_initialize` has not run. */
 export function instantiate(module: WebAssembly.Module, host: QuickJsHost): QuickJs {
   const instantiated: { machine?: QuickJs } = {}
-  const current = (): QuickJs => instantiated.machine ?? broken('asked before it was there')
+  const current = (): QuickJs => instantiated.machine ?? refuseScript('asked before it was there')
   const view = (): DataView => new DataView(current().exports.memory.buffer)
   const instance = new WebAssembly.Instance(module, {
     env: {
@@ -101,7 +101,7 @@ const BAD_FILE = 8
 
 function machineOf(exports: Exported): QuickJs {
   const bytes = (): Uint8Array => new Uint8Array(exports.memory.buffer)
-  const room = (length: number): number => exports.wasm_malloc(length) || broken('no memory is left')
+  const room = (length: number): number => exports.wasm_malloc(length) || refuseScript('no memory is left')
   const write = (content: Uint8Array): number => {
     const at = room(content.length + 1)
     bytes().set(content, at)
@@ -135,7 +135,7 @@ function reading(
     bytesOf: (box) => {
       const at = room(12)
       const buffer = exports.qjs_get_typed_array_buffer(box, at, at + 4, at + 8)
-      if (exports.qjs_is_exception(buffer) !== 0 || number(at + 8) !== 1) broken('this is no Uint8Array')
+      if (exports.qjs_is_exception(buffer) !== 0 || number(at + 8) !== 1) refuseScript('this is no Uint8Array')
       const start = exports.qjs_get_array_buffer(buffer, at + 8) + number(at)
       const copy = bytes().slice(start, start + number(at + 4))
       exports.qjs_free_value(buffer)
@@ -195,9 +195,9 @@ export function unlessThrown(machine: QuickJs, box: number): number {
   if (exports.qjs_is_exception(box) === 0) return box
   const thrown = exports.qjs_get_exception()
   const stack = exports.qjs_get_prop_string(thrown, write(Buffer.from('stack')))
-  return broken(`${textOf(thrown)}${exports.qjs_is_string(stack) === 0 ? '' : `\n${textOf(stack)}`}`)
+  return refuseScript(`${textOf(thrown)}${exports.qjs_is_string(stack) === 0 ? '' : `\n${textOf(stack)}`}`)
 }
 
-function broken(message: string): never {
+function refuseScript(message: string): never {
   throw new ComponentError(message)
 }

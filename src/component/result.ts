@@ -26,7 +26,7 @@ export function readHookResult(
   expects: CallMessage['expects'],
   limits: RuntimeLimits,
 ): HookResult {
-  const sectionsById = judged('the result is malformed', () => sectionsOf(sections))
+  const sectionsById = orBad('the result is malformed', () => sectionsOf(sections))
   const nothing = new Uint8Array(0)
   if (expects === 'nothing') return { response: undefined, result: nothing }
   if (expects === 'engines') {
@@ -34,7 +34,7 @@ export function readHookResult(
     return { response: undefined, result: engines.slice() }
   }
   const bytes = sectionsById.get(section.httpResponse) ?? bad('the result has no section 0x22 with a response')
-  const response = judged('the response is malformed', () => readResponse(bytes))
+  const response = orBad('the response is malformed', () => readResponse(bytes))
   judgeResponse(response, limits)
   return { response: { ...response, body: response.body.slice() }, result: nothing }
 }
@@ -76,7 +76,7 @@ function judgeResponse({ status, headers, body }: HttpResponseData, limits: Runt
   if (size > HEADERS_BYTES) bad(`the headers of the response have more than ${HEADERS_BYTES} characters`)
 }
 
-function judged<T>(what: string, read: () => T): T {
+function orBad<T>(what: string, read: () => T): T {
   try {
     return read()
   } catch (error) {

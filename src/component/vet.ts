@@ -1,7 +1,7 @@
 /** Vets components: which imports it may have, how its hooks look, and how large it may be and become. */
 import { hook } from '../offchain/hosted.ts'
 import { importTable } from './import-table.ts'
-import { type FunctionType, type ModuleOutline, PAGE, quoted, readModule, withBounds } from './module.ts'
+import { type FunctionType, type ModuleOutline, PAGE, quoteImport, readModule, withBounds } from './module.ts'
 import { refuseModule } from './module-reader.ts'
 import { type ComponentCode, ComponentError, type RuntimeLimits } from './runtime.ts'
 
@@ -49,12 +49,16 @@ function vetImport(module: string, name: string, actual: FunctionType): void {
   const expected = functions && Object.hasOwn(functions, name) ? functions[name] : undefined
   if (expected === undefined) {
     refuseModule(
-      `The module imports ${quoted(module, name)}, which this engine does not have. It has ${Object.entries(importTable)
+      `The module imports ${quoteImport(module, name)}, which this engine does not have. It has ${Object.entries(
+        importTable,
+      )
         .map(([from, names]) => `${Object.keys(names).join(', ')} of "${from}"`)
         .join('; ')}.`,
     )
   } else if (!same(expected, actual)) {
-    refuseModule(`The module imports ${quoted(module, name)} as ${shown(actual)}; it is ${shown(expected)}.`)
+    refuseModule(
+      `The module imports ${quoteImport(module, name)} as ${formatFunctionType(actual)}; it is ${formatFunctionType(expected)}.`,
+    )
   }
 }
 
@@ -63,7 +67,10 @@ const HOOK: FunctionType = { parameters: 'ii', results: 'I' }
 function hooksOf({ functions }: ModuleOutline): string[] {
   const hooks = [...functions].filter(([name]) => isHook(name))
   for (const [name, actual] of hooks) {
-    if (!same(actual, HOOK)) refuseModule(`The module exports ${name} as ${shown(actual)}; a hook is ${shown(HOOK)}.`)
+    if (!same(actual, HOOK))
+      refuseModule(
+        `The module exports ${name} as ${formatFunctionType(actual)}; a hook is ${formatFunctionType(HOOK)}.`,
+      )
   }
   if (hooks.length === 0) {
     refuseModule(`The module exports no hook, such as ${hook.httpRequest} or ${hook.stateChange}.`)
@@ -91,7 +98,7 @@ function same(one: FunctionType, other: FunctionType): boolean {
 
 const NAMES: Readonly<Record<string, string>> = { i: 'i32', I: 'i64', f: 'f32', F: 'f64', x: 'another type' }
 
-function shown({ parameters, results }: FunctionType): string {
+function formatFunctionType({ parameters, results }: FunctionType): string {
   const list = (letters: string): string => Array.from(letters.slice(0, 20), (letter) => NAMES[letter]).join(', ')
   return `(${list(parameters)}) -> (${list(results)})`
 }

@@ -122,7 +122,7 @@ function importsOf(running: () => Running): WebAssembly.Imports {
     Buffer.from(memory.read(pointer, Math.min(length >>> 0, 4096))).toString('utf8')
   const exit = (pointer = 0, length = 0): never => trap(text(pointer, length))
   return {
-    offchain: guarded(running, {
+    offchain: guardFunctions(running, {
       call: (operation = 0, pointer = 0, length = 0) => {
         const { hosted, results } = running()
         const result = hosted.call(operation, inside(current(), pointer, length))
@@ -133,7 +133,7 @@ function importsOf(running: () => Running): WebAssembly.Imports {
       },
       exit,
     }),
-    pbc: guarded(running, {
+    pbc: guardFunctions(running, {
       ...avlOf(running, memory),
       memmove: (to = 0, from = 0, length = 0) => {
         memory.write(to, memory.read(from, length))
@@ -159,7 +159,7 @@ function avlOf(running: () => Running, memory: Memory): Functions {
 }
 
 /** Wraps functions so that an exception of one ends the call, also where the component would catch it. */
-function guarded(running: () => Running, functions: Functions): WebAssembly.Imports[string] {
+function guardFunctions(running: () => Running, functions: Functions): WebAssembly.Imports[string] {
   const guard = (run: (...args: number[]) => unknown) => {
     return (...args: number[]): unknown => {
       try {

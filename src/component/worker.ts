@@ -51,7 +51,7 @@ function unlessFailed(answer: HostAnswer): HostAnswer {
   return typeof answer === 'object' && 'failed' in answer ? trap(answer.failed) : answer
 }
 
-function loaded(component: string): Loaded {
+function loadComponent(component: string): Loaded {
   const cached = components.get(component)
   if (cached !== undefined) return cached
   const program = programs.get(component) ?? trap('the worker was not given the component')
@@ -63,7 +63,7 @@ function loaded(component: string): Loaded {
 function reportOn({ number, component, call }: Job, recover: Recover): WorkerReport {
   let hosted: Hosted | undefined
   try {
-    const program = loaded(component)
+    const program = loadComponent(component)
     if (call === undefined) return { report: 'hooks', hooks: 'hooks' in program ? program.hooks() : [] }
     const ask = stored.remembering(call, (question) => answerTo(number, question))
     const authenticating = (input: AuthenticationInput) => authenticate(input, recover)

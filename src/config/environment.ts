@@ -13,20 +13,20 @@ export interface SettingsShape {
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A setting that a variable can give: its path, and whether it is a text. */
-interface Named {
+interface Setting {
   readonly path: readonly string[]
   readonly isText: boolean
 }
 
 const PREFIX = 'VOUCHSAFE_'
 const OF_FILE = '_FILE'
-/** Variables of other commands, of tests, and of this one. */
+/** The variables that name no setting: those of other commands and of tests. */
 const OTHERS = /^VOUCHSAFE_(TEST_.*|(ISSUER|VERIFIER)_API_KEY|WALLET_HOME|CONSOLE_.*)$/
 const LARGEST_FILE = 1024 * 1024
 
-/** Whether the environment has a setting of a service, so that a configuration file may be missing. */
+/** Tests whether the environment has a setting of a service, so that a configuration file may be missing. */
 export function hasSettings(environment: Environment): boolean {
-  return variables(environment).length > 0
+  return findVariables(environment).length > 0
 }
 
 /**
@@ -45,7 +45,7 @@ export function readEnvironment(
   const names = settingNames(schema)
   const mistakes: string[] = []
   let settings: object | undefined = isObject(value) ? value : undefined
-  for (const [variable, text] of variables(environment)) {
+  for (const [variable, text] of findVariables(environment)) {
     const target = findSetting(names, variable)
     const result =
       target === undefined ? { mistake: unknownVariable(variable, names) } : readVariable(target, text, read)
@@ -55,16 +55,16 @@ export function readEnvironment(
   return mistakes.length > 0 ? { mistakes } : { value: settings ?? value }
 }
 
-/** The variables that name settings, the shorter first: a member goes before the object that it is in. */
-function variables(environment: Environment): (readonly [string, string])[] {
+/** Finds the variables that name settings, the shorter first: an object goes before its members. */
+function findVariables(environment: Environment): (readonly [string, string])[] {
   return Object.entries(environment)
     .flatMap(([name, text]) => (name.startsWith(PREFIX) && !OTHERS.test(name) && text ? [[name, text] as const] : []))
     .sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1))
 }
 
-/** The variable of each setting, objects and their members alike. */
-export function settingNames(schema: SettingsShape): ReadonlyMap<string, Named> {
-  const names = new Map<string, Named>()
+/** Gives each setting its variable, objects and their members alike. */
+export function settingNames(schema: SettingsShape): ReadonlyMap<string, Setting> {
+  const names = new Map<string, Setting>()
   const add = ({ properties = {} }: SettingsShape, prefix: string, path: readonly string[]): void => {
     for (const [name, member] of Object.entries(properties)) {
       const variable = `${prefix}${name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toUpperCase()}`
@@ -81,18 +81,18 @@ function isText({ type, const: only, anyOf }: SettingsShape): boolean {
 }
 
 interface FoundSetting {
-  readonly setting: Named
+  readonly setting: Setting
   readonly isFile: boolean
 }
 
-function findSetting(names: ReadonlyMap<string, Named>, variable: string): FoundSetting | undefined {
+function findSetting(names: ReadonlyMap<string, Setting>, variable: string): FoundSetting | undefined {
   const exact = names.get(variable)
   if (exact !== undefined) return { setting: exact, isFile: false }
   const ofFile = variable.endsWith(OF_FILE) ? names.get(variable.slice(0, -OF_FILE.length)) : undefined
   return ofFile && { setting: ofFile, isFile: true }
 }
 
-function unknownVariable(variable: string, names: ReadonlyMap<string, Named>): string {
+function unknownVariable(variable: string, names: ReadonlyMap<string, Setting>): string {
   const nearest = nearestName(variable, [...names.keys()])
   const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
   const kubernetes = /_(PORT|SERVICE)(_|$)/.test(variable)
@@ -103,18 +103,18 @@ function unknownVariable(variable: string, names: ReadonlyMap<string, Named>): s
 
 function readVariable(
   { setting, isFile }: FoundSetting,
-  variable: string,
+  value: string,
   read: (path: string) => string,
 ): { readonly value: unknown } | { readonly mistake: string } {
-  let text = variable
+  let text = value
   if (isFile) {
     try {
-      text = read(variable).replace(/\r?\n$/, '')
+      text = read(value).replace(/\r?\n$/, '')
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
-      return { mistake: `${variable} cannot be read: ${code === 'ENOENT' ? 'there is no such file' : message}` }
+      return { mistake: `${value} cannot be read: ${code === 'ENOENT' ? 'there is no such file' : message}` }
     }
-    if (text.length > LARGEST_FILE) return { mistake: `${variable} is larger than 1 MiB` }
+    if (text.length > LARGEST_FILE) return { mistake: `${value} is larger than 1 MiB` }
   }
   if (setting.isText) return { value: text }
   try {
@@ -125,7 +125,7 @@ function readVariable(
   }
 }
 
-/** The object with another member; objects on the way that are missing are made. */
+/** Returns the object with another member at the path, and with the objects on the way that were missing. */
 function replaceMember(object: object, [name = '', ...rest]: readonly string[], value: unknown): object {
   if (rest.length === 0) return { ...object, [name]: value }
   const member: unknown = Object.getOwnPropertyDescriptor(object, name)?.value

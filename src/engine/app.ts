@@ -8,7 +8,7 @@ import { type Authenticate, authenticator } from '../http/api-key.ts'
 import type { App } from '../http/app-type.ts'
 import { addCommonRoutes, COMMON_PATHS } from '../http/common-routes.ts'
 import { hasSeveralHosts } from '../http/host-header.ts'
-import { refilled } from '../http/rate-limit.ts'
+import { createTokenBucket } from '../http/rate-limit.ts'
 import { readiness } from '../http/readiness.ts'
 import { addCommonHeaders, createServer } from '../http/server.ts'
 import { ProtocolError } from '../protocol/error.ts'
@@ -73,7 +73,7 @@ function expectContinue(app: App): void {
 function addHooks(app: App, context: EngineContext, targets: Targets): void {
   const { config, now, metrics } = context
   const { requestsPerSecond, requestBurst } = config.limits
-  const visits = refilled(requestBurst, requestsPerSecond / 1000, now)
+  const visits = createTokenBucket(requestBurst, requestsPerSecond / 1000, now)
   app.addHook('onRequest', (request, reply, done) => {
     const refused =
       hostProblem(request.raw) ??

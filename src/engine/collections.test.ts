@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { testDatabase } from '../../test/support/store.ts'
-import { encrypted, encryptionKey } from '../store/encrypted.ts'
+import { encryptionKey, encryptStore } from '../store/encrypted.ts'
 import { type EngineCollections, engineEncryptedCollections, engineMigrations, FAR } from './collections.ts'
 
 const contract = `00${'a1'.repeat(20)}`
@@ -17,7 +17,7 @@ describe('the database of an engine, to which somebody else has written', () => 
       refusesClear: true,
       random: randomBytes,
     }
-    const store = await encrypted(below, { ...settings, keys, now: new Date() })
+    const store = await encryptStore(below, { ...settings, keys, now: new Date() })
     const value = { value: 'c2hhcmU', bytes: 5 }
     await store.commit([{ insert: 'component_storage', id: 'mine', value }])
     const sealed = await plain.get('component_storage', 'mine')

@@ -44,13 +44,13 @@ export async function findComponent(
       `the component ${sha256} is not here, and outbound.allow does not have the host of ${uri}; ${place}`,
     )
   }
-  const bytes = await fetched(uri, outbound, config)
+  const bytes = await fetchComponent(uri, outbound, config)
   if (!isThat(bytes, sha256)) throw new SourceError(`what is at ${uri} is not the component ${sha256}`)
   await files.keep(sha256, bytes)
   return { sha256, bytes }
 }
 
-async function fetched(
+async function fetchComponent(
   uri: string,
   outbound: Outbound,
   { outbound: { allowPrivateAddresses }, limits }: SourceContext['config'],

@@ -43,7 +43,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
   const everyMs = Math.min(config.pollMilliseconds, ROUND_MS)
   const background = createBackground(context, everyMs)
   const outboxMs = config.chain.type === 'local' ? Math.min(everyMs, LOCAL_OUTBOX_MS) : everyMs
-  observe(metrics, () => observed(context))
+  observe(metrics, () => readGauges(context))
   await Promise.all([timers.load(), outbox.load()])
   const app = await createEngineApp(context)
   return {
@@ -97,7 +97,15 @@ async function contextOf(config: EngineConfig, effects: EngineEffects): Promise<
   }
 }
 
-function observed({ runtime, watcher, outbox, timers, contractRows, bodyBuffer: held, now }: EngineContext): Observed {
+function readGauges({
+  runtime,
+  watcher,
+  outbox,
+  timers,
+  contractRows,
+  bodyBuffer: held,
+  now,
+}: EngineContext): Observed {
   const entries = [...watcher.entries()]
   const kinds = entries.map(contractStateOf)
   const count = (kind: string): number => kinds.filter((each) => each === kind).length

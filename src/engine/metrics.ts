@@ -87,10 +87,10 @@ export function observe({ registry }: Metrics, observed: () => Observed): void {
   gauge('dead_hooks', 'Contracts whose state change hook was given up', ({ deadHooks }) => deadHooks)
   gauge('timers', 'Timers that are scheduled', ({ timers }) => timers)
   gauge('buffered_bytes', 'Bodies of requests in memory', ({ bufferedBytes }) => bufferedBytes)
-  labelled(registry, observed)
+  registerStateMetrics(registry, observed)
 }
 
-function labelled(registry: Registry, observed: () => Observed): void {
+function registerStateMetrics(registry: Registry, observed: () => Observed): void {
   new Gauge({
     name: `${PREFIX}contracts`,
     help: 'Contracts, by how they stand',

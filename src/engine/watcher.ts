@@ -215,7 +215,7 @@ function apply(context: WatcherContext, watched: WatchedContracts, lookResult: L
   for (const address of toRead) {
     const answer = results.get(address)
     if (answer === undefined) unread.postpone(address, context.now().getTime())
-    else if ('why' in answer) failed(context, unread, address, answer.why)
+    else if ('why' in answer) recordFailure(context, unread, address, answer.why)
     else {
       unread.delete(address)
       if (answer.contract === undefined) stop(context, entries, address)
@@ -224,7 +224,7 @@ function apply(context: WatcherContext, watched: WatchedContracts, lookResult: L
   }
 }
 
-function failed({ now, log }: WatcherContext, unread: RetryList, contract: Address, why: string): void {
+function recordFailure({ now, log }: WatcherContext, unread: RetryList, contract: Address, why: string): void {
   if (!unread.addFailure(contract, now().getTime())) return
   log.warn({ event: 'contract_not_read', contract, why }, 'the contract cannot be read; it is tried again')
 }

@@ -37,15 +37,15 @@ const ERROR = {
 /** Completes the document that was collected from the routes. */
 export function openApiDocument(collected: JsonObject): JsonObject {
   const schemas: JsonObject = {}
-  const paths = mapped(own(collected, 'paths'), (operations) =>
-    mapped(operations, (operation, method) => hoisted(withRefusals(operation as JsonObject, method), schemas)),
+  const paths = mapMembers(own(collected, 'paths'), (operations) =>
+    mapMembers(operations, (operation, method) => hoistSchemas(withRefusals(operation as JsonObject, method), schemas)),
   )
   const components = own(collected, 'components') as JsonObject
   const sorted = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)))
   return { ...collected, tags: TAGS, paths, components: { ...components, schemas: sorted } }
 }
 
-function mapped(object: Json | undefined, change: (value: Json, name: string) => Json): JsonObject {
+function mapMembers(object: Json | undefined, change: (value: Json, name: string) => Json): JsonObject {
   return Object.fromEntries(Object.entries(object ?? {}).map(([name, value]) => [name, change(value as Json, name)]))
 }
 
@@ -60,7 +60,7 @@ function withRefusals(operation: JsonObject, method: string): JsonObject {
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   const refusals = [...byStatus].map(([status, names]) => [String(status), refusal(names)] as const)
-  const answers = mapped(rest.responses, (response, status) => {
+  const answers = mapMembers(rest.responses, (response, status) => {
     return { ...(response as JsonObject), description: DESCRIPTIONS[status] ?? 'The answer' }
   })
   return { ...rest, responses: { ...answers, ...Object.fromEntries(refusals) } }
@@ -96,13 +96,13 @@ function namesScheme(operation: JsonObject, name: string): boolean {
 }
 
 /** Replaces each schema that has a title by a reference, and adds it to `schemas` by its title. */
-function hoisted(value: Json, schemas: JsonObject): Json {
-  if (Array.isArray(value)) return value.map((each) => hoisted(each, schemas))
+function hoistSchemas(value: Json, schemas: JsonObject): Json {
+  if (Array.isArray(value)) return value.map((each) => hoistSchemas(each, schemas))
   if (!isObject(value)) return value
   const described = own(value, DESCRIBED)
-  if (described !== undefined) return hoisted(described, schemas)
+  if (described !== undefined) return hoistSchemas(described, schemas)
   const inside = Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, name === 'examples' ? member : hoisted(member, schemas)]),
+    Object.entries(value).map(([name, member]) => [name, name === 'examples' ? member : hoistSchemas(member, schemas)]),
   )
   const { title, ...schema } = inside
   const name = ownString(value, 'title')

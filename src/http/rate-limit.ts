@@ -27,11 +27,11 @@ const REMEMBERED_ADDRESSES = 10_000
 
 /** Allows `perMinute` requests at once, and as many again in the course of a minute. */
 export function allowance(perMinute: number, now: () => Date): Allowance {
-  return refilled(perMinute, perMinute / 60_000, now)
+  return createTokenBucket(perMinute, perMinute / 60_000, now)
 }
 
 /** Allows `burst` requests at once, and `perMs` more with every millisecond (a token bucket). */
-export function refilled(burst: number, perMs: number, now: () => Date): Allowance {
+export function createTokenBucket(burst: number, perMs: number, now: () => Date): Allowance {
   const left = createLru<string, { readonly count: number; readonly at: number }>(REMEMBERED_ADDRESSES)
   const countOf = (address: string, at: number): number => {
     const before = left.get(address)

@@ -45,26 +45,29 @@ export interface RefreshPolicy {
 /** Refresh tokens that are used up and known again. */
 const MAX_SPENT = 10
 
-/** How long an access token is good. */
-export const TOKEN_SECONDS = 300
+/** The lifetime of an access token, in seconds. */
+export const ACCESS_TOKEN_SECONDS = 300
 
-/** When the wallet can get nothing for its tokens any more. */
+/** Returns the time from which the wallet can get nothing for its tokens any more. */
 export function endOfAuthorization({ token, refresh }: Authorization): number {
   return Math.max(token.expiresAt, refresh?.until ?? 0)
 }
 
-/** The token before the current one is used up for good; some of those are known again when they come. */
+/** Counts the token before the current one as used up; the last such tokens are known when they come again. */
 export function withoutRetry({ retry, spent, ...rest }: RefreshPolicy): RefreshPolicy {
   return { ...rest, spent: retry === undefined ? spent : [...spent, retry].slice(-MAX_SPENT) }
 }
 
-/** The wallet has the access token, and with it the refresh token that came along. */
+/** Notes that the wallet has the access token, and with it the refresh token that came along. */
 export function withReceipt<T extends Partial<Authorization>>(authorized: T): T {
   const { refresh } = authorized
   return refresh?.retry === undefined ? authorized : { ...authorized, refresh: withoutRetry(refresh) }
 }
 
-/** Ends all tokens, since a refresh token that is used up came again: it may be stolen. RFC 9700 section 4.14.2. */
+/**
+ * Ends all tokens of an authorization whose authorization code or refresh token came a second time, because somebody
+ * else may have it. RFC 6749 section 4.1.2, RFC 9700 section 4.14.2.
+ */
 export function endTokens<T extends Authorization>(authorized: T, now: Date): T {
   const { token, refresh } = authorized
   const at = now.getTime()

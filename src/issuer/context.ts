@@ -39,7 +39,7 @@ export interface IssuerContext extends AccessContext {
   /** The type metadata that is served, by the `vct`. Another process may be a second ahead. */
   readonly typeMetadata: CachedValue<ReadonlyMap<string, string>>
   /** Returns the metadata of some configurations, removed or not. */
-  readonly configurationsMember: (ids: readonly string[], shape: Shape) => Promise<ConfigurationsMember>
+  readonly makeConfigurationsMember: (ids: readonly string[], shape: Shape) => Promise<ConfigurationsMember>
   /** Signed issuer metadata, kept while it may be served again. */
   readonly signedMetadata: SignedMetadata
   /** The keys that wallets encrypt their requests to; the first is published. */

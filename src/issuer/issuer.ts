@@ -73,7 +73,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     loadConfiguration,
     offeredConfigurations: cacheValue(texts.offered, { ttlMs: OFFERED_MS, now: effects.now }),
     typeMetadata: cacheValue(() => loadTypeMetadata(effects), { ttlMs: OFFERED_MS, now: effects.now }),
-    configurationsMember: texts.withIds,
+    makeConfigurationsMember: texts.withIds,
     signedMetadata: signedMetadata(current, () => keys().metadata, effects.now),
     signInProvider: signInProvider(config, effects),
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),

@@ -20,7 +20,10 @@ import { credentialIssuerIdentifier } from './session.ts'
 /** 16 bytes of a digest. */
 const ETAG_LENGTH = 22
 
-/** With the configurations of the session, or with every one. Refuses an unknown session with `not_found`. */
+/**
+ * Makes the issuer metadata of a session, or of the service, with the configurations that can be issued there. Refuses
+ * an unknown session with `not_found`.
+ */
 export async function issuerMetadata(
   context: IssuerContext,
   sessionId: string | undefined,
@@ -48,12 +51,12 @@ export async function issuerMetadata(
   return { etag, parts: [Buffer.from(head), json, Buffer.from('}')] }
 }
 
-/** ETSI TS 119 472-3, Issuer Information; the format is that of ETSI TS 119 472-2. */
+/** Makes the Issuer Information of ETSI TS 119 472-3, in the format of ETSI TS 119 472-2. */
 function issuerInformation(data: string | undefined): Pick<IssuerMetadata, 'issuer_info'> {
   return data === undefined ? {} : { issuer_info: [{ format: 'registration_cert', data }] }
 }
 
-/** Refuses an unknown session with `not_found`. */
+/** Makes the metadata of the authorization server. Refuses an unknown session with `not_found`. */
 export async function authorizationServerMetadata(
   context: IssuerContext,
   sessionId: string | undefined,
@@ -90,7 +93,7 @@ function authenticationMethods(settings: ClientAuthentication | undefined): stri
   ]
 }
 
-/** The members for the authorization code flow. RFC 8414 section 2, RFC 9126 section 5, RFC 9207 section 3. */
+/** Makes the members for the authorization code flow. RFC 8414 section 2, RFC 9126 section 5, RFC 9207 section 3. */
 async function codeFlowMetadata(
   context: IssuerContext,
   { pushedRequired }: CodeFlowConfig,
@@ -100,7 +103,7 @@ async function codeFlowMetadata(
   const { baseUrl } = context.config
   const { idsByScope } = await (configurationIds === undefined
     ? context.offeredConfigurations.get()
-    : context.configurationsMember(configurationIds, 'final'))
+    : context.makeConfigurationsMember(configurationIds, 'final'))
   return {
     authorization_endpoint: endpoint(baseUrl, '/auth/authorize', sessionId),
     pushed_authorization_request_endpoint: endpoint(baseUrl, '/auth/par', sessionId),
@@ -123,7 +126,7 @@ async function sessionConfigurations(
   shape: Shape,
 ): Promise<ConfigurationsMember> {
   const { configurationIds } = await findIssuanceSession(context.store, sessionId)
-  return context.configurationsMember(configurationIds, shape)
+  return context.makeConfigurationsMember(configurationIds, shape)
 }
 
 function endpoint(baseUrl: string, path: string, sessionId: string | undefined): string {

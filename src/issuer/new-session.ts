@@ -16,7 +16,7 @@ import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
 import type { NewIssuanceSession } from './schemas.ts'
 import { hasGrant, type IssuanceSession } from './session.ts'
-import { makeTxCode, openTxCode, sealTxCode } from './token-endpoint/tx-code.ts'
+import { decryptTxCode, encryptTxCode, makeTxCode } from './token-endpoint/tx-code.ts'
 
 const LIFETIME_SECONDS = 600
 /** How long a wallet can come back to a deferred session, where nothing is said of it: seven days. */
@@ -34,7 +34,7 @@ export type NewSessionAnswer = {
  * Starts a session for the dataset, or one that gets it later. Refuses with `invalid_request`, naming the path, an
  * unknown configuration and a dataset that one of them cannot be filled with; with `invalid_state` a code that was used
  * before. Gives the change that conflicted when a request with the same idempotency key was first. The transaction code
- * of the answer is sealed, as the answer is remembered: {@link openAnswer} opens it before it leaves.
+ * of the answer is encrypted, as the answer is remembered: {@link decryptAnswer} decrypts it before it leaves.
  */
 export async function startIssuanceSession(
   context: IssuerContext,
@@ -61,7 +61,7 @@ export async function startIssuanceSession(
   const answer = {
     session_id: sessionId,
     credential_offer_uri: `haip-vci://?credential_offer_uri=${encodeURIComponent(offerUri)}`,
-    ...(txCode?.generated === undefined ? {} : { tx_code: sealTxCode(context, sessionId, txCode.generated) }),
+    ...(txCode?.generated === undefined ? {} : { tx_code: encryptTxCode(context, sessionId, txCode.generated) }),
   }
   const conflict = await context.store.commit([
     ...remember(answer),
@@ -107,8 +107,11 @@ function insertSession(
 }
 
 /** The answer as it is sent, the first time and when it is repeated. */
-export function openAnswer(context: IssuerContext, { tx_code: sealed, ...answer }: NewSessionAnswer): NewSessionAnswer {
-  const value = sealed === undefined ? undefined : openTxCode(context, answer.session_id, sealed)
+export function decryptAnswer(
+  context: IssuerContext,
+  { tx_code: encrypted, ...answer }: NewSessionAnswer,
+): NewSessionAnswer {
+  const value = encrypted === undefined ? undefined : decryptTxCode(context, answer.session_id, encrypted)
   return value === undefined ? answer : { ...answer, tx_code: value }
 }
 

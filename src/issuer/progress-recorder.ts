@@ -8,7 +8,7 @@ import type { Effects } from '../http/effects.ts'
 import type { Change, UpdateEffects } from '../store/store.ts'
 import type { IssuerCollections } from './collections.ts'
 import { endOfIssuance, type IssuanceSession } from './session.ts'
-import { joined, type SessionProgress } from './session-progress.ts'
+import { joinProgress, type SessionProgress } from './session-progress.ts'
 
 export interface ProgressRecorder {
   /** Has the news of a session that exists written. */
@@ -72,7 +72,7 @@ export function progressRecorder(
     read: async (sessionId) => {
       await writing
       const row = await store.get('issuance_progress', sessionId)
-      return joined(row?.value ?? {}, collected.of(sessionId))
+      return joinProgress(row?.value ?? {}, collected.of(sessionId))
     },
     finish: write,
   }
@@ -85,7 +85,7 @@ function collectNews(store: UpdateEffects<IssuerCollections>['store']) {
   let unchecked = new Set<string>()
   const of = (sessionId: string): SessionProgress => unwritten.get(sessionId) ?? {}
   const add = (sessionId: string, news: SessionProgress): void => {
-    unwritten.set(sessionId, joined(of(sessionId), news))
+    unwritten.set(sessionId, joinProgress(of(sessionId), news))
   }
   /**
    * Drops the news of a session that does not exist; those that cannot be looked up are left to the write, which says
@@ -133,7 +133,7 @@ function writeProgress(
     const [session, row] = await Promise.all([store.get('issuance_session', id), store.get('issuance_progress', id)])
     if (session === undefined) return NOTHING
     if (row?.value.offerFetchedAt !== undefined && news.problem === undefined) return NOTHING
-    const value = joined(row?.value ?? {}, news)
+    const value = joinProgress(row?.value ?? {}, news)
     const dueAt = purgedAt(session.value, retention)
     const change: Change<IssuerCollections> =
       row === undefined

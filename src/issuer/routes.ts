@@ -24,7 +24,7 @@ import type { IssuerContext, Shape } from './context.ts'
 import { credentialRoutes } from './credential-endpoint/routes.ts'
 import { listIssuanceRoute } from './list-schemas.ts'
 import { documentPaths, issuerMetadata } from './metadata.ts'
-import { openAnswer, startIssuanceSession } from './new-session.ts'
+import { decryptAnswer, startIssuanceSession } from './new-session.ts'
 import { getOffer } from './offer.ts'
 import { issuerOverview, issuerOverviewRoute } from './overview.ts'
 import * as schemas from './schemas.ts'
@@ -110,7 +110,7 @@ function sessionRoutes(app: App, context: IssuerContext): void {
       startIssuanceSession(context, body, { caller: apiKeyLabel, remember }),
     )
     request.sessionId = answer.session_id
-    return openAnswer(context, answer)
+    return decryptAnswer(context, answer)
   })
   app.post('/issuance/oid4vci/complete/:session_id', { ...admin, schema: schemas.completeSessionRoute }, (request) =>
     completeSession(context, request.params.session_id, request.body, request.apiKeyLabel),

@@ -27,8 +27,8 @@ export interface SessionProgress {
 const MOST_EARLIER = 9
 
 /** The progress with news of the same session. */
-export function joined(before: SessionProgress, news: SessionProgress): SessionProgress {
-  const refusals = refusalsOf(news).reduce(counted, refusalsOf(before))
+export function joinProgress(before: SessionProgress, news: SessionProgress): SessionProgress {
+  const refusals = refusalsOf(news).reduce(countRefusal, refusalsOf(before))
   const [problem, earlier] = [refusals.at(-1), refusals.slice(0, -1).slice(-MOST_EARLIER)]
   return { ...news, ...before, ...(problem && { problem }), ...(earlier.length > 0 && { earlier }) }
 }
@@ -38,7 +38,7 @@ function refusalsOf({ earlier = [], problem }: SessionProgress): readonly Wallet
 }
 
 /** Adds a refusal to those before, or counts it with the last one of its kind. */
-function counted(before: readonly WalletRefusal[], latest: WalletRefusal): readonly WalletRefusal[] {
+function countRefusal(before: readonly WalletRefusal[], latest: WalletRefusal): readonly WalletRefusal[] {
   const last = before.at(-1)
   if (last?.endpoint !== latest.endpoint || last.error !== latest.error) return [...before, latest]
   return [...before.slice(0, -1), { ...latest, count: last.count + latest.count }]

@@ -45,7 +45,7 @@ interface SessionFacts {
   readonly offerFetchedAt?: number
   /** The grants of the offer; the pre-authorized code alone where it is absent, and none where there is no offer. */
   readonly grants?: readonly OfferGrant[]
-  /** The pre-authorized code, sealed, where the application supplied it. */
+  /** The pre-authorized code, encrypted, where the application supplied it. */
   readonly suppliedCode?: string
   /** Where the offer asks for it. */
   readonly txCode?: TxCode | undefined

@@ -19,14 +19,14 @@ export function verifiedAuthorityKeyIds(path: readonly Certificate[]): ReadonlyS
  * names nobody.
  */
 export function claimedAuthorityKeyIds(chain: readonly Uint8Array[]): ReadonlySet<string> {
-  return keyIds(chain.slice(0, MAX_CHAIN).flatMap(parsed))
+  return keyIds(chain.slice(0, MAX_CHAIN).flatMap(parseOrSkip))
 }
 
 function keyIds(certificates: readonly Certificate[]): ReadonlySet<string> {
   return new Set(certificates.flatMap(({ authorityKeyIdentifier: id }) => (id === undefined ? [] : toBase64url(id))))
 }
 
-function parsed(der: Uint8Array): readonly Certificate[] {
+function parseOrSkip(der: Uint8Array): readonly Certificate[] {
   try {
     return [parseCertificate(der)]
   } catch (error) {

@@ -54,12 +54,12 @@ export function nameText(name: DerValue): string {
   if (relatives.reduce((count, { children }) => count + children.length, 0) > MAX_ATTRIBUTES)
     malformed(`the name has more than ${MAX_ATTRIBUTES} attributes`)
   const parts = relatives.map(relativeNameText)
-  return shortened(parts.reverse().join(', '))
+  return shortenText(parts.reverse().join(', '))
 }
 
 /** The text of a stranger, shortened, and safe to log. */
 export function strangerText(text: string): string {
-  return shortened(withoutControls(beginningOf(text)))
+  return shortenText(withoutControls(beginningOf(text)))
 }
 
 /** The DER of a name with one attribute a part, such as `[['C', 'DE'], ['CN', 'Example University']]`. */
@@ -86,13 +86,13 @@ function attributeText(attribute: DerValue): string {
   const value = members.shift() ?? malformed(`the attribute ${oid} of the name has no value`)
   takeNoMore(members)
   const text = STRINGS.includes(value.tag)
-    ? escaped(beginningOf(readString(value)))
+    ? escapeText(beginningOf(readString(value)))
     : `#${beginningOf(value.der.toString('hex'))}`
   return `${TYPE_OF.get(oid) ?? oid}=${text}`
 }
 
 /** RFC 4514 section 2.4; control and format characters as well, so that no name rearranges a line of the log. */
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return withoutControls(text.replace(/[\\,+"<>;]/g, '\\$&'))
 }
 
@@ -106,6 +106,6 @@ function beginningOf(text: string): string {
 }
 
 /** Cuts a text for people; half of a surrogate pair at the end goes as well, because databases refuse it. */
-function shortened(text: string): string {
+function shortenText(text: string): string {
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '')}…` : text
 }

@@ -188,7 +188,7 @@ describe('claims', () => {
     expect(answer.missing).toBe('age: there is no age; address.country: there is no address.country')
     expect(answer).not.toHaveProperty('mismatch')
     expect(answer.disclose).toEqual([])
-    expect(answer.claims.map(({ found }) => found.length)).toEqual([0, 1, 0])
+    expect(answer.claims.map(({ positions }) => positions.length)).toEqual([0, 1, 0])
   })
 
   it('a missing claim comes before a wrong value', () => {
@@ -231,7 +231,7 @@ describe('claims', () => {
   it('one element with a wanted value is enough, and only it is disclosed', () => {
     const answer = answerClaims(asking([{ path: ['degrees', null, 'type'], values: ['MSc', 'PhD'] }]), student)
     expect(answer.disclose).toEqual([['degrees', 1, 'type']])
-    expect(answer.claims[0]?.found).toHaveLength(2)
+    expect(answer.claims[0]?.positions).toHaveLength(2)
     expect(answer.claims[0]).not.toHaveProperty('mismatch')
   })
 })

@@ -11,7 +11,7 @@ import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from 
 export interface ClaimAnswer {
   readonly path: ClaimPath
   /** The positions of the claim; empty when it is missing. */
-  readonly found: readonly ClaimPosition[]
+  readonly positions: readonly ClaimPosition[]
   /** The positions with one of the requested values; all positions when the query names no values. */
   readonly matching: readonly ClaimPosition[]
   /** The reason for which the claim is missing. */
@@ -41,7 +41,7 @@ const MAX_NAMED = 5
 /** The answer for an id that no claim has: a query that was not validated must not be satisfied by it. */
 const UNKNOWN: ClaimAnswer = {
   path: [],
-  found: [],
+  positions: [],
   matching: [],
   missing: 'the query does not define a claim it wants',
 }
@@ -59,7 +59,7 @@ export function answerClaims(query: CredentialQuery, claims: JsonObject): Claims
 
   const satisfied = sets.find((set) => set.every((answer) => answer.matching.length > 0))
   if (satisfied) return { claims: answers, disclose: distinct(satisfied.flatMap((answer) => answer.matching)) }
-  const present = sets.find((set) => set.every((answer) => answer.found.length > 0))
+  const present = sets.find((set) => set.every((answer) => answer.positions.length > 0))
   if (present) return { claims: answers, disclose: [], mismatch: sentences(present.map((answer) => answer.mismatch)) }
   const missing = sentences(sets.flat().map((answer) => answer.missing))
   return { claims: answers, disclose: [], missing: query.claim_sets ? `no claim set is complete: ${missing}` : missing }
@@ -99,15 +99,15 @@ export function chooseCredentials(query: DcqlQuery, available: ReadonlySet<strin
 
 function answerClaim({ path, values }: ClaimQuery, claims: JsonObject): ClaimAnswer {
   const selection = selectClaims(claims, path)
-  if ('problem' in selection) return { path, found: [], matching: [], missing: selection.problem }
+  if ('problem' in selection) return { path, positions: [], matching: [], missing: selection.problem }
   const positions = selection.selected.map((each) => each.path)
-  if (values === undefined) return { path, found: positions, matching: positions }
+  if (values === undefined) return { path, positions, matching: positions }
   // OpenID4VP 1.0, Claims Query: type and value match one of `values`. It does not say of which element when a path
   // selects several; one is enough here, and only those that match are disclosed, as if the others did not exist.
   const requested = new Set<Json>(values)
   const matching = selection.selected.filter(({ value }) => requested.has(value)).map((each) => each.path)
-  if (matching.length > 0) return { path, found: positions, matching }
-  return { path, found: positions, matching, mismatch: `${pathText(path)}: expected ${valuesText(values)}` }
+  if (matching.length > 0) return { path, positions, matching }
+  return { path, positions, matching, mismatch: `${pathText(path)}: expected ${valuesText(values)}` }
 }
 
 function valuesText(values: readonly (string | number | boolean)[]): string {

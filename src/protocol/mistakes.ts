@@ -23,13 +23,13 @@ function describeChoice(instancePath: string, errors: readonly ErrorObject[]): s
       if (keyword === 'const') return [JSON.stringify(params.allowedValue)]
       return keyword === 'type' ? [String(params.type)] : []
     })
-  return `${dotted(instancePath)}: must be ${[...new Set(forms)].join(' or ')}`
+  return `${formatPointer(instancePath)}: must be ${[...new Set(forms)].join(' or ')}`
 }
 
 function describe({ instancePath, keyword, message, params, parentSchema }: ErrorObject): string {
-  const path = dotted(instancePath)
+  const path = formatPointer(instancePath)
   const member = (name: unknown): string =>
-    path === '' ? shortened(String(name)) : `${path}.${shortened(String(name))}`
+    path === '' ? shortenName(String(name)) : `${path}.${shortenName(String(name))}`
   if (keyword === 'additionalProperties')
     return `${member(params.additionalProperty)}: unknown setting or field${hint(String(params.additionalProperty), parentSchema)}`
   if (keyword === 'required') return `${member(params.missingProperty)}: required`
@@ -39,7 +39,7 @@ function describe({ instancePath, keyword, message, params, parentSchema }: Erro
 }
 
 /** Shortens a name that is longer than any of ours: it may be a key that stands in a wrong place. */
-function shortened(name: string): string {
+function shortenName(name: string): string {
   return name.length > LONGEST_NAME ? `${name.slice(0, 8)}…` : name
 }
 
@@ -50,7 +50,7 @@ function hint(name: string, schema: object | undefined): string {
 }
 
 /** Formats a JSON pointer (RFC 6901), such as `/credentials/0/id`, for people. */
-function dotted(pointer: string): string {
+function formatPointer(pointer: string): string {
   return pointer
     .split('/')
     .slice(1)

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type EncryptionCollections, encrypted, encryptionKey, encryptionKeyCollection } from './encrypted.ts'
+import { type EncryptionCollections, encryptionKey, encryptionKeyCollection, encryptStore } from './encrypted.ts'
 import { loadDriver, openSqlite } from './sqlite.ts'
 import { storeContract } from './store.contract.ts'
 import { addCreationTime, createCollection, type Migration, type Store } from './store.ts'
@@ -23,12 +23,16 @@ type Key = ReturnType<typeof encryptionKey>
 async function openWith(file: string, keys: readonly Key[], day = 0): Promise<Store<Things>> {
   const store = await openSqlite<Things>(file, migrations)
   const now = new Date(day * DAY)
-  return encrypted<Things>(store, { keys, collections: ['thing'], random: randomBytes, now, keptMs: 30 * DAY }).catch(
-    async (error: unknown) => {
-      await store.close()
-      throw error
-    },
-  )
+  return encryptStore<Things>(store, {
+    keys,
+    collections: ['thing'],
+    random: randomBytes,
+    now,
+    keptMs: 30 * DAY,
+  }).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
 }
 
 describe('an encrypted store', () => {
@@ -36,7 +40,7 @@ describe('an encrypted store', () => {
     const all = [{ id: '0', statements: encryptionKeyCollection }, ...more]
     const store = await openSqlite<EncryptionCollections>(file, all)
     const encryption = { keys: [first], random: randomBytes, now: new Date(0), keptMs: DAY }
-    return encrypted(store, { ...encryption, collections: ['thing', 'spent'] as never[] }) as never
+    return encryptStore(store, { ...encryption, collections: ['thing', 'spent'] as never[] }) as never
   })
 
   it('has nothing of a value in its files, of collections that are encrypted', async () => {

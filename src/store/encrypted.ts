@@ -46,13 +46,13 @@ export function encryptionKey(bytes: Uint8Array): EncryptionKey {
 }
 
 /** The store with encryption, or as it is when there are no keys. Throws a {@link MissingKeyError}. */
-export async function encrypted<C extends EncryptionCollections>(
+export async function encryptStore<C extends EncryptionCollections>(
   store: Store<C>,
   encryption: Encryption<C>,
 ): Promise<Store<C>> {
   await registerKeys(partOf<C, EncryptionCollections>(store), encryption)
   const [current] = encryption.keys
-  return current === undefined ? store : encryptedStore(store, current, encryption)
+  return current === undefined ? store : encryptValues(store, current, encryption)
 }
 
 async function registerKeys(
@@ -132,7 +132,7 @@ function valueCipher<C>(
   }
 }
 
-function encryptedStore<C>(store: Store<C>, current: EncryptionKey, encryption: Encryption<C>): Store<C> {
+function encryptValues<C>(store: Store<C>, current: EncryptionKey, encryption: Encryption<C>): Store<C> {
   const { read, write } = valueCipher(current, encryption)
   /** A value is decrypted when it is read, so that an unreadable row does not hold up the others. */
   const readLater = <T extends { readonly id: string; readonly value: unknown }>(collection: string, row: T): T => ({

@@ -51,7 +51,7 @@ function statementFor<C>(changes: readonly Change<C>[]): Statement {
   if (changes.length > 1 && 'insert' in first) return insertAll(first.insert, changes as readonly Insert<C>[])
   if (changes.length > 1 && 'delete' in first) return deleteAll(first.delete, changes as readonly Delete<C>[])
   const [sql, ...values] = statementOf(first)
-  return numbered([`${sql} returning id`, ...values])
+  return numberParameters([`${sql} returning id`, ...values])
 }
 
 function insertAll<C>(collection: string, changes: readonly Insert<C>[]): Statement {
@@ -78,7 +78,7 @@ function deleteAll<C>(collection: string, changes: readonly Delete<C>[]): Statem
 }
 
 /** With `$1` and so on where the shared text has a `?`. */
-export function numbered([sql, ...values]: readonly [string, ...(string | number | null)[]]): Statement {
+export function numberParameters([sql, ...values]: readonly [string, ...(string | number | null)[]]): Statement {
   let place = 0
   return { text: sql.replaceAll('?', () => `$${++place}`), values }
 }

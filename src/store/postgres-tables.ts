@@ -2,7 +2,7 @@
 import type { DatabaseGeneration } from './generation.ts'
 import { type PostgresServer, type Run, withConnection } from './postgres-connections.ts'
 import { applyMissingSteps, OWN_STEPS, readOrigin } from './postgres-schema.ts'
-import { parsed, UNFINISHED_COPY } from './statements.ts'
+import { parseColumn, UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
 import {
   COPY_TABLE,
@@ -133,7 +133,7 @@ async function postgresReader(ask: Ask): Promise<TableReader> {
   return {
     steps: steps.map(({ id }) => String(id)).filter((id) => !OWN_STEPS.includes(id)),
     tables,
-    generation: generation === undefined ? undefined : (parsed(generation) as DatabaseGeneration),
+    generation: generation === undefined ? undefined : (parseColumn(generation) as DatabaseGeneration),
     count: async ({ name }) => Number((await ask(`select count(*) as count from ${name}`)).rows[0]?.count),
     rows: (table, after) => rowsOf(ask, table, after),
     size: async () => {

@@ -14,8 +14,8 @@ import {
   type Statement,
 } from './postgres-connections.ts'
 import { preparePostgres, readOrigin } from './postgres-schema.ts'
-import { applyInSteps, numbered } from './postgres-steps.ts'
-import { createdRow, newestStatement, parsed, rowOf, statementOf } from './statements.ts'
+import { applyInSteps, numberParameters } from './postgres-steps.ts'
+import { createdRow, newestStatement, parseColumn, rowOf, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 
 /** The error codes of a deadlock and of a serialization failure, after which a transaction is tried again. */
@@ -54,7 +54,7 @@ function createStore<C>(connections: Connections): Store<C> {
       // PostgreSQL refuses a text with a NUL in it, and so has no row of that name.
       if (id.includes('\0')) return undefined
       const row = await readerOf(collection)(id)
-      return row && ({ value: parsed(row.value), version: row.version } as Row<never>)
+      return row && ({ value: parseColumn(row.value), version: row.version } as Row<never>)
     },
     ...readersOfMany<C>(run),
     commit: (changes) => commitBatch(connections, name, changes),
@@ -77,16 +77,16 @@ function readersOfMany<C>(run: Run): Pick<Store<C>, 'list' | 'due' | 'newest'> {
   return {
     list: async (collection) => {
       const { rows } = await run({ text: `select id, value from ${collection} order by id collate "C"`, values: [] })
-      return rows.map(({ id, value }) => ({ id: id as string, value: parsed(value) as never }))
+      return rows.map(({ id, value }) => ({ id: id as string, value: parseColumn(value) as never }))
     },
     due: async (collection, now, limit) => {
       const order = 'order by due_at, id collate "C" limit $2'
       const text = `select id, value, version from ${collection} where due_at <= $1 ${order}`
       const { rows } = await run({ text, values: [now.getTime(), limit] })
-      return rows.map((row) => ({ ...row, value: parsed(row.value) }) as DueRow<never>)
+      return rows.map((row) => ({ ...row, value: parseColumn(row.value) }) as DueRow<never>)
     },
     newest: async (collection, limit, after) => {
-      const { rows } = await run(numbered(newestStatement(collection, limit, after)))
+      const { rows } = await run(numberParameters(newestStatement(collection, limit, after)))
       return rows.map(createdRow<never>)
     },
   }
@@ -124,7 +124,7 @@ async function commitBatch<C>(
   const [first] = changes
   if (first === undefined) return undefined
   if (changes.length === 1) {
-    const single = numbered(statementOf(first))
+    const single = numberParameters(statementOf(first))
     return tryAgain(async () =>
       (await connections.run({ ...single, ...name(single.text) })).rowCount === 1 ? undefined : first,
     )
@@ -172,7 +172,7 @@ function batchStatement<C>(changes: readonly Change<C>[]): Statement {
   const parts = statements.map(([sql], index) => `change_${index} as (${sql} returning 1)`)
   // PostgreSQL runs the changes in the order of these counts.
   const counts = statements.map((_, index) => `(select count(*)::integer from change_${index})`)
-  return numbered([
+  return numberParameters([
     `with ${parts.join(', ')} select every_change_applied(array[${counts.join(', ')}])`,
     ...statements.flatMap(([, ...values]) => values),
   ])

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { DatabaseGeneration } from './generation.ts'
 import { loadDriver, migrateSqlite, rollBack } from './sqlite.ts'
-import { parsed, UNFINISHED_COPY } from './statements.ts'
+import { parseColumn, UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
 import {
   COPY_TABLE,
@@ -132,7 +132,7 @@ function sqliteReader(database: DatabaseSync): TableReader {
   return {
     steps: steps.map(({ id }) => String(id)),
     tables: collectionsAmong(columns),
-    generation: generation === undefined ? undefined : (parsed(generation) as DatabaseGeneration),
+    generation: generation === undefined ? undefined : (parseColumn(generation) as DatabaseGeneration),
     count: ({ name }) => Promise.resolve(Number(all(`select count(*) as count from ${name}`)[0]?.count)),
     rows: (table, after) => rowsOf(database, table, after),
     size: () => {

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { groupCommit } from './group-commit.ts'
 import { applyGroup } from './sqlite-batches.ts'
 import { type LogKeeper, logKeeper } from './sqlite-log.ts'
-import { createdRow, missingSteps, newestStatement, parsed } from './statements.ts'
+import { createdRow, missingSteps, newestStatement, parseColumn } from './statements.ts'
 import type { Change, DueRow, Migration, Row, RowPosition, Store } from './store.ts'
 
 /** How long a lock of another process is waited for: long at the start, short once a wait holds up every request. */
@@ -52,7 +52,7 @@ function createStore<C>(database: DatabaseSync): Store<C> {
     ...readers<C>(statement),
     commit: (changes) => commit(changes),
     purge: (collection: string, now: Date) => purge({ database, statement, log }, collection, now),
-    tidy: promised(() => {
+    tidy: promisify(() => {
       tidy(database)
       log.emptied()
     }),
@@ -97,23 +97,23 @@ function readers<C>(
   statement: (sql: string) => StatementSync,
 ): Pick<Store<C>, 'get' | 'list' | 'due' | 'newest' | 'origin'> {
   return {
-    origin: promised(() => originOf(statement)),
-    get: promised((collection: string, id: string) => {
+    origin: promisify(() => originOf(statement)),
+    get: promisify((collection: string, id: string) => {
       // The SQLite package ends a text at its first NUL, and would find another id.
       if (id.includes('\0')) return undefined
       const row = statement(`select value, version from ${collection} where id = ?`).get(id)
-      return row && ({ value: parsed(row.value), version: row.version } as Row<never>)
+      return row && ({ value: parseColumn(row.value), version: row.version } as Row<never>)
     }),
-    list: promised((collection: string) => {
+    list: promisify((collection: string) => {
       const rows = statement(`select id, value from ${collection} order by id`).all()
-      return rows.map(({ id, value }) => ({ id: id as string, value: parsed(value) as never }))
+      return rows.map(({ id, value }) => ({ id: id as string, value: parseColumn(value) as never }))
     }),
-    due: promised((collection: string, now: Date, limit: number) => {
+    due: promisify((collection: string, now: Date, limit: number) => {
       const sql = `select id, value, version from ${collection} where due_at <= ? order by due_at, id limit ?`
       const rows = statement(sql).all(now.getTime(), limit)
-      return rows.map((row) => ({ ...row, value: parsed(row.value) }) as DueRow<never>)
+      return rows.map((row) => ({ ...row, value: parseColumn(row.value) }) as DueRow<never>)
     }),
-    newest: promised((collection: string, limit: number, after?: RowPosition) => {
+    newest: promisify((collection: string, limit: number, after?: RowPosition) => {
       const [sql, ...values] = newestStatement(collection, limit, after)
       return statement(sql)
         .all(...values)
@@ -145,7 +145,7 @@ function forgetter(database: DatabaseSync): (how: 'fast' | 'on') => void {
 }
 
 /** The driver throws where the port rejects: a busy or broken database must not surprise who only awaits. */
-function promised<Args extends readonly unknown[], T>(run: (...args: Args) => T): (...args: Args) => Promise<T> {
+function promisify<Args extends readonly unknown[], T>(run: (...args: Args) => T): (...args: Args) => Promise<T> {
   return (...args) => new Promise((resolve) => resolve(run(...args)))
 }
 

@@ -34,11 +34,11 @@ export function newestStatement(
 
 /** A row that {@link newestStatement} found. The driver of PostgreSQL gives a bigint as text. */
 export function createdRow<T>({ id, value, created_at: at }: Readonly<Record<string, unknown>>): CreatedRow<T> {
-  return { id: id as string, createdAt: new Date(Number(at)), value: parsed(value) as T }
+  return { id: id as string, createdAt: new Date(Number(at)), value: parseColumn(value) as T }
 }
 
 /** Reads a column that holds what `JSON.stringify` wrote. */
-export function parsed(value: unknown): unknown {
+export function parseColumn(value: unknown): unknown {
   return JSON.parse(value as string)
 }
 

@@ -92,7 +92,7 @@ export async function receiveResponse(
       dueAt: erasureOf(value, context.config.retention),
       erases: true,
     },
-    finished(context, sessionId, value),
+    recordEnd(context, sessionId, value),
   ])
   // A session changes once, so that whoever was faster has finished it.
   if (conflict !== undefined) refuseFinished()
@@ -110,7 +110,7 @@ export async function receiveResponse(
   return redirect ? { redirect_uri: redirect.uri } : {}
 }
 
-function finished({ now, random }: VerifierContext, sessionId: string, session: VerificationSession) {
+function recordEnd({ now, random }: VerifierContext, sessionId: string, session: VerificationSession) {
   const at = now()
   const order = eventOrder(at, session.createdAt)
   return recordEvent({ type: eventTypeOf[verificationStatus(session, at)], at: at.getTime(), order, sessionId }, random)

@@ -78,7 +78,7 @@ export function simulate({ dcql_query: posted, credentials }: Simulation): Simul
   const results = new Map(query.credentials.map((each) => [each.id, resultOf(each, candidates)]))
   const answered = new Set([...results].filter(([, { matches }]) => matches.length > 0).map(([id]) => id))
   const choice = chooseCredentials(query, answered)
-  const remarks = [...('problem' in choice ? [choice.problem] : []), ...unasked(query)]
+  const remarks = [...('problem' in choice ? [choice.problem] : []), ...findUnasked(query)]
   const sets = query.credential_sets?.map((set) => ({
     required: isRequired(set),
     satisfied_by: optionOf(set, answered) ?? null,
@@ -126,7 +126,12 @@ function readCandidate(posted: PostedCredential, at: string): Candidate {
     refuse('invalid_request', `${at}: must have either credential, as issued, or claims, to describe one`)
   }
   if (claims !== undefined)
-    return { format, formatId, held: undefined, ...described(format, posted, { claims: claims as JsonObject, at }) }
+    return {
+      format,
+      formatId,
+      held: undefined,
+      ...readDescription(format, posted, { claims: claims as JsonObject, at }),
+    }
   const held = hold(format, credential ?? '')
   if ('problem' in held)
     return refuse('invalid_request', `${at}.credential: is none of the format ${formatId}: ${held.problem}`)
@@ -150,7 +155,7 @@ function hold(format: CredentialFormat, credential: string): HeldCredential | Pr
   return orProblem(() => format.hold(credential))
 }
 
-function described(
+function readDescription(
   { typeClaim, typeMember }: CredentialFormat,
   posted: Exclude<PostedCredential, string>,
   { claims, at }: { readonly claims: JsonObject; readonly at: string },
@@ -200,7 +205,7 @@ function envelopeReason(
 }
 
 /** Parts of a query that no wallet is asked for: allowed, and hardly meant. */
-function unasked({ credentials, credential_sets: sets }: DcqlQuery): string[] {
+function findUnasked({ credentials, credential_sets: sets }: DcqlQuery): string[] {
   const inSets = new Set(sets?.flatMap(({ options }) => options.flat()) ?? credentials.map(({ id }) => id))
   return credentials.flatMap(({ id, claims = [], claim_sets: claimSets }) => {
     const inClaimSets = new Set<unknown>(claimSets?.flat() ?? claims.map((claim) => claim.id))

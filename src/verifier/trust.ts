@@ -1,6 +1,6 @@
 /** The trust anchors for whoever operates, and what the checks of a presentation would say of a certificate. */
 import type { Static } from 'typebox'
-import { allHold, type CheckLog, runChecks, shortened } from '../check/check.ts'
+import { allHold, type CheckLog, runChecks, shortenDetail } from '../check/check.ts'
 import { orProblem } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem, readPemCertificates } from '../keys/certificate.ts'
 import type { TrustAnchor, TrustPath } from '../keys/trust-anchors.ts'
@@ -74,15 +74,19 @@ function readChain(pem: string): readonly Certificate[] {
 
 function describeAnchor({ config, now }: VerifierContext, anchor: TrustAnchor): ListedAnchor {
   const problem = certificateProblem(anchor, now(), config.clockSkewSeconds)
-  return { ...describe(anchor), file: anchor.file, ...(problem === undefined ? {} : { problem: shortened(problem) }) }
+  return {
+    ...describe(anchor),
+    file: anchor.file,
+    ...(problem === undefined ? {} : { problem: shortenDetail(problem) }),
+  }
 }
 
 /** Describes a certificate, whose names may be long, and somebody else's. */
 function describe({ subjectText, issuerText, fingerprint, notBefore, notAfter }: Certificate) {
   return {
-    subject: shortened(subjectText),
+    subject: shortenDetail(subjectText),
     sha256: Buffer.from(fingerprint, 'base64url').toString('hex'),
-    issuer: shortened(issuerText),
+    issuer: shortenDetail(issuerText),
     not_before: secondsOf(notBefore),
     not_after: secondsOf(notAfter),
   }

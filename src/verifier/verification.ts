@@ -191,7 +191,10 @@ function describe(
   const [from, until] = [lastStart(evidence.validity), firstEnd(evidence.validity)]
   return {
     ...(leaf && {
-      issuer_certificate: { ...named(parseCertificate(leaf)), ...(anchor && { anchor: named(anchor) }) },
+      issuer_certificate: {
+        ...nameCertificate(parseCertificate(leaf)),
+        ...(anchor && { anchor: nameCertificate(anchor) }),
+      },
     }),
     ...(identifier !== undefined && isCanonicalIdentifier(identifier) ? { issuer: identifier } : {}),
     type: evidence.types,
@@ -202,7 +205,7 @@ function describe(
   }
 }
 
-function named({ subjectText, fingerprint }: Certificate): NamedCertificate {
+function nameCertificate({ subjectText, fingerprint }: Certificate): NamedCertificate {
   return { subject: subjectText, sha256: Buffer.from(fingerprint, 'base64url').toString('hex') }
 }
 

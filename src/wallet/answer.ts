@@ -48,7 +48,7 @@ function answerWith(query: CredentialQuery, credential: StoredCredential, now: D
 
 /** Describes the claims that the credential lacks. */
 function missingText(query: CredentialQuery, { claims, missing }: ClaimsAnswer): string | undefined {
-  const absent = claims.filter(({ found: positions }) => positions.length === 0).map(({ path }) => pathText(path))
+  const absent = claims.filter(({ positions }) => positions.length === 0).map(({ path }) => pathText(path))
   if (missing === undefined || absent.length === 0) return missing
   return `${query.claim_sets ? 'no claim set is complete: ' : ''}it has no ${absent.join(', ')}`
 }

@@ -109,7 +109,7 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
 
 function requestOf(payload: JsonObject, clientId: string, certificate: Certificate, now: Date): AuthorizationRequest {
   if (own(payload, 'client_id') !== clientId) invalid('its client_id is not the one of the link')
-  if (own(payload, 'response_type') !== 'vp_token') unsupported(payload, 'response_type', 'vp_token')
+  if (own(payload, 'response_type') !== 'vp_token') abortUnsupported(payload, 'response_type', 'vp_token')
   if (own(payload, 'aud') !== STATIC_AUDIENCE) invalid(`its aud is not ${STATIC_AUDIENCE}`)
   // OpenID4VP 1.0, Response Mode direct_post
   if (Object.hasOwn(payload, 'redirect_uri')) invalid('it has a redirect_uri beside its response_uri')
@@ -133,7 +133,7 @@ function requestOf(payload: JsonObject, clientId: string, certificate: Certifica
 function isEncrypted(payload: JsonObject): boolean {
   const mode = own(payload, 'response_mode')
   if (mode !== 'direct_post' && mode !== 'direct_post.jwt') {
-    unsupported(payload, 'response_mode', 'direct_post and direct_post.jwt')
+    abortUnsupported(payload, 'response_mode', 'direct_post and direct_post.jwt')
   }
   return mode === 'direct_post.jwt'
 }
@@ -174,7 +174,7 @@ function readTime(payload: JsonObject, name: string): Date | undefined {
   return Number.isNaN(date.getTime()) ? invalid(`its ${name} is not a time`) : date
 }
 
-function unsupported(payload: JsonObject, name: string, supported: string): never {
+function abortUnsupported(payload: JsonObject, name: string, supported: string): never {
   const value = ownString(payload, name) ?? 'of another kind'
   return abort('unsupported', `the verifier wants a ${name} ${value}, and this wallet supports ${supported} only`)
 }

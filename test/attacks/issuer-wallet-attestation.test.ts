@@ -506,13 +506,13 @@ describe('the status of a wallet attestation', () => {
 
   it('is not looked at where anything else is wrong', async () => {
     const session = await startedSession(services)
-    const asked = network.asked.length
+    const asked = network.requests.length
     const headers = await attestedHeaders(instance, session, {
       attestation: { payload: stated },
       pop: { payload: { challenge: 'old' } },
     })
     expect((await postAttested(session, { ...headers })).status).toBe(400)
-    expect(network.asked.length).toBe(asked)
+    expect(network.requests.length).toBe(asked)
   })
 
   it('is refused where it is of no form that is known', async () => {

@@ -7,9 +7,9 @@ import {
   type Cbor,
   type CborKey,
   decodeCbor,
-  embedded,
+  embedCbor,
   encodeCbor,
-  tagged,
+  withTag,
 } from '../../src/codec/cbor.ts'
 import { digestItem } from '../../src/credential/mso-mdoc/elements.ts'
 import { readIssuerSigned } from '../../src/credential/mso-mdoc/issuer-signed.ts'
@@ -36,7 +36,7 @@ const HOUR = 3600
 
 /** A tdate that many seconds before `now`. */
 export function past(now: Date, seconds: number): Cbor {
-  return tagged(CBOR_TAG.dateTime, `${new Date(now.getTime() - seconds * 1000).toISOString().slice(0, 19)}Z`)
+  return withTag(CBOR_TAG.dateTime, `${new Date(now.getTime() - seconds * 1000).toISOString().slice(0, 19)}Z`)
 }
 
 /** Members of validityInfo replaced, or taken away. */
@@ -331,17 +331,17 @@ const validityAttacks: readonly MdocAttack[] = [
   {
     attack: 'The end of the mobile document (validUntil) has no time zone.',
     fails: 'validity.not_expired',
-    ...validity(() => ({ validUntil: tagged(CBOR_TAG.dateTime, '2999-01-01T00:00:00') })),
+    ...validity(() => ({ validUntil: withTag(CBOR_TAG.dateTime, '2999-01-01T00:00:00') })),
   },
   {
     attack: 'The end of the mobile document (validUntil) does not exist.',
     fails: 'validity.not_expired',
-    ...validity(() => ({ validUntil: tagged(CBOR_TAG.dateTime, '2999-13-01T00:00:00Z') })),
+    ...validity(() => ({ validUntil: withTag(CBOR_TAG.dateTime, '2999-13-01T00:00:00Z') })),
   },
   {
     attack: 'The end of the mobile document (validUntil) is a number.',
     fails: 'validity.not_expired',
-    ...validity(() => ({ validUntil: tagged(1, 32_472_144_000) })),
+    ...validity(() => ({ validUntil: withTag(1, 32_472_144_000) })),
   },
   {
     attack: 'The mobile document is not valid yet.',
@@ -471,12 +471,12 @@ const formAttacks: readonly MdocAttack[] = [
   {
     attack: 'The DeviceResponse is wrapped in a tag.',
     ...unreadable,
-    ...bytes((whole) => encodeCbor(tagged(55_799, decodeCbor(whole)))),
+    ...bytes((whole) => encodeCbor(withTag(55_799, decodeCbor(whole)))),
   },
   {
     attack: 'The DeviceResponse is embedded in CBOR.',
     ...unreadable,
-    ...bytes((whole) => encodeCbor(tagged(CBOR_TAG.encoded, whole))),
+    ...bytes((whole) => encodeCbor(withTag(CBOR_TAG.encoded, whole))),
   },
   {
     attack: 'The DeviceResponse has a member twice.',
@@ -561,7 +561,7 @@ const formAttacks: readonly MdocAttack[] = [
     attack: 'The signature of the issuer is a COSE_Mac0 by its tag.',
     ...unreadable,
     change(forgery) {
-      forgery.seal = (issuerAuth) => tagged(17, issuerAuth)
+      forgery.seal = (issuerAuth) => withTag(17, issuerAuth)
     },
   },
   {
@@ -576,7 +576,7 @@ const formAttacks: readonly MdocAttack[] = [
       forgery.seal = ([header = null, unprotected = null, payload, signature = null]) => [
         header,
         unprotected,
-        encodeCbor(embedded(decodeCbor(payload as Uint8Array))),
+        encodeCbor(embedCbor(decodeCbor(payload as Uint8Array))),
         signature,
       ]
     },

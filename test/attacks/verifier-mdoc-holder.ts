@@ -1,6 +1,6 @@
 /** Attacks on the agreement of the device to this presentation, for us, in this session. */
 import { createHmac, hash } from 'node:crypto'
-import { type Cbor, type CborKey, embedded, encodeCbor, tagged } from '../../src/codec/cbor.ts'
+import { type Cbor, type CborKey, embedCbor, encodeCbor, withTag } from '../../src/codec/cbor.ts'
 import type { Binding } from '../../src/credential/format.ts'
 import { signWith } from '../support/forge.ts'
 import { deviceOf, type MdocForgery, mdocQuery, membersOf, NAMESPACE } from '../support/mdoc.ts'
@@ -35,7 +35,7 @@ function payload(make: (forgery: MdocForgery, session: Binding) => Uint8Array): 
 
 /** The bytes for any handover. */
 function withHandover(docType: string, handover: Cbor, nameSpaces = new Map<CborKey, Cbor>()): Uint8Array {
-  return encodeCbor(embedded(['DeviceAuthentication', [null, null, handover], docType, embedded(nameSpaces)]))
+  return encodeCbor(embedCbor(['DeviceAuthentication', [null, null, handover], docType, embedCbor(nameSpaces)]))
 }
 
 function handoverOf({ audience, nonce, responseUri, encryptionKeyThumbprint }: Binding): Cbor {
@@ -309,14 +309,14 @@ export const mdocHolderAttacks: readonly MdocAttack[] = [
     attack: 'The device signed the device authentication without its tag.',
     ...badSignature,
     ...payload(({ docType }, binding) =>
-      encodeCbor(['DeviceAuthentication', [null, null, handoverOf(binding)], docType, embedded(new Map())]),
+      encodeCbor(['DeviceAuthentication', [null, null, handoverOf(binding)], docType, embedCbor(new Map())]),
     ),
   },
   {
     attack: 'The device signed for a reader (ReaderAuthentication).',
     ...badSignature,
     ...payload((_, binding) =>
-      encodeCbor(embedded(['ReaderAuthentication', [null, null, handoverOf(binding)], embedded(new Map())])),
+      encodeCbor(embedCbor(['ReaderAuthentication', [null, null, handoverOf(binding)], embedCbor(new Map())])),
     ),
   },
   {
@@ -334,7 +334,7 @@ export const mdocHolderAttacks: readonly MdocAttack[] = [
   {
     attack: 'The device signature is a COSE_Mac0 by its tag.',
     ...unreadable,
-    ...auth((made) => new Map([['deviceSignature', tagged(17, made)]])),
+    ...auth((made) => new Map([['deviceSignature', withTag(17, made)]])),
   },
   {
     attack: 'The device authentication has a member that nobody knows.',

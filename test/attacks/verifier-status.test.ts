@@ -60,7 +60,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([world.services.close(), mdocs.services.close()]))
 afterEach(() => {
-  network.asked.length = 0
+  network.requests.length = 0
   network.at.clear()
 })
 
@@ -343,7 +343,7 @@ describe('a status that cannot be looked up', () => {
     ],
   ])('%s', async (_, members, problem) => {
     expect(await statusOfCredential(members)).toBe(`failed: ${problem}`)
-    expect(network.asked).toEqual([])
+    expect(network.requests).toEqual([])
   })
 })
 
@@ -637,7 +637,7 @@ describe('when nobody answers', () => {
     expect(await statusOfCredential(tokenAt(newUri()), { in: lenient })).toMatch(
       /^warning: the status list \S+ could not be looked at: issuer\.example takes no connections$/,
     )
-    expect(network.asked.at(-1)).toMatchObject({ allowPrivateAddresses: false })
+    expect(network.requests.at(-1)).toMatchObject({ allowPrivateAddresses: false })
     const uri = newUri()
     network.at.set(uri, await signList(tokenParts(lenient, uri, entries(IDX, 1))))
     expect(await statusOfCredential(tokenAt(uri), { in: lenient })).toMatch(/^failed: revoked/)
@@ -649,7 +649,7 @@ describe('when nobody answers', () => {
   it('is asked for a bounded time and size, and never inside our network but by permission', async () => {
     await statusOfCredential(tokenAt(newUri()))
     // The verifier of these tests is at a private address itself.
-    expect(network.asked).toMatchObject([
+    expect(network.requests).toMatchObject([
       {
         timeoutMs: 5000,
         maxBytes: 2 * 1024 * 1024,
@@ -657,9 +657,9 @@ describe('when nobody answers', () => {
         headers: { accept: expect.stringMatching(/^application\/statuslist\+jwt/) as string },
       },
     ])
-    network.asked.length = 0
+    network.requests.length = 0
     await ofCwt(same)
-    expect(network.asked[0]?.headers?.accept).toMatch(/^application\/statuslist\+cwt, application\/statuslist\+jwt/)
+    expect(network.requests[0]?.headers?.accept).toMatch(/^application\/statuslist\+cwt, application\/statuslist\+jwt/)
   })
 
   it('says so in the log, without the address', async () => {
@@ -684,7 +684,7 @@ describe('who is asked, and how often', () => {
       Object.assign(payload, tokenAt(uri)),
     )
     expect(outcomesOf(Object.values(free.credentials)[0]?.[0])['status.valid']).toBe('not_applicable')
-    expect(network.asked).toEqual([])
+    expect(network.requests).toEqual([])
     await trusting.services.close()
   })
 
@@ -700,7 +700,7 @@ describe('who is asked, and how often', () => {
     expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
     clock.now = new Date(start.getTime() + 3_600_000)
     expect(await statusOfCredential(tokenAt(uri))).toMatch(/^failed: revoked/)
-    expect(network.asked).toHaveLength(2)
+    expect(network.requests).toHaveLength(2)
   })
 
   it.each<[string, JsonObject, number]>([
@@ -720,10 +720,10 @@ describe('who is asked, and how often', () => {
     await statusOfCredential(tokenAt(uri))
     clock.now = new Date(start.getTime() + (life - 1) * 1000)
     await statusOfCredential(tokenAt(uri))
-    expect(network.asked).toHaveLength(1)
+    expect(network.requests).toHaveLength(1)
     clock.now = new Date(start.getTime() + life * 1000)
     await statusOfCredential(tokenAt(uri))
-    expect(network.asked).toHaveLength(2)
+    expect(network.requests).toHaveLength(2)
     clock.now = start
   })
 
@@ -733,7 +733,7 @@ describe('who is asked, and how often', () => {
     network.at.set(uri, () => new Promise((resolve) => setTimeout(resolve, 50, list)))
     const answers = await Promise.all(Array.from({ length: 5 }, () => statusOfCredential(tokenAt(uri))))
     expect(answers.every((answer) => answer.startsWith('passed'))).toBe(true)
-    expect(network.asked).toHaveLength(1)
+    expect(network.requests).toHaveLength(1)
   })
 
   it('not again for a few seconds, when it failed', async () => {
@@ -742,7 +742,7 @@ describe('who is asked, and how often', () => {
     await statusOfCredential(tokenAt(uri))
     network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 0))))
     expect(await statusOfCredential(tokenAt(uri))).toMatch(/^failed/)
-    expect(network.asked).toHaveLength(1)
+    expect(network.requests).toHaveLength(1)
     clock.now = new Date(clock.now.getTime() + 5000)
     expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
   })
@@ -762,12 +762,12 @@ describe('who is asked, and how often', () => {
     network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 0))))
     clock.now = new Date(clock.now.getTime() + 4999)
     expect(await statusOfCredential(tokenAt(uri))).toMatch(problem)
-    expect(network.asked).toHaveLength(1)
+    expect(network.requests).toHaveLength(1)
     clock.now = new Date(clock.now.getTime() + 1)
     expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed: .*Z$/)
     clock.now = new Date(clock.now.getTime() + 3_599_000)
     expect(await statusOfCredential(tokenAt(uri))).toMatch(/kept since$/)
-    expect(network.asked).toHaveLength(2)
+    expect(network.requests).toHaveLength(2)
   })
 
   it('again after five seconds for a list of the W3C that names another issuer', async () => {
@@ -800,7 +800,7 @@ describe('who is asked, and how often', () => {
   it('two at most that do not answer, in one response', async () => {
     // After three presentations that failed no other of the response is looked at.
     const details = await detailsOf(Array.from({ length: 4 }, newUri))
-    expect(network.asked).toHaveLength(2)
+    expect(network.requests).toHaveLength(2)
     expect(details[2]).toMatch(/cannot be used: it was not asked for, because others did not come$/)
   })
 
@@ -817,7 +817,7 @@ describe('who is asked, and how often', () => {
     }
     const details = await detailsOf(uris)
     clock.now = start
-    expect(network.asked).toHaveLength(4)
+    expect(network.requests).toHaveLength(4)
     expect(details.slice(0, 4).every((detail) => detail?.startsWith('not revoked or suspended'))).toBe(true)
     expect(details[4]).toMatch(/cannot be used: it was not asked for, because others came too slowly$/)
   })
@@ -832,9 +832,9 @@ describe('who is asked, and how often', () => {
       network.at.set(uri, await signList(parts))
     }
     for (const uri of [...uris, ...uris.slice(-2)]) expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
-    expect(network.asked).toHaveLength(20)
+    expect(network.requests).toHaveLength(20)
     expect(await statusOfCredential(tokenAt(uris[0] ?? ''))).toMatch(/^passed: .*Z$/)
-    expect(network.asked).toHaveLength(21)
+    expect(network.requests).toHaveLength(21)
   })
 
   it('an exception on the way is a failed check, and the next asks again', async () => {

@@ -153,15 +153,19 @@ export interface Coded {
 
 export async function coded(
   services: Services,
-  { asked = { scope: SCOPE }, decision, path = '' }: { asked?: Form; decision?: object; path?: string } = {},
+  {
+    asked: parameters = { scope: SCOPE },
+    decision,
+    path = '',
+  }: { asked?: Form; decision?: object; path?: string } = {},
 ): Promise<Coded> {
-  const [wallet, browser] = [walletAsking(asked), newVisitor()]
+  const [wallet, browser] = [walletAsking(parameters), newVisitor()]
   const requestUri = await push(services, wallet.form, PAR + path)
   const interaction = await bring(services, browser, { requestUri, url: AUTHORIZE + path })
   const { sessionId, address } = await decided(services, interaction, decision)
-  const given = await response(services, browser, address)
-  const form = tokenForm(wallet, given.code ?? '')
-  return { services, wallet, browser, requestUri, interaction, sessionId, response: given, form }
+  const answer = await response(services, browser, address)
+  const form = tokenForm(wallet, answer.code ?? '')
+  return { services, wallet, browser, requestUri, interaction, sessionId, response: answer, form }
 }
 
 export function tokenForm({ verifier, form }: CodeWallet, code: string): Form {

@@ -28,11 +28,11 @@ export async function encryptedResponse(
 ): Promise<string> {
   const key = parts.jwk ?? responseKey(request)
   const header = { alg: 'ECDH-ES', enc: 'A256GCM', kid: responseKey(request).kid, ...parts.header }
-  const named = JSON.parse(JSON.stringify(header)) as { alg: string; enc: string }
+  const protectedHeader = JSON.parse(JSON.stringify(header)) as { alg: string; enc: string }
   const bare = { ...key, alg: undefined, use: undefined }
   return new CompactEncrypt(Buffer.from(parts.plaintext ?? JSON.stringify(members)))
-    .setProtectedHeader(named)
-    .encrypt(await importJWK(JSON.parse(JSON.stringify(bare)) as JWK, named.alg))
+    .setProtectedHeader(protectedHeader)
+    .encrypt(await importJWK(JSON.parse(JSON.stringify(bare)) as JWK, protectedHeader.alg))
 }
 
 /** A credential request to the key of the issuer metadata by an independent library. */

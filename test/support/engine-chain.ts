@@ -41,7 +41,7 @@ export function testChain(clock: { readonly now: Date }, engine: Address): TestC
   const up = (): void => {
     if (chain.isDown) throw new ChainError('the node does not answer')
   }
-  const asked = <T>(answer: () => T): Promise<T> =>
+  const answerWhenUp = <T>(answer: () => T): Promise<T> =>
     new Promise((resolve) => {
       up()
       resolve(answer())
@@ -78,24 +78,24 @@ export function testChain(clock: { readonly now: Date }, engine: Address): TestC
       for (let more = 0; more <= depth; more++) chain.mine()
     },
     head: () =>
-      asked(() => {
+      answerWhenUp(() => {
         const { block: newest } = blocks.at(-1) as { block: Block }
         return { ...newest, newest }
       }),
-    has: (wanted) => asked(() => blocks[wanted.number]?.block.hash === wanted.hash),
-    contracts: () => asked(() => [...contracts.keys()]),
-    contract: (address) => asked(() => contracts.get(address)),
-    read: (_address, input) => asked(() => input),
+    has: (candidate) => answerWhenUp(() => blocks[candidate.number]?.block.hash === candidate.hash),
+    contracts: () => answerWhenUp(() => [...contracts.keys()]),
+    contract: (address) => answerWhenUp(() => contracts.get(address)),
+    read: (_address, input) => answerWhenUp(() => input),
     changed: (addresses, from, to) =>
-      asked(() => {
+      answerWhenUp(() => {
         const some = blocks.slice(from.number + 1, to.number + 1).flatMap((each) => each.changed)
         return addresses.filter((address) => some.includes(address))
       }),
     account: () => ({
       address: engine,
-      nextNonce: () => asked(() => chain.nonce),
+      nextNonce: () => answerWhenUp(() => chain.nonce),
       sign: (to, payload, gas, nonce) =>
-        asked(() => {
+        answerWhenUp(() => {
           const why = chain.refuses(payload)
           if (why !== undefined) throw new ChainError(why, true)
           const raw = `${to} ${Buffer.from(payload).toString('hex')} ${gas} ${nonce} ${randomBytes(4).toString('hex')}`
@@ -107,7 +107,7 @@ export function testChain(clock: { readonly now: Date }, engine: Address): TestC
         chain.submitted.push(transaction)
         chain.nonce = Math.max(chain.nonce, transaction.nonce + 1)
       },
-      outcome: ({ hash }) => asked(() => chain.outcomes.get(hash) ?? 'pending'),
+      outcome: ({ hash }) => answerWhenUp(() => chain.outcomes.get(hash) ?? 'pending'),
     }),
   }
   chain.mine()

@@ -129,8 +129,8 @@ export async function eventually<T>(
 ): Promise<T> {
   const end = Date.now() + ms
   for (;;) {
-    const found = await ask()
-    if (found !== undefined && found !== false) return found
+    const value = await ask()
+    if (value !== undefined && value !== false) return value
     if (Date.now() > end) throw new Error('it did not come about in time')
     await new Promise((resolve) => setTimeout(resolve, 25))
   }

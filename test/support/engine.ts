@@ -19,7 +19,7 @@ import { createEngine, type EngineService } from '../../src/engine/engine.ts'
 import { storageEncryptionKey } from '../../src/engine/identity.ts'
 import type { Outbound } from '../../src/http/outbound.ts'
 import type { HttpResponseData } from '../../src/offchain/http-data.ts'
-import { encrypted, encryptionKey } from '../../src/store/encrypted.ts'
+import { encryptionKey, encryptStore } from '../../src/store/encrypted.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type TestChain, testChain } from './engine-chain.ts'
 import { openTestStore, retryOnConflict } from './store.ts'
@@ -200,7 +200,7 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
   const config = engineConfig(settings, options.texts)
   const plain = options.store ?? from?.store ?? (await openTestStore<EngineCollections>(engineMigrations))
   const keys = [encryptionKey(storageEncryptionKey(config.identity))]
-  const store = await encrypted(plain, {
+  const store = await encryptStore(plain, {
     refusesClear: true,
     keys,
     collections: engineEncryptedCollections,

@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { toBase64url } from '../../src/codec/base64url.ts'
-import { CBOR_TAG, type Cbor, type CborKey, encodeCbor, tagged } from '../../src/codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, encodeCbor, withTag } from '../../src/codec/cbor.ts'
 import { signedBytes } from '../../src/codec/cose.ts'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
@@ -23,20 +23,20 @@ type Answer = HttpClientResponse | (() => Promise<HttpClientResponse>)
 /** The documents by address, and the requests so far. */
 interface Network {
   readonly at: Map<string, Answer>
-  readonly asked: HttpClientRequest[]
+  readonly requests: HttpClientRequest[]
   readonly outbound: Outbound
 }
 
 export function makeNetwork(): Network {
   const at = new Map<string, Answer>()
-  const asked: HttpClientRequest[] = []
+  const requests: HttpClientRequest[] = []
   const outbound: Outbound = async (request) => {
-    asked.push(request)
+    requests.push(request)
     const answer = at.get(request.url)
     if (answer === undefined) throw new OutboundError(`${new URL(request.url).host} takes no connections`)
     return typeof answer === 'function' ? answer() : answer
   }
-  return { at, asked, outbound }
+  return { at, requests, outbound }
 }
 
 /** A list in parts, all of which may be changed before it is signed. */
@@ -156,6 +156,6 @@ export async function signCwt(parts: CwtParts): Promise<HttpClientResponse> {
   const protectedBytes = encodeCbor(parts.protectedHeader)
   const payload = encodeCbor(parts.claims)
   const signature = await signWith(parts.key)(signedBytes(protectedBytes, payload))
-  const sign1 = tagged(CBOR_TAG.sign1, [protectedBytes, parts.unprotectedHeader, payload, signature])
+  const sign1 = withTag(CBOR_TAG.sign1, [protectedBytes, parts.unprotectedHeader, payload, signature])
   return { status: 200, headers: { 'content-type': parts.contentType }, body: encodeCbor(sign1) }
 }

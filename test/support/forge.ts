@@ -167,7 +167,7 @@ export async function makeForgery(world: World, request: RequestObject): Promise
     binding: { ...parts.binding, sign: (data) => holder.sign(data), sdHash: digestOf },
     vp: parts.vp,
     profile,
-    afterwards: (made) => made,
+    afterwards: (presentation) => presentation,
   }
 }
 
@@ -194,7 +194,7 @@ function partsOfVp(text: string): Parts {
     jws: readJws(jwt ?? ''),
     disclosures: [],
     binding: { header, payload: without(payload, 'vp') },
-    vp: (made) => ({ ...vp, verifiableCredential: [made] }),
+    vp: (presentation) => ({ ...vp, verifiableCredential: [presentation] }),
   }
 }
 
@@ -256,9 +256,9 @@ function inside(object: JsonObject, names: readonly string[]): JsonObject {
 
 /** The disclosure of the claim of that name. */
 export function disclosureOf(forgery: Forgery, name: string): string {
-  const found = forgery.disclosures.find((text) => (contentOf(text) as Json[])[1] === name)
-  if (found === undefined) throw new Error(`no disclosure of ${name}`)
-  return found
+  const disclosure = forgery.disclosures.find((text) => (contentOf(text) as Json[])[1] === name)
+  if (disclosure === undefined) throw new Error(`no disclosure of ${name}`)
+  return disclosure
 }
 
 export function contentOf(text: string): Json {

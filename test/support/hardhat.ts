@@ -43,14 +43,14 @@ export async function startHardhat(port?: number, config = CONFIG): Promise<Hard
 /** Resolves when it says that it listens; rejects with what it said otherwise. */
 function started(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
-    let said = ''
+    let output = ''
     const hear = (part: Buffer): void => {
-      said = (said + part.toString()).slice(-4000)
-      if (said.includes('Started HTTP')) resolve()
+      output = (output + part.toString()).slice(-4000)
+      if (output.includes('Started HTTP')) resolve()
     }
     child.stdout?.on('data', hear)
     child.stderr?.on('data', hear)
-    child.on('exit', (code) => reject(new Error(`hardhat node ended with ${code}: ${said}`)))
+    child.on('exit', (code) => reject(new Error(`hardhat node ended with ${code}: ${output}`)))
   })
 }
 

@@ -37,10 +37,10 @@ export interface Ready extends Session {
 
 export async function startedSession(services: Services, body: Record<string, unknown> = {}): Promise<Session> {
   const { sessionId, id } = await startIssuance(services, body)
-  const [named] = (body.credential_configurations as string[] | undefined) ?? [id]
+  const [firstId] = (body.credential_configurations as string[] | undefined) ?? [id]
   const code = await codeOf(services, sessionId)
   const form = { grant_type: GRANT, 'pre-authorized_code': code }
-  return { services, configurationId: named ?? '', sessionId, code, form }
+  return { services, configurationId: firstId ?? '', sessionId, code, form }
 }
 
 export async function readySession(services: Services, body: Record<string, unknown> = {}): Promise<Ready> {

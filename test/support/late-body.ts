@@ -32,10 +32,10 @@ export async function postLate(
   sent.flushHeaders()
   const received = await arrived
   // The hooks on headers are done when the first listener for parts of the body comes.
-  const wanted = new Promise<void>((resolve) => {
+  const firstListener = new Promise<void>((resolve) => {
     received.on('newListener', (event) => event === 'data' && resolve())
   })
-  await Promise.race([wanted, answered])
+  await Promise.race([firstListener, answered])
   await between()
   sent.end(body)
   const answer = await answered

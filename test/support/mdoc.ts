@@ -11,10 +11,10 @@ import {
   type Cbor,
   type CborKey,
   decodeCbor,
-  embedded,
+  embedCbor,
   encodeCbor,
   readEmbedded,
-  tagged,
+  withTag,
 } from '../../src/codec/cbor.ts'
 import { signedBytes } from '../../src/codec/cose.ts'
 import type { Binding } from '../../src/credential/format.ts'
@@ -166,7 +166,7 @@ export async function makeMdocForgery(world: World, session: Binding & { readonl
       nameSpaces: new Map(),
       session,
       payload: ({ docType, device }) =>
-        deviceAuthentication(device?.session ?? session, docType, embedded(device?.nameSpaces ?? new Map())),
+        deviceAuthentication(device?.session ?? session, docType, embedCbor(device?.nameSpaces ?? new Map())),
       auth: (deviceSignature) => new Map([['deviceSignature', deviceSignature]]),
     },
     seal: (issuerAuth) => issuerAuth,
@@ -178,9 +178,9 @@ export async function makeMdocForgery(world: World, session: Binding & { readonl
 export async function putMdocTogether(forgery: MdocForgery): Promise<string> {
   const { nameSpaces, mso, issuerAuth, device } = forgery
   const items = [...nameSpaces].map(
-    ([name, each]) => [name, each.map((item) => tagged(CBOR_TAG.encoded, item))] as const,
+    ([name, each]) => [name, each.map((item) => withTag(CBOR_TAG.encoded, item))] as const,
   )
-  const payload = encodeCbor(embedded(mso))
+  const payload = encodeCbor(embedCbor(mso))
   const sealed = forgery.seal(await sign1(issuerAuth, payload, payload))
   const document: Members = new Map<CborKey, Cbor>([
     ['docType', forgery.docType],
@@ -197,15 +197,15 @@ export async function putMdocTogether(forgery: MdocForgery): Promise<string> {
     document.set(
       'deviceSigned',
       new Map<CborKey, Cbor>([
-        ['nameSpaces', embedded(device.nameSpaces)],
+        ['nameSpaces', embedCbor(device.nameSpaces)],
         ['deviceAuth', auth],
       ]),
     )
   }
   const response = new Map(forgery.response).set('documents', [document])
   forgery.finish(document, response)
-  const made = forgery.afterwards(encodeCbor(response))
-  return typeof made === 'string' ? made : toBase64url(made)
+  const deviceResponse = forgery.afterwards(encodeCbor(response))
+  return typeof deviceResponse === 'string' ? deviceResponse : toBase64url(deviceResponse)
 }
 
 export function deviceOf(forgery: MdocForgery): NonNullable<MdocForgery['device']> {

@@ -43,7 +43,7 @@ export interface Misbehaving {
   patience: number
 }
 
-export interface Asked {
+export interface EngineRequest {
   readonly method: string
   readonly uri: string
   readonly body: Uint8Array
@@ -51,7 +51,7 @@ export interface Asked {
   readonly contentType: string
 }
 
-export interface Said {
+export interface EngineReply {
   status: number
   body: Uint8Array
   headers: Record<string, string>
@@ -102,21 +102,26 @@ export function isBehind(engine: Misbehaving): boolean {
 }
 
 /** Makes the wrong answer. `other` is the share of another engine. */
-export function changed(engine: Misbehaving, asked: Asked, said: Said, other: Uint8Array | undefined): Said {
-  const isShare = asked.method === 'GET' && said.status === 200
+export function changed(
+  engine: Misbehaving,
+  request: EngineRequest,
+  reply: EngineReply,
+  other: Uint8Array | undefined,
+): EngineReply {
+  const isShare = request.method === 'GET' && reply.status === 200
   if (engine.behaviour === 'behind' && engine.patience < 2) return refusal(404, 'Unknown sharing')
   if (engine.behaviour === 'refuses') return refusal(401, 'Unauthorized')
-  if (engine.behaviour === 'wrong-share' && isShare) return { ...said, body: said.body.map((byte) => byte ^ 1) }
-  if (engine.behaviour === 'share-of-another' && isShare) return { ...said, body: other ?? said.body }
+  if (engine.behaviour === 'wrong-share' && isShare) return { ...reply, body: reply.body.map((byte) => byte ^ 1) }
+  if (engine.behaviour === 'share-of-another' && isShare) return { ...reply, body: other ?? reply.body }
   if (engine.behaviour === 'echoes') {
-    const share = asked.body.length > 0 ? asked.body : said.body
+    const share = request.body.length > 0 ? request.body : reply.body
     const hex = Buffer.from(share).toString('hex').slice(0, 4000)
     const headers = { 'x-engine-error': hex, 'content-type': 'text/plain' }
     return { status: 500, body: Buffer.from(`${hex} ${Buffer.from(share).toString('base64')}`), headers }
   }
-  return said
+  return reply
 }
 
-export function refusal(status: number, error: string): Said {
+export function refusal(status: number, error: string): EngineReply {
   return { status, body: Buffer.from(`{ "error": "${error}" }`), headers: {} }
 }

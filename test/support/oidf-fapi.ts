@@ -144,8 +144,8 @@ export async function authorized(
 ): Promise<{ readonly back: URL; readonly sessionId: string }> {
   const { services } = client
   const page = await sentTo(await visit(services, browser, address))
-  const made = await decided(services, page.searchParams.get('interaction') ?? '', decision)
-  return { back: await sentTo(await visit(services, browser, made.address)), sessionId: made.sessionId }
+  const outcome = await decided(services, page.searchParams.get('interaction') ?? '', decision)
+  return { back: await sentTo(await visit(services, browser, outcome.address)), sessionId: outcome.sessionId }
 }
 
 /** The whole way to the code, with what the suite always looks at. */

@@ -120,19 +120,19 @@ export async function documentAt({ fetch }: Services, url: string): Promise<Json
 }
 
 /** With a key to bind the token to: as the suite does by DPoP, whose nonce it is told in a first refusal. */
-export async function authorize(found: Discovered, dpopKey?: Signer): Promise<Authorized> {
-  const { plan } = found.services
+export async function authorize(discovery: Discovered, dpopKey?: Signer): Promise<Authorized> {
+  const { plan } = discovery.services
   const key = dpopKey ?? (plan && (await holderSigner()))
-  const response = plan === undefined ? await tokenByOffer(found, key) : await tokenByPlan(found, plan, key)
+  const response = plan === undefined ? await tokenByOffer(discovery, key) : await tokenByPlan(discovery, plan, key)
   expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
-  return { ...found, holder: await holderSigner(), token: (await response.json()) as JsonObject, dpopKey: key }
+  return { ...discovery, holder: await holderSigner(), token: (await response.json()) as JsonObject, dpopKey: key }
 }
 
-function tokenByPlan(found: Discovered, plan: HaipPlan, dpopKey: Signer | undefined): Promise<Response> {
-  const { services, metadata, configurationId, driven } = found
+function tokenByPlan(discovery: Discovered, plan: HaipPlan, dpopKey: Signer | undefined): Promise<Response> {
+  const { services, metadata, configurationId, driven } = discovery
   const described = metadata.credential_configurations_supported as Record<string, JsonObject>
   const scope = textOf(described[configurationId] ?? {}, 'scope')
-  const terms = { ...found, plan, scope, dataset: driven.dataset }
+  const terms = { ...discovery, plan, scope, dataset: driven.dataset }
   return tokenByCode(terms, (url, init) => proved({ services, dpopKey }, url, init))
 }
 

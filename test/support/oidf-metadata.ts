@@ -172,8 +172,10 @@ function isRequestEncryption(value: Json | undefined): boolean {
   if (value === undefined) return true
   if (!isObject(value) || typeof value.encryption_required !== 'boolean') return false
   const keys = (isObject(value.jwks) ? value.jwks.keys : []) as readonly JsonObject[]
-  const named = keys.every(({ kid, alg, d }) => typeof kid === 'string' && typeof alg === 'string' && d === undefined)
-  return keys.length > 0 && named && isList(value.enc_values_supported, isEnc)
+  const areComplete = keys.every(
+    ({ kid, alg, d }) => typeof kid === 'string' && typeof alg === 'string' && d === undefined,
+  )
+  return keys.length > 0 && areComplete && isList(value.enc_values_supported, isEnc)
 }
 
 function isResponseEncryption(value: Json | undefined): boolean {

@@ -18,7 +18,7 @@ export interface Held {
   readonly holder: Signer
 }
 
-export interface Asked {
+export interface PlayedRequest {
   readonly services: Services
   readonly driven: DrivenFormat
   readonly sessionId: string
@@ -33,7 +33,7 @@ export async function heldCredential(services: Services, driven: DrivenFormat): 
 }
 
 /** A new session of the application, and its request as the wallet fetches it. */
-export async function ask(services: Services, driven: DrivenFormat, more: JsonObject = {}): Promise<Asked> {
+export async function ask(services: Services, driven: DrivenFormat, more: JsonObject = {}): Promise<PlayedRequest> {
   const created = await call(services, `${HTTPS_VERIFIER}/dcql-query/create`, driven.dcqlQuery)
   expect(created.status).toBe(201)
   const started = await call(services, `${HTTPS_VERIFIER}/presentation/oid4vp/new-session`, {
@@ -58,7 +58,7 @@ export async function fetchRequest(services: Services, link: URL, form?: Record<
 }
 
 /** Returns the mistakes that the suite finds in the link and the request object. */
-export function requestMistakes({ link, jws, driven, services, request }: Asked): readonly string[] {
+export function requestMistakes({ link, jws, driven, services, request }: PlayedRequest): readonly string[] {
   const now = services.clock.now.getTime() / 1000
   const { x5c } = jws.header as Record<string, readonly string[] | undefined>
   const leaf = Buffer.from(x5c?.[0] ?? '', 'base64')
@@ -121,11 +121,11 @@ export function encryptionKeys({ client_metadata: metadata }: JsonObject): reado
 
 /** Presents everything in the credential, as the request asks: in a form, or encrypted in one. */
 export async function respond(
-  asked: Asked,
+  played: PlayedRequest,
   held: Held,
   changes: Omit<Bound, 'request' | 'now'> = {},
 ): Promise<Response> {
-  const { services, request, driven } = asked
+  const { services, request, driven } = played
   const bound = { request, now: services.clock.now, ...changes }
   const presentation = await driven.present(held.credential, held.holder, bound)
   const [query] = driven.dcqlQuery.credentials
@@ -154,7 +154,7 @@ export async function expectAccepted(response: Response): Promise<void> {
 }
 
 /** With 4xx the suite is content at once, without a picture of what the user saw. */
-export async function expectRejected({ services, sessionId }: Asked, response: Response): Promise<void> {
+export async function expectRejected({ services, sessionId }: PlayedRequest, response: Response): Promise<void> {
   const body = (await response.json()) as JsonObject
   expect([response.status, typeof body.error]).toEqual([400, 'string'])
   const status = await call(services, `${HTTPS_VERIFIER}/presentation/oid4vp/status/${sessionId}`)

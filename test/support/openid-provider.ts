@@ -106,12 +106,12 @@ export async function testProvider(): Promise<TestProvider> {
       return (await endpoint(request)) as Awaited<ReturnType<Outbound>>
     },
     signIn: (address, more = {}) => {
-      const { searchParams: asked } = address
-      const [code, redirectUri] = [randomBytes(16).toString('hex'), asked.get('redirect_uri') ?? '']
-      const [nonce, challenge] = [asked.get('nonce') ?? '', asked.get('code_challenge') ?? '']
+      const { searchParams: query } = address
+      const [code, redirectUri] = [randomBytes(16).toString('hex'), query.get('redirect_uri') ?? '']
+      const [nonce, challenge] = [query.get('nonce') ?? '', query.get('code_challenge') ?? '']
       codes.set(code, { nonce, challenge, redirectUri })
       const answer = new URL(redirectUri)
-      const parameters = { code, state: asked.get('state') ?? '', iss: PROVIDER, ...more }
+      const parameters = { code, state: query.get('state') ?? '', iss: PROVIDER, ...more }
       for (const [name, value] of Object.entries(parameters)) answer.searchParams.set(name, value)
       return answer
     },

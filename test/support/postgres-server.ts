@@ -59,8 +59,8 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     ...user,
   }
   const program = (name: string) => join(directory, 'native/bin', name)
-  const made = ['-D', 'data', '-U', USER, '--pwfile=password', '--no-sync', '--no-instructions', ...INITDB]
-  await promisify(execFile)(program('initdb'), [...made, '-c', 'scram_iterations=1'], options)
+  const initArgs = ['-D', 'data', '-U', USER, '--pwfile=password', '--no-sync', '--no-instructions', ...INITDB]
+  await promisify(execFile)(program('initdb'), [...initArgs, '-c', 'scram_iterations=1'], options)
   const start = async (): Promise<ChildProcess> => {
     const args = ['-D', 'data', ...all.flatMap((setting) => ['-c', setting])]
     const child = spawn(program('postgres'), args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })

@@ -27,7 +27,7 @@ export function inStatusLists(url: () => string): InStatusLists {
 
 /** The same for services in this process. */
 export function issuedBy(services: () => Services): InStatusLists {
-  const given: Reference[] = []
+  const references: Reference[] = []
   return {
     issue: async (count) => {
       const credentials: Issued[] = []
@@ -37,12 +37,12 @@ export function issuedBy(services: () => Services): InStatusLists {
           of === undefined || credentials.length % COPIES === 0 ? await issued(services()) : await copyOf(of),
         )
       }
-      given.push(...credentials.map(({ status }) => status))
+      references.push(...credentials.map(({ status }) => status))
       return credentials[0] as Issued
     },
-    listIds: () => [...new Set(given.map(({ uri }) => uri))],
+    listIds: () => [...new Set(references.map(({ uri }) => uri))],
     expectNoneTwice: () => {
-      const places = given.map(({ uri, idx }) => `${uri} ${idx}`)
+      const places = references.map(({ uri, idx }) => `${uri} ${idx}`)
       expect(places.filter((place, index) => places.indexOf(place) !== index)).toEqual([])
     },
     expectServed: async ({ sessionId, status }) => {

@@ -25,14 +25,14 @@ import {
   writeEngineSignature,
 } from '../../src/offchain/response-signature.ts'
 import {
-  type Asked,
   changed,
+  type EngineReply,
+  type EngineRequest,
   isBehind,
   type Misbehaving,
   type Misbehaviour,
   misbehaves,
   refusal,
-  type Said,
 } from './misbehaviour.ts'
 
 export interface SharingEngine {
@@ -124,36 +124,36 @@ async function serve(
   const method = incoming.method ?? ''
   const authorization = incoming.headers.authorization ?? ''
   engine.requests.push({ target: `${method} ${uri}`, authorization })
-  const asked = { method, uri, body, authorization, contentType: incoming.headers['content-type'] ?? '' }
+  const engineRequest = { method, uri, body, authorization, contentType: incoming.headers['content-type'] ?? '' }
   if (await misbehaves(engine, response)) return
   const head = await world.chain.head()
   const other = world.engines.find(({ address }) => address !== engine.address)
   const share = other?.shares.get(uri.slice('/shares/'.length))
-  const said = changed(engine, asked, await answerOf(world, engine, asked), share)
+  const engineReply = changed(engine, engineRequest, await answerOf(world, engine, engineRequest), share)
   const block = isBehind(engine) ? 0 : head.number
-  response.writeHead(said.status, {
-    ...said.headers,
+  response.writeHead(engineReply.status, {
+    ...engineReply.headers,
     'x-engine-block': String(block),
-    ...signatureOf(world, engine, { asked, said, block }),
+    ...signatureOf(world, engine, { engineRequest, engineReply: engineReply, block }),
   })
-  response.end(said.body)
+  response.end(engineReply.body)
 }
 
 /** The methods of the component: the table of secret sharing. */
-async function answerOf(world: World, engine: Running, asked: Asked): Promise<Said> {
-  const id = /^\/shares\/(\d+)$/.exec(asked.uri)?.[1]
+async function answerOf(world: World, engine: Running, engineRequest: EngineRequest): Promise<EngineReply> {
+  const id = /^\/shares\/(\d+)$/.exec(engineRequest.uri)?.[1]
   if (id === undefined) return refusal(404, 'Invalid URL')
   const { chain, contract } = world
   const sharing = await readSharing(chain, contract, BigInt(id), await chain.head())
   if (sharing === undefined) return refusal(404, 'Unknown sharing')
   const headers = [
-    { name: 'authorization', values: [asked.authorization] },
-    ...(asked.contentType === '' ? [] : [{ name: 'content-type', values: [asked.contentType] }]),
+    { name: 'authorization', values: [engineRequest.authorization] },
+    ...(engineRequest.contentType === '' ? [] : [{ name: 'content-type', values: [engineRequest.contentType] }]),
   ]
-  const request = { method: asked.method, uri: asked.uri, headers, body: asked.body }
+  const request = { method: engineRequest.method, uri: engineRequest.uri, headers, body: engineRequest.body }
   const input = { engine: engine.address, contract, chain, request, now: new Date(), addresses: [sharing.owner] }
   if (authenticate(input, await loadRecovery()) === undefined) return refusal(401, 'Unauthorized')
-  if (asked.method === 'GET') {
+  if (engineRequest.method === 'GET') {
     const share = engine.shares.get(id)
     if (share === undefined || (sharing.downloadDeadline ?? new Date(0)) < new Date()) {
       return refusal(400, 'Download not requested, or download deadline has been passed')
@@ -161,10 +161,10 @@ async function answerOf(world: World, engine: Running, asked: Asked): Promise<Sa
     return { status: 200, body: share, headers: { 'content-type': 'application/octet-stream' } }
   }
   const commitment = sharing.commitments[world.engines.findIndex(({ address }) => address === engine.address)]
-  if (digest(asked.body).toString('hex') !== Buffer.from(commitment ?? []).toString('hex')) {
+  if (digest(engineRequest.body).toString('hex') !== Buffer.from(commitment ?? []).toString('hex')) {
     return refusal(401, "User uploaded data doesn't match commitment")
   }
-  engine.shares.set(id, asked.body)
+  engine.shares.set(id, engineRequest.body)
   if (engine.behaviour !== 'forgets') await tell(world, engine, 'registerShared(uint128)', BigInt(id))
   return { status: 201, body: new Uint8Array(), headers: {} }
 }
@@ -187,12 +187,16 @@ export async function forgetDeleted({ chain, contract, engines }: SharingEngines
 }
 
 interface Exchanged {
-  readonly asked: Asked
-  readonly said: Said
+  readonly engineRequest: EngineRequest
+  readonly engineReply: EngineReply
   readonly block: number
 }
 
-function signatureOf(world: World, engine: Running, { asked, said, block }: Exchanged): Record<string, string> {
+function signatureOf(
+  world: World,
+  engine: Running,
+  { engineRequest, engineReply, block }: Exchanged,
+): Record<string, string> {
   const { behaviour } = engine
   if (behaviour === 'unsigned') return {}
   if (behaviour === 'malformed-signature') return { 'x-engine-signature': 'ed25519 00' }
@@ -200,15 +204,15 @@ function signatureOf(world: World, engine: Running, { asked, said, block }: Exch
   const input = responseSignatureInput({
     ...{ chainId: world.chain.id, contract: world.contract, engine: engine.address, block, time },
     request: {
-      method: asked.method,
-      uri: asked.uri,
-      authorization: asked.authorization,
-      bodyDigest: digest(asked.body),
+      method: engineRequest.method,
+      uri: engineRequest.uri,
+      authorization: engineRequest.authorization,
+      bodyDigest: digest(engineRequest.body),
     },
     response: {
-      status: behaviour === 'wrong-signature' ? 299 : said.status,
-      contentType: said.headers['content-type'] ?? '',
-      bodyDigest: digest(said.body),
+      status: behaviour === 'wrong-signature' ? 299 : engineReply.status,
+      contentType: engineReply.headers['content-type'] ?? '',
+      bodyDigest: digest(engineReply.body),
     },
   })
   const foreign = behaviour === 'foreign-key'

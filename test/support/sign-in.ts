@@ -54,8 +54,8 @@ export interface AtPage {
   readonly interaction: string
 }
 
-export async function comeToPage(services: Services, asked: Form = { scope: SCOPE }): Promise<AtPage> {
-  const [wallet, browser] = [walletAsking(asked), newVisitor()]
+export async function comeToPage(services: Services, form: Form = { scope: SCOPE }): Promise<AtPage> {
+  const [wallet, browser] = [walletAsking(form), newVisitor()]
   const requestUri = await push(services, wallet.form)
   const address = authorizeUrl({ client_id: CLIENT_ID, request_uri: requestUri }, AUTHORIZE)
   const page = await sentTo(await visit(services, browser, address))

@@ -3,7 +3,7 @@ import { createPublicKey, verify, X509Certificate } from 'node:crypto'
 import { gunzipSync, inflateSync } from 'node:zlib'
 import { importX509, jwtVerify } from 'jose'
 import { fromBase64url } from '../../src/codec/base64url.ts'
-import { CBOR_TAG, type Cbor, type CborMap, decodeCbor, untagged } from '../../src/codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborMap, contentOfTag, decodeCbor } from '../../src/codec/cbor.ts'
 import { signedBytes } from '../../src/codec/cose.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { expectIssued, type Ready, readySession } from './issuance.ts'
@@ -97,7 +97,7 @@ export async function verifiedJwt(services: Services, jwt: string, typ: string):
 
 /** The claims of a tagged COSE_Sign1, by the certificate in it. RFC 9052 section 4.4; RFC 8392. */
 export function verifiedCwt(bytes: Uint8Array): CborMap {
-  const [header, unprotected, payload, signature] = untagged(decodeCbor(bytes), CBOR_TAG.sign1) as readonly Cbor[]
+  const [header, unprotected, payload, signature] = contentOfTag(decodeCbor(bytes), CBOR_TAG.sign1) as readonly Cbor[]
   const protectedHeader = decodeCbor(header as Uint8Array) as CborMap
   if (protectedHeader.get(16) !== 'application/statuslist+cwt') throw new Error('it has another type')
   const certificate = new X509Certificate(Buffer.from((unprotected as CborMap).get(33) as Uint8Array))

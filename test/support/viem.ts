@@ -9,26 +9,28 @@ type Fields = Readonly<Record<string, unknown>>
 
 interface Viem {
   parseTransaction(raw: string): Fields
-  recoverTransactionAddress(asked: { serializedTransaction: string }): Promise<Hex>
+  recoverTransactionAddress(parameters: { serializedTransaction: string }): Promise<Hex>
   keccak256(data: string): Hex
   parseAbi(signatures: readonly string[]): readonly unknown[]
-  encodeFunctionData(asked: Fields): Hex
-  encodeFunctionResult(asked: Fields): Hex
-  decodeFunctionResult(asked: Fields): unknown
-  encodeDeployData(asked: Fields): Hex
-  encodeErrorResult(asked: Fields): Hex
-  custom(provider: { request(asked: { method: string; params?: unknown[] }): Promise<unknown> }): unknown
+  encodeFunctionData(parameters: Fields): Hex
+  encodeFunctionResult(parameters: Fields): Hex
+  decodeFunctionResult(parameters: Fields): unknown
+  encodeDeployData(parameters: Fields): Hex
+  encodeErrorResult(parameters: Fields): Hex
+  custom(provider: { request(parameters: { method: string; params?: unknown[] }): Promise<unknown> }): unknown
   createPublicClient(options: Fields): {
-    readContract(asked: Fields): Promise<unknown>
-    waitForTransactionReceipt(asked: Fields): Promise<{ status: string; contractAddress: Hex; blockNumber: bigint }>
-    getLogs(asked: Fields): Promise<readonly Fields[]>
-    getBlock(asked?: Fields): Promise<{ number: bigint; transactions: readonly unknown[] }>
-    getTransaction(asked: Fields): Promise<Fields>
-    simulateContract(asked: Fields): Promise<unknown>
+    readContract(parameters: Fields): Promise<unknown>
+    waitForTransactionReceipt(
+      parameters: Fields,
+    ): Promise<{ status: string; contractAddress: Hex; blockNumber: bigint }>
+    getLogs(parameters: Fields): Promise<readonly Fields[]>
+    getBlock(parameters?: Fields): Promise<{ number: bigint; transactions: readonly unknown[] }>
+    getTransaction(parameters: Fields): Promise<Fields>
+    simulateContract(parameters: Fields): Promise<unknown>
   }
   createWalletClient(options: Fields): {
-    deployContract(asked: Fields): Promise<Hex>
-    writeContract(asked: Fields): Promise<Hex>
+    deployContract(parameters: Fields): Promise<Hex>
+    writeContract(parameters: Fields): Promise<Hex>
   }
   defineChain(chain: Fields): unknown
 }

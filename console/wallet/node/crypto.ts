@@ -83,10 +83,10 @@ function publicKeyOfInfo(der: Uint8Array): KeyObject {
 
 /** A key of an encoded point, which throws when no point of the curve is so encoded. */
 function pointKey(curve: Curve, encoded: Uint8Array): KeyObject {
-  return new KeyObject('ec', uncompressed(curve, encoded), curve)
+  return new KeyObject('ec', decompressPoint(curve, encoded), curve)
 }
 
-function uncompressed({ curve }: Curve, encoded: Uint8Array): Uint8Array {
+function decompressPoint({ curve }: Curve, encoded: Uint8Array): Uint8Array {
   return curve.Point.fromBytes(new Uint8Array(encoded)).toBytes(false)
 }
 
@@ -134,7 +134,7 @@ export function createECDH(name: string) {
 
 export const ECDH = {
   /** Uncompresses a point. */
-  convertKey: (point: Uint8Array, name: string): Bytes => Buffer.from(uncompressed(curveNamed(name), point)),
+  convertKey: (point: Uint8Array, name: string): Bytes => Buffer.from(decompressPoint(curveNamed(name), point)),
 }
 
 function curveNamed(name: string): Curve {

@@ -26,7 +26,7 @@ export function readArtifact(name: string): Artifact {
       `There is no contract ${name}. Those that come with us: ${builtInNames.join(', ')}; others by the file that their compiler wrote, as in out/Mine.json.`,
     )
   }
-  const artifact = parsed(name)
+  const artifact = parseArtifact(name)
   const [abi, bytecode] = [own(artifact, 'abi'), bytecodeOf(own(artifact, 'bytecode'))]
   if (!Array.isArray(abi) || bytecode === undefined) {
     throw new Error(`${name} is no compiled contract: it must have "abi" and "bytecode", with all libraries linked`)
@@ -39,7 +39,7 @@ export function readArtifact(name: string): Artifact {
   }
 }
 
-function parsed(file: string): Record<string, Json> {
+function parseArtifact(file: string): Record<string, Json> {
   const text = textOf(file)
   try {
     const value = JSON.parse(text) as Json

@@ -14,7 +14,7 @@ import { serveChain } from './serve.ts'
 import { transact } from './transactions.ts'
 
 /** The output of a command, as text and for programs. */
-interface Said {
+interface ChainOutput {
   readonly text: string
   readonly json: Json
 }
@@ -24,11 +24,11 @@ export async function runChain(args: string[]): Promise<void> {
   const [word = '', first, second, ...rest] = positionals
   const count = positionals.length - 1
   if (word === 'serve' && count === 0) return serveChain((await connect(values)).rpc, portOf(values.port))
-  const run = async (): Promise<Said> => {
+  const run = async (): Promise<ChainOutput> => {
     if (word === 'deploy' && first !== undefined && count === 1)
-      return deployed(await connect(values, { makes: true, abi: abiOf(first) }), first, values)
-    if (word === 'mine' && count === 0) return mined(await connect(values))
-    if (word === 'show' && count <= 1) return shown(await connect(values), first)
+      return deployContract(await connect(values, { makes: true, abi: abiOf(first) }), first, values)
+    if (word === 'mine' && count === 0) return mineBlock(await connect(values))
+    if (word === 'show' && count <= 1) return describeContract(await connect(values), first)
     if ((word === 'send' || word === 'call') && first !== undefined && second !== undefined) {
       const called = findFunction(second, values.artifact)
       const component = changesComponent(second, values)
@@ -36,10 +36,10 @@ export async function runChain(args: string[]): Promise<void> {
         : undefined
       const input = encodeCall(called, component?.values ?? valuesOf(called, rest))
       const [connection, to] = [await connect(values, { abi: abiOf(values.artifact) }), addressOf(first)]
-      if (word === 'call') return answered(connection, to, { called, input })
+      if (word === 'call') return readContract(connection, to, { called, input })
       await mustBeThere(connection, to)
       if (connection.directory !== undefined) await component?.keep(connection.directory)
-      return sent(connection, to, input)
+      return sendTransaction(connection, to, input)
     }
     throw new UsageError('chain', missing(word, count))
   }
@@ -96,7 +96,11 @@ function valuesOf({ inputs = [] }: AbiItem, words: readonly string[]): readonly 
   })
 }
 
-async function deployed(connection: Connection, name: string, words: Parameters<typeof deploy>[2]): Promise<Said> {
+async function deployContract(
+  connection: Connection,
+  name: string,
+  words: Parameters<typeof deploy>[2],
+): Promise<ChainOutput> {
   const { missing: notGiven, ...result } = await deploy(connection, name, words)
   const text = `${plain(result.contract)} is at ${result.address} (block ${result.block}).\n`
   const engine = `Engines know it as ${parseAddress(result.address)}.\n`
@@ -111,7 +115,7 @@ async function deployed(connection: Connection, name: string, words: Parameters<
   return { text: text + engine + begun + unknown + hints, json: { ...result } }
 }
 
-async function mined({ rpc, chain }: Connection): Promise<Said> {
+async function mineBlock({ rpc, chain }: Connection): Promise<ChainOutput> {
   try {
     await rpc('evm_mine', [])
   } catch (error) {
@@ -121,7 +125,10 @@ async function mined({ rpc, chain }: Connection): Promise<Said> {
   return { text: `Block ${number}, ${timeText(time)}.\n`, json: { block: number, time: time.toISOString() } }
 }
 
-async function shown({ chain, head, directory }: Connection, word: string | undefined): Promise<Said> {
+async function describeContract(
+  { chain, head, directory }: Connection,
+  word: string | undefined,
+): Promise<ChainOutput> {
   if (word === undefined) {
     const where = directory === undefined ? '' : ` in ${directory}`
     const json = { chainId: chain.id, block: head.number, hash: head.hash, time: head.time.toISOString() }
@@ -147,17 +154,21 @@ async function mustBeThere({ node, head }: Connection, to: Address): Promise<voi
   if (length === 0) fail(`There is no contract at ${evmAddress(to)} on this chain. Nothing was sent.`)
 }
 
-async function sent(connection: Connection, to: Address, input: Uint8Array): Promise<Said> {
+async function sendTransaction(connection: Connection, to: Address, input: Uint8Array): Promise<ChainOutput> {
   const { transaction, block } = await transact(connection, to, input)
   return { text: `Done, in block ${block}.\n`, json: { transaction, block } }
 }
 
-interface Asked {
+interface FunctionCall {
   readonly called: AbiItem
   readonly input: Uint8Array
 }
 
-async function answered({ chain, head }: Connection, to: Address, { called, input }: Asked): Promise<Said> {
+async function readContract(
+  { chain, head }: Connection,
+  to: Address,
+  { called, input }: FunctionCall,
+): Promise<ChainOutput> {
   const answer = await chain.read(to, input, head)
   if (answer.length === 0)
     fail(`${evmAddress(to)} answers nothing: there is no such contract, or no such function in it.`)

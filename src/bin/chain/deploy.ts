@@ -42,7 +42,7 @@ export async function deploy(connection: Connection, name: string, words: Deploy
   const { abi, bytecode, name: contract } = readArtifact(name)
   const engines = await Promise.all(words.engine.map((word) => engineOf(word, connection.chain.id)))
   const bytes = words.component === undefined ? undefined : moduleOf(words.component)
-  const digest = bytes === undefined ? '00'.repeat(32) : digestOf(bytes)
+  const digest = bytes === undefined ? '00'.repeat(32) : sha256Hex(bytes)
   const values = argumentsOf(words.args)
   const ours = [engines, `0x${digest}`, words['component-uri']]
   const offChain = beginsAsOurs(abi)
@@ -93,7 +93,7 @@ export function newComponent(
   uri: string,
 ): { readonly values: readonly Json[]; keep(directory: string): Promise<unknown> } {
   const bytes = moduleOf(file)
-  return { values: [`0x${digestOf(bytes)}`, uri], keep: (directory) => storeComponent(directory, bytes) }
+  return { values: [`0x${sha256Hex(bytes)}`, uri], keep: (directory) => storeComponent(directory, bytes) }
 }
 
 function moduleOf(file: string): Uint8Array {
@@ -110,7 +110,7 @@ function moduleOf(file: string): Uint8Array {
   }
 }
 
-function digestOf(bytes: Uint8Array): string {
+function sha256Hex(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 

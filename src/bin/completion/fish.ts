@@ -31,13 +31,13 @@ function commandLines(command: CommandName): readonly string[] {
   const values = valuePlaces().filter((place) => place.command === command)
   const words = (condition: string, rest: string) => `complete -c vouchsafe -n '${condition}' ${rest}`
   return [
-    words('__vouchsafe_at', `-a ${command} -d ${quoted(does)}`),
-    words('__vouchsafe_at help', `-a ${command} -d ${quoted(does)}`),
-    ...(choices === undefined ? [] : [words(`__vouchsafe_at ${command}`, `-a ${quoted(choices.join(' '))}`)]),
+    words('__vouchsafe_at', `-a ${command} -d ${quote(does)}`),
+    words('__vouchsafe_at help', `-a ${command} -d ${quote(does)}`),
+    ...(choices === undefined ? [] : [words(`__vouchsafe_at ${command}`, `-a ${quote(choices.join(' '))}`)]),
     ...Object.entries(options).map(([name, { does: what, of = [], short }]) => {
       const names = short === undefined ? `-l ${name}` : `-l ${name} -s ${short}`
       const action = fishAction(values.find(({ option }) => option === name)?.completion)
-      return words(`__vouchsafe_in ${[command, ...of].join(' ')}`, `${names}${action} -d ${quoted(what)}`)
+      return words(`__vouchsafe_in ${[command, ...of].join(' ')}`, `${names}${action} -d ${quote(what)}`)
     }),
   ]
 }
@@ -47,9 +47,9 @@ function fishAction(completion: ShellCompletion | undefined): string {
   if (completion === 'unknown') return ' -x'
   if (completion === 'file') return ' -r -F'
   if (completion === 'directory') return " -x -a '(__fish_complete_directories)'"
-  return ` -x -a ${quoted(completion.words.join(' '))}`
+  return ` -x -a ${quote(completion.words.join(' '))}`
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`
 }

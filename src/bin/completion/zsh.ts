@@ -3,7 +3,7 @@ import { commandEntry, commandNames } from '../command-table/index.ts'
 import { choicePlaces, filePlaces, optionPlaces, placePattern, type ShellCompletion, valuePlaces } from './places.ts'
 
 export function zshScript(): string {
-  const names = commandNames.map((command) => described(command, commandEntry(command).does))
+  const names = commandNames.map((command) => describeEntry(command, commandEntry(command).does))
   return `#compdef vouchsafe
 # Completion of vouchsafe for zsh. A line of ~/.zshrc, after compinit: source <(vouchsafe completion zsh)
 _vouchsafe() {
@@ -54,7 +54,7 @@ function optionCases(): string {
     .map((place) => {
       const { options } = commandEntry(place.command)
       const rows = place.options.map((option) =>
-        described(`--${option}`, options[option]?.does ?? 'options, examples and exit statuses'),
+        describeEntry(`--${option}`, options[option]?.does ?? 'options, examples and exit statuses'),
       )
       return `      (${placePattern(place)}) options=(${rows.join(' ')}) ;;`
     })
@@ -75,6 +75,6 @@ function zshAction(completion: ShellCompletion): string {
 }
 
 /** Formats an entry of `_describe`, whose word a colon ends. */
-function described(word: string, does: string): string {
+function describeEntry(word: string, does: string): string {
   return `'${word.replaceAll(':', '\\:')}:${does.replaceAll("'", "'\\''")}'`
 }

@@ -27,8 +27,8 @@ interface SignInWords {
 const DEFAULT_SCOPE = 'openid email'
 
 /**
- * Whether one of the values is there. An e-mail address counts only when the provider has verified it: otherwise
- * anybody may write any.
+ * Tests whether the claims have one of the allowed values. An e-mail address counts only when the provider has verified
+ * it: otherwise anybody may write any.
  */
 export function mayEnter(claims: JsonObject, allowed: readonly AllowedClaim[]): boolean {
   return allowed.some(({ claim, value }) => {
@@ -38,7 +38,7 @@ export function mayEnter(claims: JsonObject, allowed: readonly AllowedClaim[]): 
   })
 }
 
-/** The claims that have to be there for that. */
+/** Lists the claims that {@link mayEnter} looks at. */
 export function claimsToAsk(allowed: readonly AllowedClaim[]): readonly string[] {
   return allowed.flatMap(({ claim }) => (claim === 'email' ? ['email', 'email_verified'] : [claim]))
 }

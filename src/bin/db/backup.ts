@@ -10,7 +10,7 @@ import { findDamage } from '../../store/sqlite-check.ts'
 import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
 import { bytesText, type CommandResult, rowsText } from './command-result.ts'
-import { flushed } from './flushed.ts'
+import { flushToDisk } from './flush-to-disk.ts'
 import { mustBeThere, type Subject, withTables } from './subject.ts'
 
 const BUSY_TIMEOUT_MS = 5000
@@ -28,9 +28,9 @@ export async function backUp({ kind, config }: Subject, file: string): Promise<C
     const { damage } = await findDamage(partial, Infinity)
     if (damage !== undefined) throw new Error(`the copy is damaged (${damage}), and so may be the database`)
     const counts = await withTables({ kind: 'sqlite', file: partial }, countTables)
-    flushed(partial)
+    flushToDisk(partial)
     renameSync(partial, file)
-    flushed(dirname(file))
+    flushToDisk(dirname(file))
     return resultOf(database, file, counts)
   } catch (error) {
     throw new Error(`${file}: not made: ${(error as Error).message}`, { cause: error })

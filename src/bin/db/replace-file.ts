@@ -5,7 +5,7 @@ import { loadDriver } from '../../store/sqlite.ts'
 import { fileProblem } from '../database-file.ts'
 import { generationFile, readWitnesses, writeWitnesses } from '../generation-file.ts'
 import { titleAt } from '../who-listens.ts'
-import { flushed } from './flushed.ts'
+import { flushToDisk } from './flush-to-disk.ts'
 
 const LOCK_TIMEOUT_MS = 500
 /** SQLite result codes: another process has the database open, or a lock on it. */
@@ -22,14 +22,14 @@ export interface FileReplacement {
 
 /** Gives where the file of before is; undefined where there was none. */
 export function replaceFile({ file, copy, kept, witness = '' }: FileReplacement): string | undefined {
-  flushed(copy)
+  flushToDisk(copy)
   const beside = generationFile(file)
   // The file has both generations while the database changes, as the process may end in between.
   writeWitnesses(beside, [...readWitnesses(beside), witness])
   const isThere = existsSync(file)
   for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) renameSync(file + end, kept + end)
   renameSync(copy, file)
-  flushed(dirname(file))
+  flushToDisk(dirname(file))
   writeWitnesses(beside, [witness])
   return isThere ? kept : undefined
 }

@@ -12,7 +12,7 @@ const CLAIMS = {
 } as const
 
 const ASKED = ['given_name', 'programme'] as const
-type Asked = Readonly<Record<(typeof ASKED)[number], string>>
+type RequestedClaims = Readonly<Record<(typeof ASKED)[number], string>>
 
 export const configuration = {
   format: 'jwt_vc_json-ld',
@@ -31,7 +31,7 @@ export const dataset = {
 }
 
 /** The data of another student, for continuing by hand: every claim that the query asks for. */
-export const newDataset = { credentialSubject: { given_name: 'Grace', programme: 'Physics' } satisfies Asked }
+export const newDataset = { credentialSubject: { given_name: 'Grace', programme: 'Physics' } satisfies RequestedClaims }
 
 export const dcqlQuery = {
   credentials: [

@@ -80,7 +80,7 @@ export async function runDemo(args: string[]): Promise<void> {
   } catch (error) {
     // Stopping makes the running step fail, which the user expects.
     if (progress.signalled) return
-    failed(narrator, error as Error)
+    reportDemoFailure(narrator, error as Error)
   }
   await closeAll(services)
 }
@@ -202,7 +202,7 @@ function describeAddress({ preferredPort, port, url }: DemoAddress): string {
 }
 
 /** Prints the failure, and makes it the exit status. */
-function failed(narrator: Narrator, { message, cause }: Error): void {
+function reportDemoFailure(narrator: Narrator, { message, cause }: Error): void {
   const reason = cause instanceof Error ? ` (${cause.message})` : ''
   const why = `${message}${message.includes(reason) ? '' : reason}`.split('\n').map((line) => hanging('', 0, line))
   process.stderr.write(`\n${paint('red', 'The demo failed')}, at: ${narrator.currentPart()}\n${why.join('\n')}\n`)

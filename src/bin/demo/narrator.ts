@@ -32,7 +32,7 @@ export function createNarrator(write: (text: string) => void): Narrator {
       count += 1
       write(`\n${stepText(step, count)}`)
     },
-    say: (label, text) => write(`${said(label, text)}\n`),
+    say: (label, text) => write(`${labelText(label, text)}\n`),
     currentPart: () => title,
   }
 }
@@ -42,13 +42,13 @@ function stepText({ who, what, means, request, status }: ShownStep, count: numbe
   if (request !== undefined) {
     const answer = status === undefined ? '' : ` ${paint(status < 400 ? 'green' : 'red', String(status))}`
     lines.push(`${INDENT}${paint('bold', `${request.method} ${shortPath(request.url)}`)}${answer}`)
-    if (request.sent !== undefined) lines.push(said('sent', request.sent))
+    if (request.sent !== undefined) lines.push(labelText('sent', request.sent))
   }
   lines.push(paint('dim', hanging(INDENT, MARGIN, means)))
   return `${lines.join('\n')}\n`
 }
 
-function said(label: string, text: string): string {
+function labelText(label: string, text: string): string {
   const head = `${INDENT}${label}: `
   return hanging(head, head.length, text)
 }

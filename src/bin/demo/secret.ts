@@ -60,7 +60,7 @@ export async function playSecret(play: SecretPlay): Promise<readonly DemoEngine[
     const scene = {
       engines: [first, second, third] as const,
       narrator,
-      owner: await deployed(engines, chain, narrator),
+      owner: await deploySharing(engines, chain, narrator),
     }
     await share(scene)
     await loseAnEngine(scene)
@@ -72,7 +72,11 @@ export async function playSecret(play: SecretPlay): Promise<readonly DemoEngine[
   return engines
 }
 
-async function deployed(engines: readonly DemoEngine[], chain: string, narrator: Narrator): Promise<SecretSharing> {
+async function deploySharing(
+  engines: readonly DemoEngine[],
+  chain: string,
+  narrator: Narrator,
+): Promise<SecretSharing> {
   narrator.step({
     who: 'Three operators',
     what: 'each started an engine',

@@ -65,11 +65,11 @@ async function reach(baseUrl: string, title: string): Promise<Finding[]> {
       ? [{ subject: 'baseUrl', outcome: 'ok', text: `${url} answers` }, ...clock]
       : [{ subject: 'baseUrl', outcome: 'problem', text }]
   } catch (error) {
-    return [{ subject: 'baseUrl', ...unreached(new URL(baseUrl).hostname, url, error) }]
+    return [{ subject: 'baseUrl', ...describeUnreached(new URL(baseUrl).hostname, url, error) }]
   }
 }
 
-function unreached(host: string, url: string, error: unknown): Pick<Finding, 'outcome' | 'text'> {
+function describeUnreached(host: string, url: string, error: unknown): Pick<Finding, 'outcome' | 'text'> {
   const { name, cause } = error as { name: string; cause?: { code?: string } }
   const code = cause?.code ?? name
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {

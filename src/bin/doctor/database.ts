@@ -19,22 +19,22 @@ export async function databaseFindings(database: DatabaseConfig, migrations: rea
 }
 
 async function sqliteFindings(file: string, migrations: readonly Migration[]): Promise<Finding[]> {
-  if (file === ':memory:') return [found('warning', 'it is in memory: nothing of it is left after a restart')]
+  if (file === ':memory:') return [makeFinding('warning', 'it is in memory: nothing of it is left after a restart')]
   let Database: Awaited<ReturnType<typeof loadDriver>>
   try {
     Database = await loadDriver()
   } catch (error) {
-    return [found('problem', (error as Error).message)]
+    return [makeFinding('problem', (error as Error).message)]
   }
   const problem = fileProblem(file)
-  if (problem !== undefined) return [found('problem', `${file} cannot be used: ${problem}`)]
+  if (problem !== undefined) return [makeFinding('problem', `${file} cannot be used: ${problem}`)]
   if (!existsSync(file)) return [couldBeMade(file)]
   const { damage } = await findDamage(file, CHECK_MS)
-  if (damage !== undefined) return [found('problem', `${file} is damaged (${damage}); put back a backup`)]
+  if (damage !== undefined) return [makeFinding('problem', `${file} is damaged (${damage}); put back a backup`)]
   try {
     return [existing(new Database(file), file, migrations), ...privateFileFindings('database', file)]
   } catch (error) {
-    return [found('problem', `${file} cannot be used: ${(error as Error).message}`)]
+    return [makeFinding('problem', `${file} cannot be used: ${(error as Error).message}`)]
   }
 }
 
@@ -70,27 +70,28 @@ function schemaFinding(file: string, hasTables: boolean, applied: string[], migr
   const steps = migrations.map(({ id }) => id)
   const foreign = applied.find((id) => !steps.includes(id))
   if (foreign !== undefined) {
-    return found('problem', `${file} is of another service or a newer release: it has the schema step ${foreign}`)
+    return makeFinding('problem', `${file} is of another service or a newer release: it has the schema step ${foreign}`)
   }
-  if (applied.length === 0 && hasTables) return found('problem', `${file} is the database of something else`)
+  if (applied.length === 0 && hasTables) return makeFinding('problem', `${file} is the database of something else`)
   const missing = steps.length - applied.length
-  if (missing > 0) return found('note', `${file} can be written; its schema is brought up to date at the start`)
-  return found('ok', `${file} can be written; its schema is ${applied.at(-1) ?? 'empty'}, the newest`)
+  if (missing > 0) return makeFinding('note', `${file} can be written; its schema is brought up to date at the start`)
+  return makeFinding('ok', `${file} can be written; its schema is ${applied.at(-1) ?? 'empty'}, the newest`)
 }
 
 /** Checks the directory of a missing database, which is made at the start. */
 function couldBeMade(file: string): Finding {
   let directory = dirname(file)
   while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory)
-  if (!lstatSync(directory).isDirectory()) return found('problem', `${file} cannot be made: ${directory} is a file`)
+  if (!lstatSync(directory).isDirectory())
+    return makeFinding('problem', `${file} cannot be made: ${directory} is a file`)
   try {
     accessSync(directory, constants.W_OK | constants.X_OK)
   } catch {
-    return found('problem', `${file} cannot be made: ${directory} cannot be written by this user`)
+    return makeFinding('problem', `${file} cannot be made: ${directory} cannot be written by this user`)
   }
-  return found('ok', `${file} is not there yet; it is made at the first start`)
+  return makeFinding('ok', `${file} is not there yet; it is made at the first start`)
 }
 
-function found(outcome: Finding['outcome'], text: string): Finding {
+function makeFinding(outcome: Finding['outcome'], text: string): Finding {
   return { subject: 'database', outcome, text }
 }

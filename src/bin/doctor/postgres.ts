@@ -19,13 +19,13 @@ export async function postgresFindings(config: Config, migrations: readonly Migr
   try {
     return await withConnection(config, async (run) => {
       const problem = await settingsProblem(run)
-      if (problem !== undefined) return [found('problem', `${name}: ${problem}`)]
+      if (problem !== undefined) return [makeFinding('problem', `${name}: ${problem}`)]
       const state = await postgresState(run)
       const clock = clockFinding('the database', await serverTime(run), now())
       return [schemaFinding(name, config, state, migrations), ...connectionFindings(config, state), clock]
     })
   } catch (error) {
-    return [found('problem', `${name} cannot be used: ${(error as Error).message}`)]
+    return [makeFinding('problem', `${name} cannot be used: ${(error as Error).message}`)]
   }
 }
 
@@ -41,25 +41,28 @@ function schemaFinding(name: string, config: Config, state: PostgresState, migra
   try {
     missing = missingPostgresSteps(steps, migrations).length
   } catch (error) {
-    return found('problem', `${name}: ${(error as Error).message}`)
+    return makeFinding('problem', `${name}: ${(error as Error).message}`)
   }
-  if (missing === 0) return found('ok', `${name} is reached; its schema is ${migrations.at(-1)?.id}, the newest`)
-  if (state.steps === undefined && !isEmpty) return found('problem', `${name} is the database of something else`)
-  if (schema === undefined) return found('problem', `${name} has no schema that this user may use`)
+  if (missing === 0) return makeFinding('ok', `${name} is reached; its schema is ${migrations.at(-1)?.id}, the newest`)
+  if (state.steps === undefined && !isEmpty) return makeFinding('problem', `${name} is the database of something else`)
+  if (schema === undefined) return makeFinding('problem', `${name} has no schema that this user may use`)
   if (state.schema !== undefined && !mayMakeTables) {
-    return found('problem', `${name}: this user may not make tables in schema ${schema}; make it the database's owner`)
+    return makeFinding(
+      'problem',
+      `${name}: this user may not make tables in schema ${schema}; make it the database's owner`,
+    )
   }
-  return found('note', `${name} is reached; its schema is brought up to date at the start`)
+  return makeFinding('note', `${name} is reached; its schema is brought up to date at the start`)
 }
 
 function connectionFindings(config: Config, { version, isEncrypted, maxConnections }: PostgresState): Finding[] {
   const encryption = isEncrypted ? 'encrypted' : 'not encrypted'
-  const findings = [found('ok', `PostgreSQL ${version}; the connection is ${encryption}`)]
+  const findings = [makeFinding('ok', `PostgreSQL ${version}; the connection is ${encryption}`)]
   if (config.maxConnections <= maxConnections) return findings
   const text = `pool.maxConnections is ${config.maxConnections}, and the server takes ${maxConnections} of all its users`
-  return [...findings, found('warning', text)]
+  return [...findings, makeFinding('warning', text)]
 }
 
-function found(outcome: Finding['outcome'], text: string): Finding {
+function makeFinding(outcome: Finding['outcome'], text: string): Finding {
   return { subject: 'database', outcome, text }
 }

@@ -33,17 +33,17 @@ function textOf({ service, config, machine, findings }: Report, isReady: boolean
     const head = `  ${paint(COLOURS[outcome], outcome.padEnd(OUTCOME_WIDTH - 2))}`
     return hanging(head, OUTCOME_WIDTH, `${subject}: ${text}`)
   })
-  const counts = `${counted(count('problem'), 'problem')}, ${counted(count('warning'), 'warning')}`
+  const counts = `${formatCount(count('problem'), 'problem')}, ${formatCount(count('warning'), 'warning')}`
   const verdict = isReady ? 'Ready to start' : 'Not ready to start'
   const title = service === null ? config : `${config}, for the ${service}`
   const { vouchsafe, node, platform, processors, memory_bytes: bytes } = machine
   const facts = [
     `vouchsafe ${vouchsafe}, Node ${node.slice(1)}, ${platform},`,
-    `${counted(processors, 'processor')}, ${(bytes / 1e9).toFixed(1)} GB of memory`,
+    `${formatCount(processors, 'processor')}, ${(bytes / 1e9).toFixed(1)} GB of memory`,
   ]
   return `${title}\n${hanging('', 0, facts.join(' '))}\n\n${lines.join('\n')}\n\n${verdict}: ${counts}.\n`
 }
 
-function counted(count: number, what: string): string {
+function formatCount(count: number, what: string): string {
   return `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`
 }

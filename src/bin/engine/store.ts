@@ -9,7 +9,7 @@ import {
 } from '../../engine/collections.ts'
 import type { EngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/identity.ts'
-import { encrypted, encryptionKey, MissingKeyError } from '../../store/encrypted.ts'
+import { encryptionKey, encryptStore, MissingKeyError } from '../../store/encrypted.ts'
 import { openSqliteInThreads } from '../../store/sqlite-threads.ts'
 import type { Migration } from '../../store/store.ts'
 import { builtDirectory } from '../../toolchain/places.ts'
@@ -36,7 +36,7 @@ export async function openStore(
   try {
     const keys = [encryptionKey(storageEncryptionKey(identity))]
     const settings = { collections: engineEncryptedCollections, keptMs: Infinity, refusesClear: true }
-    return await encrypted(store, { ...settings, keys, random, now: now() })
+    return await encryptStore(store, { ...settings, keys, random, now: now() })
   } catch (error) {
     await store.close()
     if (!(error instanceof MissingKeyError)) return databaseMistake(database, error)

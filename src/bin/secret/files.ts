@@ -44,7 +44,7 @@ export function readKey(file: string): Uint8Array {
 
 /** Reads the secret from `file` or stdin. Throws a message for the user when it is too large for engines. */
 export async function readSecret(file: string | undefined): Promise<Uint8Array> {
-  if (file !== undefined) return bounded(readBytes(file))
+  if (file !== undefined) return checkSecretSize(readBytes(file))
   if (process.stdin.isTTY) process.stderr.write('Type the secret, and end it with Ctrl-D on a line of its own.\n')
   const chunks: Buffer[] = []
   let length = 0
@@ -53,10 +53,10 @@ export async function readSecret(file: string | undefined): Promise<Uint8Array> 
     length += chunk.length
     if (length > MAX_SECRET_BYTES) break
   }
-  return bounded(Buffer.concat(chunks))
+  return checkSecretSize(Buffer.concat(chunks))
 }
 
-function bounded(secret: Uint8Array): Uint8Array {
+function checkSecretSize(secret: Uint8Array): Uint8Array {
   if (secret.length > MAX_SECRET_BYTES) {
     throw new Error(`A secret has ${MAX_SECRET_BYTES} bytes at most. Encrypt what is larger, and share the key.`)
   }

@@ -7,7 +7,7 @@ import { claimLabel, inOrder, isEnvelope, ownClaims } from '../../wallet/claim-t
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { Outstanding } from '../../wallet/renewal.ts'
 import type { StoredCredential, Unreadable } from '../../wallet/stored-credential.ts'
-import { columns, indented, paint, plain, timeText } from '../terminal.ts'
+import { columns, paint, plain, timeText, wrapIndented } from '../terminal.ts'
 import { transactionText } from './transaction-text.ts'
 
 const MAX_VALUE = 72
@@ -18,7 +18,7 @@ export function card(stored: StoredCredential): string {
   const rows = ownClaims(stored).map(
     ({ position, value }) => [label(stored, position), shorten(valueText(value))] as const,
   )
-  return framed(stored, columns(rows))
+  return frameCredential(stored, columns(rows))
 }
 
 /** Formats a credential in full, and marks the claims that its holder may hide. */
@@ -35,7 +35,7 @@ export function details(stored: StoredCredential): string {
     ['received', timeText(stored.receivedAt)],
   ])
   const legend = '○ can stay hidden when you present this   ● every verifier sees it'
-  return `${framed(stored, [...columns(rows), '', ...facts.map((line) => paint('dim', line))])}\n\n${legend}`
+  return `${frameCredential(stored, [...columns(rows), '', ...facts.map((line) => paint('dim', line))])}\n\n${legend}`
 }
 
 /** Formats one line for each credential. */
@@ -84,7 +84,7 @@ function whoAsks(plan: PresentationPlan): string {
     : `which ${plain(certificate.issuerText)} issued`
   const sealed = plan.request.encryption ? ' The answer would be encrypted for it.' : ''
   const about = `The request is signed with the certificate ${plain(certificate.subjectText)}, ${vouched}.${sealed}`
-  return [`${paint('bold', verifierName(plan))} asks for a presentation.`, paint('dim', indented(about))].join('\n')
+  return [`${paint('bold', verifierName(plan))} asks for a presentation.`, paint('dim', wrapIndented(about))].join('\n')
 }
 
 function wouldSee({ credential, disclosed, hidden }: AnsweredQuery): string {
@@ -106,13 +106,13 @@ function wouldSee({ credential, disclosed, hidden }: AnsweredQuery): string {
   return [
     `From ${paint('bold', plain(credential.name))} of ${issuerName(credential)} (${credential.id}) it would see`,
     ...(rows.length > 0 ? columns(rows, INDENT).map((line) => paint('green', line)) : [`${INDENT}no claim at all`]),
-    paint('dim', indented(envelope, INDENT)),
+    paint('dim', wrapIndented(envelope, INDENT)),
     'and it would not see',
-    indented(kept.join(', ') || '(nothing stays hidden)', INDENT),
+    wrapIndented(kept.join(', ') || '(nothing stays hidden)', INDENT),
   ].join('\n')
 }
 
-function framed(stored: StoredCredential, lines: readonly string[]): string {
+function frameCredential(stored: StoredCredential, lines: readonly string[]): string {
   const { name, id, issuer, expiresAt } = stored
   const from = stored.issuerName === undefined ? plain(issuer) : `${plain(stored.issuerName)} (${plain(issuer)})`
   const until = expiresAt === undefined ? 'no expiry' : `valid until ${timeText(expiresAt)}`

@@ -14,12 +14,12 @@ import { commandName, readWords, shellWord, UsageError } from '../command-line.t
 import { now, random, wait } from '../effects.ts'
 import { reportFailure } from '../failure.ts'
 import { browserCommand, openBrowser } from '../open-browser.ts'
-import { indented, paint, plain, timeText } from '../terminal.ts'
+import { paint, plain, timeText, wrapIndented } from '../terminal.ts'
 import { startBrowserVisit } from './browser-visit.ts'
-import { described, describedOutstanding, describedPlan } from './described.ts'
 import { readAttestationFile, readAttestationText, walletFiles, writeAttestationFile } from './files.ts'
 import { attestForTests } from './test-attestation.ts'
 import { card, describeDamage, describeOutstanding, details, formatList, planText, verifierName } from './text.ts'
+import { credentialToJson, outstandingToJson, planToJson } from './to-json.ts'
 
 interface Command {
   /** The directory of the wallet. */
@@ -144,7 +144,7 @@ async function runReceive({ wallet, subject, unoffered, line, say, txCode }: Com
     : receiveUnoffered(waiting, unoffered))
   say(received.map(card).join('\n\n'))
   say(`\n${paint('green', '✓')} Received and kept. Show it with: ${line('show', received[0]?.id ?? '')}`)
-  return { json: { credentials: received.map(described) } }
+  return { json: { credentials: received.map(credentialToJson) } }
 }
 
 /** Tells a watching person once why nothing happens. */
@@ -163,13 +163,16 @@ async function runCollect({ wallet, say }: Command): Promise<Outcome> {
   for (const each of outstanding) say(describeOutstanding(each))
   if (received.length + outstanding.length === 0) say('No issuer has anything to decide for this wallet.')
   const failed = outstanding.some(({ problem }) => problem !== undefined)
-  return { json: { credentials: received.map(described), outstanding: outstanding.map(describedOutstanding) }, failed }
+  return {
+    json: { credentials: received.map(credentialToJson), outstanding: outstanding.map(outstandingToJson) },
+    failed,
+  }
 }
 
 async function runRenew({ wallet, subject, say }: Command): Promise<Outcome> {
   const stored = await renewCredential({ ...wallet, wait: waitAloud(say) }, subject)
   say(`${card(stored)}\n\n${paint('green', '✓')} Renewed: new keys, and the old ones are gone.`)
-  return { json: { credentials: [described(stored)] } }
+  return { json: { credentials: [credentialToJson(stored)] } }
 }
 
 async function runList({ wallet, line, say }: Command): Promise<Outcome> {
@@ -180,9 +183,9 @@ async function runList({ wallet, line, say }: Command): Promise<Outcome> {
   for (const each of unreadable) say(describeDamage(each))
   for (const each of outstanding) say(`${describeOutstanding(each)} Ask with: ${line('collect')}`)
   const json = {
-    credentials: credentials.map(described),
+    credentials: credentials.map(credentialToJson),
     unreadable,
-    outstanding: outstanding.map(describedOutstanding),
+    outstanding: outstanding.map(outstandingToJson),
   }
   return { json, failed: unreadable.length > 0 }
 }
@@ -193,7 +196,7 @@ async function runShow({ wallet, subject, line, say }: Command): Promise<Outcome
     throw isMissing ? new WalletError('not_found', `${error.message}; see: ${line('list')}`) : error
   })
   say(details(stored))
-  return { json: { ...described(stored), hidable: stored.hidable } }
+  return { json: { ...credentialToJson(stored), hidable: stored.hidable } }
 }
 
 async function runPresent({ wallet, subject, line, say, agree }: Command): Promise<Outcome> {
@@ -208,14 +211,14 @@ async function runPresent({ wallet, subject, line, say, agree }: Command): Promi
   say(`\n${paint('green', '✓')} Presented, and ${verifierName(plan)} accepted it.`)
   if (redirectUri !== undefined) say(`Go on at ${plain(redirectUri)}`)
   const goOn = redirectUri === undefined ? {} : { redirect_uri: redirectUri }
-  return { json: { result: 'accepted', ...describedPlan(plan), ...goOn } }
+  return { json: { result: 'accepted', ...planToJson(plan), ...goOn } }
 }
 
 async function runDecline({ wallet, subject, say }: Command): Promise<Outcome> {
   const plan = await planPresentation(wallet, subject)
   await decline(wallet, plan)
   say(`Declined. ${verifierName(plan)} has been told that you do not agree, and nothing else.`)
-  return { json: { result: 'declined', verifier: describedPlan(plan).verifier } }
+  return { json: { result: 'declined', verifier: planToJson(plan).verifier } }
 }
 
 async function runAttest({ home, subject, say }: Command): Promise<Outcome> {
@@ -250,7 +253,7 @@ function askTxCode({ inputMode, length, description }: AskedTxCode): Promise<str
   const hint = description === undefined ? '' : ` The issuer says: "${plain(description)}".`
   const what = `The issuer wants a transaction code (${kind}), which it has given you another way.${hint}`
   if (!process.stdin.isTTY) abort('needs_tx_code', `${what} Send it with --tx-code CODE`)
-  return answerTo(indented(what), 'Transaction code: ')
+  return answerTo(wrapIndented(what), 'Transaction code: ')
 }
 
 /** Reads what the person types; an empty text when the input is closed. */

@@ -37,7 +37,7 @@ export function encodeCall(called: AbiItem, values: readonly Json[]): Uint8Array
 /** Decodes the answer of a function to JSON. Throws when the bytes are no such answer. */
 export function decodeAnswer(called: AbiItem, answer: Uint8Array): Json {
   if ((called.outputs ?? []).length === 0) return data(answer)
-  return shown(methodOf(called).decodeOutput(answer))
+  return toJson(methodOf(called).decodeOutput(answer))
 }
 
 /** The bytes that create a contract. Throws in words when the values are not what its constructor takes. */
@@ -61,7 +61,7 @@ export function customError(abi: readonly AbiItem[], thrown: Uint8Array): string
     const inputs = errors.find((error) => error.name === name)?.inputs
     if (name === undefined || inputs === undefined) return undefined
     const values: readonly unknown[] = inputs.length > 1 ? (args as unknown[]) : [args]
-    return `${name}(${inputs.map(({ type }, at) => literal(type, shown(values[at]))).join(', ')})`
+    return `${name}(${inputs.map(({ type }, at) => literal(type, toJson(values[at]))).join(', ')})`
   } catch {
     return undefined
   }
@@ -96,12 +96,12 @@ function argumentsOf({ name = 'the constructor', inputs = [] }: AbiItem, values:
   return Object.fromEntries(inputs.map((input, at) => [input.name, read[at]]))
 }
 
-function shown(value: unknown): Json {
+function toJson(value: unknown): Json {
   if (typeof value === 'bigint') return value.toString()
   if (value instanceof Uint8Array) return data(value)
-  if (Array.isArray(value)) return value.map(shown)
+  if (Array.isArray(value)) return value.map(toJson)
   if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shown(member)]))
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toJson(member)]))
   }
   return value === undefined ? null : (value as Json)
 }

@@ -57,7 +57,7 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready, mostGa
         value: 0n,
         data: data(payload),
       }
-      return signed({ ...common, ...(await feesOf(node, latest)) }, key, nonce)
+      return signTransaction({ ...common, ...(await feesOf(node, latest)) }, key, nonce)
     },
     submit: async ({ hash, raw }) => {
       await ready()
@@ -138,7 +138,7 @@ interface Fields {
   readonly data: string
 }
 
-function signed(fields: Fields & Fees, key: Uint8Array, nonce: number): SignedTransaction {
+function signTransaction(fields: Fields & Fees, key: Uint8Array, nonce: number): SignedTransaction {
   // Not strict: strict is about what people type in wallets, and refuses a gas price of 0.
   const unsigned =
     fields.type === 'legacy'

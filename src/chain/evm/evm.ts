@@ -139,13 +139,16 @@ function registryOf(
   }
 }
 
-interface Asked {
+interface ContractReading {
   readonly address: Address
   readonly block: Block
   readonly note: (problem: string) => void
 }
 
-async function contractOf(node: EvmNode, { address, block, note }: Asked): Promise<OffChainContract | undefined> {
+async function contractOf(
+  node: EvmNode,
+  { address, block, note }: ContractReading,
+): Promise<OffChainContract | undefined> {
   const ask = async <T>(name: 'engines' | 'component', read: (answer: Uint8Array) => T): Promise<T | undefined> => {
     const answer = await node.call({ to: address, input: selector[name] }, block.number).catch((error: unknown) => {
       if (error instanceof UnreadableAnswer)

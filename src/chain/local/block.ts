@@ -26,7 +26,7 @@ export interface HashedBlock extends StoredBlock {
   readonly hash: string
 }
 
-export function hashed(block: StoredBlock): HashedBlock {
+export function hashBlock(block: StoredBlock): HashedBlock {
   const { number, parent, time, chainId, transaction } = block
   const content = JSON.stringify([
     number,
@@ -49,7 +49,7 @@ export function readBlock(text: string): HashedBlock {
   if (!isObject(value)) return malformed('it is no block')
   const transaction = own(value, 'transaction')
   const chainId = own(value, 'chainId')
-  const block = hashed({
+  const block = hashBlock({
     number: numberOf(own(value, 'number')),
     parent: hexOf(own(value, 'parent')),
     time: numberOf(own(value, 'time')),

@@ -15,7 +15,7 @@ const NOBODY = `0x${'00'.repeat(20)}`
 const CALL_MS = 2000
 
 /** Returns the output of the contract. Rejects with a JsonRpcError when it refuses, fails, or takes too long. */
-export async function called(ledger: Ledger, call: unknown, tag: unknown): Promise<Uint8Array> {
+export async function callContract(ledger: Ledger, call: unknown, tag: unknown): Promise<Uint8Array> {
   const { returned } = await runOrRefuse(ledger, trialOf(ledger, messageOf(call), entryAt(ledger, tag), tag))
   return returned
 }
@@ -28,11 +28,11 @@ const TOLERANCE = 32n
 const LOOKING_MS = 2000
 
 /**
- * Enough gas, and not much more than enough. Rejects as {@link called} does. What the message took when it had all the
- * gas of a block is most often enough with a little more: a call passes on 63 of 64 parts only (EIP-150), and SSTORE
- * wants some to be left.
+ * Finds enough gas, and not much more than enough. Rejects as {@link callContract} does. What the message took when it
+ * had all the gas of a block is most often enough with a little more: a call passes on 63 of 64 parts only (EIP-150),
+ * and SSTORE wants some to be left.
  */
-export async function estimated(ledger: Ledger, call: unknown, tag: unknown): Promise<bigint> {
+export async function estimateGas(ledger: Ledger, call: unknown, tag: unknown): Promise<bigint> {
   const message = messageOf(call)
   const entry = entryAt(ledger, tag)
   const trial = (gasLimit: bigint): Trial => trialOf(ledger, { ...message, gasLimit }, entry, tag)
@@ -41,7 +41,7 @@ export async function estimated(ledger: Ledger, call: unknown, tag: unknown): Pr
   if (code === undefined || code.length === 0) return gasTaken
   const likely = least(((gasTaken + SSTORE_SENTRY) * 64n) / 63n, message.gasLimit)
   if (await isEnough(ledger, trial(likely))) return likely
-  return between(likely, message.gasLimit, (gasLimit) => isEnough(ledger, trial(gasLimit)))
+  return searchGas(likely, message.gasLimit, (gasLimit) => isEnough(ledger, trial(gasLimit)))
 }
 
 /** No, also where it would take too long. */
@@ -55,7 +55,7 @@ async function isEnough(ledger: Ledger, trial: Trial): Promise<boolean> {
 }
 
 /** Looks for the least that is enough; first near what is too little, where it most often is. */
-async function between(
+async function searchGas(
   tooLittle: bigint,
   enough: bigint,
   suffices: (gas: bigint) => Promise<boolean>,

@@ -162,9 +162,9 @@ async function runMessage(
     returned: execResult.returnValue,
     created: exceptionError === undefined ? createdAddress?.toString() : undefined,
     logs: (execResult.logs ?? []).map(([address, topics, data]) => ({
-      address: shown(address),
-      topics: topics.map(shown),
-      data: shown(data),
+      address: toHex(address),
+      topics: topics.map(toHex),
+      data: toHex(data),
     })),
   }
 }
@@ -194,7 +194,7 @@ function headerOf({ number, time, parent }: Surroundings) {
   }
 }
 
-function shown(bytes: Uint8Array): string {
+function toHex(bytes: Uint8Array): string {
   return `0x${Buffer.from(bytes).toString('hex')}`
 }
 

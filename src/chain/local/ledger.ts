@@ -6,13 +6,13 @@
 import { serialQueue } from '../../async/serial-queue.ts'
 import { loadRecovery } from '../../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../../offchain/authentication/recover.ts'
-import { type HashedBlock, hashed, type StoredBlock, writeBlock } from './block.ts'
+import { type HashedBlock, hashBlock, type StoredBlock, writeBlock } from './block.ts'
 import { createMachine, type Log, type Machine, type Result, type Surroundings } from './execute.ts'
 import type { BlockFiles } from './files.ts'
 import { type KeptLogs, keepLogs } from './kept-logs.ts'
 import { type Changes, emptyState, type State } from './state.ts'
 import { genesis, readFirstBlock, readStoredBlock } from './stored-blocks.ts'
-import { type ReadTransaction, readTransaction, refused } from './transaction.ts'
+import { type ReadTransaction, readTransaction, refuseTransaction } from './transaction.ts'
 
 export interface LedgerEntry {
   readonly block: HashedBlock
@@ -220,7 +220,7 @@ async function append(
     }
     mustStandOn(files, head(chained))
     const { keep, entry } = await run(chained, content, signed)
-    const block = hashed(content)
+    const block = hashBlock(content)
     // Another process may have made this number in between: then everything is seen anew.
     if (await files.create(number, writeBlock(block))) return keep(entry(block))
   }
@@ -236,12 +236,13 @@ function mustStandOn(files: BlockFiles, parent: HashedBlock): void {
 
 function refuseUnfit(chained: Chained, { transaction: { hash, nonce, chainId }, from }: Signed): void {
   const ours = chained.chainId
-  if (chained.byHash.has(hash)) refused('already known')
+  if (chained.byHash.has(hash)) refuseTransaction('already known')
   if (chainId !== ours)
-    refused(`invalid chain id: this is chain ${ours}, and the transaction says ${chainId ?? 'none'}`)
+    refuseTransaction(`invalid chain id: this is chain ${ours}, and the transaction says ${chainId ?? 'none'}`)
   const expected = nonceAt(chained.state, from, head(chained).number)
-  if (nonce < expected) refused(`nonce too low: the next of this account is ${expected}`)
-  if (nonce > expected) refused(`nonce too high: the next of this account is ${expected}, and nothing waits here`)
+  if (nonce < expected) refuseTransaction(`nonce too low: the next of this account is ${expected}`)
+  if (nonce > expected)
+    refuseTransaction(`nonce too high: the next of this account is ${expected}, and nothing waits here`)
 }
 
 /** The nonce of the next transaction of an account, after this block. */

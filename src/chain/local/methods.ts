@@ -6,7 +6,7 @@ import { MalformedError } from '../../codec/malformed.ts'
 import { data, quantity, readData, readNumber } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import { blockObject, feeHistory, receiptObject, transactionObject } from './answers.ts'
-import { called, estimated } from './call.ts'
+import { callContract, estimateGas } from './call.ts'
 import { type Ledger, type LedgerEntry, nonceAt } from './ledger.ts'
 import { logsOf } from './logs.ts'
 import { addressText, byHash, entryAt, entryOrNone, hashText, slotText } from './params.ts'
@@ -30,8 +30,8 @@ const methods: Readonly<Record<string, Method>> = {
   eth_gasPrice: () => '0x0',
   eth_maxPriorityFeePerGas: () => '0x0',
   eth_feeHistory: (ledger, [count]) => feeHistory(entryAt(ledger, 'latest'), readNumber(count)),
-  eth_getBlockByNumber: (ledger, [tag, full]) => shown(ledger, entryOrNone(ledger, tag), full),
-  eth_getBlockByHash: (ledger, [hash, full]) => shown(ledger, byHash(ledger, hash), full),
+  eth_getBlockByNumber: (ledger, [tag, full]) => formatBlock(ledger, entryOrNone(ledger, tag), full),
+  eth_getBlockByHash: (ledger, [hash, full]) => formatBlock(ledger, byHash(ledger, hash), full),
   eth_getBalance: (ledger, [address, tag]) => {
     const account = ledger.state.accounts.at(addressText(address), entryAt(ledger, tag).block.number)
     return quantity(account === undefined || account.balance < SHOWN_BALANCE ? SHOWN_BALANCE : account.balance)
@@ -45,8 +45,8 @@ const methods: Readonly<Record<string, Method>> = {
   },
   eth_getTransactionCount: (ledger, [address, tag]) =>
     quantity(nonceAt(ledger.state, addressText(address), entryAt(ledger, tag).block.number)),
-  eth_call: async (ledger, [call, tag]) => data(await called(ledger, call, tag)),
-  eth_estimateGas: async (ledger, [call, tag]) => quantity(await estimated(ledger, call, tag ?? 'pending')),
+  eth_call: async (ledger, [call, tag]) => data(await callContract(ledger, call, tag)),
+  eth_estimateGas: async (ledger, [call, tag]) => quantity(await estimateGas(ledger, call, tag ?? 'pending')),
   eth_sendRawTransaction: async (ledger, [raw]) => {
     const transaction = readTransaction(data(readData(raw)))
     await ledger.append(transaction)
@@ -97,6 +97,6 @@ function isOfKnownBlock({ entries }: Ledger, method: string, params: readonly un
   return typeof number === 'string' && number.startsWith('0x') && Number(number) < entries.length
 }
 
-function shown(ledger: Ledger, entry: LedgerEntry | undefined, full: unknown): unknown {
+function formatBlock(ledger: Ledger, entry: LedgerEntry | undefined, full: unknown): unknown {
   return entry === undefined ? null : blockObject(entry, full === true ? ledger.chainId : undefined)
 }

@@ -221,14 +221,14 @@ function undoLog(): UndoLog {
   }
 }
 
-function unsupported(): never {
+function refuseStateRoots(): never {
   throw new Error('a local chain has no state roots')
 }
 
 const WITHOUT_ROOTS = {
-  getStateRoot: unsupported,
-  setStateRoot: unsupported,
-  hasStateRoot: unsupported,
-  shallowCopy: unsupported,
+  getStateRoot: refuseStateRoots,
+  setStateRoot: refuseStateRoots,
+  hasStateRoot: refuseStateRoots,
+  shallowCopy: refuseStateRoots,
   clearCaches: () => undefined,
 }

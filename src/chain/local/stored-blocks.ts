@@ -2,7 +2,7 @@
 import { randomBytes } from '@noble/hashes/utils.js'
 import { MalformedError } from '../../codec/malformed.ts'
 import { data } from '../evm/values.ts'
-import { type HashedBlock, hashed, readBlock } from './block.ts'
+import { type HashedBlock, hashBlock, readBlock } from './block.ts'
 import type { BlockFiles } from './files.ts'
 
 /**
@@ -12,7 +12,7 @@ import type { BlockFiles } from './files.ts'
 export function genesis(time: number): HashedBlock {
   const chainId = Buffer.from(randomBytes(6)).readUIntBE(0, 6).toString()
   const parent = data(randomBytes(32))
-  return hashed({ number: 0, parent, time, chainId })
+  return hashBlock({ number: 0, parent, time, chainId })
 }
 
 /** Throws an Error, in words for an operator, where block 0 begins no local chain. */

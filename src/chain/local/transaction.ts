@@ -22,20 +22,22 @@ export interface ReadTransaction {
 const MAX_BYTES = 256 * 1024
 const REFUSED = -32000
 
-export function refused(message: string): never {
+export function refuseTransaction(message: string): never {
   throw new JsonRpcError(REFUSED, message)
 }
 
 /** Throws a JsonRpcError when it is none, or of a type that a local chain does not take. */
 export function readTransaction(raw: string): ReadTransaction {
-  if (raw.length > 2 * MAX_BYTES) refused(`the transaction is larger than ${MAX_BYTES} bytes`)
+  if (raw.length > 2 * MAX_BYTES) refuseTransaction(`the transaction is larger than ${MAX_BYTES} bytes`)
   const transaction = orRefused(() => Transaction.fromHex(raw))
   const { type } = transaction
-  if (type !== 'legacy' && type !== 'eip1559') return refused(`a local chain takes no ${type} transactions`)
+  if (type !== 'legacy' && type !== 'eip1559') return refuseTransaction(`a local chain takes no ${type} transactions`)
   const fields = transaction.raw as (typeof transaction)['raw'] & { readonly accessList?: readonly unknown[] }
-  if ((fields.accessList ?? []).length > 0) return refused('a local chain takes no transactions with access lists')
-  if (!transaction.isSigned) return refused('the transaction is not signed')
-  if (fields.gasLimit > BLOCK_GAS) return refused(`exceeds block gas limit: a transaction may take ${BLOCK_GAS}`)
+  if ((fields.accessList ?? []).length > 0)
+    return refuseTransaction('a local chain takes no transactions with access lists')
+  if (!transaction.isSigned) return refuseTransaction('the transaction is not signed')
+  if (fields.gasLimit > BLOCK_GAS)
+    return refuseTransaction(`exceeds block gas limit: a transaction may take ${BLOCK_GAS}`)
   return {
     raw: raw.toLowerCase(),
     hash: orRefused(() => transaction.hash),
@@ -64,7 +66,9 @@ function senderOf(transaction: ReturnType<typeof Transaction.fromHex>, recover: 
     compact,
     recovery: yParity === 1 ? 1 : 0,
   })
-  return key === undefined ? refused('invalid transaction: nobody signed it') : evmAddress(accountOf(key, 'evm'))
+  return key === undefined
+    ? refuseTransaction('invalid transaction: nobody signed it')
+    : evmAddress(accountOf(key, 'evm'))
 }
 
 function word(value: bigint): string {
@@ -75,6 +79,6 @@ function orRefused<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    return refused(`invalid transaction: ${(error as Error).message.slice(0, 200)}`)
+    return refuseTransaction(`invalid transaction: ${(error as Error).message.slice(0, 200)}`)
   }
 }

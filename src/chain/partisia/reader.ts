@@ -43,7 +43,7 @@ const NOT_FOUND = 404
 
 export function partisiaReader(http: JsonHttp) {
   const ask = async <T>(path: string, read: (body: JsonObject) => T): Promise<T | undefined> => {
-    const { status, body } = await sent(http, { method: 'GET', path })
+    const { status, body } = await sendRequest(http, { method: 'GET', path })
     if (status === NOT_FOUND) return undefined
     return readable(path, () => read(isObject(body) ? body : malformed('it is no object')))
   }
@@ -67,18 +67,18 @@ export function partisiaReader(http: JsonHttp) {
     transaction: (shard: string, identifier: string) =>
       ask(`/chain/shards/${part(shard)}/transactions/${part(identifier)}`, executedOf),
     put: async (payload: string): Promise<void> => {
-      await sent(http, { method: 'PUT', path: '/chain/transactions', body: { payload } })
+      await sendRequest(http, { method: 'PUT', path: '/chain/transactions', body: { payload } })
     },
   }
 }
 
-interface Asked {
+interface ReaderRequest {
   readonly method: 'GET' | 'PUT'
   readonly path: string
   readonly body?: Json
 }
 
-async function sent(http: JsonHttp, { method, path, body }: Asked): Promise<JsonAnswer> {
+async function sendRequest(http: JsonHttp, { method, path, body }: ReaderRequest): Promise<JsonAnswer> {
   const answer = await http(method, path, body).catch((error: unknown) => {
     throw new ChainError(`the chain cannot be asked: ${(error as Error).message}`)
   })

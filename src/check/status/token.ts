@@ -1,6 +1,6 @@
 /** Status list tokens, as JWT and as CWT, taken apart. Token Status List, Status List Token. */
 import { fromBase64url } from '../../codec/base64url.ts'
-import { asBytes, asMap, type Cbor, decodeCbor, untagged } from '../../codec/cbor.ts'
+import { asBytes, asMap, type Cbor, contentOfTag, decodeCbor } from '../../codec/cbor.ts'
 import { readSign1 } from '../../codec/cose.ts'
 import { isObject, type Json, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
@@ -50,7 +50,7 @@ export async function readStatusListJwt(text: string, uri: string): Promise<Fetc
 /** Throws a MalformedError when the bytes are no status list token for `uri`. */
 export async function readStatusListCwt(bytes: Uint8Array, uri: string): Promise<FetchedStatusList> {
   const token = decodeCbor(bytes, { longNumbers: true })
-  const sign1 = readSign1(untagged(token, CWT) ?? token, 'the token')
+  const sign1 = readSign1(contentOfTag(token, CWT) ?? token, 'the token')
   if (!CWT_TYPES.includes(sign1.typ)) malformed(`its type is not ${TOKEN_TYPES.cwt}`)
   const { payload } = sign1
   if (payload === undefined) return malformed('it has no payload')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { embedded, encodeCbor } from '../../codec/cbor.ts'
+import { embedCbor, encodeCbor } from '../../codec/cbor.ts'
 import { thumbprint } from '../../keys/jwk.ts'
 import { deviceAuthentication, sessionTranscript } from './device-auth.ts'
 
@@ -45,9 +45,9 @@ describe('the session transcript', () => {
 })
 
 it('the device signs that it does, the session, the type of the document and what it states itself', () => {
-  const nameSpaces = embedded(new Map())
+  const nameSpaces = embedCbor(new Map())
   const parts = ['DeviceAuthentication', sessionTranscript(session), 'org.iso.18013.5.1.mDL', nameSpaces]
   expect(toHex(deviceAuthentication(session, 'org.iso.18013.5.1.mDL', nameSpaces))).toBe(
-    toHex(encodeCbor(embedded(parts))),
+    toHex(encodeCbor(embedCbor(parts))),
   )
 })

@@ -4,7 +4,7 @@
  * appendix B.2.6, Handover and SessionTranscript Definitions.
  */
 import { hash } from 'node:crypto'
-import { type Cbor, embedded, encodeCbor, type Tagged } from '../../codec/cbor.ts'
+import { type Cbor, embedCbor, encodeCbor, type Tagged } from '../../codec/cbor.ts'
 import type { Binding } from '../format.ts'
 
 type Session = Pick<Binding, 'audience' | 'nonce' | 'encryptionKeyThumbprint' | 'responseUri'>
@@ -17,5 +17,5 @@ export function sessionTranscript({ audience, nonce, encryptionKeyThumbprint, re
 
 /** DeviceAuthenticationBytes: the detached payload of the device's signature. */
 export function deviceAuthentication(session: Session, docType: string, deviceNameSpaces: Tagged): Uint8Array {
-  return encodeCbor(embedded(['DeviceAuthentication', sessionTranscript(session), docType, deviceNameSpaces]))
+  return encodeCbor(embedCbor(['DeviceAuthentication', sessionTranscript(session), docType, deviceNameSpaces]))
 }

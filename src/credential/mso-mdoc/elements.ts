@@ -15,7 +15,7 @@ import {
   isBytes,
   isMap,
   newBudget,
-  tagged,
+  withTag,
 } from '../../codec/cbor.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { malformed, orProblem } from '../../codec/malformed.ts'
@@ -64,7 +64,7 @@ export function identifierOf(item: Uint8Array): string {
 
 /** The digest of an item is taken over it with its tag: `24(<<item>>)`. */
 export function digestItem(item: Uint8Array, algorithm = 'sha256'): Buffer {
-  return hash(algorithm, encodeCbor(tagged(CBOR_TAG.encoded, item)), 'buffer')
+  return hash(algorithm, encodeCbor(withTag(CBOR_TAG.encoded, item)), 'buffer')
 }
 
 function elementsOf(

@@ -3,7 +3,7 @@
  * section 9.1.2.
  */
 import { toBase64url } from '../../codec/base64url.ts'
-import { CBOR_TAG, type Cbor, type CborKey, embedded, encodeCbor, tagged } from '../../codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, embedCbor, encodeCbor, withTag } from '../../codec/cbor.ts'
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { algorithms } from '../../keys/algorithm.ts'
@@ -33,13 +33,13 @@ export async function issue(order: Order<MdocMembers>, signer: Signer, random: R
     {
       alg: algorithms[signer.alg].cose[0],
       x5chain: signer.x5c.map((text) => Buffer.from(text, 'base64')),
-      payload: encodeCbor(embedded(securityObject(order, nameSpaces))),
+      payload: encodeCbor(embedCbor(securityObject(order, nameSpaces))),
       detached: false,
     },
     (data) => signer.sign(data),
   )
   const items = nameSpaces.map(
-    (each) => [each.nameSpace, each.items.map((item) => tagged(CBOR_TAG.encoded, item))] as const,
+    (each) => [each.nameSpace, each.items.map((item) => withTag(CBOR_TAG.encoded, item))] as const,
   )
   return toBase64url(
     encodeCbor(
@@ -54,7 +54,7 @@ export async function issue(order: Order<MdocMembers>, signer: Signer, random: R
 function signedNameSpace(nameSpace: string, elements: JsonObject, random: Random): SignedNameSpace {
   const entries = Object.entries(elements)
   const bytes = Buffer.from(random(entries.length * (RANDOM_BYTES + ORDER_BYTES)))
-  const ids = shuffled(entries.length, bytes.subarray(entries.length * RANDOM_BYTES))
+  const ids = shuffle(entries.length, bytes.subarray(entries.length * RANDOM_BYTES))
   const items = entries.map(([name, value], index) =>
     encodeCbor(
       new Map<CborKey, Cbor>([
@@ -69,7 +69,7 @@ function signedNameSpace(nameSpace: string, elements: JsonObject, random: Random
 }
 
 /** The numbers below `count`, in an order that says nothing of the elements that are not shown. */
-function shuffled(count: number, bytes: Buffer): readonly number[] {
+function shuffle(count: number, bytes: Buffer): readonly number[] {
   const keys = Array.from({ length: count }, (_, index) => bytes.readUInt32BE(index * ORDER_BYTES))
   return [...keys.keys()].sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0))
 }

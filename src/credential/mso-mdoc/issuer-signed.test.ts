@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Cbor, type CborKey, embedded, encodeCbor } from '../../codec/cbor.ts'
+import { type Cbor, type CborKey, embedCbor, encodeCbor } from '../../codec/cbor.ts'
 import { writeSign1 } from '../../codec/cose.ts'
 import { closedMap, readIssuerSigned } from './issuer-signed.ts'
 
@@ -17,7 +17,7 @@ const mso: ReadonlyMap<CborKey, Cbor> = new Map<CborKey, Cbor>([
 const sealed = (payload: Uint8Array, detached = false): Promise<Cbor> =>
   writeSign1({ alg: -7, payload, detached }, () => Promise.resolve(new Uint8Array(64)))
 
-const element = embedded(new Map())
+const element = embedCbor(new Map())
 const elements = (count: number): Cbor => Array<Cbor>(count).fill(element)
 const spaces = (...counts: readonly number[]): Cbor =>
   new Map<CborKey, Cbor>(counts.map((count, index) => [`n${index}`, elements(count)]))
@@ -25,7 +25,7 @@ const spaces = (...counts: readonly number[]): Cbor =>
 describe('what an issuer signed', () => {
   let issuerAuth: Cbor
   beforeAll(async () => {
-    issuerAuth = await sealed(encodeCbor(embedded(mso)))
+    issuerAuth = await sealed(encodeCbor(embedCbor(mso)))
   })
 
   it('is taken apart', () => {
@@ -74,18 +74,18 @@ describe('what an issuer signed', () => {
   it.each<[string, () => Promise<Cbor | undefined>, string]>([
     ['without a signature', () => Promise.resolve(undefined), 'there is no issuerAuth'],
     ['with another signature', () => Promise.resolve([]), 'issuerAuth is not a COSE_Sign1 of four parts'],
-    ['with a payload that is elsewhere', () => sealed(encodeCbor(embedded(mso)), true), 'issuerAuth has no payload'],
+    ['with a payload that is elsewhere', () => sealed(encodeCbor(embedCbor(mso)), true), 'issuerAuth has no payload'],
     ['with a payload without its tag', () => sealed(encodeCbor(mso)), 'the mobile security object is not embedded'],
     ['with a payload that is no CBOR', () => sealed(Uint8Array.of(0xff)), 'the mobile security object: '],
     [
       'with a payload that is no map',
-      () => sealed(encodeCbor(embedded(7))),
+      () => sealed(encodeCbor(embedCbor(7))),
       'the mobile security object is not a CBOR map',
     ],
     ...['valueDigests', 'deviceKeyInfo', 'validityInfo', 'docType'].map(
       (name): [string, () => Promise<Cbor>, string] => [
         `with another ${name}`,
-        () => sealed(encodeCbor(embedded(new Map([...mso, [name, 7]])))),
+        () => sealed(encodeCbor(embedCbor(new Map([...mso, [name, 7]])))),
         `${name} of the mobile security object is not a`,
       ],
     ),

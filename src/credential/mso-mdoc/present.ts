@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
-import { CBOR_TAG, type Cbor, type CborKey, decodeCbor, embedded, encodeCbor, tagged } from '../../codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, decodeCbor, embedCbor, encodeCbor, withTag } from '../../codec/cbor.ts'
 import { writeSign1 } from '../../codec/cose.ts'
 import { isObject, type JsonObject } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
@@ -61,7 +61,7 @@ export async function present(
 ): Promise<string> {
   const { nameSpaces, rawIssuerAuth, mso } = parse(credential)
   const disclosed = shownNameSpaces(nameSpaces, places)
-  const deviceNameSpaces = embedded(new Map())
+  const deviceNameSpaces = embedCbor(new Map())
   const deviceSignature = await writeSign1(
     {
       alg: algorithms[holder.alg].cose[0],
@@ -106,7 +106,7 @@ function shownNameSpaces(
       const place = [nameSpace, identifierOf(item)]
       return places.some((each) => isWithin(place, each) || isWithin(each, place))
     })
-    return chosen.length > 0 ? [[nameSpace, chosen.map((item) => tagged(CBOR_TAG.encoded, item))] as const] : []
+    return chosen.length > 0 ? [[nameSpace, chosen.map((item) => withTag(CBOR_TAG.encoded, item))] as const] : []
   })
   return disclosed.length > 0 ? [['nameSpaces', new Map(disclosed)]] : []
 }

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { leastProcessorMs } from '../../../test/support/processor-time.ts'
 import { toBase64url } from '../../codec/base64url.ts'
-import { CBOR_TAG, type Cbor, type CborKey, type CborMap, embedded, encodeCbor, tagged } from '../../codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, type CborMap, embedCbor, encodeCbor, withTag } from '../../codec/cbor.ts'
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import type { IssuerSigned } from './issuer-signed.ts'
@@ -10,7 +10,7 @@ import { hold } from './present.ts'
 import { evidenceOf, read } from './read.ts'
 
 const { jwk } = createSigner(generateKeyPairSync('ed25519').privateKey, [])
-const time = (text: string): Cbor => tagged(CBOR_TAG.dateTime, text)
+const time = (text: string): Cbor => withTag(CBOR_TAG.dateTime, text)
 
 function evidence(change: Readonly<Record<string, Cbor | undefined>> = {}) {
   const mso = {
@@ -66,9 +66,9 @@ describe('what the issuer of a mobile document says', () => {
 
   it.each<[string, Cbor]>([
     ['without its tag', '2026-01-01T00:00:00Z'],
-    ['with another tag', tagged(CBOR_TAG.fullDate, '2026-01-01')],
+    ['with another tag', withTag(CBOR_TAG.fullDate, '2026-01-01')],
     ['that is no date', time('2026-01-01')],
-    ['that is a number', tagged(1, 1_700_000_000)],
+    ['that is a number', withTag(1, 1_700_000_000)],
   ])('is no time %s', (_, value) => {
     const validityInfo = new Map<CborKey, Cbor>([['validUntil', value]])
     expect(evidence({ validityInfo }).validity).toEqual({
@@ -105,9 +105,9 @@ describe('a presentation of a mobile document', () => {
     readonly auth?: Members
   }
   async function presented({ response, document, device, auth }: Changes = {}): Promise<string> {
-    const issuerSigned = mapOf({ issuerAuth: await sealed(embedded(mso), false) })
+    const issuerSigned = mapOf({ issuerAuth: await sealed(embedCbor(mso), false) })
     const deviceAuth = mapOf({ deviceSignature: await sealed(0, true), ...auth })
-    const deviceSigned = mapOf({ nameSpaces: embedded(new Map()), deviceAuth, ...device })
+    const deviceSigned = mapOf({ nameSpaces: embedCbor(new Map()), deviceAuth, ...device })
     const made = mapOf({ docType: 'org.example', issuerSigned, deviceSigned, ...document })
     return toBase64url(encodeCbor(mapOf({ version: '1.0', documents: [made], status: 0, ...response })))
   }
@@ -126,7 +126,7 @@ describe('a presentation of a mobile document', () => {
   it('is of a credential that a wallet holds, unless its version is another', async () => {
     const credential = async (version: string) =>
       toBase64url(
-        encodeCbor(mapOf({ issuerAuth: await sealed(embedded(new Map([...mso, ['version', version]])), false) })),
+        encodeCbor(mapOf({ issuerAuth: await sealed(embedCbor(new Map([...mso, ['version', version]])), false) })),
       )
     expect(hold(await credential('1.0'))).toMatchObject({ holder: undefined, hidable: [], expiresAt: undefined })
     const other = await credential('1.1')
@@ -177,15 +177,15 @@ describe('a presentation of a mobile document', () => {
     ['a MAC', { auth: { deviceSignature: undefined, deviceMac: [] } }, /is a MAC/],
     ['a MAC beside the signature', { auth: { deviceMac: [] } }, /is a MAC/],
     ['neither', { auth: { deviceSignature: undefined } }, /has no deviceSignature/],
-    ['statements that are no map', { device: { nameSpaces: embedded([]) } }, /nameSpaces of deviceSigned is not a/],
+    ['statements that are no map', { device: { nameSpaces: embedCbor([]) } }, /nameSpaces of deviceSigned is not a/],
     [
       'a statement that is no map',
-      { device: { nameSpaces: embedded(new Map([['a', 7]])) } },
+      { device: { nameSpaces: embedCbor(new Map([['a', 7]])) } },
       /a namespace of deviceSigned is not a/,
     ],
     [
       'a statement that nobody authorized',
-      { device: { nameSpaces: embedded(new Map([['a', new Map([['b', 1]])]])) } },
+      { device: { nameSpaces: embedCbor(new Map([['a', new Map([['b', 1]])]])) } },
       /did not authorize its key/,
     ],
   ])('proves nothing with %s', async (_, changes, problem) => {
@@ -221,7 +221,7 @@ describe('a presentation of a mobile document', () => {
   async function stating(keyAuthorizations: Cbor, elements: CborMap): Promise<string> {
     const deviceKeyInfo = new Map([['keyAuthorizations', keyAuthorizations]])
     const authorizing = new Map<CborKey, Cbor>([...mso, ['deviceKeyInfo', deviceKeyInfo]])
-    const issuerSigned = mapOf({ issuerAuth: await sealed(embedded(authorizing), false) })
-    return presented({ document: { issuerSigned }, device: { nameSpaces: embedded(new Map([['a', elements]])) } })
+    const issuerSigned = mapOf({ issuerAuth: await sealed(embedCbor(authorizing), false) })
+    return presented({ document: { issuerSigned }, device: { nameSpaces: embedCbor(new Map([['a', elements]])) } })
   }
 })

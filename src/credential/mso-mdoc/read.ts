@@ -10,12 +10,12 @@ import {
   type Cbor,
   type CborKey,
   type CborMap,
+  contentOfTag,
   decodeCbor,
   isArray,
   isMap,
   readEmbedded,
   type Tagged,
-  untagged,
 } from '../../codec/cbor.ts'
 import { readCoseKey, readSign1 } from '../../codec/cose.ts'
 import { malformed } from '../../codec/malformed.ts'
@@ -152,5 +152,5 @@ function elementsOf(list: Cbor | undefined): ReadonlySet<Cbor> {
 
 /** A tdate, RFC 3339 with its zone; undefined when it is missing or anything else, since each of them is mandatory. */
 function instant(validityInfo: CborMap, member: string): Instant {
-  return dateTime(member, untagged(validityInfo.get(member), CBOR_TAG.dateTime))
+  return dateTime(member, contentOfTag(validityInfo.get(member), CBOR_TAG.dateTime))
 }

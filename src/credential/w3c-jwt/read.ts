@@ -60,7 +60,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
     holder,
     boundKey: boundKeyOf(payload, claims),
     disclosuresProblem: undefined,
-    claims: decoded(payload, claims),
+    claims: decodeMembers(payload, claims),
     envelope: [],
     ...members,
   }
@@ -100,7 +100,7 @@ function isJwt(header: JsonObject): boolean {
 }
 
 /** The members that an issuer may state in the JWT alone. VCDM 1.1, JWT Decoding. */
-function decoded(payload: JsonObject, vc: JsonObject): JsonObject {
+function decodeMembers(payload: JsonObject, vc: JsonObject): JsonObject {
   const [iss, jti, sub] = [ownString(payload, 'iss'), ownString(payload, 'jti'), ownString(payload, 'sub')]
   const subject = own(vc, 'credentialSubject')
   return {

@@ -43,8 +43,8 @@ export async function sessionOfExternalToken(
   { token, network }: PresentedToken,
 ): Promise<TokenSession> {
   const claims = await (server.config.introspection
-    ? introspected(server, await server.introspect(token, network))
-    : signed(context, server, token))
+    ? checkIntrospection(server, await server.introspect(token, network))
+    : verifySignedToken(context, server, token))
   refuseUnlessTimely(context, claims)
   const jkt = boundTo(claims)
   const { sessionId, grant } = await sessionNamedIn(context, server, claims)
@@ -89,7 +89,11 @@ function boundTo(claims: JsonObject): string | undefined {
   return jkt ?? invalid('it is bound to a key in a way other than DPoP')
 }
 
-async function signed(context: ClockContext, server: AuthorizationServer, token: string): Promise<JsonObject> {
+async function verifySignedToken(
+  context: ClockContext,
+  server: AuthorizationServer,
+  token: string,
+): Promise<JsonObject> {
   const jws = readToken(token)
   const { header, payload } = jws
   // Media types are compared without regard to case, and the prefix may be left out. RFC 7515 section 4.1.9.
@@ -102,7 +106,7 @@ async function signed(context: ClockContext, server: AuthorizationServer, token:
   return (await server.hasSigned(jws)) ? payload : invalid('it is not signed by a key of its issuer')
 }
 
-function introspected(server: AuthorizationServer, claims: JsonObject): JsonObject {
+function checkIntrospection(server: AuthorizationServer, claims: JsonObject): JsonObject {
   if (own(claims, 'active') !== true) invalid('its issuer says that it is not active')
   const issuer = own(claims, 'iss')
   if (issuer !== undefined && issuer !== server.config.issuer) invalid('it is of another issuer')

@@ -1,7 +1,7 @@
 /**
  * The pre-authorized code: derived from the session id under a secret, so that no database holds one. The code begins
  * with the session id, so that the token endpoint without a session in its path finds the session. A code that the
- * application supplied, because an authorization server knows it already, is kept sealed with its session, for the
+ * application supplied, because an authorization server knows it already, is kept encrypted with its session, for the
  * offer, and found by a MAC.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
@@ -34,7 +34,7 @@ function nameUnder(secret: KeyObject, sessionId: string): string {
 }
 
 /**
- * The code of the session's offer; undefined when it was supplied, and sealed under a secret that is no longer there.
+ * The code of the session's offer; undefined when it was supplied, and encrypted with a secret that is no longer there.
  */
 export function codeOfSession(
   { secrets }: Pick<AccessContext, 'secrets'>,
@@ -42,7 +42,7 @@ export function codeOfSession(
   { suppliedCode }: IssuanceSession,
 ): string | undefined {
   if (suppliedCode === undefined) return secretName(secrets.code, sessionId)
-  return openCode(secrets.suppliedCode, sessionId, suppliedCode)
+  return decryptCode(secrets.suppliedCode, sessionId, suppliedCode)
 }
 
 /** The session of a code, whether we made it or the application supplied it. Only the latter has to be looked up. */
@@ -76,8 +76,8 @@ export function keepSuppliedCode(
     (secret) =>
       ({ insert: 'pre_authorized_code', id: suppliedCodeId(secret, code), value: { sessionId }, dueAt }) as const,
   )
-  const sealed = sealCode(secrets.suppliedCode, sessionId, code, random(NONCE_BYTES))
-  return { members: { suppliedCode: sealed }, changes: rows }
+  const encrypted = encryptCode(secrets.suppliedCode, sessionId, code, random(NONCE_BYTES))
+  return { members: { suppliedCode: encrypted }, changes: rows }
 }
 
 export function refuseUsedCode(): never {
@@ -96,18 +96,18 @@ function suppliedCodeId(secret: KeyObject, code: string): string {
 }
 
 /** The code as it is stored with its session. */
-export function sealCode([secret]: Secrets, sessionId: string, code: string, nonce: Uint8Array): string {
+export function encryptCode([secret]: Secrets, sessionId: string, code: string, nonce: Uint8Array): string {
   return toBase64url(encryptText({ secret, context: sessionId }, nonce, code))
 }
 
-/** Opens a sealed code; undefined where none of `secrets` is the one that it was sealed under. */
-export function openCode(secrets: Secrets, sessionId: string, sealed: string): string | undefined {
-  const bytes = fromBase64url(sealed)
+/** Decrypts a stored code; returns undefined where none of `secrets` is the one that it was encrypted with. */
+export function decryptCode(secrets: Secrets, sessionId: string, encrypted: string): string | undefined {
+  const bytes = fromBase64url(encrypted)
   for (const secret of secrets) {
     try {
       return decryptText({ secret, context: sessionId }, bytes)
     } catch {
-      // The code may be sealed under another generation.
+      // The code may be encrypted with a secret of another generation.
     }
   }
   return undefined

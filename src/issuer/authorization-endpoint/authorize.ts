@@ -83,7 +83,7 @@ export function issuerOf({ config }: IssuerContext, { isAtSession, offerSessionI
   return credentialIssuerIdentifier(config, isAtSession ? offerSessionId : undefined)
 }
 
-/** The request that the browser brings: sealed in a request_uri, or else in its own parameters. */
+/** Returns the request that the browser brings: encrypted in a request_uri, or else in its own parameters. */
 async function requestOf(context: IssuerContext, sent: SentRequest): Promise<IdentifiedRequest> {
   const { form, sessionId } = sent
   const { request_uri: requestUri, client_id: clientId = '' } = form

@@ -45,9 +45,9 @@ export function claimNamesOf(datasets: Iterable<DatasetMapping>): readonly strin
 export function datasetOfClaims(claims: JsonObject, mappings: readonly DatasetMapping[]): ClaimsDataset {
   const missing = new Set<string>()
   const parts = mappings.map(({ claims: template, constants }) => {
-    return merged(constants, filled(template, claims, missing))
+    return mergeMembers(constants, fillTemplate(template, claims, missing))
   })
-  return { dataset: parts.reduce(merged, {}), missing: [...missing] }
+  return { dataset: parts.reduce(mergeMembers, {}), missing: [...missing] }
 }
 
 /** Whether the claims are those of the person; one that the provider has not verified is none. */
@@ -59,10 +59,10 @@ function namesIn(template: ClaimTemplate): readonly string[] {
   return Object.values(template).flatMap((value) => (isPath(value) ? value.slice(0, 1) : namesIn(value)))
 }
 
-function filled(template: ClaimTemplate, claims: JsonObject, missing: Set<string>): JsonObject {
+function fillTemplate(template: ClaimTemplate, claims: JsonObject, missing: Set<string>): JsonObject {
   const members = Object.entries(template).flatMap(([name, value]): [string, Json][] => {
     if (!isPath(value)) {
-      const inner = filled(value, claims, missing)
+      const inner = fillTemplate(value, claims, missing)
       return Object.keys(inner).length === 0 ? [] : [[name, inner]]
     }
     const claim = claimAt(claims, value)
@@ -91,10 +91,10 @@ function verifierOf(name: string): string | undefined {
 }
 
 /** The members of both; of a value that both have, that of `other`. */
-function merged(one: JsonObject, other: JsonObject): JsonObject {
+function mergeMembers(one: JsonObject, other: JsonObject): JsonObject {
   const members = Object.entries(other).map(([name, value]): [string, Json] => {
     const before = own(one, name)
-    return [name, isObject(before) && isObject(value) ? merged(before, value) : value]
+    return [name, isObject(before) && isObject(value) ? mergeMembers(before, value) : value]
   })
   return { ...one, ...Object.fromEntries(members) }
 }

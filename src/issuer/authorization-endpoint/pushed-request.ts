@@ -1,6 +1,6 @@
 /**
  * Pushed authorization requests: what a wallet pushes is checked at once, and comes back to it as the request_uri: the
- * request itself, sealed. Nothing is stored until a browser brings it, so that nobody fills the database by pushing.
+ * request itself, encrypted. Nothing is stored until a browser brings it, so that nobody fills the database by pushing.
  * RFC 9126.
  */
 import { toBase64url } from '../../codec/base64url.ts'
@@ -13,8 +13,8 @@ import { commitSpending } from '../access/spending.ts'
 import { type CodeFlowRequest, PUSHED_SECONDS } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier } from '../session.ts'
+import { decryptValue, encryptValue } from './encrypted-value.ts'
 import { codeFlowOf, readAuthorizationRequest, type SentRequest } from './request.ts'
-import { openSealed, sealText } from './sealed.ts'
 
 /** A request with the id that its row will have: a request_uri is good for one row. */
 export interface IdentifiedRequest {
@@ -22,14 +22,14 @@ export interface IdentifiedRequest {
   readonly request: CodeFlowRequest
 }
 
-interface SealedRequest extends IdentifiedRequest {
+interface CarriedRequest extends IdentifiedRequest {
   /** Milliseconds since the epoch. */
   readonly until: number
 }
 
 const PREFIX = 'urn:ietf:params:oauth:request_uri:'
 const PURPOSE = 'pushed authorization request'
-/** The most bytes of a request that is sealed: a browser brings it in its address, within 16 KiB of headers. */
+/** The most bytes of a request that is encrypted: a browser brings it in its address, within 16 KiB of headers. */
 const MAX_BYTES = 6144
 const ID_BYTES = 24
 
@@ -57,11 +57,11 @@ export async function pushRequest(
   if (jkt !== undefined && read.jkt !== undefined && jkt !== read.jkt) refuseProof('its key is not that of dpop_jkt')
   const request = { ...read, ...(jkt && { jkt }), ...(client && { instance: client.instance }) }
   const until = context.now().getTime() + PUSHED_SECONDS * 1000
-  const text = JSON.stringify({ id: requestId(context), request, until } satisfies SealedRequest)
+  const text = JSON.stringify({ id: requestId(context), request, until } satisfies CarriedRequest)
   if (text.length > MAX_BYTES) refuse('invalid_request', `the request has more than ${MAX_BYTES} bytes; ask for less`)
   if (client !== undefined) await commitSpending(context.store, [], [client.spending])
-  const sealed = sealText({ secrets: context.secrets.pushedRequest, purpose: PURPOSE }, text, context)
-  return { request_uri: PREFIX + sealed, expires_in: PUSHED_SECONDS }
+  const encrypted = encryptValue({ secrets: context.secrets.pushedRequest, purpose: PURPOSE }, text, context)
+  return { request_uri: PREFIX + encrypted, expires_in: PUSHED_SECONDS }
 }
 
 /** The identifiers that a proof may be for: the base, and the session whose offer the request proves to have. */
@@ -76,9 +76,9 @@ function audiencesOf(context: IssuerContext, { form }: SentRequest): readonly st
  * another client.
  */
 export function openPushedRequest(context: IssuerContext, requestUri: string, clientId: string): IdentifiedRequest {
-  const sealed = unsealed(context, requestUri)
-  if (sealed === undefined) return refuse('invalid_request_uri', 'request_uri: it is not one of ours')
-  const { until, ...identified } = sealed
+  const carried = openRequestUri(context, requestUri)
+  if (carried === undefined) return refuse('invalid_request_uri', 'request_uri: it is not one of ours')
+  const { until, ...identified } = carried
   if (context.now().getTime() >= until) refuse('invalid_request_uri', 'request_uri: it has expired; push again')
   if (identified.request.clientId !== clientId) {
     refuse('invalid_request_uri', 'request_uri: it was pushed by another client than client_id')
@@ -91,8 +91,8 @@ export function requestId({ random }: Pick<IssuerContext, 'random'>): string {
   return toBase64url(random(ID_BYTES))
 }
 
-function unsealed({ secrets }: IssuerContext, requestUri: string): SealedRequest | undefined {
+function openRequestUri({ secrets }: IssuerContext, requestUri: string): CarriedRequest | undefined {
   if (!requestUri.startsWith(PREFIX)) return undefined
-  const seal = { secrets: secrets.pushedRequest, purpose: PURPOSE }
-  return openSealed(seal, requestUri.slice(PREFIX.length)) as unknown as SealedRequest | undefined
+  const key = { secrets: secrets.pushedRequest, purpose: PURPOSE }
+  return decryptValue(key, requestUri.slice(PREFIX.length)) as unknown as CarriedRequest | undefined
 }

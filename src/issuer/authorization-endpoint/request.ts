@@ -116,7 +116,7 @@ async function choiceOf(
   const offerSessionId = sessionOfCode(context.secrets.issuerState, issuerState) ?? refuseIssuerState()
   if (sessionId !== undefined && sessionId !== offerSessionId) refuseIssuerState()
   const { configurationIds } = await sessionOfOffer(context, offerSessionId)
-  const { idsByScope } = await context.configurationsMember(configurationIds, 'final')
+  const { idsByScope } = await context.makeConfigurationsMember(configurationIds, 'final')
   return { idsByScope, ids: configurationIds, offerSessionId }
 }
 

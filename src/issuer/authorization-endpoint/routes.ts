@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SessionParams } from '../../http/answers.ts'
 import { formRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
-import { refilled } from '../../http/rate-limit.ts'
+import { createTokenBucket } from '../../http/rate-limit.ts'
 import { refuse } from '../../protocol/error.ts'
 import { clientRequest, offerAttestationChallenge } from '../access/client-attestation.ts'
 import { offerDpopNonce, provedRequest } from '../access/dpop.ts'
@@ -51,7 +51,7 @@ function pushRoutes(app: App, context: IssuerContext): void {
 }
 
 function browserRoutes(app: App, context: IssuerContext): void {
-  const rows = refilled(ROWS.burst, ROWS.perSecond / 1000, context.now)
+  const rows = createTokenBucket(ROWS.burst, ROWS.perSecond / 1000, context.now)
   const admitRow = () => refuseForNow(rows.take(''))
   const bring = async (form: schemas.AuthorizationForm, request: FastifyRequest, reply: FastifyReply) => {
     const browser = browserOf(context, request) ?? newBrowser(context)

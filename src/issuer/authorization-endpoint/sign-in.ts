@@ -1,7 +1,7 @@
 /**
  * Signing the person in at the operator's OpenID Connect provider, in the place of an application that asks: the page
  * that says what happens, the way to the provider, and its answer, which decides the interaction. The browser that
- * brought the request is known at each step by its cookie; the state of the way to the provider is sealed, so that
+ * brought the request is known at each step by its cookie; the state of the way to the provider is encrypted, so that
  * nothing is stored before the answer. OpenID Connect Core 1.0 section 3.1, RFC 9700 section 4.7.
  */
 import { toBase64url } from '../../codec/base64url.ts'
@@ -18,8 +18,8 @@ import {
 } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { datasetOfClaims, isPerson, mappingsOf } from './claims-dataset.ts'
+import { decryptValue, encryptValue } from './encrypted-value.ts'
 import { completeInteraction, openInteraction } from './interaction.ts'
-import { openSealed, sealText } from './sealed.ts'
 
 /** A browser at one of the pages, with its cookie. */
 export interface SignInVisit {
@@ -34,7 +34,7 @@ export interface SignInEnd {
 }
 
 /** The state of a browser on its way to the provider and back, for as long as its interaction waits for a decision. */
-interface SealedAttempt extends Omit<SignInAttempt, 'state'> {
+interface CarriedAttempt extends Omit<SignInAttempt, 'state'> {
   readonly id: string
 }
 
@@ -83,8 +83,8 @@ export async function beginSignIn(context: IssuerContext, visit: SignInVisit): P
   const { provider } = signInOf(context)
   await requestOfVisit(context, visit)
   const [nonce, verifier] = [toBase64url(context.random(32)), toBase64url(context.random(32))]
-  const text = JSON.stringify({ id: visit.id, nonce, verifier } satisfies SealedAttempt)
-  return provider.begin({ state: sealText(sealOf(context), text, context), nonce, verifier })
+  const text = JSON.stringify({ id: visit.id, nonce, verifier } satisfies CarriedAttempt)
+  return provider.begin({ state: encryptValue(stateKeyOf(context), text, context), nonce, verifier })
 }
 
 /** The address of a browser whose person wants no credential. Refuses as {@link requestOfVisit} does. */
@@ -189,13 +189,13 @@ export async function endInOtherBrowser(context: IssuerContext, { id, cookie }: 
   if (!isSame) refuseOtherBrowser()
 }
 
-function openAttempt(context: IssuerContext, state: string): SealedAttempt {
-  const sealed = state.length > MAX_STATE ? undefined : openSealed(sealOf(context), state)
-  if (sealed === undefined) return refuse('invalid_request', 'state: nobody began to sign in with it; begin anew')
-  return sealed as unknown as SealedAttempt
+function openAttempt(context: IssuerContext, state: string): CarriedAttempt {
+  const attempt = state.length > MAX_STATE ? undefined : decryptValue(stateKeyOf(context), state)
+  if (attempt === undefined) return refuse('invalid_request', 'state: nobody began to sign in with it; begin anew')
+  return attempt as unknown as CarriedAttempt
 }
 
-function sealOf({ secrets }: IssuerContext) {
+function stateKeyOf({ secrets }: IssuerContext) {
   return { secrets: secrets.signInState, purpose: PURPOSE }
 }
 

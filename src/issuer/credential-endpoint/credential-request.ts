@@ -11,7 +11,7 @@ import { configurationOfIdentifier } from '../access/authorization-details.ts'
 import { checkNonce } from '../access/c-nonce.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { Spending } from '../access/spending.ts'
-import { TOKEN_SECONDS } from '../authorization.ts'
+import { ACCESS_TOKEN_SECONDS } from '../authorization.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { endOfIssuance, type IssuanceSession, isUndecided, recordWaiting } from '../session.ts'
@@ -122,7 +122,7 @@ async function deferCredentials(
     refuseDenied(session)
     const next = recordWaiting(session, configurationId)
     // A token of the last refresh lives on for a while.
-    const dueAt = new Date(endOfIssuance(next) + TOKEN_SECONDS * 1000)
+    const dueAt = new Date(endOfIssuance(next) + ACCESS_TOKEN_SECONDS * 1000)
     const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
     const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
     // The application may want to know that a wallet waits.

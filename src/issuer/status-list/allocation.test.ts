@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { permuted } from './allocation.ts'
+import { permute } from './allocation.ts'
 
 const key = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex')
 
@@ -39,14 +39,14 @@ describe('the permutation of indices', () => {
     const size = 2 ** bits
     const seen = new Uint8Array(size)
     for (let counter = 0; counter < size; counter++) {
-      const place = permuted(counter, size, key)
+      const place = permute(counter, size, key)
       seen[place] = (seen[place] ?? 0) + 1
     }
     expect(seen.every((times) => times === 1)).toBe(true)
   })
 
   it('is this one, since the lists of a database depend on it', () => {
-    const of = (bits: number) => [0, 1, 2, 3, 2 ** bits - 1].map((counter) => permuted(counter, 2 ** bits, key))
+    const of = (bits: number) => [0, 1, 2, 3, 2 ** bits - 1].map((counter) => permute(counter, 2 ** bits, key))
     expect([of(10), of(17), of(20)]).toEqual([
       [0, 1, 2, 3, 1023].map((counter) => byHand(counter, 10)),
       [0, 1, 2, 3, 131_071].map((counter) => byHand(counter, 17)),
@@ -59,7 +59,7 @@ describe('the permutation of indices', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (other) => {
         fc.pre(!key.equals(other))
-        const places = (by: Uint8Array) => Array.from({ length: 64 }, (_, counter) => permuted(counter, 2 ** 17, by))
+        const places = (by: Uint8Array) => Array.from({ length: 64 }, (_, counter) => permute(counter, 2 ** 17, by))
         const ours = places(key)
         expect(places(other).filter((place, at) => place === ours[at]).length).toBeLessThan(4)
       }),
@@ -69,7 +69,7 @@ describe('the permutation of indices', () => {
 
   it('puts neighbours nowhere near each other, more than chance does', () => {
     const size = 2 ** 17
-    const places = Array.from({ length: 4096 }, (_, counter) => permuted(counter, size, key))
+    const places = Array.from({ length: 4096 }, (_, counter) => permute(counter, size, key))
     const near = places.filter((place, at) => at > 0 && Math.abs(place - (places[at - 1] as number)) < size / 64)
     // One in thirty-two, by chance.
     expect(near.length).toBeGreaterThan(64)
@@ -91,6 +91,6 @@ describe('the permutation of indices', () => {
     [0, 2 ** 31],
     [Number.NaN, 1024],
   ])('has no place for %d below %d', (counter, size) => {
-    expect(() => permuted(counter, size, key)).toThrow(RangeError)
+    expect(() => permute(counter, size, key)).toThrow(RangeError)
   })
 })

@@ -58,7 +58,7 @@ export function entryAllocator(effects: AllocationEffects, entries: number, keys
 function nextOf(lease: Lease): StatusEntry | undefined {
   if (lease.next >= lease.end) return undefined
   const { listId, entries } = lease.space
-  return { listId, index: permuted(lease.next++, entries, lease.key) }
+  return { listId, index: permute(lease.next++, entries, lease.key) }
 }
 
 /**
@@ -141,7 +141,7 @@ function leaseOf(space: StatusSpace, from: number): Lease {
  * Where `counter` lies among the numbers below `size`, a power of two. An alternating Feistel network whose halves
  * differ by no more than a bit, its round function one SHA-256 of the key, the round and the other half.
  */
-export function permuted(counter: number, size: number, key: Uint8Array): number {
+export function permute(counter: number, size: number, key: Uint8Array): number {
   const bits = Math.log2(size)
   if (
     !Number.isInteger(bits) ||

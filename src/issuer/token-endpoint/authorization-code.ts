@@ -63,7 +63,7 @@ async function decide(
     client: { id: request.clientId },
     authorized: authorizedBy(request, session),
     scope: request.scope,
-    also: [redeemed({ id, ...row }, call)],
+    also: [redeemRequest({ id, ...row }, call)],
   }
 }
 
@@ -72,7 +72,7 @@ function endOfReplay({ session, now }: SessionForToken): GrantDecision {
   return session.token === undefined ? refuseCode() : { session: endTokens(session, now), refusal: REPLAYED }
 }
 
-function redeemed({ id, value, version }: RequestRow, { id: sessionId, now }: SessionForToken) {
+function redeemRequest({ id, value, version }: RequestRow, { id: sessionId, now }: SessionForToken) {
   const next = { ...value, step: { name: 'REDEEMED', sessionId } as const }
   return { update: 'authorization_request', id, version, value: next, dueAt: endOfRequest(next, now) } as const
 }

@@ -14,7 +14,7 @@ import { nonceMembers } from '../access/c-nonce.ts'
 import { type AuthenticatedClient, authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
 import { type DpopProof, type ProvedRequest, verifyDpopProof } from '../access/dpop.ts'
 import { commitSpending } from '../access/spending.ts'
-import { type AccessTokenRecord, type AuthorizedClient, TOKEN_SECONDS } from '../authorization.ts'
+import { ACCESS_TOKEN_SECONDS, type AccessTokenRecord, type AuthorizedClient } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { type AuthorizedSession, credentialIssuerIdentifier, endOfIssuance, type IssuanceSession } from '../session.ts'
@@ -117,7 +117,7 @@ async function makeAccessToken(
     sub: sessionId,
     aud: config.baseUrl,
     iat: issuedAt,
-    exp: issuedAt + TOKEN_SECONDS,
+    exp: issuedAt + ACCESS_TOKEN_SECONDS,
     jti: toBase64url(random(16)),
     ...(client && { client_id: client.id }),
     // RFC 9449 section 6.1
@@ -126,7 +126,7 @@ async function makeAccessToken(
   const { accessTokens: signer } = keys
   const header = { typ: 'at+jwt', alg: signer.alg, kid: signer.kid }
   const accessToken = await writeJws(header, payload, (data) => signer.sign(data))
-  const expiresAt = now.getTime() + TOKEN_SECONDS * 1000
+  const expiresAt = now.getTime() + ACCESS_TOKEN_SECONDS * 1000
   return { accessToken, token: { digest: digestOf(accessToken), expiresAt, ...(jkt === undefined ? {} : { jkt }) } }
 }
 
@@ -144,7 +144,7 @@ function responseOf(
   return {
     access_token: accessToken,
     token_type: token.jkt === undefined ? 'Bearer' : 'DPoP',
-    expires_in: TOKEN_SECONDS,
+    expires_in: ACCESS_TOKEN_SECONDS,
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
     ...(scope && { scope }),
     ...(token.authorized && { authorization_details: grantedDetails(token.authorized) }),

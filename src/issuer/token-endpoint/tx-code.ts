@@ -7,7 +7,7 @@ import { createHmac, type KeyObject } from 'node:crypto'
 import { NONCE_BYTES } from '../../codec/aes-gcm.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'
-import { openCode, sealCode } from '../access/pre-authorized-code.ts'
+import { decryptCode, encryptCode } from '../access/pre-authorized-code.ts'
 import type { IssuerContext } from '../context.ts'
 import type { NewIssuanceSession } from '../schemas.ts'
 import type { TxCode } from '../session.ts'
@@ -59,15 +59,15 @@ export function makeTxCode(
  * A code that was generated, for the answer that is remembered with an idempotency key: no database has it in the
  * clear.
  */
-export function sealTxCode({ secrets, random }: IssuerContext, sessionId: string, value: string): string {
-  return sealCode(secrets.rememberedTxCode, sessionId, value, random(NONCE_BYTES))
+export function encryptTxCode({ secrets, random }: IssuerContext, sessionId: string, value: string): string {
+  return encryptCode(secrets.rememberedTxCode, sessionId, value, random(NONCE_BYTES))
 }
 
 /**
- * Opens a sealed transaction code; undefined where its secret is no longer there, so that the code is good for nothing.
+ * Decrypts a stored transaction code; returns undefined where its secret is gone, so that the code is good for nothing.
  */
-export function openTxCode({ secrets }: IssuerContext, sessionId: string, sealed: string): string | undefined {
-  return openCode(secrets.rememberedTxCode, sessionId, sealed)
+export function decryptTxCode({ secrets }: IssuerContext, sessionId: string, encrypted: string): string | undefined {
+  return decryptCode(secrets.rememberedTxCode, sessionId, encrypted)
 }
 
 /** The authorization server compares it; of us the wallet only hears what to ask its holder for. */

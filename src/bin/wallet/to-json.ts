@@ -5,13 +5,13 @@ import type { Outstanding } from '../../wallet/renewal.ts'
 import type { StoredCredential } from '../../wallet/stored-credential.ts'
 
 /** Describes a credential for programs, without its key. */
-export function described(stored: StoredCredential) {
+export function credentialToJson(stored: StoredCredential) {
   return {
     id: stored.id,
     name: stored.name,
     issuer: stored.issuer,
     issuer_name: stored.issuerName,
-    issuer_certificate: describedCertificate(stored.issuerCertificate),
+    issuer_certificate: certificateToJson(stored.issuerCertificate),
     format: stored.format,
     type: stored.types,
     claims: Object.fromEntries(Object.entries(stored.claims).filter(([name]) => !stored.envelope.includes(name))),
@@ -23,13 +23,13 @@ export function described(stored: StoredCredential) {
   }
 }
 
-function describedCertificate(certificate: StoredCredential['issuerCertificate']) {
+function certificateToJson(certificate: StoredCredential['issuerCertificate']) {
   if (certificate === undefined) return undefined
   const sha256 = Buffer.from(certificate.fingerprint, 'base64url').toString('hex')
   return { subject: certificate.subjectText, issuer: certificate.issuerText, sha256 }
 }
 
-export function describedPlan(plan: PresentationPlan) {
+export function planToJson(plan: PresentationPlan) {
   const { clientId, clientName, certificate, encryption } = plan.request
   const answers = chosenAnswers(plan).map(({ query, credential, disclosed, hidden }) => {
     const claims = disclosed.map(({ position, value, because }) => ({ path: position, value, because }))
@@ -48,6 +48,6 @@ export function describedPlan(plan: PresentationPlan) {
   }
 }
 
-export function describedOutstanding({ credentialIssuer, configurationId, problem }: Outstanding) {
+export function outstandingToJson({ credentialIssuer, configurationId, problem }: Outstanding) {
   return { credential_issuer: credentialIssuer, credential_configuration_id: configurationId, problem }
 }
