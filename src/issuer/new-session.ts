@@ -9,7 +9,7 @@ import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/gran
 import type { Attempt } from '../store/retry.ts'
 import type { Change } from '../store/store.ts'
 import { keepSuppliedCode, refuseUsedCode } from './access/pre-authorized-code.ts'
-import { claimNamesOf } from './authorization-endpoint/claims-dataset.ts'
+import { claimNamesOf } from './claims-dataset.ts'
 import type { IssuerCollections } from './collections.ts'
 import { loadOffered } from './configurations.ts'
 import type { IssuerContext } from './context.ts'

@@ -2,8 +2,8 @@
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type OpenidProvider, openidProvider } from '../../openid-connect/provider.ts'
+import { claimNamesOf } from '../claims-dataset.ts'
 import type { IssuerConfig } from '../config.ts'
-import { claimNamesOf } from './claims-dataset.ts'
 
 /** The path at which browsers come back from the provider. */
 export const SIGN_IN_ANSWER_PATH = `${SIGN_IN_PATH}/answer`

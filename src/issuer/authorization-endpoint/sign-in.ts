@@ -16,8 +16,8 @@ import {
   type StoredAuthorizationRequest,
   withoutEffect,
 } from '../authorization-request.ts'
+import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
-import { datasetOfClaims, isPerson, mappingsOf } from './claims-dataset.ts'
 import { decryptValue, encryptValue } from './encrypted-value.ts'
 import { completeInteraction, openInteraction } from './interaction.ts'
 

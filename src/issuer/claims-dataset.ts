@@ -1,8 +1,8 @@
 /** The dataset that is made of the claims of a person, as the operator's provider has signed them in. */
-import { isObject, type Json, type JsonObject, memberOf, own } from '../../codec/json.ts'
-import type { ClaimTemplate, DatasetMapping } from '../../config/claim-datasets.ts'
-import type { Configuration } from '../../credential/format.ts'
-import { pathText } from '../../protocol/claim-path.ts'
+import { isObject, type Json, type JsonObject, memberOf, own } from '../codec/json.ts'
+import type { ClaimTemplate, DatasetMapping } from '../config/claim-datasets.ts'
+import type { Configuration } from '../credential/format.ts'
+import { pathText } from '../protocol/claim-path.ts'
 
 /** The dataset, and the claims that it has no values of, because the account has none. */
 export interface ClaimsDataset {
