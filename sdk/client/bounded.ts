@@ -1,6 +1,6 @@
 /** The body of an answer, and no more of it than was wanted. */
 
-/** Undefined when it is longer than `maxBytes`; nothing more is read then. Rejects when `signal` ends it. */
+/** Returns undefined when it is longer than `maxBytes`; nothing more is read then. Rejects when `signal` ends it. */
 export async function readBounded(
   response: Response,
   maxBytes: number,

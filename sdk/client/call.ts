@@ -97,7 +97,7 @@ function requestOf({ method, body }: EngineRequest, uri: string, headers: Header
   return { method, uri, headers: list, body: body ?? new Uint8Array() }
 }
 
-/** The target as it will be sent, so that just that is signed. */
+/** Returns the target as it will be sent, so that just that is signed. */
 function target({ contract, chain }: CallContext, { endpoint }: ListedEngine, path: string): { url: URL; uri: string } {
   const base = `${endpoint}/offchain/${chain.addresses === 'evm' ? evmAddress(contract) : contract}`
   const [url, prefix] = [new URL(base + path), new URL(base).pathname]

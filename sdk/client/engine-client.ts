@@ -122,7 +122,9 @@ function unlessRefused(answer: EngineAnswer): EngineAnswer {
   throw new EngineError(engine, 'engine-refused', { status, problem, message: `it refused: ${problem} (${status})` })
 }
 
-/** Whether another list of engines may help: it serves the contract no more, or somebody else answers at its URL. */
+/**
+ * Tests whether another list of engines may help: it serves the contract no more, or somebody else answers at its URL.
+ */
 function isOldNews({ code, status, problem }: EngineError): boolean {
   return code === 'bad-signature' || status === 421 || (status === 404 && problem === 'unknown-contract')
 }

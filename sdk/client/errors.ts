@@ -64,7 +64,10 @@ function nameOf({ address, endpoint }: ListedEngine): string {
   return endpoint === '' ? name : `${name} at ${endpoint}`
 }
 
-/** The code of an error that `fetch` rejects with, in brackets: its text may contain more than should be repeated. */
+/**
+ * Returns the code of an error that `fetch` rejects with, in brackets: its text may contain more than should be
+ * repeated.
+ */
 export function systemCode(error: unknown): string {
   const code = (error as { cause?: { code?: unknown } } | undefined)?.cause?.code
   return typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code) ? ` (${code})` : ''

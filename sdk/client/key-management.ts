@@ -127,7 +127,7 @@ async function commitmentsOf(
   }
 }
 
-/** Undefined when one of the shares was not there or wrong: then that engine is among the faults. */
+/** Returns undefined when one of the shares was not there or wrong: then that engine is among the faults. */
 async function attempt(
   { id, message, key }: Wanted,
   signers: readonly Committed[],
@@ -155,7 +155,7 @@ async function attempt(
   return frost.aggregate(key, list, signed, shares)
 }
 
-/** Undefined when it is no share, or a wrong one. */
+/** Returns undefined when it is no share, or a wrong one. */
 function whenRight(
   answered: unknown,
   isRight: (share: Uint8Array<ArrayBuffer>) => boolean,
@@ -189,7 +189,9 @@ async function ask(
   return undefined
 }
 
-/** The reason of a component's refusal: in `error`, in the `detail` of a problem document, or without either. */
+/**
+ * Returns the reason of a component's refusal: in `error`, in the `detail` of a problem document, or without either.
+ */
 function refusalOf(body: string): string {
   const answer = orUndefined(() => parseJson(body))
   const reason = [memberOf(answer, 'error'), memberOf(answer, 'detail')].find((member) => typeof member === 'string')
@@ -217,7 +219,7 @@ function bytesOf(value: unknown): Uint8Array<ArrayBuffer> {
   return new Uint8Array(hexToBytes(value))
 }
 
-/** The identifier of FROST: the place in the contract's list, counted from 1. */
+/** Returns the identifier of FROST: the place in the contract's list, counted from 1. */
 function identifierOf(index: number): string {
   return frost.Identifier.fromNumber(index + 1)
 }

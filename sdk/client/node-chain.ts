@@ -17,7 +17,7 @@ export interface NodeChainOptions {
 const DEADLINE_MS = 10_000
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
-/** The EVM chain whose node answers at `url`. Rejects with a ChainError when it does not answer. */
+/** Returns the EVM chain whose node answers at `url`. Rejects with a ChainError when it does not answer. */
 export async function nodeChain(url: string, options: NodeChainOptions): Promise<EvmChain> {
   const rpc = fetchJsonRpc(url, options)
   return evmChain(rpc, { id: await chainIdOf(rpc), confirmations: options.confirmations ?? 0 })

@@ -73,7 +73,9 @@ export async function isSignedByEngine(context: KeyContext, signed: Signed): Pro
   return true
 }
 
-/** The key that the engine shows, when its identity endorsed it. Rejects when it shows nothing that can be read. */
+/**
+ * Returns the key that the engine shows, when its identity endorsed it. Rejects when it shows nothing that can be read.
+ */
 async function endorsedKey({ fetch, chain }: KeyContext, { engine, until }: Signed): Promise<string | undefined> {
   const response = await fetch(`${engine.endpoint}/engine`, { redirect: 'manual', signal: until, credentials: 'omit' })
   const document = await readBounded(response, MAX_DOCUMENT_BYTES, until)

@@ -25,7 +25,9 @@ const ATTEMPTS = 3
 const FIRST_DELAY_MS = 200
 const LONGEST_DELAY_MS = 2000
 
-/** The answer of a component, below 300; each attempt is signed anew. Rejects with the last {@link EngineError}. */
+/**
+ * Returns the answer of a component, below 300; each attempt is signed anew. Rejects with the last {@link EngineError}.
+ */
 export async function askUntil(
   client: Asking,
   engine: ListedEngine,

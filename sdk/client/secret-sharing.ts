@@ -31,7 +31,7 @@ const MAX_ID = (1n << 128n) - 1n
 export const POLL_MS = 250
 export const PATIENCE_MS = 30_000
 
-/** The id of a text: a decimal number of 128 bits. Throws a {@link SharingError} otherwise. */
+/** Returns the id of a text: a decimal number of 128 bits. Throws a {@link SharingError} otherwise. */
 export function parseSharingId(text: string): bigint {
   const id = /^(0|[1-9]\d{0,38})$/.test(text) ? BigInt(text) : -1n
   return id >= 0n && id <= MAX_ID ? id : bad('the id of a sharing is a decimal number below 2^128')

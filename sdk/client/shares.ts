@@ -69,7 +69,7 @@ export async function combineShares(shares: readonly Share[], threshold: number,
   return hidden.slice(PREFIX_BYTES)
 }
 
-/** The commitment that the contract keeps of a share. */
+/** Returns the commitment that the contract keeps of a share. */
 export function commitmentOf(share: Uint8Array): Uint8Array {
   return sha256(share)
 }

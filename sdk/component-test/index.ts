@@ -54,7 +54,9 @@ export interface Harness {
   close(): Promise<void>
 }
 
-/** The component of a file: TypeScript or JavaScript that is bundled first, or a WebAssembly module (`.wasm`). */
+/**
+ * Returns the component of a file: TypeScript or JavaScript that is bundled first, or a WebAssembly module (`.wasm`).
+ */
 export async function loadComponent(file: string | URL, options: Options = {}): Promise<Harness> {
   const component = await readComponent(file instanceof URL ? decodeURIComponent(file.pathname) : file)
   const runtime = await startRuntime(1, { ...DEFAULT_LIMITS, ...options.limits })

@@ -34,7 +34,7 @@ interface Timer {
   readonly payload: Uint8Array
 }
 
-/** An empty storage, in memory. */
+/** Returns an empty storage, in memory. */
 export function memoryStorage(): TestStorage {
   const values = new Map<string, Uint8Array>()
   const name = (...parts: (string | Uint8Array)[]): string =>

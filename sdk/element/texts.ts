@@ -120,7 +120,10 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   },
 }
 
-/** The texts for a language tag such as `de-AT`, and the language that they are in: English where there are none. */
+/**
+ * Returns the texts for a language tag such as `de-AT`, and the language that they are in: English where there are
+ * none.
+ */
 export function textsOf(tag: string): { readonly language: string; readonly texts: Texts } {
   const language = tag.toLowerCase().split('-')[0] ?? ''
   const texts = Object.hasOwn(TEXTS, language) ? TEXTS[language] : undefined

@@ -52,7 +52,7 @@ function ask(url: string, credentials: RequestCredentials, signal: AbortSignal):
   }).catch(() => undefined)
 }
 
-/** The time of an answer: the clock of a phone may be wrong. */
+/** Returns the time of an answer: the clock of a phone may be wrong. */
 function secondsOf(response: Response | undefined): number {
   return (Date.parse(response?.headers.get('date') ?? '') || Date.now()) / 1000
 }

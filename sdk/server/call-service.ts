@@ -108,7 +108,7 @@ function withoutPaths(text: string): string {
   return text.replace(/(https?:\/\/[^\s/?#"')]+)[/?#][^\s"')]*/g, '$1')
 }
 
-/** The reason of a failed `fetch`, which Node has below its cause. */
+/** Returns the reason of a failed `fetch`, which Node has below its cause. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error
   return cause instanceof Error && cause.message !== '' ? cause.message : message
@@ -120,7 +120,7 @@ function bodyOf(response: Response, text: string, answersText: boolean): unknown
   return value ?? foreignAnswer(response)
 }
 
-/** The error of an answer that is not as the request wants it. */
+/** Returns the error of an answer that is not as the request wants it. */
 export function refusalOf(response: Response, text: string): ServiceError {
   const { error, error_description: description } = (parse(text) ?? {}) as Record<string, unknown>
   if (typeof error !== 'string') return foreignAnswer(response)

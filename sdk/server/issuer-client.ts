@@ -103,7 +103,7 @@ function hasEnded({ status }: Session): boolean {
   return status !== 'STARTED'
 }
 
-/** The endpoints for a person whom a browser has brought from a wallet. */
+/** Returns the endpoints for a person whom a browser has brought from a wallet. */
 function interactions(call: CallService): Pick<IssuerClient, 'getInteraction' | 'completeInteraction'> {
   return {
     getInteraction: async (id) => {

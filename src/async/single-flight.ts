@@ -9,7 +9,7 @@ export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   return () => run(undefined)
 }
 
-/** A single flight for each key, which `keyOf` makes of the argument. */
+/** Returns a single flight for each key, which `keyOf` makes of the argument. */
 export function singleFlightByKey<A, T>(
   keyOf: (argument: NoInfer<A>) => string,
   work: (argument: A) => Promise<T>,

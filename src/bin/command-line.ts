@@ -89,7 +89,9 @@ function wordsProblem(error: unknown, options: readonly string[]): string {
   return nearest === undefined ? text : `${text}; did you mean --${nearest}?`
 }
 
-/** A sentence for a word that is nearly a command, or nearly one of its subcommands. Undefined where it is not. */
+/**
+ * Returns a sentence for a word that is nearly a command, or nearly one of its subcommands. Undefined where it is not.
+ */
 export function wordHint(word: string, after: string | undefined): string | undefined {
   const command = nearestName(word, commandNames)
   if (command !== undefined) return `Did you mean ${command}?`
@@ -121,7 +123,7 @@ export function commandName(): string {
   return file.endsWith('.cjs') ? `node ${shellWord(file)}` : 'vouchsafe'
 }
 
-/** A path as one word of a command line. */
+/** Returns a path as one word of a command line. */
 export function shellWord(path: string): string {
   return /^[\w./:@%+=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

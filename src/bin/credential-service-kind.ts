@@ -50,7 +50,7 @@ async function openParts<Name extends CredentialServiceName>(
   return { parts: store }
 }
 
-/** The open database, with what is personal in it encrypted when there is a key; or why there is none. */
+/** Returns the open database, with what is personal in it encrypted when there is a key; or why there is none. */
 async function openStore<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,

@@ -22,7 +22,7 @@ interface Header {
   readonly isCurrent: boolean
 }
 
-/** Why the database must not be opened, in words that say what to do; undefined when it may be. */
+/** Says why the database must not be opened, in words that say what to do; undefined when it may be. */
 export function fileProblem(file: string): string | undefined {
   if (file === ':memory:') return undefined
   const size = sizeOf(file)
@@ -49,7 +49,7 @@ export interface FileState {
   readonly logs: number
 }
 
-/** Undefined when it is not even as long as a header. */
+/** Returns undefined when it is not even as long as a header. */
 export function readFileState(file: string): FileState | undefined {
   const size = sizeOf(file)
   const header = size < HEADER_BYTES ? Buffer.alloc(0) : readPart(file, 0, HEADER_BYTES)
@@ -110,7 +110,7 @@ function headerOf(bytes: Buffer): Header {
   }
 }
 
-/** The bytes of a file; 0 where there is none, also where a folder of its path is a file. */
+/** Returns the size of a file in bytes; 0 where there is none, also where a folder of its path is a file. */
 function sizeOf(file: string): number {
   return existsSync(file) ? (statSync(file, { throwIfNoEntry: false })?.size ?? 0) : 0
 }

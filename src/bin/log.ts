@@ -36,7 +36,7 @@ export function allWritten(output: Writable = process.stdout): Promise<void> {
   })
 }
 
-/** Whether somebody reads it as it is written: through a pipe, a socket, or at a terminal. */
+/** Tests whether somebody reads the log as it is written: through a pipe, a socket, or at a terminal. */
 function hasReader(descriptor: number): boolean {
   const stat = fstatSync(descriptor)
   return stat.isFIFO() || stat.isSocket() || isatty(descriptor)

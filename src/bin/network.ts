@@ -34,7 +34,7 @@ export function listenProblem(port: number, host: string): Promise<string | unde
   })
 }
 
-/** The address of all interfaces: `::`, which includes IPv4, or the IPv4 one on a machine without IPv6. */
+/** Returns the address of all interfaces: `::`, which includes IPv4, or the IPv4 one on a machine without IPv6. */
 export async function defaultHost(probe = listenProblem): Promise<string> {
   const problem = await probe(0, '::')
   return problem === 'EAFNOSUPPORT' || problem === 'EADDRNOTAVAIL' ? '0.0.0.0' : '::'

@@ -42,7 +42,7 @@ export function countOutcomes(name: 'issuer' | 'verifier', prefix: string, regis
   }
 }
 
-/** Whether events of the type are of the other service. */
+/** Tests whether events of the type are of the other service. */
 function isOfOther(name: 'issuer' | 'verifier', type: string): boolean {
   const others = name === 'issuer' ? /^(query|presentation|verification)\./ : /^(configuration|issuance|credential)\./
   return others.test(type)

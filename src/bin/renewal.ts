@@ -73,7 +73,7 @@ export function signingKeyMistakes(before: CommonConfig, after: CommonConfig): s
     .map(([path]) => `${path}.keyFile: the key is another than at the start; a new one is taken with a restart`)
 }
 
-/** The thumbprint of each key, by the path of its setting. */
+/** Returns the thumbprint of each key, by the path of its setting. */
 function kidsOf({ keys }: CommonConfig): [path: string, kid: string][] {
   return listKeys(keys).map(
     ([

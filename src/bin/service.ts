@@ -42,7 +42,7 @@ export async function runService(name: KindName, configFile: string): Promise<vo
   }
 }
 
-/** The server of a service on its open parts, which are closed with it, or when the server cannot be built. */
+/** Returns the server of a service on its open parts, which are closed with it, or when the server cannot be built. */
 export async function buildService<Config extends ListeningConfig, Parts>(
   kind: ServiceKind<Config, Parts>,
   config: Config,
@@ -117,7 +117,7 @@ async function start(
   return []
 }
 
-/** Why the service cannot listen, or undefined when it does. */
+/** Listens; returns why the service cannot, or undefined when it does. */
 async function listen(
   { app, management }: Service<ListeningConfig>,
   { port, host, management: place }: ListeningConfig,

@@ -11,7 +11,7 @@ interface Wanted {
   readonly within?: string
 }
 
-/** Why it cannot listen, for the person who configured it. */
+/** Says why the service cannot listen, for the person who configured it. */
 export async function listenMistake(
   { code, message }: NodeJS.ErrnoException,
   { port, host, within = '' }: Wanted,

@@ -5,7 +5,7 @@ import { CONFIG_FILE } from './command-table/command.ts'
 import type { KindName } from './service-kind.ts'
 import { serviceKinds } from './service-kinds.ts'
 
-/** The service that alone has some settings of the configuration; undefined where that is none, or several. */
+/** Returns the service that alone has some settings of the configuration; undefined where that is none, or several. */
 export async function serviceOf(value: unknown): Promise<KindName | undefined> {
   if (!isObject(value)) return undefined
   const names = Object.keys(serviceKinds) as KindName[]

@@ -98,7 +98,7 @@ function clockWatch(): (now: Date) => boolean {
   }
 }
 
-/** The due rows; where the clock was set back, also those that wait for a time by the clock as it was. */
+/** Returns the due rows; where the clock was set back, also those that wait for a time by the clock as it was. */
 async function findDue(
   { store }: DeliveryContext,
   at: Date,

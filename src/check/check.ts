@@ -88,7 +88,7 @@ export function shortenDetail(detail: string): string {
   return `${begin}…${end}`
 }
 
-/** Whether nothing that must hold failed or was left unasked. */
+/** Tests whether nothing that must hold failed or was left unasked. */
 export function allHold(results: readonly CheckResult[]): boolean {
   return results.every(({ outcome }) => outcome === 'passed' || outcome === 'warning' || outcome === 'not_applicable')
 }
@@ -103,7 +103,7 @@ interface Thrown {
   readonly error: unknown
 }
 
-/** Why the check is not asked; undefined where it is. */
+/** Says why the check is not asked; undefined where it is. */
 function skipCheck<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,

@@ -192,7 +192,7 @@ function statusOf(id: number, running: Running): number {
   return timersNow(running).get(id) ?? NEVER_STARTED
 }
 
-/** The engine's timers as this call has changed them. */
+/** Returns the engine's timers as this call has changed them. */
 function timersNow({ ask, effects }: Running): Map<number, number> {
   const stored = ask({ ask: 'timers' }) as readonly TimerState[]
   const timers = new Map(stored.map(({ id, status }) => [id, STATUS[status]]))

@@ -85,7 +85,7 @@ function prepare({ exports, write }: QuickJs, limits: RuntimeLimits): void {
   }
 }
 
-/** A function that the prelude has left, out of the reach of the script. */
+/** Returns a function that the prelude has left, out of the reach of the script. */
 function takeFunction(machine: QuickJs, name: string): number {
   const { exports, write } = machine
   const value = exports.qjs_get_prop_string(exports.qjs_get_global(), write(Buffer.from(name)))

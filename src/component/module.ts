@@ -135,7 +135,7 @@ function sectionsOf(bytes: Uint8Array): Section[] {
 
 const HEADER = Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0])
 
-/** Every item of a section, which is to end with the last of them. */
+/** Returns every item of a section, which is to end with the last of them. */
 function all<T>(from: ModuleReader | undefined, read: (from: ModuleReader) => T): T[] {
   if (from === undefined) return []
   const items = from.vector(() => read(from))

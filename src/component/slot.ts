@@ -47,7 +47,7 @@ export function* heldWorkers(slots: Iterable<Slot>): Generator<HeldWorker> {
   for (const slot of slots) if (slot.task !== undefined) yield { owner: slot.task.owner, computes: !isAsleep(slot) }
 }
 
-/** Whether the component of `slot` waits for an answer of the engine and computes nothing meanwhile. */
+/** Tests whether the component of `slot` waits for an answer of the engine and computes nothing meanwhile. */
 export function isAsleep({ askedAt }: Slot): boolean {
   return askedAt !== undefined && performance.now() - askedAt >= ASLEEP_AFTER_MS
 }
@@ -57,7 +57,7 @@ export function computedMs({ since, sleptMs, askedAt }: Slot): number {
   return (askedAt ?? performance.now()) - since - sleptMs
 }
 
-/** An idle worker, where there is one: rather one that has the component already. */
+/** Returns an idle worker, where there is one: rather one that has the component already. */
 export function idleFor(slots: Iterable<Slot>, component: string): Slot | undefined {
   const idle = [...slots].filter(({ state }) => state === 'idle')
   return idle.find(({ components }) => components.get(component) !== undefined) ?? idle[0]

@@ -78,7 +78,7 @@ function hooksOf({ functions }: ModuleOutline): string[] {
   return hooks.map(([name]) => name).sort()
 }
 
-/** Whether a function with that name is called by an engine. */
+/** Tests whether a function with that name is called by an engine. */
 export function isHook(name: string): boolean {
   return (
     [hook.httpRequest, hook.stateChange, hook.engines].some((hookName) => hookName === name) ||
@@ -86,7 +86,7 @@ export function isHook(name: string): boolean {
   )
 }
 
-/** The id of the timer whose function that is. */
+/** Returns the id of the timer whose function that is. */
 export function timerOf(name: string): number | undefined {
   const [, digits] = /^off_chain_thread_([0-9a-f]{1,8})$/.exec(name) ?? []
   return digits === undefined ? undefined : Number.parseInt(digits, 16) | 0

@@ -146,7 +146,7 @@ function importsOf(running: () => Running): WebAssembly.Imports {
 
 type Functions = Record<string, (...args: number[]) => unknown>
 
-/** The functions of maps, which are made for a call that uses one. */
+/** Returns the functions of maps, which are made for a call that uses one. */
 function avlOf(running: () => Running, memory: Memory): Functions {
   const ofCall = (name: string) => {
     return (...args: number[]): unknown => {

@@ -10,20 +10,20 @@ import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
 import { pathText } from '../protocol/claim-path.ts'
 import type { Evidence, Instant, Order, Validity } from './format.ts'
 
-/** The certificates of a header, which are parsed later. RFC 7515 section 4.1.6. */
+/** Returns the certificates of a header, which are parsed later. RFC 7515 section 4.1.6. */
 export function chainOf(header: JsonObject): readonly Uint8Array[] {
   // Standard base64, not base64url.
   return stringsOf(own(header, 'x5c')).map((text) => Buffer.from(text, 'base64'))
 }
 
-/** The key of `cnf`. RFC 7800 section 3.2. */
+/** Returns the key of `cnf`. RFC 7800 section 3.2. */
 export function confirmedKey(payload: JsonObject): Evidence['boundKey'] {
   const confirmation = own(payload, 'cnf')
   if (!isObject(confirmation)) return { problem: 'the credential is not bound to a key (it has no cnf)' }
   return boundKey('cnf.jwk', () => readSigningJwk(own(confirmation, 'jwk')))
 }
 
-/** The key that `read` gives, or the problem with it, which begins with `what`. */
+/** Returns the key that `read` gives, or the problem with it, which begins with `what`. */
 export function boundKey(what: string, read: () => PublicJwk): Evidence['boundKey'] {
   return orProblem(() => {
     const jwk = within(what, read)
@@ -31,14 +31,14 @@ export function boundKey(what: string, read: () => PublicJwk): Evidence['boundKe
   })
 }
 
-/** The type header of a JWT, as a sentence part for people. */
+/** Returns the type header of a JWT, as a sentence part for people. */
 export function statedType(header: JsonObject): string {
   const typ = own(header, 'typ')
   if (typ === undefined) return 'it has no type (typ)'
   return `its type (typ) is ${typeof typ === 'string' ? strangerText(typ) : 'no text'}`
 }
 
-/** The names among the values; a value that is no text becomes the empty name, which equals no other. */
+/** Returns the names among the values; a value that is no text becomes the empty name, which equals no other. */
 export function namesOf(values: readonly (Json | undefined)[]): readonly string[] {
   return values.flatMap((name) => (name === undefined ? [] : typeof name === 'string' ? name : ''))
 }
@@ -48,7 +48,7 @@ export function numericDate(payload: JsonObject, member: string): Instant[] {
   return numericInstants(member, own(payload, member))
 }
 
-/** The times of a value that is a NumericDate. RFC 7519 section 2. */
+/** Returns the times of a value that is a NumericDate. RFC 7519 section 2. */
 export function numericInstants(member: string, value: unknown): Instant[] {
   if (value === undefined) return []
   return [instant(member, typeof value === 'number' ? new Date(value * 1000) : undefined)]
@@ -74,7 +74,7 @@ export function presentedAt(payload: JsonObject): Date | undefined {
   return time && (time.at ?? new Date(Number.NaN))
 }
 
-/** The status object; a status of another type becomes an empty object, which cannot be looked up. */
+/** Returns the status object; a status of another type becomes an empty object, which cannot be looked up. */
 export function statusObject(entry: Json | undefined): JsonObject | undefined {
   if (entry === undefined) return undefined
   return isObject(entry) ? entry : {}
@@ -94,13 +94,13 @@ export function stringsOf(value: Json | undefined): readonly string[] {
   return stringsIn(value)
 }
 
-/** The latest start, from which every member is valid. */
+/** Returns the latest start, from which every member is valid. */
 export function lastStart({ notBefore }: Validity): Date | undefined {
   const starts = notBefore.flatMap(({ at }) => at?.getTime() ?? [])
   return starts.length > 0 ? new Date(Math.max(...starts)) : undefined
 }
 
-/** The earliest end, until which every member is valid. */
+/** Returns the earliest end, until which every member is valid. */
 export function firstEnd({ notAfter }: Validity): Date | undefined {
   const ends = notAfter.flatMap(({ at }) => at?.getTime() ?? [])
   return ends.length > 0 ? new Date(Math.min(...ends)) : undefined
@@ -110,22 +110,22 @@ export function inSeconds(time: Date): number {
   return Math.floor(time.getTime() / 1000)
 }
 
-/** The instant of a member; its time is undefined when the date is invalid. */
+/** Returns the instant of a member; its time is undefined when the date is invalid. */
 function instant(member: string, at: Date | undefined): Instant {
   return { member, at: at && !Number.isNaN(at.getTime()) ? at : undefined }
 }
 
-/** The member `status`, when there is one to name. Token Status List, Referenced Token. */
+/** Returns the member `status`, when there is one to name. Token Status List, Referenced Token. */
 export function statusMember({ status }: Order): { readonly status?: JsonObject } {
   return status === undefined ? {} : { status: { status_list: { idx: status.index, uri: status.uri } } }
 }
 
-/** Whether the credential names the entry that was ordered for it, or none when none was. */
+/** Tests whether the credential names the entry that was ordered for it, or none when none was. */
 export function hasOrderedStatus(order: Order, { status }: Pick<Evidence, 'status'>): boolean {
   return isDeepStrictEqual(status, statusMember(order).status)
 }
 
-/** The path of a claim, without the member around the claims of the subject. */
+/** Returns the path of a claim, without the member around the claims of the subject. */
 export function subjectPositionText(position: ClaimPosition): string {
   return pathText(position[0] === 'credentialSubject' ? position.slice(1) : position)
 }

@@ -24,7 +24,7 @@ export const typeMembers: readonly TypeMember[] = [...new Set(formats.map(({ typ
 
 const metaMembers: ReadonlySet<string> = new Set(formats.map(({ metaMember }) => metaMember))
 
-/** The mistakes in a credential query for the format, in sentences that begin with the path. */
+/** Returns the mistakes in a credential query for the format, in sentences that begin with the path. */
 export function* findQueryMistakes(format: CredentialFormat, query: JsonObject, path: string): Mistakes {
   const meta = own(query, 'meta')
   if (isObject(meta)) yield* inForeignMeta(meta, `${path}.meta`, format.metaMember)

@@ -49,7 +49,10 @@ export async function issueSdJwt(
   return [jwt, ...concealed.disclosures, ''].join('~')
 }
 
-/** The claims that the holder can hide: every one that can be ("all"), none, or those at the given paths. */
+/**
+ * Returns a test for the claims that the holder can hide: every one that can be ("all"), none, or those at the given
+ * paths.
+ */
 function concealer(
   { selectiveDisclosure }: Configuration,
   concealable: SdJwtContent['concealable'],
@@ -65,7 +68,9 @@ function concealer(
 /** The entries of SD-JWT formats in `vp_formats_supported`. OpenID4VP 1.0, IETF SD-JWT VC, Verifier Metadata. */
 export const sdJwtAlgorithms = { 'sd-jwt_alg_values': [...joseAlgorithms], 'kb-jwt_alg_values': [...joseAlgorithms] }
 
-/** The credential as its format takes it apart; a MalformedError says `otherwise` when it is of another format. */
+/**
+ * Returns the credential as its format takes it apart; a MalformedError says `otherwise` when it is of another format.
+ */
 export function holdSdJwt(
   credential: string,
   takeApart: (sdJwt: SdJwt) => TakenApart,
@@ -138,7 +143,7 @@ export function revealSdJwt(
     : { ...revealed, problem: undefined }
 }
 
-/** The key binding; undefined when there is none. */
+/** Returns the key binding; undefined when there is none. */
 export function keyBindingOf({ keyBinding, bound }: SdJwt): HolderEvidence | undefined {
   if (keyBinding === undefined) return undefined
   const { header, payload } = keyBinding

@@ -30,7 +30,7 @@ const CONTRACT_PATH = '/engine/contracts/'
 
 type Targets = WeakMap<IncomingMessage, Target>
 
-/** A server that does not listen yet. */
+/** Makes a server that does not listen yet. */
 export async function createEngineApp(context: EngineContext): Promise<App> {
   const { config, random } = context
   const targets: Targets = new WeakMap()

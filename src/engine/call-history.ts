@@ -70,7 +70,7 @@ function pastCall({ hook, why, log = [], ...call }: EndedCall): PastCall {
   }
 }
 
-/** The beginning of a text, in memory of its own: a part of a string keeps all of it. */
+/** Returns the beginning of a text, in memory of its own: a part of a string keeps all of it. */
 function cut(text: string): string {
   const end = text.length > MOST_CHARACTERS ? '…' : ''
   return Buffer.from(text.slice(0, MOST_CHARACTERS)).toString() + end

@@ -1,7 +1,9 @@
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
 
-/** The contract, component and block of a call that begins now; undefined when the contract cannot be called. */
+/**
+ * Returns the contract, component and block of a call that begins now; undefined when the contract cannot be called.
+ */
 export function targetOf({ watcher }: EngineContext, entry: ContractEntry): CallTarget | undefined {
   const block = watcher.block()
   const { state, contract } = entry

@@ -76,7 +76,7 @@ const OF_TYPE = {
 } as const
 const REQUIRED = { local: 'directory', evm: 'rpcUrl', partisia: 'readerUrl' } as const
 
-/** The chain and its contracts, or all mistakes of the settings but those of settings whose shape is wrong. */
+/** Returns the chain and its contracts, or all mistakes of the settings but those of settings whose shape is wrong. */
 export function readChosen(settings: Settings): Chosen | { readonly mistakes: readonly string[] } {
   const { chain } = settings
   const mistakes = [

@@ -57,7 +57,7 @@ export type CommitResult =
 
 const DAY_MS = 86_400_000
 
-/** Whether a call changes what other calls may read. */
+/** Tests whether a call changes what other calls may read. */
 export function isWriting({
   effects,
   ended,

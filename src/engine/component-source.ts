@@ -25,7 +25,7 @@ export class SourceError extends Error {
   override readonly name = 'SourceError'
 }
 
-/** The component. Rejects with a {@link SourceError}. */
+/** Returns the component. Rejects with a {@link SourceError}. */
 export async function findComponent(
   { files, outbound, config }: SourceContext,
   { sha256, uri }: { readonly sha256: string; readonly uri: string },

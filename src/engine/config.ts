@@ -125,7 +125,7 @@ export interface EngineConfig extends Chosen {
 
 export const engineDefaults = { port: 8400, databaseFile: 'data/engine.db', componentDirectory: 'components' } as const
 
-/** The configuration, or every mistake in it with its path. */
+/** Returns the configuration, or every mistake in it with its path. */
 export function readEngineConfig(value: unknown, files: Files, now: Date): ReadResult<EngineConfig> {
   const { mistakes: shapeMistakes, settings } = checkSettings(EngineSettings, value)
   const where = readDatabase(settings.database, engineDefaults.databaseFile, files)

@@ -11,7 +11,10 @@ export function corsHeaders(enabled: boolean): readonly (readonly [name: string,
   ]
 }
 
-/** The answer to OPTIONS. `wanted` is what a browser asks to send; `authorization` is nothing that `*` would mean. */
+/**
+ * Returns the answer to OPTIONS. `wanted` is what a browser asks to send; `authorization` is nothing that `*` would
+ * mean.
+ */
 export function preflightHeaders(requested: {
   readonly method: string | undefined
   readonly headers: string | undefined

@@ -32,7 +32,7 @@ export async function answerRequest(context: EngineContext, exchange: Exchange):
   }
 }
 
-/** The answer of the component. Rejects with a ProblemError where the engine answers in its place. */
+/** Returns the answer of the component. Rejects with a ProblemError where the engine answers in its place. */
 async function componentAnswer(context: EngineContext, exchange: Exchange): Promise<WireResponse> {
   const entry = entryOf(context, exchange.target)
   const { request } = exchange
@@ -54,7 +54,7 @@ async function componentAnswer(context: EngineContext, exchange: Exchange): Prom
   }
 }
 
-/** The contract, when it can be called. Throws a ProblemError otherwise. */
+/** Returns the contract, when it can be called. Throws a ProblemError otherwise. */
 function entryOf({ watcher }: EngineContext, { contract }: Target): ContractEntry {
   if (contract === undefined) refuseWith('bad-address')
   if (watcher.isStale(contract)) refuseWith('stale-chain')

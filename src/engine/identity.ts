@@ -10,7 +10,7 @@ export interface Identity {
   readonly key: KeyObject
 }
 
-/** The key of a PEM text. Throws a MalformedError that says what it is instead. */
+/** Returns the key of a PEM text. Throws a MalformedError that says what it is instead. */
 export function readIdentity(pem: string): Identity {
   const key = readAnyPrivateKey(pem)
   const kind = kindOf(key)

@@ -1,6 +1,6 @@
 /** `outbound.allow`: the hosts that components may ask, and come from. Alone for the usual port, or with its port. */
 
-/** The mistakes of the list, in words for the operator. */
+/** Returns the mistakes of the list, in words for the operator. */
 export function hostMistakes(allowed: readonly string[]): string[] {
   return allowed.flatMap((each, index) => {
     const isHost = /^[^/@?#]+$/.test(each) && URL.canParse(`https://${each}`)
@@ -8,7 +8,7 @@ export function hostMistakes(allowed: readonly string[]): string[] {
   })
 }
 
-/** Whether the address has one of these hosts; never, where it is no URL. */
+/** Tests whether the address has one of these hosts; never, where it is no URL. */
 export function isAllowed(address: string, allowed: readonly string[]): boolean {
   if (!URL.canParse(address)) return false
   const { protocol, host, hostname, port } = new URL(address)

@@ -16,7 +16,7 @@ export interface OutboxMemory {
   lookedAt: string | undefined
 }
 
-/** The memory of a new process, which tries a refused row again after `refusedMs`. */
+/** Makes the memory of a new process, which tries a refused row again after `refusedMs`. */
 export function createOutboxMemory(rows: OutboxRows, refusedMs: number): OutboxMemory {
   return {
     rows,

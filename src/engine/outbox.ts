@@ -176,7 +176,7 @@ async function submit({ account, log, now }: OutboxContext, row: SignedRow, sent
   }
 }
 
-/** Whether the chain can be asked for others. */
+/** Tests whether the chain can be asked for others. */
 function isOfItAlone(error: unknown): error is ChainError {
   return error instanceof ChainRefusal || (error instanceof ChainError && error.reverted)
 }

@@ -66,7 +66,7 @@ const QUOTA_PROBLEM: Readonly<Record<Quota['limit'], ProblemCode>> = {
   transactionsPerDay: 'transaction-quota',
 }
 
-/** The code that stands for a call of which nothing was kept. */
+/** Returns the code that stands for a call of which nothing was kept. */
 export function problemCode(performed: Exclude<CallResult, { kind: 'done' }>): ProblemCode {
   return performed.kind === 'quota' ? QUOTA_PROBLEM[performed.limit] : PROBLEM_OF[performed.kind]
 }
@@ -168,7 +168,7 @@ async function runOnce(
   return { kind: 'done', response, result, effects, block }
 }
 
-/** The response in the form of the wire; or why it cannot be sent, which the log says too. */
+/** Returns the response in the form of the wire; or why it cannot be sent, which the log says too. */
 function wireOf(
   { log, config }: EngineContext,
   { contract: { address } }: CallTarget,

@@ -56,7 +56,7 @@ function isSettled({ fork }: ContractEntry): boolean {
   return fork.standing === 'settled'
 }
 
-/** Undefined when the chain cannot be asked. */
+/** Tests whether the chain has the block; returns undefined when the chain cannot be asked. */
 async function hasBlock(
   { chain }: ReconcileContext,
   block: NonNullable<ContractRow['block']>,

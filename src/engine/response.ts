@@ -48,7 +48,7 @@ const OF_THE_HOST = new Set([
  */
 const SANDBOXED = ['content-security-policy', 'sandbox'] as const
 
-/** The response in the form of the wire, or the problem with it. `cors`: the engine says who may read it. */
+/** Returns the response in the form of the wire, or the problem with it. `cors`: the engine says who may read it. */
 export function toWire(response: HttpResponseData, cors: boolean): WireResponse | { readonly problem: string } {
   const { status, headers, body } = response
   // Informational answers are followed by another one; a component has only this.

@@ -9,7 +9,7 @@ export const FULL_SECONDS = 10
 
 const CALL_BACK_OFF = { firstMs: 1000, longestMs: 300_000 }
 
-/** The pause in milliseconds after so many failed attempts of a call. */
+/** Returns the pause in milliseconds after so many failed attempts of a call. */
 export function callBackOff(attempts: number): number {
   return backOffMs(CALL_BACK_OFF, attempts)
 }
@@ -18,7 +18,10 @@ export function retryWhenFull(now: Date): Date {
   return new Date(now.getTime() + FULL_SECONDS * 1000)
 }
 
-/** The time at which a call that met a full queue or quota is to be made again; such a call counts as no attempt. */
+/**
+ * Returns the time at which a call that met a full queue or quota is to be made again; such a call counts as no
+ * attempt.
+ */
 export function retryAt({ until }: { readonly kind: string; readonly until?: Date | undefined }): number | undefined {
   return until?.getTime()
 }

@@ -54,7 +54,7 @@ function fieldsOf(headers: readonly HeaderPair[]): Map<string, string | string[]
   return fields
 }
 
-/** Whether the client may still be sending. */
+/** Tests whether the client may still be sending. */
 function hasMore({ complete, readableEnded, headers }: IncomingMessage): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = headers
   return !complete && !readableEnded && (coding !== undefined || Number(length) > 0)

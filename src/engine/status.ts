@@ -17,7 +17,7 @@ export function engineStatus({ chain, engine, watcher, signer }: EngineContext) 
   }
 }
 
-/** The address in the form that people know; commands and paths take either form. */
+/** Returns the address in the form that people know; commands and paths take either form. */
 export function shownAddress({ addresses }: Pick<Chain, 'addresses'>, address: Address): string {
   return addresses === 'evm' ? evmAddress(address) : address
 }
@@ -36,7 +36,7 @@ export function contractStatus(chain: Pick<Chain, 'addresses'>, entry: ContractE
   }
 }
 
-/** Why the state change hook fails. The component's own message may contain secrets, and is in the log alone. */
+/** Says why the state change hook fails. The component's own message may contain secrets, and is in the log alone. */
 function hookProblem({ problem, attempts, dead, notBefore }: HookState) {
   return {
     why: problem,

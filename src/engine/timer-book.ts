@@ -156,7 +156,7 @@ function countScheduled(rows: readonly TimerRow[]): number {
   return rows.filter(({ status }) => status === 'scheduled').length
 }
 
-/** The oldest timers that are over, where there are more than are kept. */
+/** Returns the oldest timers that are over, where there are more than are kept. */
 function tooManyOver(after: readonly TimerRow[], untouched: readonly CachedTimer[]): readonly CachedTimer[] {
   const excess = after.filter(({ status }) => status !== 'scheduled').length - MOST_REMEMBERED
   if (excess <= 0) return []
@@ -187,7 +187,7 @@ function rowsAfter(
   return rows
 }
 
-/** A timer that will not run any more. */
+/** Returns a timer that will not run any more. */
 export function over(row: TimerRow, status: 'done' | 'cancelled' | 'failed', now: Date): TimerRow {
   return { ...row, payload: '', status, at: now.getTime() + REMEMBERED_MS }
 }

@@ -131,7 +131,7 @@ function standstillLog({ config, log }: WatcherContext, age: HeadAge): () => voi
   }
 }
 
-/** The block that was looked at: `last`, when there is nothing new. */
+/** Returns the block that was looked at: `last`, when there is nothing new. */
 async function look(context: WatcherContext, watched: WatchedContracts, last: Block | undefined): Promise<Block> {
   const { chain, now, log, metrics } = context
   const head = await chain.head()

@@ -45,7 +45,7 @@ type Gate = (request: FastifyRequest, reply: FastifyReply) => string
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 export const BODY_LIMIT = 1024 * 1024
 
-/** A server that does not listen yet. `addRoutes` declares what it serves. */
+/** Makes a server that does not listen yet. `addRoutes` declares what it serves. */
 export async function createApp(options: AppOptions, addRoutes: (app: App) => void): Promise<App> {
   const { rateLimits, now } = options
   const { failedApiKeysPerMinute: limit } = rateLimits

@@ -47,12 +47,12 @@ export function setBrowserPage(reply: FastifyReply, { title, paragraphs, links =
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${heading}</title><link rel="icon" href="data:,"><style>${STYLE}</style></head><body><main>${body}</main></body></html>`
 }
 
-/** Whether a person looks at the answer: at a route for browsers, with a browser that shows pages. */
+/** Tests whether a person looks at the answer: at a route for browsers, with a browser that shows pages. */
 export function isForPerson({ routeOptions, headers }: FastifyRequest): boolean {
   return routeOptions.config.isForBrowsers === true && headers.accept?.includes('text/html') === true
 }
 
-/** A refusal as a page. */
+/** Returns a refusal as a page. */
 export function refusalPage({ code, message }: ProtocolError, { id }: FastifyRequest): BrowserPage {
   const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`
   return {

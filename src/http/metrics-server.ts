@@ -9,7 +9,7 @@ export interface MetricsSource {
   metrics(): Promise<string>
 }
 
-/** A server of metrics that does not listen yet. */
+/** Makes a server of metrics that does not listen yet. */
 export async function createMetricsServer(source: MetricsSource): Promise<App> {
   const app = Fastify({ ...WITHOUT_SCHEMAS, logger: false, forceCloseConnections: true } as Parameters<
     typeof Fastify

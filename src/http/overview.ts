@@ -131,7 +131,7 @@ export async function countSessions<C, K extends keyof C & string>(
   return { sessions, ...(lastSuccessAt > 0 && { lastSuccessAt: Math.floor(lastSuccessAt / 1000) }) }
 }
 
-/** The last 24 hours, of which the last one goes on. */
+/** Returns the last 24 hours, of which the last one goes on. */
 function emptyHours(now: Date): CountedHour[] {
   const current = Math.floor(now.getTime() / HOUR_MS) * HOUR_MS
   return Array.from({ length: HOURS }, (_, index) => ({

@@ -41,7 +41,7 @@ export interface BrokenAnswer {
   readonly body: string | Buffer
 }
 
-/** A server that does not listen yet and has no routes. */
+/** Makes a server that does not listen yet and has no routes. */
 export function createServer(options: ServerOptions): App {
   const { random, tls, trustedProxies = [], maxHeaderSize, bodyLimit, rewriteUrl } = options
   const { validatorOf = () => () => true } = options

@@ -107,7 +107,7 @@ function limitedPlaces(most: number, onChange: (taken: number) => void): (reply:
   }
 }
 
-/** The streams of a server, all of which end as soon as it stops. */
+/** Returns the streams of a server, all of which end as soon as it stops. */
 function streamsUntilStop(app: App) {
   const streams = new Set<EventStream>()
   let isOver = false

@@ -84,7 +84,7 @@ export function withInteraction(request: CodeFlowRequest, browser: string, now: 
   return { request, browser: digestOf(browser), step }
 }
 
-/** The request once its person or its offer allows it: its code is good once, and for a minute. */
+/** Gives the request its code, which is good once and for a minute, when its person or its offer allows it. */
 export function withCode(
   stored: Omit<StoredAuthorizationRequest, 'step'>,
   sessionId: string,
@@ -97,7 +97,7 @@ export function withoutEffect(stored: StoredAuthorizationRequest): StoredAuthori
   return { ...stored, step: { name: 'OVER' } }
 }
 
-/** Whether the request waits for a decision of the application. */
+/** Tests whether the request waits for a decision of the application. */
 export function isUndecidedRequest({ step }: StoredAuthorizationRequest, now: Date): boolean {
   return step.name === 'INTERACTION' && now.getTime() < step.until
 }
@@ -133,7 +133,7 @@ export function decisionFor({ step }: StoredAuthorizationRequest, secret: string
   return step.decision
 }
 
-/** Whether the browser is the one that brought the request. */
+/** Tests whether the browser is the one that brought the request. */
 export function isSameBrowser({ browser }: StoredAuthorizationRequest, cookie: string | undefined): boolean {
   return cookie !== undefined && isSameSecret(browser, digestOf(cookie))
 }

@@ -21,7 +21,7 @@ const VERIFIED_BY: Readonly<Record<string, string>> = {
   phone_number: 'phone_number_verified',
 }
 
-/** The mappings of the configurations, by their ids or scopes; the text names the first without one. */
+/** Returns the mappings of the configurations, by their ids or scopes; the text names the first without one. */
 export function mappingsOf(
   datasets: ReadonlyMap<string, DatasetMapping>,
   configurations: readonly NamedConfiguration[],
@@ -35,7 +35,7 @@ export function mappingsOf(
   return mappings
 }
 
-/** The first names of all claims that the mappings need, with those that say whether they are verified. */
+/** Returns the first names of all claims that the mappings need, with those that say whether they are verified. */
 export function claimNamesOf(datasets: Iterable<DatasetMapping>): readonly string[] {
   const names = [...datasets].flatMap(({ claims }) => namesIn(claims))
   return [...new Set(names.flatMap((name) => [name, verifierOf(name) ?? name]))]
@@ -50,7 +50,7 @@ export function datasetOfClaims(claims: JsonObject, mappings: readonly DatasetMa
   return { dataset: parts.reduce(mergeMembers, {}), missing: [...missing] }
 }
 
-/** Whether the claims are those of the person; one that the provider has not verified is none. */
+/** Tests whether the claims are those of the person; one that the provider has not verified is none. */
 export function isPerson(claims: JsonObject, person: Readonly<Record<string, string>>): boolean {
   return Object.entries(person).every(([name, value]) => claimAt(claims, [name]) === value)
 }
@@ -90,7 +90,7 @@ function verifierOf(name: string): string | undefined {
   return Object.hasOwn(VERIFIED_BY, name) ? VERIFIED_BY[name] : undefined
 }
 
-/** The members of both; of a value that both have, that of `other`. */
+/** Returns the members of both; of a value that both have, that of `other`. */
 function mergeMembers(one: JsonObject, other: JsonObject): JsonObject {
   const members = Object.entries(other).map(([name, value]): [string, Json] => {
     const before = own(one, name)

@@ -39,7 +39,7 @@ export async function completeSession(
   return withProgress(status, await context.progress.read(sessionId))
 }
 
-/** The dataset, which then fits; undefined where there will be none. */
+/** Returns the dataset, which then fits; undefined where there will be none. */
 async function datasetOf(
   context: IssuerContext,
   { configurationIds }: IssuanceSession,

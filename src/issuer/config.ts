@@ -170,7 +170,7 @@ export const issuerDefaults: ServiceDefaults = {
   retention: { personalDataSeconds: 0, sessionSeconds: 2_592_000 },
 }
 
-/** The configuration, or every mistake in it with its path. */
+/** Returns the configuration, or every mistake in it with its path. */
 export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadResult<IssuerConfig> {
   const checked = checkSettings(IssuerSettings, value)
   const shape = { ...checked, settings: withProfileDefaults(checked.settings) }
@@ -204,7 +204,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
   }
 }
 
-/** The files that the settings of an issuer alone name, and what these settings exclude. */
+/** Returns the files that the settings of an issuer alone name, and what these settings exclude. */
 function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
   const anchors = readAnchorDirectory(ATTESTERS, settings.keyAttestationTrustAnchors, files, now)
   const authentication = readClientAuthentication(settings, files, now)
@@ -234,7 +234,7 @@ function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
   }
 }
 
-/** The settings that name no file. */
+/** Returns the settings that name no file. */
 function ownSettings(settings: Settings) {
   const { issuer, authorizationServer, credentialEncryption, dpop, compatibility, statusList } = settings
   return {

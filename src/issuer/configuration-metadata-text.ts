@@ -90,7 +90,7 @@ function groupByScope(scopes: readonly (readonly [id: string, scope: string | un
   return idsByScope
 }
 
-/** The largest batch size among the configurations; 1 of none. */
+/** Returns the largest batch size among the configurations; 1 of none. */
 export function largestBatch(configurations: readonly (Configuration | undefined)[]): number {
   return Math.max(1, ...configurations.map((configuration) => configuration?.batchSize ?? 1))
 }

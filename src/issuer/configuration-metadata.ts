@@ -20,7 +20,7 @@ const INTERNAL_MEMBERS = [
   'type_metadata',
 ]
 
-/** The configuration as the final specification has it, `mandatory` spelled out. */
+/** Returns the configuration as the final specification has it, `mandatory` spelled out. */
 export function configurationMetadata(configuration: Configuration, signer: Signer): JsonObject {
   const { format, posted } = configuration
   const members = Object.entries(posted).filter(([name]) => !INTERNAL_MEMBERS.includes(name))

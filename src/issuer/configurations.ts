@@ -43,19 +43,22 @@ export async function createConfiguration(
   return id
 }
 
-/** The configuration as it was posted. Refuses with `not_found`. */
+/** Returns the configuration as it was posted. Refuses with `not_found`. */
 export async function getConfiguration({ store }: IssuerContext, id: string): Promise<CredentialConfiguration> {
   const row = await store.get('credential_configuration', id)
   return row?.value.removed === false ? row.value.configuration : refuseUnknown(id)
 }
 
-/** A configuration that new sessions may name; undefined when there is none, none any more, or none of the profile. */
+/**
+ * Returns a configuration that new sessions may name; undefined when there is none, none any more, or none of the
+ * profile.
+ */
 export async function loadOffered(context: IssuerContext, id: string): Promise<Configuration | undefined> {
   const row = await context.store.get('credential_configuration', id)
   return row !== undefined && isOffered(row.value, context.config) ? context.loadConfiguration(id) : undefined
 }
 
-/** Whether new sessions and wallets may ask for it. */
+/** Tests whether new sessions and wallets may ask for the configuration. */
 export function isOffered(
   { configuration, removed }: StoredConfiguration,
   { profile }: Pick<IssuerConfig, 'profile'>,

@@ -69,7 +69,7 @@ export function findProfileMistakes(settings: ProfiledSettings): string[] {
   ]
 }
 
-/** The algorithms of the JWTs by which wallets get and use tokens. */
+/** Returns the algorithms of the JWTs by which wallets get and use tokens. */
 export function tokenAlgorithms(profile: 'haip' | undefined): readonly string[] {
   return profile === 'haip' ? ALGORITHMS : joseAlgorithms
 }
@@ -96,7 +96,7 @@ export function findProfileKeyMistakes({ signing, statusLists, accessTokens, met
   return [...unfit, ...selfSigned]
 }
 
-/** Why a configuration cannot be offered under the profile, with the path in it; undefined when it can. */
+/** Says why a configuration cannot be offered under the profile, with the path in it; undefined when it can. */
 export function profileProblem({ format, scope }: CredentialConfiguration): string | undefined {
   if (!FORMATS.includes(format)) return `format: the profile haip has ${FORMATS.join(' and ')} alone`
   return scope ? undefined : 'scope: the profile haip needs one for every configuration; wallets ask by it'

@@ -72,7 +72,10 @@ export async function startIssuanceSession(
   return conflict === undefined ? { committed: answer } : { conflict }
 }
 
-/** A session without an offer, that an authorization request leads to: its id, and the changes that start it. */
+/**
+ * Starts a session without an offer, that an authorization request leads to; returns its id, and the changes that
+ * start it.
+ */
 export async function startRequestedSession(
   context: IssuerContext,
   request: Pick<NewIssuanceSession, 'credential_dataset' | 'deferred' | 'refresh_seconds'>,
@@ -88,7 +91,7 @@ export async function startRequestedSession(
   return { sessionId, changes: insertSession(context, sessionId, { value, dataset, caller }) }
 }
 
-/** The changes that start a session: with the dataset, where there is one already, and the event. */
+/** Returns the changes that start a session: with the dataset, where there is one already, and the event. */
 function insertSession(
   { random }: IssuerContext,
   id: string,
@@ -106,7 +109,7 @@ function insertSession(
   ]
 }
 
-/** The answer as it is sent, the first time and when it is repeated. */
+/** Returns the answer as it is sent, the first time and when it is repeated. */
 export function decryptAnswer(
   context: IssuerContext,
   { tx_code: encrypted, ...answer }: NewSessionAnswer,
@@ -115,7 +118,9 @@ export function decryptAnswer(
   return value === undefined ? answer : { ...answer, tx_code: value }
 }
 
-/** The grants of the offer, where they are not those of an offer that says nothing. HAIP 1.0, Credential Offer. */
+/**
+ * Returns the grants of the offer, where they are not those of an offer that says nothing. HAIP 1.0, Credential Offer.
+ */
 function grantsOf({ config }: IssuerContext, { grants }: NewIssuanceSession): Pick<IssuanceSession, 'grants'> {
   if (config.profile === undefined) return grants ? { grants } : {}
   if (grants?.includes(PRE_AUTHORIZED_GRANT)) {
@@ -178,7 +183,7 @@ function refuseUnfittingPerson(
   }
 }
 
-/** The members of a session whose wallet may come back, or has to. */
+/** Returns the members of a session whose wallet may come back, or has to. */
 function laterMembers({
   deferred,
   refresh_seconds: seconds,

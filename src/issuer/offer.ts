@@ -7,7 +7,7 @@ import { findIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier, hasGrant } from './session.ts'
 
-/** The offer of a session. Refuses with `not_found`, or `gone` when it has expired or been used. */
+/** Returns the offer of a session. Refuses with `not_found`, or `gone` when it has expired or been used. */
 export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {
   const session = await findIssuanceSession(context.store, sessionId)
   if (session.grants?.length === 0)

@@ -145,7 +145,9 @@ function writeProgress(
   })
 }
 
-/** The session itself may stay longer where it is refreshed; every write looks anew. */
+/**
+ * Returns when the row can be purged. The session itself may stay longer where it is refreshed; every write looks anew.
+ */
 function purgedAt(session: IssuanceSession, { sessionSeconds }: Retention): Date {
   return new Date(endOfIssuance(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000)
 }

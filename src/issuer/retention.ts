@@ -28,7 +28,7 @@ export async function sweepIssuanceSessions({ retention }: IssuerConfig, effects
   await effects.store.purge('issuance_dataset', now)
 }
 
-/** The session as it is after `now`; undefined when it is to be purged. Pure. */
+/** Returns the session as it is after `now`; undefined when it is to be purged. Pure. */
 function stepOf(session: IssuanceSession, retention: Retention, now: Date): Step | undefined {
   // A token, or whatever else keeps a session alive, may have moved the end.
   const { erases, purges, next } = planRetention(retention, endOfIssuance(session), session.erasedAt, now)

@@ -283,12 +283,12 @@ export const tokenKeysRoute = {
   response: answers(200, JwkSet),
 }
 
-/** The route of a metadata document, of the service or of a session. */
+/** Returns the route of a metadata document, of the service or of a session. */
 export function documentRoute(operationId: string, summary: string, content: TSchema) {
   return { ...byWallet, operationId, summary, response: answers(200, content) }
 }
 
-/** The route of a document that a client may have signed. */
+/** Returns the route of a document that a client may have signed. */
 export function signedDocumentRoute(operationId: string, summary: string, content: TSchema) {
   return {
     ...byWallet,

@@ -7,7 +7,7 @@ import { endOfIssuance, type IssuanceSession, issuanceStatus } from './session.t
 
 type Entry = Static<typeof IssuanceSessionPage>['sessions'][number]
 
-/** A page of the sessions, newest first. Refuses with `invalid_request`. */
+/** Returns a page of the sessions, newest first. Refuses with `invalid_request`. */
 export async function listIssuanceSessions(
   context: IssuerContext,
   query: ListIssuanceSessions,

@@ -13,7 +13,7 @@ import type { CredentialStatus } from './status-rows.ts'
 /** The body as the OpenAPI document describes it. */
 export type IssuanceStatusBody = Static<typeof IssuanceSessionStatus>
 
-/** The status of a session for the integrating application. Refuses with `not_found`. */
+/** Returns the status of a session for the integrating application. Refuses with `not_found`. */
 export async function getIssuanceStatus(context: IssuerContext, sessionId: string): Promise<IssuanceStatusBody> {
   const session = await findIssuanceSession(context.store, sessionId)
   const row = session.issued.length > 0 ? await context.store.get('credential_status', sessionId) : undefined
@@ -75,7 +75,7 @@ export function statusBody(
   }
 }
 
-/** The body of an event with the words that the session still has. */
+/** Returns the body of an event with the words that the session still has. */
 export function withWords(body: JsonObject, session: IssuanceSession): JsonObject {
   const wordless = own(body, 'notifications')
   if (!Array.isArray(wordless)) return body
@@ -90,7 +90,7 @@ export function withWords(body: JsonObject, session: IssuanceSession): JsonObjec
   return { ...body, notifications: notifications as Json[] }
 }
 
-/** The notifications of wallets; absent while there is none. */
+/** Returns the notifications of wallets; absent while there is none. */
 function notificationsOf({ issued }: IssuanceSession) {
   const notifications = issued.flatMap(({ configurationId, notifications: ofCopy = [] }) =>
     ofCopy.map(({ event, at, description }) => ({
@@ -103,7 +103,7 @@ function notificationsOf({ issued }: IssuanceSession) {
   return notifications.length === 0 ? {} : { notifications }
 }
 
-/** The state of the application's decision; absent in sessions that were started with their data. */
+/** Returns the state of the application's decision; absent in sessions that were started with their data. */
 function deferralOf({ deferral }: IssuanceSession) {
   if (deferral === undefined) return {}
   const { decided, waiting } = deferral

@@ -127,7 +127,7 @@ const MAX_ISSUED = 1000
 const MAX_WRONG = 5
 const TOO_MANY_WRONG = 'the pre-authorized code is void after too many wrong transaction codes; ask for a new offer'
 
-/** Whether the offer of the session has the grant. */
+/** Tests whether the offer of the session has the grant. */
 export function hasGrant(
   { grants = [PRE_AUTHORIZED_GRANT] }: Pick<IssuanceSession, 'grants'>,
   grant: OfferGrant,
@@ -135,7 +135,10 @@ export function hasGrant(
   return grants.includes(grant)
 }
 
-/** The credential issuer identifier of a session, or of the service. OpenID4VCI 1.0, Credential Issuer Identifier. */
+/**
+ * Returns the credential issuer identifier of a session, or of the service. OpenID4VCI 1.0, Credential Issuer
+ * Identifier.
+ */
 export function credentialIssuerIdentifier(
   { baseUrl }: { readonly baseUrl: string },
   sessionId: string | undefined,
@@ -206,7 +209,7 @@ export function recordWrongTxCode(session: OfferedSession, now: Date): OfferedSe
   return wrong < MAX_WRONG ? counted : { ...counted, lockedAt: now.getTime() }
 }
 
-/** Whether the wallet has said this before, of what it was given at that place. */
+/** Tests whether the wallet has said this before, of what it was given at that place. */
 export function isNotified({ issued }: IssuanceSession, place: number, event: Notification['event']): boolean {
   return issued[place]?.notifications?.some((notification) => notification.event === event) ?? false
 }
@@ -227,7 +230,7 @@ export function recordNotification(
   return { ...session, issued }
 }
 
-/** Whether the application has yet to say what the credentials are filled with. */
+/** Tests whether the application has yet to say what the credentials are filled with. */
 export function isUndecided({ deferral }: IssuanceSession): boolean {
   return deferral !== undefined && deferral.decided === undefined
 }

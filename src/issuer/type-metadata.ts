@@ -40,7 +40,7 @@ export async function refuseForeignType(context: IssuerContext, posted: Credenti
   }
 }
 
-/** The type metadata of the name in our address. Refuses with `not_found`. */
+/** Returns the type metadata of the name in our address. Refuses with `not_found`. */
 export async function getTypeMetadata(context: IssuerContext, name: string): Promise<PublicDocument> {
   const texts = await context.typeMetadata.get()
   const text = texts.get(`${context.config.baseUrl}${TYPE_METADATA_PATH}/${name}`)

@@ -30,7 +30,7 @@ export async function voidIssuanceSessions(effects: VoidingEffects, before: Date
   return ended
 }
 
-/** Whether the session was still on offer, or waited for its credentials. */
+/** Makes the session void, and tells whether it was still on offer or waited for its credentials. */
 function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id: string): Promise<boolean> {
   return retryOnConflict<boolean>(async () => {
     const at = now()

@@ -39,7 +39,7 @@ export const joseAlgorithms: readonly string[] = Object.values(algorithms).flatM
 /** For metadata: every number under which COSE knows what we take. */
 export const coseAlgorithms: readonly number[] = Object.values(algorithms).flatMap(({ cose }) => cose)
 
-/** The algorithm that goes with the key, private or public; undefined when it is of a kind we do not take. */
+/** Returns the algorithm that goes with the key, private or public; undefined when it is of a kind we do not take. */
 export function algorithmOf(key: KeyObject): Algorithm | undefined {
   if (key.asymmetricKeyType === 'ed25519') return 'EdDSA'
   const namedCurve = key.asymmetricKeyType === 'ec' ? key.asymmetricKeyDetails?.namedCurve : undefined

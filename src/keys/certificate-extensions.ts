@@ -162,7 +162,9 @@ function extendedKeyUsage(value: DerValue): readonly string[] {
   return purposes.length === 0 ? malformed('it names no purpose') : purposes
 }
 
-/** Every name of every kind; the text of the kinds we use is checked, so that no name hides a NUL or a blank. */
+/**
+ * Returns every name of every kind; the text of the kinds we use is checked, so that no name hides a NUL or a blank.
+ */
 function generalNames(value: DerValue): readonly DerValue[] {
   const names = readSequence(value)
   if (names.length === 0) malformed('it is empty')

@@ -57,12 +57,12 @@ export function nameText(name: DerValue): string {
   return shortenText(parts.reverse().join(', '))
 }
 
-/** The text of a stranger, shortened, and safe to log. */
+/** Returns the text of a stranger, shortened, and safe to log. */
 export function strangerText(text: string): string {
   return shortenText(withoutControls(beginningOf(text)))
 }
 
-/** The DER of a name with one attribute a part, such as `[['C', 'DE'], ['CN', 'Example University']]`. */
+/** Returns the DER of a name with one attribute a part, such as `[['C', 'DE'], ['CN', 'Example University']]`. */
 export function writeName(attributes: readonly NameAttribute[]): Buffer {
   const parts = attributes.map(([type, text]) => {
     const tag =

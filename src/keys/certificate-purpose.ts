@@ -47,17 +47,17 @@ const ASKED: Readonly<Record<CertificatePurpose, string>> = {
   tls: 'a TLS server',
 }
 
-/** Whether the extended key usage lists TLS and nothing else. */
+/** Tests whether the extended key usage lists TLS and nothing else. */
 export function isForTlsAlone({ extendedKeyUsage }: Pick<CertificateExtensions, 'extendedKeyUsage'>): boolean {
   return extendedKeyUsage?.every((oid) => TLS.includes(oid)) === true
 }
 
-/** Why such a certificate below a trust anchor may not sign, as a sentence part. */
+/** Says why such a certificate below a trust anchor may not sign, as a sentence part. */
 export function tlsProblem({ subjectText }: { readonly subjectText: string }): string {
   return `the certificate '${subjectText}' is that of a TLS server, which anybody gets who has a host (acceptTlsServerCertificates)`
 }
 
-/** Why the extended key usage does not allow `purpose`, as a sentence part; undefined when it does. */
+/** Says why the extended key usage does not allow `purpose`, as a sentence part; undefined when it does. */
 export function purposeProblem(
   certificate: CertificateExtensions & { readonly subjectText: string },
   purpose: CertificatePurpose,

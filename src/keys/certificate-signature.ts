@@ -51,7 +51,7 @@ const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 8192
 const MAX_RSA_EXPONENT = 2n ** 32n
 
-/** The algorithm of an AlgorithmIdentifier and its OID; `algorithm` is undefined when it is none we take. */
+/** Returns the algorithm of an AlgorithmIdentifier and its OID; `algorithm` is undefined when it is none we take. */
 export function readSignatureAlgorithm(identifier: DerValue): {
   readonly oid: string
   readonly algorithm: SignatureAlgorithm | undefined
@@ -76,7 +76,7 @@ export function readAlgorithm(identifier: DerValue): {
   return { oid, parameters }
 }
 
-/** Whether `signature` over `signed` is by `key`, which must suit the algorithm. Never throws. */
+/** Tests whether `signature` over `signed` is by `key`, which must suit the algorithm. Never throws. */
 export function verifyCertificateSignature(
   algorithm: SignatureAlgorithm,
   key: KeyObject,

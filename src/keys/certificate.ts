@@ -67,7 +67,7 @@ const MAX_REMEMBERED_BYTES = 4 * 1024
 const V1 = 0
 const V3 = 2
 
-/** The certificate that `der` is. Throws a MalformedError for anything that is not one of version 3, or 1. */
+/** Returns the certificate that `der` is. Throws a MalformedError for anything that is not one of version 3, or 1. */
 export function parseCertificate(der: Uint8Array): Certificate {
   if (der.length > MAX_BYTES) malformed(`it is larger than ${MAX_BYTES} bytes`)
   const bytes = Buffer.from(der)
@@ -139,7 +139,7 @@ export function sentCertificates(chain: readonly Certificate[]): readonly Certif
   return chain.filter((certificate, index) => index === 0 || !isSelfSigned(certificate))
 }
 
-/** Why the key of `certificate` may not serve `purpose` now, as a sentence part; undefined when it may. */
+/** Says why the key of `certificate` may not serve `purpose` now, as a sentence part; undefined when it may. */
 export function leafProblem(
   certificate: Certificate,
   now: Date,
@@ -160,7 +160,7 @@ function keyUsageProblem({ keyUsage, subjectText }: Certificate, purpose: Certif
   return `the key usage of the certificate '${subjectText}' does not allow digitalSignature`
 }
 
-/** Why `certificate` is not to be used at all now, whatever for; undefined when it is. RFC 5280 section 6.1.3. */
+/** Says why `certificate` is not to be used at all now, whatever for; undefined when it is. RFC 5280 section 6.1.3. */
 export function certificateProblem(certificate: Certificate, now: Date, clockSkewSeconds: number): string | undefined {
   const { subjectText, notBefore, notAfter, unknownCritical } = certificate
   const skew = clockSkewSeconds * 1000
@@ -173,7 +173,7 @@ export function certificateProblem(certificate: Certificate, now: Date, clockSke
   return `the certificate '${subjectText}' has extensions that are not supported and must be: ${unknownCritical.join(', ')}`
 }
 
-/** The TBSCertificate: RFC 5280 section 4.1.2. */
+/** Returns the TBSCertificate: RFC 5280 section 4.1.2. */
 function readSigned(signed: DerValue, outerAlgorithm: DerValue) {
   const members = readSequence(signed)
   const version = readVersion(takeOptional(members, contextTag(0, 'constructed')))

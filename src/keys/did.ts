@@ -33,17 +33,17 @@ export function toDidKey(jwk: PublicJwk): string {
   return `did:key:z${base58.encode(Buffer.concat([Buffer.from(prefix), keyBytes(jwk)]))}`
 }
 
-/** The one DID URL of a `did:jwk` or `did:key`. */
+/** Returns the one DID URL of a `did:jwk` or `did:key`. */
 export function didUrlOf(did: string): string {
   return did.startsWith('did:jwk:') ? `${did}#0` : `${did}#${did.slice('did:key:'.length)}`
 }
 
-/** The DID that a DID URL begins with. */
+/** Returns the DID that a DID URL begins with. */
 export function didOf(url: string): string {
   return url.split('#', 1)[0] ?? url
 }
 
-/** The key inside a `did:jwk` or `did:key`, or its one DID URL. Throws a MalformedError when there is none. */
+/** Returns the key inside a `did:jwk` or `did:key`, or its one DID URL. Throws a MalformedError when there is none. */
 export function readDid(url: string): PublicJwk {
   const [, method, id = '', fragment] = /^did:(jwk|key):([^#]+)(#.*)?$/.exec(url) ?? []
   if (method === undefined) return malformed('the key identifier is neither a did:jwk nor a did:key')
@@ -67,7 +67,7 @@ function readDidKey(id: string): PublicJwk {
   return { kty: 'EC', crv, x: toBase64url(point.subarray(1, 1 + size)), y: toBase64url(point.subarray(1 + size)) }
 }
 
-/** The compressed point, SEC 1 section 2.3.3, or the key as it is. */
+/** Returns the compressed point, SEC 1 section 2.3.3, or the key as it is. */
 function keyBytes(jwk: PublicJwk): Buffer {
   const x = fromBase64url(jwk.x)
   if (jwk.kty === 'OKP') return x

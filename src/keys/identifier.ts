@@ -31,7 +31,9 @@ export function isCanonicalIdentifier(text: string): boolean {
   return canonicalUrl(text)?.protocol === 'https:' || DID.test(text) || URN.test(text)
 }
 
-/** The URL, where it is of the web, names no user and no fragment, and is written as a browser would write it. */
+/**
+ * Returns the URL, where it is of the web, names no user and no fragment, and is written as a browser would write it.
+ */
 function canonicalUrl(text: string): URL | undefined {
   const url = parseUrl(text)
   if (url === undefined || !['https:', 'http:'].includes(url.protocol)) return undefined

@@ -62,7 +62,7 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 const KID_PROBLEM = 'its kid is not that of the key it has to be encrypted to'
 
-/** A JWE of `payload`: the text of a JSON object, or a signed JWT. */
+/** Returns a JWE of `payload`: the text of a JSON object, or a signed JWT. */
 export async function encryptJwe(payload: string, { jwk, alg, enc, ...rest }: JweParameters): Promise<string> {
   const optional = Object.entries({ kid: rest.kid, zip: rest.zip, cty: rest.cty }).filter(([, value]) => value)
   return new CompactEncrypt(Buffer.from(payload))
@@ -111,7 +111,10 @@ export function readEncryptionKey(value: unknown): JweRecipient {
   return { jwk, alg: 'ECDH-ES', kid }
 }
 
-/** The first key of a JWK Set that {@link readEncryptionKey} takes, or what is wrong with each that was looked at. */
+/**
+ * Returns the first key of a JWK Set that {@link readEncryptionKey} takes, or what is wrong with each that was looked
+ * at.
+ */
 export function findEncryptionKey(jwks: unknown): JweRecipient | { readonly problems: readonly string[] } {
   const keys = isObject(jwks) ? own(jwks, 'keys') : undefined
   const problems: string[] = []

@@ -69,14 +69,17 @@ export function readSigningJwk(value: unknown): PublicJwk {
   return signs ? jwk : malformed('the key is not for signatures (its key_ops name neither verify nor sign)')
 }
 
-/** The public part of a key, private or public. Throws a MalformedError when it is of a kind that we do not take. */
+/**
+ * Returns the public part of a key, private or public. Throws a MalformedError when it is of a kind that we do not
+ * take.
+ */
 export function publicJwkOf(key: KeyObject): PublicJwk {
   // Asked first, as `node:crypto` has no JSON for some curves.
   if (algorithmOf(key) === undefined) malformed('the key is none on P-256, P-384, P-521 or Ed25519')
   return readPublicJwk((key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' }))
 }
 
-/** The key, ready to verify with. Throws a MalformedError when the point is not on the curve. */
+/** Returns the key, ready to verify with. Throws a MalformedError when the point is not on the curve. */
 export function importPublicKey(jwk: PublicJwk): KeyObject {
   try {
     return createPublicKey({ key: { ...jwk }, format: 'jwk' })
@@ -85,7 +88,7 @@ export function importPublicKey(jwk: PublicJwk): KeyObject {
   }
 }
 
-/** Whether the base64url of 32 bytes is a point, which `node:crypto` does not look at. RFC 8032 section 5.1.3. */
+/** Tests whether the base64url of 32 bytes is a point, which `node:crypto` does not look at. RFC 8032 section 5.1.3. */
 export async function isEd25519Point(x: string): Promise<boolean> {
   // Few ever need it, and to load it takes as long as some hundred requests.
   const { ed25519 } = await import('@noble/curves/ed25519.js')

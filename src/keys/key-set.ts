@@ -50,7 +50,7 @@ export function signedByOneOf(keys: readonly PublishedKey[], jws: Jws): boolean 
     .some(({ key }) => (RSA_ALGORITHMS.includes(alg) ? rsaSigned(jws, alg, key) : signedBy(jws, key)))
 }
 
-/** The keys that the header may mean. */
+/** Returns the keys that the header may mean. */
 export function keysOf(keys: readonly PublishedKey[], { header }: Jws): readonly PublishedKey[] {
   const kid = own(header, 'kid')
   return kid === undefined ? keys : keys.filter((key) => key.kid === kid)

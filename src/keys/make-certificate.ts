@@ -62,7 +62,10 @@ const SIGNATURE_OIDS: Readonly<Record<Algorithm, string>> = {
 }
 const V3 = 2
 
-/** The DER of a certificate whose key signs itself; for signing credentials and requests, and for CAs when `isCa`. */
+/**
+ * Returns the DER of a certificate whose key signs itself; for signing credentials and requests, and for CAs when
+ * `isCa`.
+ */
 export function selfSignedCertificate(options: SelfSigned): Buffer {
   const { commonName, publicKey, privateKey, serial, notBefore, notAfter, isCa = false } = options
   const name = writeName([['CN', commonName]])
@@ -78,7 +81,7 @@ export function selfSignedCertificate(options: SelfSigned): Buffer {
   })
 }
 
-/** The DER of any certificate. */
+/** Makes the DER of any certificate. */
 export function makeCertificate(content: CertificateContent): Buffer {
   const { subject, publicKey, issuer, serial, notBefore, notAfter, extensions } = content
   const algorithm = algorithmOf(issuer.privateKey)
@@ -102,7 +105,7 @@ export function makeCertificate(content: CertificateContent): Buffer {
   )
 }
 
-/** The PEM of a certificate. */
+/** Returns the PEM of a certificate. */
 export function toPem(der: Uint8Array): string {
   const lines =
     Buffer.from(der)
@@ -131,7 +134,7 @@ export function usualExtensions(options: {
   ]
 }
 
-/** An extension with any OID and any value. */
+/** Returns an extension with any OID and any value. */
 export function extension(oid: string, critical: boolean, value: Uint8Array): Buffer {
   return writeSequence(writeOid(oid), ...(critical ? [writeBoolean(true)] : []), writeOctetString(value))
 }

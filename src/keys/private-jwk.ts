@@ -20,12 +20,12 @@ export type PrivateJwk<Crv = 'P-256'> = {
 /** Random bytes are a private key unless they are beyond the order of the curve, which one try in 2^32 is at most. */
 const TRIES = 8
 
-/** A new key on P-256. */
+/** Makes a new key on P-256. */
 export function makePrivateJwk(random: (bytes: number) => Uint8Array): PrivateJwk {
   return makeEcPrivateJwk(random, algorithms.ES256)
 }
 
-/** A new key on the curve of an algorithm. */
+/** Makes a new key on the curve of an algorithm. */
 export function makeEcPrivateJwk<Crv extends AlgorithmDetails['crv']>(
   random: (bytes: number) => Uint8Array,
   { crv, namedCurve, size }: { readonly crv: Crv; readonly namedCurve: string; readonly size: number },
@@ -61,7 +61,7 @@ function scalar(bytes: Uint8Array): Uint8Array {
   return bytes.length === algorithms.ES512.size ? bytes.map((byte, index) => (index === 0 ? byte & 1 : byte)) : bytes
 }
 
-/** The key of a private JWK. Throws a MalformedError. */
+/** Returns the key of a private JWK. Throws a MalformedError. */
 export function importPrivateKey(jwk: PrivateJwk | JsonObject): KeyObject {
   try {
     return createPrivateKey({ key: { ...jwk }, format: 'jwk' })

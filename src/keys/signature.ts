@@ -9,7 +9,9 @@ import { own } from '../codec/json.ts'
 import type { Jws } from '../codec/jws.ts'
 import { type AlgorithmDetails, algorithmOf, algorithms } from './algorithm.ts'
 
-/** Whether `signature` (for ECDSA r and s, each as long as a coordinate) over `data` is by `key`. Never throws. */
+/**
+ * Tests whether `signature` (for ECDSA r and s, each as long as a coordinate) over `data` is by `key`. Never throws.
+ */
 export function verifySignature(key: KeyObject, data: Uint8Array, signature: Uint8Array): boolean {
   const algorithm = algorithmOf(key)
   if (algorithm === undefined) return false
@@ -22,7 +24,7 @@ export function verifySignature(key: KeyObject, data: Uint8Array, signature: Uin
   }
 }
 
-/** The raw signature over `data` by a private key that has an algorithm. */
+/** Returns the raw signature over `data` by a private key that has an algorithm. */
 export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
   const algorithm = algorithmOf(key)
   if (algorithm === undefined) throw new TypeError('the key is of a kind that signs nothing here')

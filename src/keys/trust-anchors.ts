@@ -85,7 +85,7 @@ export function anchorAsSigner(certificate: Certificate, anchors: readonly Certi
   return { ...certificate, keyUsage: undefined }
 }
 
-/** Every certificate in every file. Throws a MalformedError that names the file. */
+/** Returns every certificate in every file. Throws a MalformedError that names the file. */
 export function readTrustAnchors(files: readonly { readonly name: string; readonly text: string }[]): TrustAnchor[] {
   return files.flatMap(({ name, text }) =>
     within(name, () => readPemCertificates(text)).map((certificate) => ({ ...certificate, file: name })),
@@ -126,7 +126,10 @@ function extend(path: readonly Certificate[], last: Certificate, search: Search)
   return undefined
 }
 
-/** Why `issuer` may not have issued the last of `path`; its signature is checked. RFC 5280 section 6.1.4 (k) to (o). */
+/**
+ * Says why `issuer` may not have issued the last of `path`; its signature is checked. RFC 5280 section 6.1.4 (k) to
+ * (o).
+ */
 function issuerProblem(issuer: Certificate, path: readonly Certificate[], search: Search): string | undefined {
   const { subjectText, isCa, keyUsage, pathLength } = issuer
   if (path.length >= MAX_PATH) return `the path is longer than ${MAX_PATH} certificates`

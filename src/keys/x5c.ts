@@ -6,7 +6,10 @@ import { type Certificate, parseCertificate } from './certificate.ts'
 /** Each certificate costs time to read, whoever sent it. */
 export const MAX_CHAIN = 10
 
-/** The certificates of an `x5c`, that of the key first. Throws a MalformedError; says nothing about who is trusted. */
+/**
+ * Returns the certificates of an `x5c`, that of the key first. Throws a MalformedError; says nothing about who is
+ * trusted.
+ */
 export function readX5c(value: unknown): readonly [Certificate, ...Certificate[]] {
   if (!Array.isArray(value)) return malformed('x5c is not an array')
   if (value.length > MAX_CHAIN) malformed(`x5c has more than ${MAX_CHAIN} certificates`)

@@ -23,7 +23,7 @@ export function addressBytes(address: Address): Uint8Array {
   return bytes
 }
 
-/** The value of a hexadecimal digit in lower case, as all digits of an address are. */
+/** Returns the value of a hexadecimal digit in lower case, as all digits of an address are. */
 function digitAt(text: string, at: number): number {
   const code = text.charCodeAt(at)
   return code > 57 ? code - 87 : code - 48
@@ -33,7 +33,7 @@ export function addressOf(bytes: Uint8Array): Address {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** The address as JSON-RPC of an EVM chain writes it. */
+/** Returns the address as JSON-RPC of an EVM chain writes it. */
 export function evmAddress(address: Address): `0x${string}` {
   return `0x${address.slice(2)}`
 }

@@ -50,7 +50,7 @@ function readHeaders(from: Reader): Header[] {
   return from.list(() => ({ name: from.text(), values: from.list(() => from.text()) }))
 }
 
-/** The first value of a header, whatever the case of its name. */
+/** Returns the first value of a header, whatever the case of its name. */
 export function headerValue({ headers }: { readonly headers: readonly Header[] }, name: string): string | undefined {
   const lowerCased = name.toLowerCase()
   return headers.find((header) => header.name.toLowerCase() === lowerCased)?.values[0]

@@ -69,7 +69,7 @@ export interface Endorsement {
   readonly signature: string
 }
 
-/** The bytes that are signed by Ed25519 (RFC 8032), as they are. */
+/** Returns the bytes that are signed by Ed25519 (RFC 8032), as they are. */
 export function responseSignatureInput(parts: ResponseParts): Uint8Array {
   const { chainId, contract, engine, request, response, block, time } = parts
   return writer()
@@ -91,12 +91,12 @@ export function responseSignatureInput(parts: ResponseParts): Uint8Array {
     .done()
 }
 
-/** The value of the header. */
+/** Returns the value of the header of a signed answer. */
 export function writeEngineSignature({ publicKey, time, signature }: EngineSignature): string {
   return `ed25519 ${bytesToHex(publicKey)} ${time} ${bytesToHex(signature)}`
 }
 
-/** Undefined when it is not what the header should be. */
+/** Parses the header; returns undefined when it is not what it should be. */
 export function parseEngineSignature(value: string): EngineSignature | undefined {
   const [, key, written = '', signature = ''] = /^ed25519 ([0-9a-f]{64}) (\d{1,16}) ([0-9a-f]{128})$/.exec(value) ?? []
   const time = parseTime(written)
@@ -104,7 +104,9 @@ export function parseEngineSignature(value: string): EngineSignature | undefined
   return { publicKey: hexToBytes(key), time, signature: hexToBytes(signature) }
 }
 
-/** Whether the header's key made its signature of this answer. Whose key that is, {@link verifyEndorsement} says. */
+/**
+ * Tests whether the header's key made its signature of this answer. Whose key that is, {@link verifyEndorsement} says.
+ */
 export function verifyResponse(
   parts: Omit<ResponseParts, 'time'>,
   { publicKey, time, signature }: EngineSignature,
@@ -125,7 +127,7 @@ export interface Endorsed {
   readonly issuedAt: number
 }
 
-/** The bytes whose SHA-256 an identity signs. */
+/** Returns the bytes whose SHA-256 an identity signs. */
 export function endorsementInput({ chainId, engine, publicKey, issuedAt }: Endorsed): Uint8Array {
   return writer()
     .raw(RESPONSE_KEY)

@@ -53,7 +53,9 @@ function reasonOf(error: unknown): string {
     .join(': ')
 }
 
-/** The error and its causes, as far as they are errors: what else stands there may have tokens or claims in it. */
+/**
+ * Returns the error and its causes, as far as they are errors: what else stands there may have tokens or claims in it.
+ */
 function causesOf(error: unknown, left = MAX_CAUSES): readonly Error[] {
   if (!(error instanceof Error)) return []
   return left === 0 ? [error] : [error, ...causesOf(error.cause, left - 1)]

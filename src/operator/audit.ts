@@ -29,7 +29,7 @@ const RECORD_PLACE = /^(\d{1,12})\.(\d{1,15})$/
 const STRETCH_PLACE = /^(\d{1,12})\.(\d{1,15})\.([\w-]{0,100})$/
 const UNSIGNED = `none of the newest ${MOST_UNSIGNED} blocks was signed: look for upkeep_failed in the log of the service, and verify from the start`
 
-/** A page of the records, and a record that it was read and by whom. Refuses with `invalid_request`. */
+/** Returns a page of the records, and records that it was read and by whom. Refuses with `invalid_request`. */
 export async function listAuditRecords(context: OperatorContext, query: PageQuery, caller: string): Promise<Page> {
   const { store, now, random } = context
   const limit = pageSize(query.limit)
@@ -83,7 +83,10 @@ export async function verifyAuditLog(
   }
 }
 
-/** The end before the block that was signed last, or before the first of a log that is short and was never signed. */
+/**
+ * Returns the end before the block that was signed last, or before the first of a log that is short and was never
+ * signed.
+ */
 async function startOfSigned(store: Store<AuditCollections>, head: AuditHead): Promise<BlockEnd | undefined> {
   const last = await findLastCheckpoint(store, head)
   if (last !== undefined) return endBefore(store, last.block)

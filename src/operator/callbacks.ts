@@ -13,7 +13,7 @@ type DeadCallbackEntry = Static<typeof DeadCallbackPage>['callbacks'][number]
 
 const MOST_REDELIVERED = 100
 
-/** A page of the sessions whose events wait. Refuses with `invalid_request`. */
+/** Returns a page of the sessions whose events wait. Refuses with `invalid_request`. */
 export async function listWaitingCallbacks(
   context: OperatorContext,
   query: PageQuery,
@@ -26,7 +26,7 @@ export async function listWaitingCallbacks(
   return { callbacks: [...entries], ...rest }
 }
 
-/** A page of the events that were given up. Refuses with `invalid_request`. */
+/** Returns a page of the events that were given up. Refuses with `invalid_request`. */
 export async function listDeadCallbacks(
   context: OperatorContext,
   query: PageQuery,

@@ -44,12 +44,12 @@ export function redirectUriProblem(uri: string, configured: readonly string[]): 
   return LOOPBACK.includes(url.hostname) ? undefined : 'plain http is for 127.0.0.1 and [::1] alone; use https'
 }
 
-/** The address with the response. Nothing of the redirect URI is changed: wallets compare what comes back. */
+/** Returns the address with the response. Nothing of the redirect URI is changed: wallets compare what comes back. */
 export function responseAddress(redirectUri: string, issuer: string, members: ResponseMembers): string {
   return withParameters(redirectUri, { ...members, iss: issuer })
 }
 
-/** The address with more parameters; those that are undefined are left out. */
+/** Returns the address with more parameters; those that are undefined are left out. */
 export function withParameters(address: string, members: Readonly<Record<string, string | undefined>>): string {
   const parameters = Object.entries(members).filter((each): each is [string, string] => each[1] !== undefined)
   return `${address}${address.includes('?') ? '&' : '?'}${new URLSearchParams(parameters).toString()}`

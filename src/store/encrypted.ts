@@ -45,7 +45,7 @@ export function encryptionKey(bytes: Uint8Array): EncryptionKey {
   return { id: digest.slice(0, 12), secret: createSecretKey(bytes) }
 }
 
-/** The store with encryption, or as it is when there are no keys. Throws a {@link MissingKeyError}. */
+/** Returns the store with encryption, or as it is when there are no keys. Throws a {@link MissingKeyError}. */
 export async function encryptStore<C extends EncryptionCollections>(
   store: Store<C>,
   encryption: Encryption<C>,
@@ -67,7 +67,7 @@ async function registerKeys(
   for (const id of new Set([current.id, ...rows.map((each) => each.id)])) await registerKey(store, id, current, now)
 }
 
-/** The problem when a registered key is missing and still needed, as a sentence for the operator. */
+/** Returns the problem when a registered key is missing and still needed, as a sentence for the operator. */
 export function missingKeyProblem(
   rows: readonly { readonly id: string; readonly value: EncryptionCollections['encryption_key'] }[],
   { keys, now, keptMs }: Pick<Encryption<never>, 'keys' | 'now' | 'keptMs'>,

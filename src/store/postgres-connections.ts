@@ -155,7 +155,7 @@ function queryOf({ text, values, name }: Statement) {
   return { text, values: [...values], ...(name === undefined ? {} : { name }) }
 }
 
-/** Whether the connection can no longer be used: only after an error of severity ERROR does it stay open. */
+/** Tests whether the connection can no longer be used: only after an error of severity ERROR does it stay open. */
 function isLost(error: unknown): boolean {
   return (error as { readonly severity?: string }).severity !== 'ERROR'
 }
@@ -194,7 +194,9 @@ function tlsOptions(tls: PostgresTls): ClientConfig['ssl'] {
   }
 }
 
-/** The error without values: the `detail` of a server error may quote a row, so only our own `detail` is kept. */
+/**
+ * Returns the error without values: the `detail` of a server error may quote a row, so only our own `detail` is kept.
+ */
 function withoutValues(thrown: unknown): Error {
   const {
     message,

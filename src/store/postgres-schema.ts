@@ -76,7 +76,7 @@ export function missingPostgresSteps(
   return missingSteps(applied, [...postgresMigrations, ...migrations])
 }
 
-/** The problem for which a server cannot be used, in a sentence; undefined when there is none. */
+/** Returns the problem for which a server cannot be used, in a sentence; undefined when there is none. */
 export async function settingsProblem(run: Run): Promise<string | undefined> {
   const names = [
     'server_version_num',

@@ -103,7 +103,7 @@ async function readRows(run: Run, collection: string, ids: readonly string[]) {
 
 type NameStatement = (text: string) => { readonly name?: string }
 
-/** A name for each text, as long as there are not too many of them. */
+/** Returns a name for each text, as long as there are not too many of them. */
 function statementNames(): NameStatement {
   const names = new Map<string, string>()
   return (text) => {
@@ -166,7 +166,7 @@ function order(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
-/** Every change in one statement, which raises NOT_APPLIED when one of them applied to no row. */
+/** Returns every change in one statement, which raises NOT_APPLIED when one of them applied to no row. */
 function batchStatement<C>(changes: readonly Change<C>[]): Statement {
   const statements = changes.map(statementOf)
   const parts = statements.map(([sql], index) => `change_${index} as (${sql} returning 1)`)
@@ -178,7 +178,7 @@ function batchStatement<C>(changes: readonly Change<C>[]): Statement {
   ])
 }
 
-/** The changes of a batch that did not apply. Throws an error that says nothing of changes. */
+/** Returns the changes of a batch that did not apply. Throws an error that says nothing of changes. */
 function notAppliedOf<C>(error: unknown, ordered: readonly Change<C>[]): ReadonlySet<Change<C>> {
   const { code, detail } = error as { readonly code?: string; readonly detail?: string }
   if (code !== NOT_APPLIED || detail === undefined) throw error

@@ -3,7 +3,9 @@ import type { Change, CreatedRow, Migration, RowPosition } from './store.ts'
 
 type Parameter = string | number | null
 
-/** The text of a change, with a `?` for each of the values that stand in it. It applies to one row, or to none. */
+/**
+ * Returns the text of a change, with a `?` for each of the values that stand in it. It applies to one row, or to none.
+ */
 export function statementOf<C>(change: Change<C>): readonly [sql: string, ...values: Parameter[]] {
   const { id } = change
   if ('insert' in change) {
@@ -21,7 +23,7 @@ export function statementOf<C>(change: Change<C>): readonly [sql: string, ...val
   return [`${set}, due_at = ? where id = ? and version = ?`, value, change.dueAt?.getTime() ?? null, id, change.version]
 }
 
-/** The text of `newest`: the index of addCreationTime has the rows in this order. */
+/** Returns the text of `newest`: the index of addCreationTime has the rows in this order. */
 export function newestStatement(
   collection: string,
   limit: number,
@@ -32,7 +34,7 @@ export function newestStatement(
   return [sql, after?.createdAt.getTime() ?? Number.MAX_SAFE_INTEGER, after?.id ?? '', limit]
 }
 
-/** A row that {@link newestStatement} found. The driver of PostgreSQL gives a bigint as text. */
+/** Returns a row that {@link newestStatement} found. The driver of PostgreSQL gives a bigint as text. */
 export function createdRow<T>({ id, value, created_at: at }: Readonly<Record<string, unknown>>): CreatedRow<T> {
   return { id: id as string, createdAt: new Date(Number(at)), value: parseColumn(value) as T }
 }
@@ -42,7 +44,7 @@ export function parseColumn(value: unknown): unknown {
   return JSON.parse(value as string)
 }
 
-/** The row that a change is about. */
+/** Returns the row that a change is about. */
 export function rowOf<C>(change: Change<C>): { readonly collection: string; readonly id: string } {
   const { id } = change
   if ('insert' in change) return { collection: change.insert, id }
@@ -54,7 +56,7 @@ export function rowOf<C>(change: Change<C>): { readonly collection: string; read
 /** Stands among the steps of a database while another is copied into it. */
 export const UNFINISHED_COPY = 'unfinished-copy'
 
-/** The steps that a database has not had. Refuses one that has had steps we do not know. */
+/** Returns the steps that a database has not had. Refuses one that has had steps we do not know. */
 export function missingSteps(applied: readonly string[], migrations: readonly Migration[]): readonly Migration[] {
   const unknown = applied.find((id) => !migrations.some((step) => step.id === id))
   if (unknown === UNFINISHED_COPY) {

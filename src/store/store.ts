@@ -103,7 +103,7 @@ export interface Migration {
   readonly statements: readonly string[]
 }
 
-/** The statements that make a collection. The same text serves SQLite and PostgreSQL. */
+/** Makes the statements that make a collection. The same text serves SQLite and PostgreSQL. */
 export function createCollection(name: string): readonly string[] {
   return [
     `create table ${name} (id text primary key, value text not null, version integer not null, due_at bigint)`,
@@ -122,7 +122,7 @@ export function addCreationTime(name: string): readonly string[] {
   ]
 }
 
-/** The statements that made a collection when rows could only be purged; {@link renameExpiry} follows them. */
+/** Makes the statements that made a collection when rows could only be purged; {@link renameExpiry} follows them. */
 export function createExpiringCollection(name: string): readonly string[] {
   return createCollection(name).map((statement) => statement.replaceAll('due_at', 'expires_at'))
 }

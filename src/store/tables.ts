@@ -70,7 +70,7 @@ export const COPY_TABLE = 'create table unfinished_copy (source text not null, c
 const NO_COLLECTIONS: readonly string[] = ['migration', 'unfinished_copy']
 const COLUMNS = ['id', 'value', 'version', 'due_at']
 
-/** The collections among tables, of which each is given with the names of its columns. */
+/** Returns the collections among tables, of which each is given with the names of its columns. */
 export function collectionsAmong(tables: ReadonlyMap<string, readonly string[]>): readonly Table[] {
   return [...tables]
     .filter(([name, columns]) => !NO_COLLECTIONS.includes(name) && COLUMNS.every((each) => columns.includes(each)))
@@ -78,7 +78,7 @@ export function collectionsAmong(tables: ReadonlyMap<string, readonly string[]>)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** The steps of `migrations` that another database has had; refuses one that has had others. */
+/** Returns the steps of `migrations` that another database has had; refuses one that has had others. */
 export function stepsLike(
   { steps }: Pick<TableReader, 'steps'>,
   migrations: readonly Migration[],

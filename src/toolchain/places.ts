@@ -28,7 +28,7 @@ export function checkBuilt(directory = builtDirectory()): void {
   }
 }
 
-/** The runtime of components, with the files of this installation. */
+/** Returns the runtime of components, with the files of this installation. */
 export function startRuntime(workers: number, limits: RuntimeLimits, directory = builtDirectory()): Promise<Runtime> {
   const quickjs = readFileSync(join(directory, 'quickjs.wasm'))
   return createPool({ workers, limits, workerFile: join(directory, WORKER), quickjs })

@@ -114,7 +114,7 @@ export const verifierDefaults: ServiceDefaults = {
   retention: { personalDataSeconds: 86_400, sessionSeconds: 2_592_000 },
 }
 
-/** The configuration, or every mistake in it with its path. */
+/** Returns the configuration, or every mistake in it with its path. */
 export function readVerifierConfig(value: unknown, files: Files, now: Date): ReadResult<VerifierConfig> {
   const shape = checkSettings(VerifierSettings, value)
   const { settings } = shape

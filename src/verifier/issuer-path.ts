@@ -28,7 +28,7 @@ export function issuerPathFinder(context: {
   }
 }
 
-/** All certificates of a chain whose first can be read, or why one of the others cannot. */
+/** Returns all certificates of a chain whose first can be read, or why one of the others cannot. */
 export function parsedChain(
   chain: readonly Uint8Array[],
   parse: Parse,

@@ -42,7 +42,7 @@ function* inQuery(query: Json): Generator<string, void> {
   for (const [set, at] of elements(query, 'credential_sets', 'dcql_query')) yield* findMisspeltMembers(set, SET, at)
 }
 
-/** The elements of a list that is a member of `object`, each with its path. */
+/** Returns the elements of a list that is a member of `object`, each with its path. */
 function elements(object: Json, name: string, at: string): readonly (readonly [Json, string])[] {
   const list = isObject(object) ? own(object, name) : undefined
   return Array.isArray(list) ? list.map((element, index) => [element, `${at}.${name}[${index}]`] as const) : []

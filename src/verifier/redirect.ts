@@ -26,13 +26,13 @@ export function wantRedirectUri(uri: string): void {
   if (searchParams.has(PARAMETER)) wrong(`must not have a ${PARAMETER} of its own`)
 }
 
-/** A fresh code: what the wallet is told, and what is stored of it. */
+/** Makes a fresh code: what the wallet is told, and what is stored of it. */
 export function makeResponseCode(uri: string, random: (bytes: number) => Uint8Array) {
   const code = toBase64url(random(24))
   return { uri: `${uri}${uri.includes('?') ? '&' : '?'}${PARAMETER}=${code}`, digest: digestOf(code) }
 }
 
-/** Whether `code` is the one of this digest. The time it takes says nothing about either. */
+/** Tests whether `code` is the one of this digest. The time it takes says nothing about either. */
 export function isResponseCode(code: string, digest: string): boolean {
   return isSameSecret(digestOf(code), digest)
 }

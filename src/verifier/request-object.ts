@@ -13,7 +13,7 @@ import { encryptFor, type WalletRequest } from './wallet-request.ts'
 
 const FORMATS = presentationFormats()
 
-/** The session whose request object is asked for. Refuses with `not_found` or `gone`. */
+/** Returns the session whose request object is asked for. Refuses with `not_found` or `gone`. */
 export async function findRequestedSession(
   { store, now }: Pick<VerifierContext, 'store' | 'now'>,
   sessionId: string,

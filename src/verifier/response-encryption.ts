@@ -30,7 +30,7 @@ export function responseKeyThumbprint(key: PrivateJwk): Uint8Array {
   return Buffer.from(kidOf(key), 'base64url')
 }
 
-/** The members of an encrypted response. Refuses with `invalid_request`, saying what is wrong with the JWE. */
+/** Returns the members of an encrypted response. Refuses with `invalid_request`, saying what is wrong with the JWE. */
 export function openResponse(jwe: string, key: PrivateJwk, maxBytes: number): Promise<JsonObject> {
   const decryption = { keys: [{ key, kid: kidOf(key) }], encs: jweEncryptions, maxBytes }
   return decryptJwe(jwe, decryption).catch((error: unknown) => refuseMalformed('invalid_request', 'response', error))

@@ -16,7 +16,7 @@ export type WalletResponse = { readonly state: string | undefined } & (
 /** For one credential query that takes several. Each costs some signatures to verify, whoever sent it. */
 const MAX_PRESENTATIONS = 20
 
-/** A response in the clear. Refuses with `invalid_request`. */
+/** Returns a response in the clear. Refuses with `invalid_request`. */
 export function readForm({
   vp_token: text,
   state,
@@ -41,7 +41,9 @@ export async function readEncryptedForm(
   return readMembers(members)
 }
 
-/** The presentations of a `vp_token` by query id. Refuses with `invalid_request` what is no object of arrays. */
+/**
+ * Returns the presentations of a `vp_token` by query id. Refuses with `invalid_request` what is no object of arrays.
+ */
 export function readVpToken(token: JsonObject): ReadonlyMap<string, readonly string[]> {
   const entries = Object.entries(token).map(([id, presentations]) => {
     if (!Array.isArray(presentations)) return refuse('invalid_request', 'each member of vp_token must be an array')
@@ -53,7 +55,7 @@ export function readVpToken(token: JsonObject): ReadonlyMap<string, readonly str
   return new Map(entries)
 }
 
-/** The content of the JWE, where values are JSON and no texts of a form. */
+/** Returns the content of the JWE, where values are JSON and no texts of a form. */
 function readMembers(members: JsonObject): WalletResponse {
   const [state, error, description] = ['state', 'error', 'error_description'].map((name) => textOf(members, name))
   if (error) return { error, description, state }

@@ -51,7 +51,7 @@ export function sweepVerificationSessions(
   return sweep(store, 'verification_session', sweeping.now, (row) => changesOf(row, sweeping))
 }
 
-/** The session as it is after `now`, or `purge` when it is over and done with. Pure. */
+/** Returns the session as it is after `now`, or `purge` when it is over and done with. Pure. */
 function stepOf(session: VerificationSession, retention: Retention, now: Date): Step | 'purge' {
   const { erases, purges, next } = planRetention(retention, endOfVerification(session), session.erasedAt, now)
   if (purges) return 'purge'

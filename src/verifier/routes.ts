@@ -179,7 +179,7 @@ function responseRoutes(scope: App, context: VerifierContext): void {
   )
 }
 
-/** The id in the path, before the parameters are validated. */
+/** Returns the id in the path, before the parameters are validated. */
 function sessionIdOf({ params }: FastifyRequest): string {
   return (params as Static<typeof SessionParams>).session_id
 }

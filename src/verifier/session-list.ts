@@ -8,7 +8,7 @@ import { failedChecks } from './verification.ts'
 
 type Entry = Static<typeof VerificationSessionPage>['sessions'][number]
 
-/** A page of the sessions, newest first. Refuses with `invalid_request`. */
+/** Returns a page of the sessions, newest first. Refuses with `invalid_request`. */
 export async function listVerificationSessions(
   context: VerifierContext,
   query: ListVerificationSessions,
@@ -39,7 +39,7 @@ function entryOf(id: string, session: VerificationSession, now: Date): Entry {
   }
 }
 
-/** The names of what failed: a detail, or the words of a wallet, could repeat what was presented. */
+/** Returns the names of what failed: a detail, or the words of a wallet, could repeat what was presented. */
 function problemOf({ outcome }: VerificationSession): Pick<Entry, 'failed_checks' | 'wallet_error'> {
   if (outcome === undefined) return {}
   if ('walletError' in outcome) return { wallet_error: { error: registeredError(outcome.walletError.error) } }

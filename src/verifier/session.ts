@@ -65,7 +65,7 @@ export function modeOf({ responseMode }: VerificationSession): ResponseMode {
   return responseMode ?? 'direct_post'
 }
 
-/** The address to which the wallet of a session sends its response. */
+/** Returns the address to which the wallet of a session sends its response. */
 export function responseUriOf(
   { baseUrl }: { readonly baseUrl: string },
   sessionId: string,

@@ -138,7 +138,7 @@ function readCandidate(posted: PostedCredential, at: string): Candidate {
   return { format, formatId, types: held.types, claims: held.claims, held }
 }
 
-/** The first format that can read it. */
+/** Returns the first format that can read it. */
 function readUnknown(credential: string, at: string): Candidate {
   const problems: string[] = []
   for (const formatId of supportedFormats) {
@@ -185,7 +185,7 @@ function resultOf(query: CredentialQuery, candidates: readonly Candidate[]): Que
   }
 }
 
-/** Why the credential does not answer, whatever its claims are. */
+/** Says why the credential does not answer, whatever its claims are. */
 function envelopeReason(
   query: CredentialQuery,
   { format, formatId, types, claims, held }: Candidate,

@@ -18,7 +18,9 @@ import {
 /** The limit for all transactions of a session together, as JSON. */
 const MAX_CHARACTERS = 65_536
 
-/** The texts for the request. Refuses with `invalid_request` and the path what no presentation could approve. */
+/**
+ * Returns the texts for the request. Refuses with `invalid_request` and the path what no presentation could approve.
+ */
 export function writeTransactionData(posted: readonly JsonObject[], query: DcqlQuery): readonly string[] {
   const texts = posted.map((content, index) => {
     const at = `transaction_data[${index}]`
@@ -38,7 +40,7 @@ export function writeTransactionData(posted: readonly JsonObject[], query: DcqlQ
   return texts
 }
 
-/** The transactions that a presentation for this credential query has to approve. */
+/** Returns the transactions that a presentation for this credential query has to approve. */
 export function transactionsFor(texts: readonly string[], id: string): readonly string[] {
   return texts.filter((text) => parseTransaction(text).credentialIds.includes(id))
 }

@@ -131,14 +131,14 @@ function resultOf<T>(read: () => T): () => T {
   }
 }
 
-/** The ids of the checks of a report that failed; an id for each presentation that failed it. */
+/** Returns the ids of the checks of a report that failed; an id for each presentation that failed it. */
 export function failedChecks(report: VerificationReport): readonly string[] {
   return checksOf(report)
     .filter(({ outcome }) => outcome === 'failed')
     .map(({ id }) => id)
 }
 
-/** Every check of a report: of the response, then of each presentation. */
+/** Returns every check of a report: of the response, then of each presentation. */
 export function checksOf({
   checks,
   credentials,
@@ -173,7 +173,7 @@ function read(query: CredentialQuery, text: string): Reading {
   }
 }
 
-/** The format of a stored query: one that cannot be read is refused when the query is posted. */
+/** Returns the format of a stored query: one that cannot be read is refused when the query is posted. */
 function readableFormat({ format: id }: CredentialQuery): CredentialFormat {
   const format = formatOf(id)
   if (format === undefined) throw new Error(`there is no format ${id}`)

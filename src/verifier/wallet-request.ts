@@ -35,7 +35,7 @@ export async function encryptFor({ encryption }: WalletRequest, requestObject: s
   return encryptJwe(requestObject, { ...encryption.key, enc: encryption.enc, cty: 'JWT' })
 }
 
-/** The first key that we can encrypt to. A wallet that has none, or other ones, gets what everybody gets. */
+/** Returns the first key that we can encrypt to. A wallet that has none, or other ones, gets what everybody gets. */
 function encryptionOf(metadata: JsonObject): WalletRequest['encryption'] {
   const encs = own(metadata, 'request_object_encryption_enc_values_supported') ?? [DEFAULT_ENCRYPTION]
   const enc = Array.isArray(encs) ? jweEncryptions.find((each) => encs.includes(each)) : undefined

@@ -49,7 +49,7 @@ export function clientIdFor(wallet: WalletContext, metadata: JsonObject): string
   return ownString(payload, 'sub') || abort('unsupported', `${what} does not name the wallet (sub)`)
 }
 
-/** The attestation, where the server of the metadata takes one. */
+/** Returns the attestation, where the server of the metadata takes one. */
 function attestationFor({ attestation }: WalletContext, metadata: JsonObject): WalletAttestation | undefined {
   const methods = stringsIn(own(metadata, 'token_endpoint_auth_methods_supported') ?? [])
   return methods.includes('attest_jwt_client_auth') ? attestation : undefined

@@ -43,7 +43,7 @@ export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, stor
   return { positions, disclosed, hidden }
 }
 
-/** Every single value in the tree, and empty objects and arrays. */
+/** Returns every single value in the tree, and empty objects and arrays. */
 export function leavesOf(
   value: Json,
   position: ClaimPosition,

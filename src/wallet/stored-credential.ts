@@ -178,7 +178,10 @@ async function readStored(id: string, text: string, keys: HolderKeys): Promise<S
   }
 }
 
-/** The copies in the order of their use; a copy is an object with `credential` and `holder_key`, as the record is. */
+/**
+ * Returns the copies in the order of their use; a copy is an object with `credential` and `holder_key`, as the record
+ * is.
+ */
 function copiesOf(record: JsonObject): readonly JsonObject[] {
   const more = own(record, 'more_copies') ?? []
   const copies = Array.isArray(more) ? more.filter(isObject) : []

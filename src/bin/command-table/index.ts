@@ -22,7 +22,7 @@ export function isCommandName(word: string): word is CommandName {
   return Object.hasOwn(commandTable, word)
 }
 
-/** The names of the options that a command, or one of its subcommands, takes. */
+/** Returns the names of the options that a command, or one of its subcommands, takes. */
 export function optionNamesOf(name: CommandName, subcommand?: string): readonly string[] {
   return Object.entries(commandEntry(name).options)
     .filter(([, { of }]) => of === undefined || subcommand === undefined || of.includes(subcommand))

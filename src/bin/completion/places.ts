@@ -64,7 +64,7 @@ function completionOf({ choices, value = '' }: CommandOption): ShellCompletion {
   return FILES.test(value) ? 'file' : 'unknown'
 }
 
-/** The forms after whose subcommand a file may stand, as in `audit verify COPY`. */
+/** Returns the forms after whose subcommand a file may stand, as in `audit verify COPY`. */
 export function filePlaces(): readonly { readonly command: CommandName; readonly subcommand: string }[] {
   return commandNames.flatMap((command) =>
     commandEntry(command).forms.flatMap(({ words }) => {

@@ -26,7 +26,7 @@ export function jsonAnswer(value: object, status = 200): ConsoleAnswer {
   return { status, type: 'application/json; charset=utf-8', body: Buffer.from(JSON.stringify(value)) }
 }
 
-/** A refusal as a page where a person looks, and else in the form of the services' errors. */
+/** Returns a refusal as a page where a person looks, and else in the form of the services' errors. */
 export function refusalAnswer(refusal: ConsoleRefusal, accepts: string | undefined): ConsoleAnswer {
   const { status, title, message, signIn } = refusal
   if (accepts?.includes('text/html') !== true)
@@ -55,7 +55,7 @@ export function sendAnswer(response: ServerResponse, { status, type, body, heade
   response.writeHead(status, { ...headers, 'content-type': type, 'content-length': body.length }).end(body)
 }
 
-/** A page outside of the console, with its style sheet. */
+/** Returns a page outside of the console, with its style sheet. */
 function pageAnswer(body: string, status: number, head = ''): ConsoleAnswer {
   const text = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>Vouchsafe console</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css">${head}</head><body><header><p class="brand">Vouchsafe</p></header><main>${body}</main></body></html>`
   return { status, type: PAGE_TYPE, body: Buffer.from(text) }

@@ -114,7 +114,7 @@ function providerFor({ client, outbound, now }: ProviderSignInOptions, port: num
   return openidProvider({ ...rest, claims, redirectUri: originOf(port) + ANSWER_PATH }, { outbound, now })
 }
 
-/** The result, or a refusal for the person; the operator is told why. */
+/** Returns the result, or a refusal for the person; the operator is told why. */
 async function orRefusal<T>(report: (line: string) => void, run: () => Promise<T>): Promise<T | ConsoleRefusal> {
   try {
     return await run()

@@ -132,7 +132,7 @@ function decide(
   return passedOn
 }
 
-/** The two addresses of signing in at a provider; undefined for any other request. */
+/** Answers the two addresses of signing in at a provider; returns undefined for any other request. */
 function signInAtProvider(
   { providerSignIn, firstPage }: ConsoleOptions,
   signIn: SignIn,

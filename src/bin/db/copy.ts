@@ -47,7 +47,10 @@ export async function copyDatabase(
   }
 }
 
-/** The database that an option names: by URL, or by a configuration, which keeps a password off the command line. */
+/**
+ * Returns the database that an option names: by URL, or by a configuration, which keeps a password off the command
+ * line.
+ */
 async function databaseNamed(option: 'from' | 'to', text: string): Promise<DatabaseConfig> {
   if (text.endsWith('.json')) return (await readSubject({ config: text })).config.database
   const result = readDatabase({ url: text }, '', files)

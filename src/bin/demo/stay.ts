@@ -46,7 +46,7 @@ function consoleText(link: string): string {
   return `\n${paint('bold', 'Now in your browser')}\n\n${hanging('', 0, what)}\n\n${paint('bold', link)}\n\n`
 }
 
-/** The services of the demo as its console and the wallet in its page call them. */
+/** Returns the services of the demo as its console and the wallet in its page call them. */
 function servicesOf({ issuer, verifier }: Cast): ConsoleServices {
   return {
     issuer: { url: issuer.url, apiKey: issuer.apiKey, walletOrigin: issuer.baseUrl },

@@ -14,7 +14,7 @@ export const engineCommands: Readonly<Record<'chain' | 'component' | 'secret', (
   secret: async (args) => (await import('../secret/secret.ts')).runSecret(args),
 }
 
-/** The engine as a service to run, and to tell configurations apart. */
+/** Returns the engine as a service to run, and to tell configurations apart. */
 export async function loadEngineKind(): Promise<ServiceKind> {
   return (await import('./engine.ts')).engineKind
 }
@@ -29,7 +29,7 @@ export async function runDoctorEngine(configFile: string, json: boolean): Promis
   return (await import('./doctor.ts')).doctorEngine(configFile, json)
 }
 
-/** The second part of `vouchsafe demo`. */
+/** Plays the second part of `vouchsafe demo`, and returns the engines that it started. */
 export async function keepSecret(play: SecretPlay): Promise<readonly DemoEngine[]> {
   return (await import('../demo/secret.ts')).playSecret(play)
 }

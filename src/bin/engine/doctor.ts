@@ -71,7 +71,7 @@ function installationFindings(): Finding[] {
   }
 }
 
-/** Whether the chain answers, and how its contracts stand with this engine. */
+/** Finds out whether the chain answers, and how its contracts stand with this engine. */
 async function chainFindings(config: EngineConfig): Promise<Finding[]> {
   const notes: Finding[] = []
   // To look is not to make one.

@@ -95,7 +95,7 @@ export function writeFiles(directory: string, { files, directories }: Pick<NewFi
   }
 }
 
-/** The names of the files in the order of their explanation. */
+/** Returns the settings, with the names of the files in the order of their explanation. */
 function settingsOf({ service, baseUrl, port, displayName, profile }: NewService, apiKey: string): object {
   return {
     port,
@@ -117,7 +117,9 @@ ${Buffer.from(random(32)).toString('base64')}
 `
 }
 
-/** The setting `host` for an address of this machine: a service at a loopback address listens on loopback only. */
+/**
+ * Returns the setting `host` for an address of this machine: a service at a loopback address listens on loopback only.
+ */
 export function loopbackHost(baseUrl: string): { readonly host?: string } {
   const host = withoutBrackets(new URL(baseUrl).hostname)
   if (!isLoopback(host)) return {}

@@ -45,7 +45,7 @@ export const haipSettingsText = `  profile               haip: the authorization
                         it unasked; take that out once the page is there
 `
 
-/** The next steps, up to a credential in the wallet of this machine. */
+/** Returns the next steps, up to a credential in the wallet of this machine. */
 export function haipNext({ directory, port, apiKey }: { directory: string; port: number; apiKey: string }): string {
   const api = `http://localhost:${port}`
   return `Next:

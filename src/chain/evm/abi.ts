@@ -40,7 +40,7 @@ export function decodeAnswer(called: AbiItem, answer: Uint8Array): Json {
   return toJson(methodOf(called).decodeOutput(answer))
 }
 
-/** The bytes that create a contract. Throws in words when the values are not what its constructor takes. */
+/** Returns the bytes that create a contract. Throws in words when the values are not what its constructor takes. */
 export function encodeConstructor(abi: readonly AbiItem[], bytecode: string, values: readonly Json[]): Uint8Array {
   const creation = abi.find(({ type }) => type === 'constructor') ?? { type: 'constructor', inputs: [] }
   const text = deployContract([creation] as Parsed, bytecode, argumentsOf(creation, values))

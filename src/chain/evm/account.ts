@@ -83,7 +83,7 @@ interface Gas {
   readonly mostGas: bigint | undefined
 }
 
-/** The gas of a transaction. Throws a ChainError where that would not be enough. */
+/** Returns the gas of a transaction. Throws a ChainError where that would not be enough. */
 function gasOf(payload: Uint8Array, { gas, needed, mostGas }: Gas): bigint {
   if (gas !== 0n) mustBeEnough(gas, payload, needed)
   if (mostGas !== undefined && needed > mostGas) {

@@ -36,7 +36,7 @@ const LOG_ADDRESSES = 100
 /** After more blocks than these everything may have changed: to look would take longer than to run everything. */
 const MAX_LOOKED_THROUGH = 20_000
 
-/** The chain id that a node says it has, decimal. Rejects with a ChainError. */
+/** Returns the chain id that a node says it has, decimal. Rejects with a ChainError. */
 export async function chainIdOf(rpc: JsonRpc): Promise<string> {
   return (await evmNode(rpc).chainId()).toString()
 }

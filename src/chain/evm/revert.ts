@@ -29,7 +29,9 @@ export function revertData(value: unknown): Uint8Array | undefined {
   return typeof text === 'string' ? orUndefined(() => readData(text)) : undefined
 }
 
-/** The reason in one line, as text of the contract's author; undefined when the contract refused without one. */
+/**
+ * Returns the reason in one line, as text of the contract's author; undefined when the contract refused without one.
+ */
 export function revertReason(thrown: Uint8Array | undefined): string | undefined {
   if (thrown === undefined || thrown.length < SELECTOR_BYTES) return undefined
   const selector = bytesToHex(thrown.subarray(0, SELECTOR_BYTES))

@@ -245,7 +245,7 @@ function refuseUnfit(chained: Chained, { transaction: { hash, nonce, chainId }, 
     refuseTransaction(`nonce too high: the next of this account is ${expected}, and nothing waits here`)
 }
 
-/** The nonce of the next transaction of an account, after this block. */
+/** Returns the nonce of the next transaction of an account, after this block. */
 export function nonceAt({ accounts }: State, address: string, block: number): number {
   return Number(accounts.at(address, block)?.nonce ?? 0n)
 }

@@ -10,7 +10,10 @@ import type { BlockFiles } from './files.ts'
 import { openLedger } from './ledger.ts'
 import { answer } from './methods.ts'
 
-/** The chain of these files, begun where there is none. Rejects, in words for an operator, when they are no chain. */
+/**
+ * Returns the chain of these files, begun where there is none. Rejects, in words for an operator, when they are no
+ * chain.
+ */
 export async function localJsonRpc(files: BlockFiles, now: () => Date): Promise<JsonRpc> {
   const ledger = await openLedger(files, now)
   return (method, params) => answer(ledger, method, params)

@@ -89,7 +89,7 @@ const BLOCK_AT: ReadonlyMap<string, number> = new Map([
   ['eth_getStorageAt', 2],
 ])
 
-/** Whether a question is about a known block, whose answer cannot change any more, whatever others add. */
+/** Tests whether a question is about a known block, whose answer cannot change any more, whatever others add. */
 function isOfKnownBlock({ entries }: Ledger, method: string, params: readonly unknown[]): boolean {
   const at = BLOCK_AT.get(method)
   if (at === undefined) return false

@@ -7,7 +7,7 @@ import type { Ledger, LedgerEntry } from './ledger.ts'
 
 const NEWEST: readonly unknown[] = [undefined, null, 'latest', 'pending', 'safe', 'finalized']
 
-/** A tag, a number, or an object of EIP-1898. Undefined when there is no such block. */
+/** Returns the entry that a tag, a number or an object of EIP-1898 names; undefined when there is no such block. */
 export function entryOrNone(ledger: Ledger, tag: unknown): LedgerEntry | undefined {
   if (NEWEST.includes(tag)) return ledger.entries.at(-1)
   if (tag === 'earliest') return ledger.entries[0]

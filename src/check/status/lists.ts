@@ -90,7 +90,7 @@ function resultIn(entry: Kept, kept: boolean): FetchResult {
   return { ...result, kept, keep }
 }
 
-/** The policy for one response: after a few lists that did not come, or came slowly, no more are fetched. */
+/** Returns the policy for one response: after a few lists that did not come, or came slowly, no more are fetched. */
 export function forOneResponse({ loadList, onUnreachable, now }: StatusPolicy): StatusPolicy {
   let [unreachable, waitedMs] = [0, 0]
   return {

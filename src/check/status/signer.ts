@@ -12,7 +12,9 @@ import { MAX_CHAIN } from '../../keys/x5c.ts'
 import type { StatusContext } from './context.ts'
 import type { FetchedStatusList } from './status-list.ts'
 
-/** Why nobody may have signed the list who speaks for the issuer of the credential, which is trusted; or undefined. */
+/**
+ * Says why nobody may have signed the list who speaks for the issuer of the credential, which is trusted; or undefined.
+ */
 export function signerProblem(
   list: FetchedStatusList,
   evidence: Evidence['issuer'],
@@ -66,7 +68,7 @@ function isSameIssuer(leaf: Certificate, own: Certificate, identifiers: readonly
   return identifier !== undefined && identifierProblem(leaf, identifier) === undefined
 }
 
-/** Whether the certificate is one for status lists, under the anchor of the issuer. */
+/** Tests whether the certificate is one for status lists, under the anchor of the issuer. */
 function isProvider(
   { extendedKeyUsage }: Certificate,
   path: readonly Certificate[],

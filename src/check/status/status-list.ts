@@ -29,7 +29,7 @@ export const MAX_LIST_BYTES = 2 * 1024 * 1024
 /** The size limit of an unpacked list (four million entries of two bits): unpacking 4 MiB takes up to 70 ms. */
 const MAX_UNPACKED_BYTES = 1024 * 1024
 
-/** The bytes of a list. Throws a MalformedError when they are packed otherwise, or are too many. */
+/** Returns the bytes of a list. Throws a MalformedError when they are packed otherwise, or are too many. */
 export async function unpack(packed: Uint8Array, by: 'zlib' | 'gzip'): Promise<Uint8Array> {
   const unpacking = by === 'zlib' ? promisify(inflate) : promisify(gunzip)
   try {

@@ -34,7 +34,7 @@ export async function statusVerdict(evidence: StatusEvidence, context: StatusCon
   return verdicts.some(({ passed }) => passed === 'tolerated') ? tolerate(detail) : pass(detail)
 }
 
-/** Whether readers of the credential's format take status lists as CWTs. */
+/** Tests whether readers of the credential's format take status lists as CWTs. */
 function prefersCwt({ formats }: StatusEvidence): boolean {
   return formats.some((id) => formatOf(id)?.statusListType === 'cwt')
 }
@@ -95,7 +95,7 @@ function entryOf({ bytes, width, first }: FetchedStatusList, index: number): num
   return statusAt(bytes, width, first === 'lowest' ? index : index ^ 7)
 }
 
-/** The state of the credential by this list, in words. */
+/** Returns the state of the credential by this list, in words. */
 function meaning({ purpose }: StatusReference, value: number | undefined): string {
   if (purpose !== undefined) return purpose === 'revocation' ? 'revoked' : 'suspended'
   if (value === undefined) return 'revoked or suspended'

@@ -52,7 +52,7 @@ export const msoMdoc: CredentialFormat = {
   read,
 } satisfies CredentialFormat<MdocMembers>
 
-/** The name of the element, with its namespace where several namespaces have an element of that name. */
+/** Returns the name of the element, with its namespace where several namespaces have an element of that name. */
 function positionText([nameSpace, ...rest]: ClaimPosition, claims: JsonObject): string {
   const [element = ''] = rest
   const holders = Object.values(claims).filter((elements) => isObject(elements) && Object.hasOwn(elements, element))

@@ -68,7 +68,7 @@ function signedNameSpace(nameSpace: string, elements: JsonObject, random: Random
   return { nameSpace, items, digests: new Map(items.map((item, index) => [ids[index] ?? index, digestItem(item)])) }
 }
 
-/** The numbers below `count`, in an order that says nothing of the elements that are not shown. */
+/** Returns the numbers below `count`, in an order that says nothing of the elements that are not shown. */
 function shuffle(count: number, bytes: Buffer): readonly number[] {
   const keys = Array.from({ length: count }, (_, index) => bytes.readUInt32BE(index * ORDER_BYTES))
   return [...keys.keys()].sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0))

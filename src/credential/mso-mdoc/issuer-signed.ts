@@ -58,7 +58,7 @@ export function readIssuerSigned(value: Cbor | undefined): IssuerSigned {
   }
 }
 
-/** The map, if it has no members but these: the structures of version 1.0 have no others. */
+/** Returns the map, if it has no members but these: the structures of version 1.0 have no others. */
 export function closedMap(value: Cbor | undefined, what: string, members: readonly string[]): CborMap {
   const map = asMap(value, what)
   const stray = [...map.keys()].some((key) => typeof key !== 'string' || !members.includes(key))
@@ -79,7 +79,7 @@ function readNameSpaces(value: Cbor | undefined): IssuerSigned['nameSpaces'] {
   return elements > MAX_ELEMENTS ? malformed(`it has more than ${MAX_ELEMENTS} elements`) : read
 }
 
-/** The version of a structure, as a sentence part for people. */
+/** Returns the version of a structure, as a sentence part for people. */
 export function statedVersion(version: Cbor | undefined): string {
   if (version === undefined) return 'of no version'
   return typeof version === 'string' ? `of version ${strangerText(version)}` : 'of a version that is no text'

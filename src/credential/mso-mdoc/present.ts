@@ -96,7 +96,7 @@ function parse(credential: string): IssuerSigned {
   return readIssuerSigned(decodeCbor(fromBase64url(credential)))
 }
 
-/** The member `nameSpaces`, when any element is shown: an element is shown with all that lies in it. */
+/** Returns the member `nameSpaces`, when any element is shown: an element is shown with all that lies in it. */
 function shownNameSpaces(
   nameSpaces: IssuerSigned['nameSpaces'],
   places: readonly ClaimPosition[],

@@ -53,7 +53,7 @@ export function read(presentation: string): Evidence {
   }
 }
 
-/** The evidence of the issuer's part alone. */
+/** Returns the evidence of the issuer's part alone. */
 export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' | 'statedTypes'> {
   const { mso, issuerAuth } = issuerSigned
   const { claims, problem } = readElements(issuerSigned)
@@ -80,7 +80,9 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
   }
 }
 
-/** The one Document of a DeviceResponse. Errors about other documents (`documentErrors`) are no matter of ours. */
+/**
+ * Returns the one Document of a DeviceResponse. Errors about other documents (`documentErrors`) are no matter of ours.
+ */
 function readDocument(value: Cbor): CborMap {
   const version = isMap(value) ? value.get('version') : MDOC_VERSION
   // Before its members are looked at: another version may have others.
@@ -150,7 +152,10 @@ function elementsOf(list: Cbor | undefined): ReadonlySet<Cbor> {
   return new Set(isArray(list) ? list : [])
 }
 
-/** A tdate, RFC 3339 with its zone; undefined when it is missing or anything else, since each of them is mandatory. */
+/**
+ * Returns a tdate, RFC 3339 with its zone; undefined when it is missing or anything else, since each of them is
+ * mandatory.
+ */
 function instant(validityInfo: CborMap, member: string): Instant {
   return dateTime(member, contentOfTag(validityInfo.get(member), CBOR_TAG.dateTime))
 }

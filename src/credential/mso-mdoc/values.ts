@@ -34,7 +34,7 @@ export function toCbor(value: Json, nameSpace: string, name: string | undefined)
   return new Map(Object.entries(value).map(([key, member]) => [unicode(key), toCbor(member, nameSpace, key)]))
 }
 
-/** The JSON of a value. Throws a MalformedError when it has two members of one name. */
+/** Returns the JSON of a value. Throws a MalformedError when it has two members of one name. */
 export function toJson(value: Cbor): Json {
   if (typeof value === 'bigint') return value.toString()
   if (isBytes(value)) return toBase64url(value)
@@ -48,12 +48,12 @@ export function toJson(value: Cbor): Json {
   return Object.keys(object).length === members.length ? object : malformed('a map has two members of one name')
 }
 
-/** A time in UTC and whole seconds, as ISO/IEC 18013-5 section 7.1 wants it: `0("2026-01-01T00:00:00Z")`. */
+/** Returns a time in UTC and whole seconds, as ISO/IEC 18013-5 section 7.1 wants it: `0("2026-01-01T00:00:00Z")`. */
 export function cborDateTime(time: Date): Cbor {
   return withTag(CBOR_TAG.dateTime, `${time.toISOString().slice(0, 19)}Z`)
 }
 
-/** A text that has an encoding: no half of a surrogate pair. */
+/** Returns a text that has an encoding: no half of a surrogate pair. */
 export function unicode(text: string): string {
   return /\p{Surrogate}/u.test(text) ? malformed('a text is not Unicode') : text
 }

@@ -42,7 +42,7 @@ function metaOf(described: JsonObject): JsonObject {
   return vct ? { vct_values: [vct] } : {}
 }
 
-/** The claims of the dataset at the root of the payload, beside `vct`. SD-JWT VC, JWT Claims Set. */
+/** Issues the claims of the dataset at the root of the payload, beside `vct`. SD-JWT VC, JWT Claims Set. */
 function issue(order: Order<SdJwtVcMembers>, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string> {
   const { vct, akaVcts, typeIntegrity } = order.configuration
   const clearMembers = {

@@ -76,7 +76,10 @@ export function fulfils(order: Order<SdJwtVcMembers>, credential: string): boole
   return hasClaims && hasTypes && hasOrderedStatus(order, held)
 }
 
-/** Whether it is of a wanted type, by its own name for it or by another under which its issuer knows it. */
+/**
+ * Tests whether the credential is of a wanted type, by its own name for it or by another under which its issuer knows
+ * it.
+ */
 export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject): boolean {
   const vctValues = own(meta, 'vct_values')
   return (

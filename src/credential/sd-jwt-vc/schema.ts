@@ -81,7 +81,7 @@ export function checkDataset(dataset: JsonObject): void {
     refuse('invalid_request', `${at}: it holds more than ${MAX_DISCLOSURES} claims`)
 }
 
-/** The members of the dataset, or those of `credentialSubject` when there are no others. */
+/** Returns the members of the dataset, or those of `credentialSubject` when there are no others. */
 export function claimsOf(dataset: JsonObject): JsonObject {
   const subject = own(dataset, 'credentialSubject')
   return isObject(subject) && Object.keys(dataset).length === 1 ? subject : dataset

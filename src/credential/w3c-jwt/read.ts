@@ -66,7 +66,9 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   }
 }
 
-/** The single credential of a presentation: among several, the answer to a credential query would be ambiguous. */
+/**
+ * Returns the single credential of a presentation: among several, the answer to a credential query would be ambiguous.
+ */
 function onlyCredential(vp: Json): string {
   const credentials = isObject(vp) ? own(vp, 'verifiableCredential') : malformed('vp is not an object')
   const [credential, ...more] = Array.isArray(credentials) ? credentials : [credentials]
@@ -99,7 +101,7 @@ function isJwt(header: JsonObject): boolean {
   return !Object.hasOwn(header, 'typ') || own(header, 'typ') === 'JWT'
 }
 
-/** The members that an issuer may state in the JWT alone. VCDM 1.1, JWT Decoding. */
+/** Returns the members that an issuer may state in the JWT alone. VCDM 1.1, JWT Decoding. */
 function decodeMembers(payload: JsonObject, vc: JsonObject): JsonObject {
   const [iss, jti, sub] = [ownString(payload, 'iss'), ownString(payload, 'jti'), ownString(payload, 'sub')]
   const subject = own(vc, 'credentialSubject')

@@ -103,7 +103,7 @@ function mustBeShown(position: ClaimPosition): boolean {
   return member === undefined || ALWAYS_SHOWN.has(String(member))
 }
 
-/** The credential's own claims. A VCDM 1.1 payload carries them in `vc`, and DCQL paths are rooted there. */
+/** Returns the credential's own claims. A VCDM 1.1 payload carries them in `vc`, and DCQL paths are rooted there. */
 function credentialOf(payload: JsonObject): JsonObject {
   const vc = own(payload, 'vc')
   const root = isObject(vc) && own(payload, 'credentialSubject') === undefined ? vc : payload

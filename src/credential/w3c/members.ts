@@ -14,7 +14,7 @@ import type { Evidence, Order, Validity } from '../format.ts'
 
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
 
-/** The evidence of the JWT (`payload`) and of the credential in it (`claims`), which the checks compare. */
+/** Returns the evidence of the JWT (`payload`) and of the credential in it (`claims`), which the checks compare. */
 export function w3cEvidence(
   payload: JsonObject,
   claims: JsonObject,
@@ -47,7 +47,7 @@ export function credentialStatusMember({ status }: Order): { readonly credential
   return { credentialStatus }
 }
 
-/** Whether the credential has the subject and the status that were ordered. */
+/** Tests whether the credential has the subject and the status that were ordered. */
 export function hasOrderedMembers(order: Order, evidence: Pick<Evidence, 'claims' | 'status'>): boolean {
   const { claims } = evidence
   return (

@@ -12,7 +12,7 @@ const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
   ]),
 )
 
-/** The `meta` that asks for a credential of all the types of a configuration; for any where it names none. */
+/** Returns the `meta` that asks for a credential of all the types of a configuration; for any where it names none. */
 export function typeValuesOf(described: JsonObject): JsonObject {
   const definition = own(described, 'credential_definition')
   const names = stringsIn(memberOf(definition, 'type'))

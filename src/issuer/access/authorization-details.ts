@@ -40,7 +40,7 @@ export function grantedDetails(configurationIds: readonly string[]): Authorizati
   }))
 }
 
-/** The configuration that a credential identifier of {@link grantedDetails} stands for. */
+/** Returns the configuration that a credential identifier of {@link grantedDetails} stands for. */
 export function configurationOfIdentifier(
   configurationIds: readonly string[],
   identifier: unknown,

@@ -22,7 +22,7 @@ export interface NonceContext extends Pick<AccessContext, 'random' | 'now'> {
   readonly secrets: Pick<AccessContext['secrets'], 'nonce'>
 }
 
-/** A fresh nonce for the session, or for any session when it is fetched from the endpoint without one. */
+/** Makes a fresh nonce for the session, or for any session when it is fetched from the endpoint without one. */
 export function makeNonce({ secrets, random, now }: NonceContext, sessionId: string | undefined): string {
   const expiry = Buffer.alloc(EXPIRY_BYTES)
   expiry.writeUIntBE(now().getTime() + NONCE_SECONDS * 1000, 0, EXPIRY_BYTES)
@@ -30,7 +30,10 @@ export function makeNonce({ secrets, random, now }: NonceContext, sessionId: str
   return toBase64url(Buffer.concat([body, mac(secrets.nonce[0], sessionId, body)]))
 }
 
-/** The members by which an answer of draft 13 gives a nonce: a token response, a credential response or an error. */
+/**
+ * Returns the members by which an answer of draft 13 gives a nonce: a token response, a credential response or an
+ * error.
+ */
 export function nonceMembers(context: NonceContext, sessionId: string) {
   return { c_nonce: makeNonce(context, sessionId), c_nonce_expires_in: NONCE_SECONDS }
 }

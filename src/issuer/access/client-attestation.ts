@@ -54,7 +54,7 @@ export function offerAttestationChallenge(context: AccessContext) {
   }
 }
 
-/** The request as far as it says which client sends it. */
+/** Returns the request as far as it says which client sends it. */
 export function clientRequest({ headers, id }: FastifyRequest): ClientRequest {
   const headerNamed = (name: string): string | undefined => {
     const value = headers[name]

@@ -43,7 +43,7 @@ export function offerDpopNonce({ dpopNonces, now }: AccessContext) {
   }
 }
 
-/** The request as far as a proof is about it. */
+/** Returns the request as far as a proof is about it. */
 export function provedRequest({ headers, method, url }: FastifyRequest): ProvedRequest {
   const { dpop } = headers
   // A request may name the whole address, of which the router takes the path. RFC 9112 section 3.2.2.

@@ -158,7 +158,7 @@ function proofFor(
   return [{ ...spending, refuseSpent: () => atResource(context.config, spending.refuseSpent) }]
 }
 
-/** The subject that the token states: where to look, and nothing to rely on. */
+/** Returns the subject that the token states: where to look, and nothing to rely on. */
 function subjectOf(token: string): string | undefined {
   return orUndefined(() => ownString(readJws(token).payload, 'sub'))
 }

@@ -45,7 +45,10 @@ export function codeOfSession(
   return decryptCode(secrets.suppliedCode, sessionId, suppliedCode)
 }
 
-/** The session of a code, whether we made it or the application supplied it. Only the latter has to be looked up. */
+/**
+ * Returns the session of a code, whether we made it or the application supplied it. Only the latter has to be looked
+ * up.
+ */
 export async function sessionOfAnyCode(
   { secrets, store }: Pick<AccessContext, 'secrets' | 'store'>,
   code: string,
@@ -84,18 +87,18 @@ export function refuseUsedCode(): never {
   return refuse('invalid_state', 'pre-authorized_code: it has been used for another session; bring a new one')
 }
 
-/** The session that a code or an issuer_state was made for, or undefined when it was not made here. */
+/** Returns the session that a code or an issuer_state was made for, or undefined when it was not made here. */
 export function sessionOfCode(secrets: Secrets, code: string): string | undefined {
   const sessionId = code.slice(0, Math.max(0, code.lastIndexOf('.')))
   return secrets.some((secret) => isSameSecret(nameUnder(secret, sessionId), code)) ? sessionId : undefined
 }
 
-/** The id under which the session of the code is found. */
+/** Returns the id under which the session of the code is found. */
 function suppliedCodeId(secret: KeyObject, code: string): string {
   return createHmac('sha256', secret).update(`supplied ${code}`).digest('base64url')
 }
 
-/** The code as it is stored with its session. */
+/** Returns the code as it is stored with its session. */
 export function encryptCode([secret]: Secrets, sessionId: string, code: string, nonce: Uint8Array): string {
   return toBase64url(encryptText({ secret, context: sessionId }, nonce, code))
 }

@@ -72,13 +72,15 @@ async function isSameVisit(context: IssuerContext, id: string, browser: string):
   return row !== undefined && isUndecidedRequest(row.value, context.now()) && isSameBrowser(row.value, browser)
 }
 
-/** The address of the wallet with the code of the request. */
+/** Returns the address of the wallet with the code of the request. */
 export function addressWithCode(context: IssuerContext, id: string, request: CodeFlowRequest): string {
   const code = secretName(context.secrets.authorizationCode, id)
   return responseAddress(request.redirectUri, issuerOf(context, request), { code, state: request.state })
 }
 
-/** The issuer of the endpoints that the request came by, which the wallet holds against the metadata. RFC 9207. */
+/**
+ * Returns the issuer of the endpoints that the request came by, which the wallet holds against the metadata. RFC 9207.
+ */
 export function issuerOf({ config }: IssuerContext, { isAtSession, offerSessionId }: CodeFlowRequest): string {
   return credentialIssuerIdentifier(config, isAtSession ? offerSessionId : undefined)
 }

@@ -11,7 +11,7 @@ const VALUE = /^[A-Za-z0-9_-]{43}$/
 /** Longer than a person may take at the application and on the way back. */
 const MAX_AGE_SECONDS = 1800
 
-/** The cookie of the browser that sends the request; undefined where it has none, or none of our form. */
+/** Returns the cookie of the browser that sends the request; undefined where it has none, or none of our form. */
 export function browserOf(context: Pick<IssuerContext, 'config'>, { headers }: FastifyRequest): string | undefined {
   const values = (headers.cookie ?? '').split(';').flatMap((pair) => {
     const [name = '', value = ''] = pair.trim().split('=', 2)
@@ -21,7 +21,7 @@ export function browserOf(context: Pick<IssuerContext, 'config'>, { headers }: F
   return values.length === 1 ? values[0] : undefined
 }
 
-/** A cookie for a browser that has none. */
+/** Returns a cookie for a browser that has none. */
 export function newBrowser({ random }: Pick<IssuerContext, 'random'>): string {
   return toBase64url(random(32))
 }

@@ -94,7 +94,7 @@ export async function openInteraction(context: IssuerContext, id: string): Promi
   return row
 }
 
-/** The session of the offer, where the request answers one. Refuses with `gone` when it can lead to nothing. */
+/** Returns the session of the offer, where the request answers one. Refuses with `gone` when it can lead to nothing. */
 async function offerOf(context: IssuerContext, sessionId: string | undefined): Promise<SessionRow | undefined> {
   if (sessionId === undefined) return undefined
   const row = await context.store.get('issuance_session', sessionId)

@@ -88,7 +88,7 @@ export async function finishPresentation(
   return decideByClaims(context, id, claimsOf(memberOf(result, 'credentials')))
 }
 
-/** The claims of the first credential for each id of the query. */
+/** Returns the claims of the first credential for each id of the query. */
 function claimsOf(credentials: ReturnType<typeof memberOf>): JsonObject {
   const entries = Object.entries(isObject(credentials) ? credentials : {}).map(([id, reports]) => {
     const [first] = Array.isArray(reports) ? reports : []

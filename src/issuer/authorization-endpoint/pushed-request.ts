@@ -64,7 +64,9 @@ export async function pushRequest(
   return { request_uri: PREFIX + encrypted, expires_in: PUSHED_SECONDS }
 }
 
-/** The identifiers that a proof may be for: the base, and the session whose offer the request proves to have. */
+/**
+ * Returns the identifiers that a proof may be for: the base, and the session whose offer the request proves to have.
+ */
 function audiencesOf(context: IssuerContext, { form }: SentRequest): readonly string[] {
   codeFlowOf(context)
   const offered = form.issuer_state ? sessionOfCode(context.secrets.issuerState, form.issuer_state) : undefined
@@ -86,7 +88,7 @@ export function openPushedRequest(context: IssuerContext, requestUri: string, cl
   return identified
 }
 
-/** A new id, which nobody can guess. */
+/** Returns a new id, which nobody can guess. */
 export function requestId({ random }: Pick<IssuerContext, 'random'>): string {
   return toBase64url(random(ID_BYTES))
 }

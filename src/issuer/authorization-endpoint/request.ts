@@ -34,7 +34,7 @@ interface Choice {
   readonly offerSessionId: string | undefined
 }
 
-/** The settings of the flow. Refuses with `not_found` where it is off. */
+/** Returns the settings of the flow. Refuses with `not_found` where it is off. */
 export function codeFlowOf({ config }: Pick<IssuerContext, 'config'>): CodeFlowConfig {
   const off = 'this service has no authorization endpoint; its operator turns it on by the setting authentication'
   return config.codeFlow ?? refuse('not_found', off)
@@ -70,7 +70,7 @@ export async function readAuthorizationRequest(
   }
 }
 
-/** The session of an offer that can still be taken. Refuses with `invalid_request`. */
+/** Returns the session of an offer that can still be taken. Refuses with `invalid_request`. */
 export async function sessionOfOffer(context: IssuerContext, sessionId: string): Promise<IssuanceSession> {
   const row = await context.store.get('issuance_session', sessionId)
   if (row === undefined || !hasGrant(row.value, AUTHORIZATION_CODE_GRANT)) return refuseIssuerState()

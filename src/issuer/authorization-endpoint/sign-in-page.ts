@@ -18,7 +18,7 @@ export interface SignInPage {
   readonly provider: string | undefined
 }
 
-/** The page that a browser comes to first. */
+/** Returns the page that a browser comes to first. */
 export function signInPage({ id, request, issuerName, credentials, provider }: SignInPage): BrowserPage {
   const { redirectUri, clientId } = request
   const query = `?interaction=${encodeURIComponent(id)}`
@@ -39,7 +39,7 @@ export function signInPage({ id, request, issuerName, credentials, provider }: S
   }
 }
 
-/** The page with the links for the wallet on this device. */
+/** Returns the page with the links for the wallet on this device. */
 export function presentationPage(link: string): BrowserPage {
   return {
     title: 'Show your credential',
@@ -54,7 +54,7 @@ export function presentationPage(link: string): BrowserPage {
   }
 }
 
-/** The page for an account that gets no credential. */
+/** Returns the page for an account that gets no credential. */
 export function noCredentialPage(why: string, address: string): BrowserPage {
   return {
     title: 'There is no credential',
@@ -63,7 +63,7 @@ export function noCredentialPage(why: string, address: string): BrowserPage {
   }
 }
 
-/** The place that a code goes to, in words for a person. */
+/** Returns the place that a code goes to, in words for a person. */
 function destinationOf(redirectUri: string): string {
   const { protocol, host, hostname } = new URL(redirectUri)
   if (protocol !== 'https:' && protocol !== 'http:') return `the app ${protocol.slice(0, -1)} on this device`

@@ -8,7 +8,7 @@ import type { IssuerConfig } from '../config.ts'
 /** The path at which browsers come back from the provider. */
 export const SIGN_IN_ANSWER_PATH = `${SIGN_IN_PATH}/answer`
 
-/** The provider of the settings; undefined where there is none. */
+/** Returns the provider of the settings; undefined where there is none. */
 export function signInProvider(
   { baseUrl, codeFlow }: Pick<IssuerConfig, 'baseUrl' | 'codeFlow'>,
   effects: Pick<Effects<never>, 'outbound' | 'now'>,

@@ -47,13 +47,13 @@ const DENIALS = ['access_denied', 'login_required', 'interaction_required', 'con
 const UNFIT = ['invalid_request', 'invalid_state']
 const MAX_STATE = 1024
 
-/** The datasets of whoever signs in. Refuses with `not_found` where nobody does. */
+/** Returns the datasets of whoever signs in. Refuses with `not_found` where nobody does. */
 export function datasetsOf({ config }: Pick<IssuerContext, 'config'>): ReadonlyMap<string, DatasetMapping> {
   const { openidConnect, presentation } = config.codeFlow ?? {}
   return (openidConnect ?? presentation)?.datasets ?? refuseSignIn()
 }
 
-/** The settings and the provider. Refuses with `not_found` where nobody signs in here. */
+/** Returns the settings and the provider. Refuses with `not_found` where nobody signs in here. */
 export function signInOf({ config, signInProvider }: Pick<IssuerContext, 'config' | 'signInProvider'>): {
   readonly settings: OpenidConnectConfig
   readonly provider: OpenidProvider
@@ -78,7 +78,10 @@ export async function requestOfVisit(
   return value
 }
 
-/** The address at the provider. Refuses as {@link requestOfVisit} does, and like the provider. */
+/**
+ * Begins to sign in, and returns the address at the provider. Refuses as {@link requestOfVisit} does, and like the
+ * provider.
+ */
 export async function beginSignIn(context: IssuerContext, visit: SignInVisit): Promise<string> {
   const { provider } = signInOf(context)
   await requestOfVisit(context, visit)
@@ -87,7 +90,9 @@ export async function beginSignIn(context: IssuerContext, visit: SignInVisit): P
   return provider.begin({ state: encryptValue(stateKeyOf(context), text, context), nonce, verifier })
 }
 
-/** The address of a browser whose person wants no credential. Refuses as {@link requestOfVisit} does. */
+/**
+ * Declines for the person, and returns the address that the browser goes on to. Refuses as {@link requestOfVisit} does.
+ */
 export async function declineSignIn(context: IssuerContext, visit: SignInVisit): Promise<string> {
   await requestOfVisit(context, visit)
   const completed = await denySignIn(context, visit.id, 'the person declined')
@@ -137,7 +142,7 @@ export async function decideByClaims(context: IssuerContext, id: string, claims:
   }
 }
 
-/** The claims of the person that the offer is for, where it is for one. */
+/** Returns the claims of the person that the offer is for, where it is for one. */
 async function personOf({ store }: IssuerContext, { request }: StoredAuthorizationRequest) {
   const { offerSessionId } = request
   return offerSessionId === undefined ? undefined : (await store.get('issuance_session', offerSessionId))?.value.person
@@ -150,7 +155,7 @@ async function decideForPerson(context: IssuerContext, id: string, isThePerson: 
   return { address }
 }
 
-/** The configurations that the request asks for, with their ids. */
+/** Returns the configurations that the request asks for, with their ids. */
 export async function configurationsOf(context: IssuerContext, { request }: StoredAuthorizationRequest) {
   const loaded = await Promise.all(
     request.configurationIds.map(async (id) => {

@@ -93,7 +93,7 @@ function configurationIdentified(authorized: readonly string[], request: Credent
   return id
 }
 
-/** The configuration with this id, removed or not. Refuses with `unknown_credential_configuration`. */
+/** Returns the configuration with this id, removed or not. Refuses with `unknown_credential_configuration`. */
 export async function findConfiguration(
   context: Pick<IssuerContext, 'loadConfiguration'>,
   configurationId: string,

@@ -30,7 +30,7 @@ export const MAX_REQUEST_BYTES = 256 * 1024
 
 const WANTED = 'credential_response_encryption'
 
-/** The members of the issuer metadata about encryption. */
+/** Returns the members of the issuer metadata about encryption. */
 export function issuerEncryptionMetadata({
   config,
   decryptionKeys,
@@ -79,7 +79,7 @@ export async function readRequest<T extends CredentialRequest | DeferredCredenti
   return { request, form: { encryption: encryptionOf(parameters) } }
 }
 
-/** The response as the wallet wants it. */
+/** Returns the response as the wallet wants it. */
 export function encryptResponse(response: CredentialResponse, encryption: JweParameters): Promise<string> {
   return encryptJwe(JSON.stringify(response), encryption)
 }

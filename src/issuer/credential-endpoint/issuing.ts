@@ -77,7 +77,7 @@ export async function issueCredentials(
   }
 }
 
-/** The response to a request whose credentials come later. OpenID4VCI 1.0, Credential Response. */
+/** Returns the response to a request whose credentials come later. OpenID4VCI 1.0, Credential Response. */
 export function waitingResponse(transactionId: string): CredentialResponse {
   return { transaction_id: transactionId, interval: INTERVAL_SECONDS }
 }
@@ -101,12 +101,12 @@ export function notificationId(secret: KeyObject, sessionId: string, position: n
   return toBase64url(Buffer.concat([body, mac.subarray(0, MAC_BYTES)]))
 }
 
-/** The position that a notification_id claims; undefined when its length is another. */
+/** Returns the position that a notification_id claims; undefined when its length is another. */
 export function positionIn(bytes: Buffer | undefined): number | undefined {
   return bytes?.length === POSITION_BYTES + MAC_BYTES ? bytes.readUIntBE(0, POSITION_BYTES) : undefined
 }
 
-/** The part of the session's dataset that is for the format of the configuration. */
+/** Returns the part of the session's dataset that is for the format of the configuration. */
 async function datasetOf(
   { store, loadConfiguration }: IssuerContext,
   { sessionId, row: { value: session } }: OpenSession,

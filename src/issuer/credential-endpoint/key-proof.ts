@@ -129,7 +129,7 @@ function headerKey(header: JsonObject, clock: ProofClock): PublicJwk {
   return readDid(kid)
 }
 
-/** The key of a certificate, which here names a key and no more: its issuer need not be trusted. */
+/** Returns the key of a certificate, which here names a key and no more: its issuer need not be trusted. */
 function certifiedKey(x5c: unknown, { now, clockSkewSeconds }: ProofClock): PublicJwk {
   const [leaf] = readX5c(x5c)
   const problem = certificateProblem(leaf, now, clockSkewSeconds)

@@ -55,7 +55,7 @@ export async function answerAnyDraft(
   }
 }
 
-/** The response as its form has it: up to draft 14, the first credential stands beside the list. */
+/** Returns the response as its form has it: up to draft 14, the first credential stands beside the list. */
 export function inResponseForm(
   response: CredentialResponse,
   { hasSingleCredential }: CredentialResponseForm,
@@ -149,7 +149,7 @@ function finalProofs(proof: unknown, proofs: unknown): JsonObject | undefined {
   return typeof jwt === 'string' ? { jwt: [jwt] } : refuse('invalid_proof', 'proof.jwt must be the key proof')
 }
 
-/** The one configuration of the session with the format and type of the request. */
+/** Returns the one configuration of the session with the format and type of the request. */
 async function configurationOfFormat(
   context: DraftContext,
   open: OpenSession,
@@ -186,7 +186,7 @@ function isSameType(declared: unknown, requested: unknown): boolean {
   )
 }
 
-/** Whether both lists have the same elements, in whatever order. */
+/** Tests whether both lists have the same elements, in whatever order. */
 function haveSame(one: Json | undefined, other: Json | undefined): boolean {
   if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false
   const texts = (list: readonly Json[]): ReadonlySet<string> => new Set(list.map((each) => JSON.stringify(each)))

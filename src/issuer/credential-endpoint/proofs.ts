@@ -101,7 +101,10 @@ function refuseSameKey(): never {
   return refuse('invalid_proof', 'two key proofs are by the same key; make a key for each credential')
 }
 
-/** The first keys, up to the size of the batch: those that were proved come before those that were only attested. */
+/**
+ * Returns the first keys, up to the size of the batch: those that were proved come before those that were only
+ * attested.
+ */
 function firstKeys({ holderKeys, nonce }: ProvedKeys, most: number): ProvedKeys {
   if (holderKeys.length === 1) return { holderKeys, nonce }
   const different = new Map(holderKeys.map((key) => [thumbprint(key), key]))
@@ -122,7 +125,7 @@ function attestedKeys([jwt = '', ...more]: readonly string[], policy: KeyAttesta
   return { holderKeys, nonce }
 }
 
-/** The proofs of a request, and their type. Refuses with `invalid_proof`. */
+/** Returns the proofs of a request, and their type. Refuses with `invalid_proof`. */
 function proofsOf({ proofs }: CredentialRequest): SentProofs {
   if (!isObject(proofs)) return refuse('invalid_proof', 'the request has no key proof; send proofs or proof')
   const [type, ...others] = Object.keys(proofs)

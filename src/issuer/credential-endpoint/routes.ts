@@ -47,7 +47,7 @@ function nonceRoutes(app: App, context: IssuerContext): void {
   })
 }
 
-/** The token is looked at before the body is read: an unknown caller costs one look-up and no more. */
+/** Makes the hooks that look at the token before the body is read: an unknown caller costs one look-up and no more. */
 function byToken(context: IssuerContext) {
   const { onRequest, subjectOf } = lookUpFirst(async (request) => {
     const { authorization } = request.headers

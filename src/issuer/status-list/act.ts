@@ -48,7 +48,7 @@ export function changeStatus(context: IssuerContext, request: ActRequest): Promi
   })
 }
 
-/** The state, the bits, the session and the event, all or nothing. */
+/** Returns the changes of the state, the bits, the session and the event: all or nothing. */
 async function batchOf(
   context: IssuerContext,
   { sessionId, act, caller }: ActRequest,
@@ -89,7 +89,7 @@ async function batchOf(
   ]
 }
 
-/** The body of an event about a session that is purged. */
+/** Returns the body of an event about a session that is purged. */
 function bodyOf(sessionId: string, status: CredentialStatus) {
   const credentials = status.entries.map(({ configurationId }) => ({
     credential_configuration_id: configurationId,

@@ -15,7 +15,7 @@ import {
 
 const CHUNKS = 32
 
-/** All bits of a list. Each row is read by itself: none is older than what was read before the first. */
+/** Returns all bits of a list. Each row is read by itself: none is older than what was read before the first. */
 export async function readBits(store: IssuerStore, listId: string, { entries }: StoredStatusList): Promise<Buffer> {
   const ids = Array.from({ length: CHUNKS }, (_, chunk) => chunkId(listId, chunk))
   const rows = await Promise.all(ids.map((id) => store.get('status_chunk', id)))

@@ -49,14 +49,14 @@ const LEAST_BITSTRING = 131_072
 /** CBOR Web Token claims: RFC 8392 section 4; Token Status List, IANA Considerations. */
 const CWT = { sub: 2, exp: 4, iat: 6, statusList: 65_533, ttl: 65_534 } as const
 
-/** The document of one kind, as it goes over the wire. */
+/** Returns the document of one kind, as it goes over the wire. */
 export async function listDocument(kind: ListKind, list: ListDocument, signer: Signer): Promise<Buffer> {
   if (kind === 'cwt') return statusListCwt(list, signer)
   const jwt = kind === 'jwt' ? await statusListJwt(list, signer) : await statusListCredential(kind, list, signer)
   return Buffer.from(jwt, 'latin1')
 }
 
-/** The document once more for clients that take it so. */
+/** Returns the document once more for clients that take it so. */
 export function contentEncoded(document: Buffer): Promise<Buffer> {
   return compressed.gzip(document, { level: constants.Z_BEST_SPEED })
 }

@@ -19,7 +19,7 @@ export async function entriesFor(
   return isRevocable ? allocateEntries(count) : []
 }
 
-/** The status that a credential with this entry names; empty without an entry. */
+/** Returns the status that a credential with this entry names; empty without an entry. */
 export function statusOfEntry(
   { config }: IssuerContext,
   { hasBitstringStatus }: Configuration,

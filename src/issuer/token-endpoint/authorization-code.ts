@@ -24,7 +24,7 @@ const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 const UNKNOWN = 'the authorization code is unknown or has expired; begin anew with an authorization request'
 const REPLAYED = 'the authorization code has been used, and what it gave is good no more; begin anew'
 
-/** The grant of an authorization code. Refuses with `invalid_request` what is missing. */
+/** Returns the grant of an authorization code. Refuses with `invalid_request` what is missing. */
 export async function authorizationCodeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
   for (const name of ['code', 'redirect_uri'] as const) {
     if (!form[name]) refuse('invalid_request', `${name} is missing`)
@@ -100,7 +100,7 @@ function refuseOtherKey({ jkt }: CodeFlowRequest, proved: string | undefined): v
   refuse('invalid_grant', 'the code is bound to another key')
 }
 
-/** The configurations that the wallet named, where it named some in details, or not all of an offer. */
+/** Returns the configurations that the wallet named, where it named some in details, or not all of an offer. */
 function authorizedBy(
   { configurationIds, hasDetails }: CodeFlowRequest,
   session: IssuanceSession,

@@ -26,7 +26,7 @@ const LAST_WRONG_TX_CODE = `${WRONG_TX_CODE}; so many wrong ones have ended this
 
 const UNKNOWN_CODE = 'the pre-authorized code is unknown; scan the credential offer again'
 
-/** The grant of a token request. Refuses with `unsupported_grant_type` or `invalid_request`. */
+/** Returns the grant of a token request. Refuses with `unsupported_grant_type` or `invalid_request`. */
 export async function grantOf(context: IssuerContext, form: TokenRequest): Promise<Grant> {
   const hasPreAuthorized = context.config.profile === undefined
   if (form.grant_type === PRE_AUTHORIZED_GRANT && hasPreAuthorized) return codeGrant(context, form)

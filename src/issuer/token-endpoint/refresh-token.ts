@@ -22,7 +22,7 @@ export interface MadeRefreshToken {
 
 const REPLAYED = 'the refresh token has been used, and none of this session is good any more; ask for a new offer'
 
-/** The first of a session that has just been redeemed, when its policy has any. */
+/** Returns the first refresh token of a session that has just been redeemed, when its policy has any. */
 export function firstRefreshToken(
   { random }: IssuerContext,
   sessionId: string,
@@ -35,7 +35,7 @@ export function firstRefreshToken(
   return { refreshToken, refresh: { until, digest: digestOf(refreshToken), spent: [] } }
 }
 
-/** The session that a refresh token says it is of, not yet looked at. */
+/** Returns the session that a refresh token says it is of, not yet looked at. */
 export function sessionOfRefreshToken(token: string): string {
   return token.slice(0, Math.max(0, token.lastIndexOf('.')))
 }

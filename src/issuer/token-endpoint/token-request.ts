@@ -101,7 +101,7 @@ async function attemptAnswer(
   return { committed: responseOf(context, id, { accessToken, token, refreshToken: next?.refreshToken, scope }) }
 }
 
-/** A new access token for the session (RFC 9068), and the part of it that the session keeps. */
+/** Makes a new access token for the session (RFC 9068), and the part of it that the session keeps. */
 async function makeAccessToken(
   { config, keys, random }: IssuerContext,
   sessionId: string,
@@ -168,7 +168,9 @@ function authorizedBy(
   return readAuthorizationDetails(details, before ?? configurationIds, identifiersFor(context, id))
 }
 
-/** The identifiers of the issuer by which a wallet may know it: that of the session, and that of the service. */
+/**
+ * Returns the identifiers of the issuer by which a wallet may know it: that of the session, and that of the service.
+ */
 function identifiersFor({ config }: IssuerContext, sessionId: string): readonly string[] {
   return [sessionId, undefined].map((each) => credentialIssuerIdentifier(config, each))
 }

@@ -16,7 +16,7 @@ export async function findPkcs11Mistakes(keys: ServiceKeys, tokens: Pkcs11Tokens
   )
 }
 
-/** Why the key does not sign for its certificate, as a sentence; undefined when it does. */
+/** Says why the key does not sign for its certificate, as a sentence; undefined when it does. */
 export async function findSigningProblem(key: SigningKey, tokens: Pkcs11Tokens): Promise<string | undefined> {
   const [leaf] = key.chain
   const data = Buffer.from('vouchsafe: a signature to try the key')

@@ -34,12 +34,12 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   CKR_CRYPTOKI_NOT_INITIALIZED: { text: 'the module was ended by something else in this process', isLost: true },
 }
 
-/** Whether another session may do what this error prevented. */
+/** Tests whether another session may do what this error prevented. */
 export function isSessionLost(error: unknown): boolean {
   return MEANINGS[codeOf(error)]?.isLost === true
 }
 
-/** Whether the token refused the PIN: to send the PIN once more would bring the token nearer to locking it. */
+/** Tests whether the token refused the PIN: to send the PIN once more would bring the token nearer to locking it. */
 export function isPinRefused(error: unknown): boolean {
   return /^CKR_(USER_)?PIN_/.test(codeOf(error))
 }
@@ -52,7 +52,7 @@ export function pkcs11Error(error: unknown): Pkcs11Error {
   return new Pkcs11Error(`${text} (${code})`, { cause: error })
 }
 
-/** The name of the code, as pkcs11js has it in the message. */
+/** Returns the name of the code, as pkcs11js has it in the message. */
 export function codeOf(error: unknown): string {
   const { message } = error as Error
   return /CKR_\w+/.exec(message)?.[0] ?? message

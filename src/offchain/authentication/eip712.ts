@@ -52,7 +52,7 @@ export function typedData(fields: RequestFields) {
   } as const
 }
 
-/** Whether a domain can name this chain: by its number. */
+/** Tests whether a domain can name this chain: by its number. */
 export function hasTypedData(chain: { readonly id: string; readonly addresses: 'evm' | 'partisia' }): boolean {
   return chain.addresses === 'evm' && /^\d{1,77}$/.test(chain.id)
 }

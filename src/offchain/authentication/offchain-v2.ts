@@ -41,7 +41,7 @@ const MOST_AHEAD_MS = 30_000
 const VERSION = 2
 const TAG = sha256(new TextEncoder().encode('vouchsafe/offchain-request'))
 
-/** The fields of a request to an engine, or undefined when it has several content types. */
+/** Returns the fields of a request to an engine, or undefined when it has several content types. */
 export function requestFields(request: HttpRequestData, recipient: Recipient, life: Life): RequestFields | undefined {
   const contentType = onlyValue(request, 'content-type')
   if (contentType === undefined) return undefined
@@ -50,7 +50,7 @@ export function requestFields(request: HttpRequestData, recipient: Recipient, li
   return { chainId: chain.id, contract, engine, method, target, bodyDigest: sha256(body), contentType, ...life }
 }
 
-/** The tagged message. */
+/** Returns the tagged message. */
 export function requestMessage(fields: RequestFields): Uint8Array {
   return writer()
     .raw(TAG)
@@ -69,14 +69,16 @@ export function requestMessage(fields: RequestFields): Uint8Array {
     .done()
 }
 
-/** The value of `authorization`, signed by a private key of 32 bytes. */
+/** Returns the value of `authorization`, signed by a private key of 32 bytes. */
 export function signRequest(fields: RequestFields, scheme: SignatureScheme, key: Uint8Array): string {
   const digest = scheme === 'eip712' ? typedDataDigest(fields) : sha256(requestMessage(fields))
   const [recovery = 0, ...compact] = secp256k1.sign(digest, key, { prehash: false, lowS: true, format: 'recovered' })
   return authorizationOf(fields, scheme, Uint8Array.of(...compact, 27 + recovery))
 }
 
-/** The value of `authorization` with a signature that a wallet gave: 65 bytes, whose last may be 0 or 1 as well. */
+/**
+ * Returns the value of `authorization` with a signature that a wallet gave: 65 bytes, whose last may be 0 or 1 as well.
+ */
 export function authorizationOf(
   { issuedAt, expiresAt, nonce }: Life,
   scheme: SignatureScheme,

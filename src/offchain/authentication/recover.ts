@@ -69,7 +69,7 @@ export function accountOf(publicKey: Uint8Array, addresses: 'evm' | 'partisia'):
   return `00${bytesToHex(digest.subarray(12))}`
 }
 
-/** The account of a private key of 32 bytes. */
+/** Returns the account of a private key of 32 bytes. */
 export function accountOfKey(key: Uint8Array, addresses: 'evm' | 'partisia'): Address {
   return accountOf(secp256k1.getPublicKey(key, false), addresses)
 }

@@ -29,7 +29,7 @@ const MOST_AHEAD_MS = 30_000
 
 type Signed = Pick<HttpRequestData, 'method' | 'uri' | 'body'>
 
-/** The bytes that are hashed and signed. `timestamp` in milliseconds since 1970. */
+/** Returns the bytes that are hashed and signed. `timestamp` in milliseconds since 1970. */
 export function secp256k1Message(
   request: Signed,
   { engine, contract }: Pick<Recipient, 'engine' | 'contract'>,

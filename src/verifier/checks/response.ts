@@ -62,7 +62,10 @@ export const response: readonly Check<ResponseEvidence, ResponseContext>[] = [
   },
 ]
 
-/** A credential that was to approve a transaction is wanted, also where the query leaves it to the wallet. */
+/**
+ * Says which approval is missing: a credential that was to approve a transaction is wanted, also where the query leaves
+ * it to the wallet.
+ */
 function missingApproval(counts: ResponseEvidence['counts'], { transactionData }: ResponseContext['binding']) {
   const missing = transactionData.flatMap((text) => parseTransaction(text).credentialIds).find((id) => !counts.has(id))
   return missing === undefined ? undefined : `${missing} was to approve a transaction, and is not there`
