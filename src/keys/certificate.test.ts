@@ -668,7 +668,7 @@ describe('signatures', () => {
       const tail = Buffer.concat([Buffer.of(0), info, createHash('sha256').update(data).digest()])
       const filler = Buffer.alloc(Math.ceil(bits / 8) - 2 - tail.length, 0xff)
       const padded = BigInt(`0x${Buffer.concat([Buffer.of(0, 1), filler, tail]).toString('hex')}`)
-      return octets(power(padded, inverse(exponent, modulus - 1n), modulus))
+      return octets(power(padded, inverse(exponent, modulus - 1n), bits))
     }
     const data = Buffer.from('any')
     expect(verify('sha256', data, publicKey, signRaw(data))).toBe(true)
@@ -686,13 +686,17 @@ describe('signatures', () => {
     return isSignedBy(certificate, certificate)
   }
 
-  function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
+  /** Raises to a power modulo 2^bits - 1, where the upper bits of a product are added to the lower ones. */
+  function power(base: bigint, exponent: bigint, bits: number): bigint {
+    const modulus = 2n ** BigInt(bits) - 1n
+    const folded = (value: bigint) => (value & modulus) + (value >> BigInt(bits))
+    const reduced = (product: bigint) => folded(folded(product))
     let result = 1n
     for (const bit of exponent.toString(2)) {
-      result = (result * result) % modulus
-      if (bit === '1') result = (result * base) % modulus
+      result = reduced(result * result)
+      if (bit === '1') result = reduced(result * base)
     }
-    return result
+    return result % modulus
   }
 
   function inverse(value: bigint, modulus: bigint): bigint {

@@ -29,13 +29,13 @@ export async function measured(world: CostWorld, target: CostTarget, growths: re
 }
 
 /**
- * The least of several measurements, each after what is left of earlier requests has been collected: other work of the
- * machine, and code that is not compiled yet, only add to the processor time. The first that is at most 1 decides.
+ * The least of several measurements, each but the first after what is left of earlier requests has been collected: that work,
+ * other work of the machine, and code that is not compiled yet, only add. The first that is at most 1 decides.
  */
 export async function costOf(world: CostWorld, target: CostTarget, growths: readonly Growth[]): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let count = 0; count < MEASUREMENTS && least > 1; count += 1) {
-    collect()
+    if (count > 0) collect()
     least = Math.min(least, (await measured(world, target, growths)).ratio)
   }
   return least

@@ -17,7 +17,7 @@ export interface FuzzOptions {
   /** Mutations of each endpoint. */
   readonly count: number
   readonly seed: number
-  readonly say?: (line: string) => void
+  readonly say?: ((line: string) => void) | undefined
 }
 
 export interface FuzzResult {
@@ -55,7 +55,7 @@ const COMPARED_ROUNDS = 20
 /** Fewer mutations of each endpoint say nothing of memory: what grows then is the compiled code. */
 const COUNT_FOR_MEMORY = 10_000
 
-export async function fuzz({ count, seed, say = () => undefined }: FuzzOptions): Promise<FuzzResult> {
+export async function fuzz({ count, seed, say }: FuzzOptions): Promise<FuzzResult> {
   const problems: string[] = []
   const unhandled = (reason: unknown): void => void problems.push(`unhandled: ${String(reason)}`)
   process.on('unhandledRejection', unhandled)
@@ -84,7 +84,7 @@ async function startUsualWorld(): Promise<FuzzWorld> {
 async function fuzzWorld(
   run: Run,
   endpoints: readonly Target[],
-  { count, seed, say }: Required<FuzzOptions>,
+  { count, seed, say }: FuzzOptions,
 ): Promise<FuzzResult['memory']> {
   // The first requests compile code and schemas and fill caches; what stays in use is counted from then on.
   const warmUp = count < COUNT_FOR_MEMORY ? 0 : Math.ceil(count / 5)
@@ -94,7 +94,7 @@ async function fuzzWorld(
   const before = memoryInUse(run.services)
   for (const [at, target] of endpoints.entries()) {
     await fuzzTarget(run, target, count, seededRandom(seed * 1000 + at))
-    say(`${target.name}: ${run.problems.length} problem(s) so far, ${megabytes(memoryInUse(run.services))} in use`)
+    say?.(`${target.name}: ${run.problems.length} problem(s) so far, ${megabytes(memoryInUse(run.services))} in use`)
     if (run.problems.length >= MAX_PROBLEMS) break
   }
   return { before, after: memoryInUse(run.services) }
