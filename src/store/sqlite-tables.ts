@@ -142,7 +142,7 @@ function sqliteReader(database: DatabaseSync): TableReader {
   }
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await
+// eslint-disable-next-line @typescript-eslint/require-await -- rows of PostgreSQL come later, those of SQLite at once
 async function* rowsOf(
   database: DatabaseSync,
   { name, hasCreationTime }: Table,

@@ -3,7 +3,7 @@
  * token, and by a provider that does not do as it should. OpenID Connect Core 1.0 section 3.1.3.7, RFC 9700 section 4,
  * RFC 9207.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type HttpClientRequest, OutboundError } from '../../src/http/outbound.ts'
 import { makeTestKey } from '../support/authorization-server.ts'
 import { type Form, offerFor, SCOPE, visit } from '../support/code-flow.ts'
@@ -17,20 +17,15 @@ import {
   leaveForProvider,
   SIGN_IN,
   type SigningIn,
+  signingInOfBlock,
   startSigningIn,
   wayToWallet,
 } from '../support/sign-in.ts'
 
 const INVALID = { status: 400, error: 'invalid_request' } as const
 
-let all: SigningIn
-beforeAll(async () => {
-  all = await startSigningIn()
-})
-afterAll(() => all.services.close())
+const all = signingInOfBlock()
 beforeEach(() => {
-  all.provider.wrongs = {}
-  all.provider.account = { ...ACCOUNT }
   all.provider.requests.length = 0
   // Metadata and keys are looked at again.
   all.services.clock.now = new Date(all.services.clock.now.getTime() + 3_700_000)

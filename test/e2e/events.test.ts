@@ -4,31 +4,16 @@
  */
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
-import { type Ended, startCommand, vouchsafe } from '../support/command.ts'
+import { startCommand, vouchsafe } from '../support/command.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { type Running, serviceDirectory, start } from '../support/service-process.ts'
+import { endService, type Running, serviceDirectory, startForTest } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 import { dcqlQuery } from '../support/wire.ts'
 
 const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
 const secret = Buffer.alloc(32, 7).toString('base64')
-const running: Running[] = []
-
-afterEach(async () => {
-  for (const { child, ended } of running.splice(0)) {
-    child.kill('SIGKILL')
-    await ended
-  }
-})
-
-async function started(directory: string): Promise<Running> {
-  const service = await start('verifier', directory)
-  running.push(service)
-  return service
-}
-
 function directoryFor({ url }: Pick<Receiver, 'url'>): Promise<string> {
   return serviceDirectory('verifier', { port: 0, sessionCallback: { url, secret } })
 }
@@ -59,16 +44,6 @@ async function declined({ url }: Running, count: number): Promise<readonly strin
   )
 }
 
-async function kill({ child, ended }: Running): Promise<Ended> {
-  child.kill('SIGKILL')
-  return ended
-}
-
-async function stop({ child, ended }: Running): Promise<Ended> {
-  child.kill('SIGTERM')
-  return ended
-}
-
 async function sql(directory: string, text: string): Promise<void> {
   const database = new (await loadDriver())(join(directory, 'data', 'verifier.db'))
   database.exec('pragma busy_timeout = 5000')
@@ -84,16 +59,16 @@ describe('a service that is killed', () => {
       if (well) response.writeHead(204).end()
     })
     const directory = await directoryFor(receiver)
-    const first = await started(directory)
+    const first = await startForTest('verifier', directory)
     const sessions = [...(await declined(first, 20))]
     await receiver.whenPosted(1)
     sessions.push(...(await declined(first, 20)))
-    await kill(first)
+    await endService(first, 'SIGKILL')
     well = true
     const before = receiver.posted.length
     // The claims of the process that died are over.
     await sql(directory, 'update callback set due_at = 0')
-    await started(directory)
+    await startForTest('verifier', directory)
     while (new Set(receiver.posted.slice(before).map(({ event }) => event.data.session_id)).size < 40) {
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
@@ -109,10 +84,10 @@ describe('two processes on one database', () => {
   it('deliver each event once and make one audit log, which is signed when they stop', async () => {
     const receiver = await startReceiver()
     const directory = await directoryFor(receiver)
-    const both = [await started(directory), await started(directory)] as const
+    const both = [await startForTest('verifier', directory), await startForTest('verifier', directory)] as const
     const sessions = (await Promise.all(both.map((each) => declined(each, 40)))).flat()
     await receiver.whenPosted(80)
-    const ends = [await stop(both[0]), await stop(both[1])]
+    const ends = [await endService(both[0], 'SIGTERM'), await endService(both[1], 'SIGTERM')]
     expect(ends.map(({ status }) => status)).toEqual([0, 0])
     expect(receiver.posted.map(({ event }) => event.data.session_id).sort()).toEqual(sessions.sort())
 
@@ -152,9 +127,9 @@ describe('two processes on one database', () => {
 describe('vouchsafe audit export', () => {
   it('ends quietly where its reader has seen enough, as head has', async () => {
     const directory = await serviceDirectory('verifier')
-    const service = await started(directory)
+    const service = await startForTest('verifier', directory)
     await declined(service, 1)
-    await stop(service)
+    await endService(service, 'SIGTERM')
     const { child, ended } = startCommand(['audit', 'export', '--service', 'verifier'], { cwd: directory })
     child.stdout?.destroy()
     expect(await ended).toMatchObject({ status: 0, stderr: '' })
@@ -165,10 +140,10 @@ describe('a service whose receiver does not answer', () => {
   it('stops all the same, with 0', async () => {
     const receiver = await startReceiver(() => undefined)
     const directory = await directoryFor(receiver)
-    const service = await started(directory)
+    const service = await startForTest('verifier', directory)
     await declined(service, 1)
     await receiver.whenPosted(1)
-    const { status, stdout } = await stop(service)
+    const { status, stdout } = await endService(service, 'SIGTERM')
     expect([status, stdout.includes('"event":"stopped"'), stdout.includes('stopping_hard')]).toEqual([0, true, false])
     // The attempt was broken off, and not waited for: nothing is known of it.
     const listed = await vouchsafe(['callbacks', 'list', '--json', '--service', 'verifier'], { cwd: directory })
@@ -184,10 +159,10 @@ describe('vouchsafe callbacks', () => {
     let well = false
     const receiver = await startReceiver((_posted, response) => response.writeHead(well ? 204 : 500).end())
     const directory = await directoryFor(receiver)
-    const service = await started(directory)
+    const service = await startForTest('verifier', directory)
     const sessions = await declined(service, 2)
     await receiver.whenPosted(2)
-    await stop(service)
+    await endService(service, 'SIGTERM')
 
     const listed = await callbacks(directory, 'list', '--json', '--service', 'verifier')
     const waiting = JSON.parse(listed.stdout) as { id: string }[]
@@ -207,7 +182,7 @@ describe('vouchsafe callbacks', () => {
 
     // A day later the next failure is the last.
     await sql(directory, `update callback set value = json_replace(value, '$.events[0].queuedAt', 0), due_at = 0`)
-    const second = await started(directory)
+    const second = await startForTest('verifier', directory)
     while (!(await callbacks(directory, 'list', '--dead', '--service', 'verifier')).stdout.includes(ids[1] ?? '-')) {
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
@@ -220,7 +195,7 @@ describe('vouchsafe callbacks', () => {
     expect([rest.status, rest.stdout]).toEqual([0, '1 tried again at once, by the service that runs.\n'])
     await receiver.whenPosted(before + 2)
     expect(receiver.posted.slice(before).map(({ event }) => event.id)).toEqual(ids)
-    await stop(second)
+    await endService(second, 'SIGTERM')
     const empty = await callbacks(directory, 'list', '--service', 'verifier')
     expect([empty.status, empty.stdout]).toEqual([0, 'Nothing waits, and nothing is dead.\n'])
   })
@@ -241,13 +216,13 @@ describe('vouchsafe callbacks', () => {
       expect([args, end.status, end.stdout]).toEqual([args, 2, ''])
       expect(end.stderr).toMatch(why)
     }
-    const service = await started(directory)
+    const service = await startForTest('verifier', directory)
     const unknown = await callbacks(directory, 'retry', 'nobody', '--service', 'verifier')
     expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringMatching(/no event nobody/)])
     const id = `-${'a'.repeat(21)}`
     const hyphened = await callbacks(directory, 'retry', id, '--service', 'verifier')
     expect([hyphened.status, hyphened.stderr]).toEqual([2, expect.stringMatching(`no event ${id}`)])
-    await stop(service)
+    await endService(service, 'SIGTERM')
   })
 })
 

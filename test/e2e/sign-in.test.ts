@@ -1,5 +1,5 @@
 /** A person signs in at the operator's OpenID Connect provider, and the claims become the credential. OpenID Connect Core 1.0 section 3.1. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   type Coded,
   declareWithScope,
@@ -22,22 +22,14 @@ import {
   leaveForProvider,
   openidConnect,
   SIGN_IN,
-  type SigningIn,
+  signingInOfBlock,
   startSigningIn,
   wayToWallet,
 } from '../support/sign-in.ts'
 import { call, configuration, dataset, declare, GRANT } from '../support/wire.ts'
 
 describe('signing in for a wallet', () => {
-  let all: SigningIn
-  beforeAll(async () => {
-    all = await startSigningIn()
-  })
-  afterAll(() => all.services.close())
-  beforeEach(() => {
-    all.provider.wrongs = {}
-    all.provider.account = { ...ACCOUNT }
-  })
+  const all = signingInOfBlock()
   const datasetOf = async (sessionId: string) =>
     (await all.services.issuerStore.get('issuance_dataset', sessionId))?.value
   const sessionOf = async ({ interaction }: AtPage): Promise<string> => {

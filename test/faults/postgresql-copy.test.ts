@@ -2,35 +2,16 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
-import { type Ended, endOf, startCommand } from '../support/command.ts'
+import { describe, expect, it } from 'vitest'
+import { endOf, startCommand } from '../support/command.ts'
 import { snippetWith } from '../support/documents.ts'
 import { faults, longFault } from '../support/faults.ts'
 import { startedSession, tokenOf } from '../support/issuance.ts'
 import { inStatusLists } from '../support/restored.ts'
-import { type Running, serviceDirectory, start } from '../support/service-process.ts'
+import { endService, serviceDirectory, startForTest } from '../support/service-process.ts'
 import { ISSUER_URL, type Services } from '../support/services.ts'
 import { runShell } from '../support/shell.ts'
 import { freshUrl } from '../support/store.ts'
-
-const running: Running[] = []
-afterEach(async () => {
-  for (const { child, ended } of running.splice(0)) {
-    child.kill('SIGKILL')
-    await ended
-  }
-})
-
-async function started(directory: string): Promise<Running> {
-  const service = await start('issuer', directory)
-  running.push(service)
-  return service
-}
-
-async function stopped({ child, ended }: Running): Promise<Ended> {
-  child.kill('SIGTERM')
-  return ended
-}
 
 function useDatabase(directory: string, url: string): void {
   const file = join(directory, 'conf', 'server.json')
@@ -59,7 +40,7 @@ async function cutOff(from: string, to: string): Promise<void> {
 describe('vouchsafe db copy', () => {
   it('moves a service to PostgreSQL and back, with its offers and status lists', async () => {
     const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
-    let service = await started(directory)
+    let service = await startForTest('issuer', directory)
     const lists = inStatusLists(() => service.url)
     const fetchThere = (address: string, init?: RequestInit) => fetch(address.replace(ISSUER_URL, service.url), init)
     const services = { fetch: fetchThere, clock: { now: new Date() } } as unknown as Services
@@ -68,34 +49,34 @@ describe('vouchsafe db copy', () => {
     const url = freshUrl()
     const used = await db(directory, 'copy', '--from', 'sqlite:data/issuer.db', '--to', url)
     expect([used.status, used.stderr]).toEqual([2, expect.stringMatching(/another process has the database open/)])
-    await stopped(service)
+    await endService(service, 'SIGTERM')
 
     const copying = snippetWith('docs/operating.md', 'vouchsafe db copy')
     expect(await runShell(copying, directory, { POSTGRESQL: url })).toMatch(/has all of data\/issuer\.db: \d\d+ rows/)
     useDatabase(directory, url)
-    service = await started(directory)
+    service = await startForTest('issuer', directory)
     await lists.issue(3)
     await tokenOf(offers[0] as (typeof offers)[number])
-    await stopped(service)
+    await endService(service, 'SIGTERM')
 
     useDatabase(directory, 'sqlite:data/second.db')
     await copied(directory, url, 'sqlite:data/second.db')
-    service = await started(directory)
+    service = await startForTest('issuer', directory)
     await lists.issue(3)
     await tokenOf(offers[1] as (typeof offers)[number])
     lists.expectNoneTwice()
     await lists.expectServed(early)
-    expect((await stopped(service)).stdout).not.toMatch(/database_restored|open_sessions_voided/)
+    expect((await endService(service, 'SIGTERM')).stdout).not.toMatch(/database_restored|open_sessions_voided/)
   })
 
   it.each(faults(['postgresql', 'sqlite']))(
     'goes on where it was cut off, and until then no service starts on it: %s',
     async (kind) => {
       const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
-      let service = await started(directory)
+      let service = await startForTest('issuer', directory)
       const lists = inStatusLists(() => service.url)
       await lists.issue(12)
-      await stopped(service)
+      await endService(service, 'SIGTERM')
       const source = `sqlite:${join(directory, 'data/issuer.db')}`
       const target = kind === 'sqlite' ? `sqlite:${join(directory, 'data/target.db')}` : freshUrl()
       await cutOff(source, target)
@@ -108,7 +89,7 @@ describe('vouchsafe db copy', () => {
       expect((await db(directory, 'status')).stdout).toMatch(/a copy that has not ended/)
 
       const elsewhere = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
-      await stopped(await started(elsewhere))
+      await endService(await startForTest('issuer', elsewhere), 'SIGTERM')
       const foreign = await db(
         directory,
         'copy',
@@ -129,7 +110,7 @@ describe('vouchsafe db copy', () => {
         digest: first.digest,
         tables: first.tables,
       })
-      service = await started(directory)
+      service = await startForTest('issuer', directory)
       await lists.issue(2)
       lists.expectNoneTwice()
     },
@@ -137,17 +118,17 @@ describe('vouchsafe db copy', () => {
 
   longFault('says when the rows of both differ, and leaves the copy unusable', async () => {
     const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
-    let service = await started(directory)
+    let service = await startForTest('issuer', directory)
     const lists = inStatusLists(() => service.url)
     await lists.issue(2)
-    await stopped(service)
+    await endService(service, 'SIGTERM')
     const source = `sqlite:${join(directory, 'data/issuer.db')}`
     const target = freshUrl()
     await cutOff(source, target)
     // The operator started the service once more in between.
-    service = await started(directory)
+    service = await startForTest('issuer', directory)
     await lists.issue(1)
-    await stopped(service)
+    await endService(service, 'SIGTERM')
     const { status, stderr } = await db(directory, 'copy', '--from', source, '--to', target)
     expect([status, stderr]).toEqual([2, expect.stringMatching(/rows of both differ.*empty the target/)])
     useDatabase(directory, target)

@@ -1,36 +1,17 @@
 /** Backups of an embedded database that are put back: no entry of a status list is given out twice, and the old lists stay. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { generationFile } from '../../src/bin/generation-file.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { loadDriver, openSqlite } from '../../src/store/sqlite.ts'
 import { faults } from '../support/faults.ts'
 import { inStatusLists } from '../support/restored.ts'
-import { type Running, serviceDirectory, start } from '../support/service-process.ts'
+import { endService, serviceDirectory, startForTest } from '../support/service-process.ts'
 import { ISSUER_URL } from '../support/services.ts'
 
 /** Each start leases numbers of its own, so that few show what a backup knows nothing of. */
 const SOME = 4
-
-const running: Running[] = []
-afterEach(async () => {
-  for (const { child, ended } of running.splice(0)) {
-    child.kill('SIGKILL')
-    await ended
-  }
-})
-
-async function started(directory: string): Promise<Running> {
-  const service = await start('issuer', directory)
-  running.push(service)
-  return service
-}
-
-async function stopped({ child, ended }: Running, signal: 'SIGTERM' | 'SIGKILL') {
-  child.kill(signal)
-  return ended
-}
 
 interface Place {
   readonly directory: string
@@ -96,48 +77,48 @@ describe('an embedded database that is put back from a backup', () => {
     async (_, { made, stops, back }) => {
       const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
       const place = { directory, file: join(directory, 'data', 'issuer.db'), copy: join(directory, 'copy') }
-      let service = await started(directory)
+      let service = await startForTest('issuer', directory)
       const lists = inStatusLists(() => service.url)
       const early = await lists.issue(3)
       if (stops) {
-        expect((await stopped(service, 'SIGTERM')).status).toBe(0)
+        expect((await endService(service, 'SIGTERM')).status).toBe(0)
         await made(place)
       } else {
         mkdirSync(place.copy)
         await made(place)
-        await stopped(service, 'SIGKILL')
+        await endService(service, 'SIGKILL')
       }
-      service = await started(directory)
+      service = await startForTest('issuer', directory)
       await lists.issue(SOME)
-      await stopped(service, 'SIGKILL')
+      await endService(service, 'SIGKILL')
       back(place)
 
-      service = await started(directory)
+      service = await startForTest('issuer', directory)
       await lists.issue(SOME)
       lists.expectNoneTwice()
       // Once, and not at each start.
-      const first = await stopped(service, 'SIGTERM')
+      const first = await endService(service, 'SIGTERM')
       expect(first.stdout).toMatch(/"event":"database_restored"/)
       expect(first.stdout).toMatch(/"event":"open_sessions_voided"/)
-      service = await started(directory)
+      service = await startForTest('issuer', directory)
       const before = lists.listIds()
       await lists.issue(1)
       expect(lists.listIds()).toEqual(before)
       await lists.expectServed(early)
-      const again = await stopped(service, 'SIGTERM')
+      const again = await endService(service, 'SIGTERM')
       expect(again.stdout).not.toMatch(/database_restored|open_sessions_voided/)
     },
   )
 
   it('goes on with its list where nothing was put back, however it ended', async () => {
     const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
-    let service = await started(directory)
+    let service = await startForTest('issuer', directory)
     const lists = inStatusLists(() => service.url)
     for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
       await lists.issue(2)
-      const { stdout } = await stopped(service, signal)
+      const { stdout } = await endService(service, signal)
       expect(stdout).not.toMatch(/database_restored/)
-      service = await started(directory)
+      service = await startForTest('issuer', directory)
     }
     await lists.issue(1)
     expect(lists.listIds()).toHaveLength(1)
@@ -146,12 +127,12 @@ describe('an embedded database that is put back from a backup', () => {
 
   it('begins a new list, and keeps the old ones, where the file beside it is missing', async () => {
     const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
-    let service = await started(directory)
+    let service = await startForTest('issuer', directory)
     const lists = inStatusLists(() => service.url)
     const early = await lists.issue(1)
-    await stopped(service, 'SIGTERM')
+    await endService(service, 'SIGTERM')
     rmSync(generationFile(join(directory, 'data', 'issuer.db')))
-    service = await started(directory)
+    service = await startForTest('issuer', directory)
     await lists.issue(1)
     expect(lists.listIds()).toHaveLength(2)
     await lists.expectServed(early)
@@ -173,12 +154,12 @@ describe('an embedded database that is put back from a backup', () => {
     const database = new Database(file)
     database.exec('pragma application_id = 0')
     database.close()
-    const service = await started(directory)
+    const service = await startForTest('issuer', directory)
     const lists = inStatusLists(() => service.url)
     const issued = await lists.issue(1)
     expect(lists.listIds()).not.toContain(`${ISSUER_URL}/status-list/old`)
     expect((await fetch(`${service.url}/status-list/old`)).status).toBe(200)
     await lists.expectServed(issued)
-    expect((await stopped(service, 'SIGTERM')).stdout).not.toMatch(/database_restored/)
+    expect((await endService(service, 'SIGTERM')).stdout).not.toMatch(/database_restored/)
   })
 })

@@ -4,6 +4,7 @@ import { createPublicKey, randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { COMMAND, type Ended, endOf, startCommand } from './command.ts'
 import { makeKey, pemOf, settings } from './services.ts'
@@ -54,7 +55,22 @@ export async function start(
   return listening(child, ended)
 }
 
-/** The same with a limit on the size of each file that it writes, as a full disk is one; in blocks of `ulimit -f`. */
+/** Starts a service for one test, and kills it when the test has ended. */
+export async function startForTest(service: 'issuer' | 'verifier', cwd: string): Promise<Running> {
+  const running = await start(service, cwd)
+  onTestFinished(async () => {
+    await endService(running, 'SIGKILL')
+  })
+  return running
+}
+
+/** Sends the signal, and waits until the service has ended. */
+export function endService({ child, ended }: Running, signal: NodeJS.Signals): Promise<Ended> {
+  child.kill(signal)
+  return ended
+}
+
+/** The same as {@link start} with a limit on the size of each file that it writes, as a full disk is one; in blocks of `ulimit -f`. */
 export function startOnFullDisk(service: 'issuer' | 'verifier', cwd: string, blocks: number): Promise<Running> {
   const limited = ['-c', `ulimit -f ${blocks} && exec "$0" "$@"`, process.execPath, COMMAND, service]
   const child = spawn('sh', limited, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -1,5 +1,5 @@
 /** A browser that signs in at a provider for a wallet, step by step, for tests that change one thing. */
-import { expect } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import {
   AUTHORIZE,
   authorizeUrl,
@@ -45,6 +45,20 @@ export async function startSigningIn(settings: object = {}, more: object = {}): 
   const authentication = { openidConnect: { ...openidConnect, ...settings }, ...more }
   const services = await startCodeFlow({ authentication }, { outbound: provider.outbound })
   return { services, provider, configurationId: await declareWithScope(services) }
+}
+
+/** The same for all tests of a block, which the provider begins by doing right. */
+export function signingInOfBlock(): SigningIn {
+  const all = {} as SigningIn
+  beforeAll(async () => {
+    Object.assign(all, await startSigningIn())
+  })
+  afterAll(() => all.services.close())
+  beforeEach(() => {
+    all.provider.wrongs = {}
+    all.provider.account = { ...ACCOUNT }
+  })
+  return all
 }
 
 /** A person at the page of the issuer, whose wallet asked. */
