@@ -1,21 +1,49 @@
 /** Opens the configured database of a service for commands of operators, beside the running service. */
 import { existsSync } from 'node:fs'
-import { describeDatabase } from '../config/database.ts'
+import type { CommonConfig } from '../config/common.ts'
+import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
 import type { EventCollections } from '../event/event.ts'
-import type { Store } from '../store/store.ts'
+import type { IssuerCollections } from '../issuer/collections.ts'
+import type { IssuerConfig } from '../issuer/config.ts'
+import type { Migration, Store } from '../store/store.ts'
 import { addEnvironment, placeHint, readConfigFile } from './config-file.ts'
 import { type CredentialServiceName, credentialServices, isCredentialServiceName } from './credential-services.ts'
 import { files, now, openDatabase } from './effects.ts'
 import { serviceOf } from './which-service.ts'
+
+/** The service and the configuration file of a command. */
+interface ServiceWords {
+  readonly service?: string | undefined
+  readonly config: string
+}
 
 /**
  * Runs `work` on the database of the service. Throws a message for the operator when the configuration or the database
  * is unusable.
  */
 export async function withStore<T>(
-  { service: name, config }: { readonly service?: string | undefined; readonly config: string },
+  words: ServiceWords,
   work: (store: Store<EventCollections>) => Promise<T>,
 ): Promise<T> {
+  const { service, config } = await readServiceConfig(words)
+  const { migrations } = credentialServices[service]
+  return onDatabase<EventCollections, T>(config.database, migrations, work)
+}
+
+/** Runs `work` on the database of an issuer and its configuration. Throws as {@link withStore} does. */
+export async function withIssuer<T>(
+  configFile: string,
+  work: (store: Store<IssuerCollections>, config: IssuerConfig) => Promise<T>,
+): Promise<T> {
+  const { config } = await readServiceConfig({ service: 'issuer', config: configFile })
+  const { migrations } = credentialServices.issuer
+  return onDatabase<IssuerCollections, T>(config.database, migrations, (store) => work(store, config as IssuerConfig))
+}
+
+async function readServiceConfig({
+  service: name,
+  config,
+}: ServiceWords): Promise<{ readonly service: CredentialServiceName; readonly config: CommonConfig }> {
   const file = readConfigFile(config, name)
   if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
   const service = name === undefined ? await serviceOf(file.value) : serviceNamed(name)
@@ -24,21 +52,26 @@ export async function withStore<T>(
   if (service === undefined) {
     throw new Error(`${config} could be of either service; say which: --service issuer, or --service verifier`)
   }
-  const { read, migrations, settings } = credentialServices[service]
+  const { read, settings } = credentialServices[service]
   const all = addEnvironment(settings, file)
   const result = 'mistakes' in all ? all : read(all.value, files, now())
   if ('mistakes' in result)
     throw new Error([...result.mistakes, placeHint(config, result.mistakes) ?? []].flat().join('\n'))
-  const { database } = result.config
+  return { service, config: result.config }
+}
+
+async function onDatabase<C, T>(
+  database: DatabaseConfig,
+  migrations: readonly Migration[],
+  work: (store: Store<C>) => Promise<T>,
+): Promise<T> {
   // A command that only reads does not make a database.
   if (database.kind === 'sqlite' && !existsSync(database.file)) {
     throw new Error(`${database.file}: there is no such database; has the service run here?`)
   }
-  const store: Store<EventCollections> = await openDatabase<EventCollections>(database, migrations).catch(
-    (error: unknown) => {
-      throw new Error(`database.url: ${describeDatabase(database)}: ${(error as Error).message}`)
-    },
-  )
+  const store = await openDatabase<C>(database, migrations).catch((error: unknown) => {
+    throw new Error(`database.url: ${describeDatabase(database)}: ${(error as Error).message}`)
+  })
   try {
     return await work(store)
   } finally {

@@ -19,6 +19,7 @@ const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>>
   doctor: async (args) => (await import('./doctor/doctor.ts')).runDoctor(args),
   console: async (args) => (await import('./console/console.ts')).runConsole(args),
   callbacks: async (args) => (await import('./callbacks/callbacks.ts')).runCallbacks(args),
+  'status-list': async (args) => (await import('./status-list/status-list.ts')).runStatusList(args),
   db: async (args) => (await import('./db/db.ts')).runDb(args),
   audit: async (args) => (await import('./audit/audit.ts')).runAudit(args),
   wallet: async (args) => (await import('./wallet/wallet.ts')).runWallet(args),

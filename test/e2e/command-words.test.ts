@@ -62,7 +62,7 @@ describe('a word that is no command', () => {
   it('is not missing: the command alone tells its usage, as help does', async () => {
     const [alone, help] = [await vouchsafe([]), await vouchsafe(['help'])]
     expect([alone.status, alone.stdout]).toEqual([0, help.stdout])
-    expect(help.stdout).toContain('  audit      copy the audit log, and verify a copy')
+    expect(help.stdout).toMatch(/^ {2}audit +copy the audit log, and verify a copy$/m)
   })
 })
 

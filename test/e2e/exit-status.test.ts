@@ -25,6 +25,7 @@ const rows: readonly (readonly [status: 0 | 1 | 2, words: string])[] = [
   [2, 'callbacks list --service verifier'],
   [2, 'audit export --service verifier'],
   [2, 'db backup new.db --service verifier'],
+  [2, 'status-list export lists'],
   [1, 'audit verify list.json --certificate verifier.pem'],
   [0, 'wallet list --home wallet'],
   [1, 'wallet show nothing --home wallet'],
@@ -87,8 +88,9 @@ describe('the documented exit status', () => {
       ['db', 'status'],
       ['db', 'backup', 'copy.db'],
       ['doctor'],
+      ...(service === 'issuer' ? [['status-list', 'export', 'lists']] : []),
     ]) {
-      const named = words[0] === 'doctor' ? [] : ['--service', service]
+      const named = ['doctor', 'status-list'].includes(words[0] ?? '') ? [] : ['--service', service]
       expect([words, (await vouchsafe([...words, ...named], { cwd })).status]).toEqual([words, 0])
     }
     child.kill('SIGTERM')
@@ -140,7 +142,7 @@ describe('the documented exit status', () => {
 
   it('is seen of every command: here, or 0 of the demo in demo.test.ts', () => {
     const inProcesses = ['issuer 0', 'verifier 0', 'engine 0', 'issuer 1', 'verifier 1', 'engine 1', 'doctor 0']
-    const operators = ['callbacks 0', 'audit 0', 'console 0', 'demo 0', 'db 0', 'db 1']
+    const operators = ['callbacks 0', 'audit 0', 'console 0', 'demo 0', 'db 0', 'db 1', 'status-list 0']
     const seen = new Set([
       ...rows.map(([status, words]) => `${words.split(' ')[0] ?? ''} ${status}`),
       ...inProcesses,

@@ -30,6 +30,7 @@ const ELEMENT = 'test/browser/element-doc.test.ts'
 const CODE_WALLET = 'test/e2e/wallet-authorization-code.test.ts'
 const CARD = 'test/e2e/library-card.test.ts'
 const HAIP = 'test/e2e/haip-doc.test.ts'
+const STATUS_FILES = 'test/interop/status-list-files.test.ts'
 
 export const runBy: readonly SnippetRow[] = [
   ...rowsOf('README.md', DOCS, 'init verifier', 'cd try/issuer', 'cd try/verifier', 'CONFIGURATION=', 'QUERY='),
@@ -57,6 +58,7 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/engine.md', DOCS, 'client.callAll'),
   ...rowsOf('docs/engine.md', ENGINE, 'for n in 1 2 3', 'secret put', 'createKey 1 2', 'signTogether('),
   ...rowsOf('docs/engine.md', CONTRACT, 'struct Engine', 'contract Guestbook', 'out/Guestbook.json'),
+  ...rowsOf('docs/how-to/status-lists-by-cdn.md', STATUS_FILES, 'status-list export', 'try_files'),
   ...rowsOf('docs/how-to/containers.md', DEPLOY, 'init issuer --dir', 'service: issuer'),
   ...rowsOf('docs/how-to/external-authorization-server.md', APPLICATION, '"pre-authorized_code": "Leh8'),
   ...rowsOf('docs/how-to/external-authorization-server.md', 'test/interop/authorization-server.ts', 'new Provider('),

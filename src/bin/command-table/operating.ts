@@ -115,6 +115,21 @@ export const operatingCommands = {
       2: `it cannot be told whether the copy is intact, a file or the database cannot be read, or ${WRONG_WORDS}`,
     },
   },
+  'status-list': {
+    group: 'Operating a service',
+    does: 'write the status lists of an issuer as files that any web server can serve',
+    forms: [{ words: 'export DIR', does: 'write what has changed since the last export into a directory' }],
+    choices: ['export'],
+    options: { config: CONFIG_OPTION, json: JSON_OPTION },
+    notes: [
+      'Repeat it more often than statusList.ttlSeconds; nothing that has not changed is signed or written again.',
+    ],
+    examples: [{ line: 'vouchsafe status-list export /srv/status', does: 'beside the running service, from a timer' }],
+    exits: {
+      0: 'the files are written',
+      2: `a file, the database or the configuration cannot be used, or ${WRONG_WORDS}`,
+    },
+  },
   db: {
     group: 'Operating a service',
     does: 'back up, restore and move the database, its state and its schema',

@@ -3,9 +3,9 @@ import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { loadDriver } from '../../store/sqlite.ts'
 import { fileProblem } from '../database-file.ts'
+import { flushToDisk } from '../flush-to-disk.ts'
 import { generationFile, readWitnesses, writeWitnesses } from '../generation-file.ts'
 import { titleAt } from '../who-listens.ts'
-import { flushToDisk } from './flush-to-disk.ts'
 
 const LOCK_TIMEOUT_MS = 500
 /** SQLite result codes: another process has the database open, or a lock on it. */

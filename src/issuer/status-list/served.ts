@@ -31,8 +31,11 @@ interface CachedList {
   readonly gzip: CachedValue<Buffer>
 }
 
+/** The part of the context that a list is made of. */
+export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now'>
+
 /** Gives a list as it is now; its document is made when it is asked for. Refuses with `not_found`. */
-export function listServer(context: IssuerContext): ListServer {
+export function listServer(context: ListContext): ListServer {
   const documents = createLru<string, CachedList>(KEPT)
   const { ttlSeconds } = context.config.statusList
   const signerTags = new WeakMap<Signer, string>()
@@ -75,7 +78,7 @@ function signerTag({ kid, x5c }: Signer, ttlSeconds: number): string {
 
 /** The version was read before the bits are: what is served may be newer than its tag says, never older. */
 async function makeDocument(
-  { store, config, now }: IssuerContext,
+  { store, config, now }: ListContext,
   { listId, kind, list, certified: { signer, notAfter } }: ListRequest,
 ): Promise<Buffer> {
   const issuedAt = now()

@@ -1,0 +1,79 @@
+/** `vouchsafe status-list`: writes the status lists of an issuer as files, with an index of what each is a state of. */
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parseJsonObject } from '../../codec/json.ts'
+import { type ListFile, listFiles } from '../../issuer/status-list/export.ts'
+import { createKeyRing } from '../../keys/key-ring.ts'
+import { readWords, UsageError } from '../command-line.ts'
+import { makeDirectory } from '../directory.ts'
+import { now, pkcs11Tokens } from '../effects.ts'
+import { flushToDisk } from '../flush-to-disk.ts'
+import { withIssuer } from '../service-store.ts'
+
+/** The entity tag of each file by its path, so that the next export leaves out what has not changed. */
+const INDEX = 'index.json'
+
+interface Export {
+  readonly written: readonly string[]
+  readonly unchanged: number
+  readonly ttlSeconds: number
+}
+
+export async function runStatusList(args: string[]): Promise<void> {
+  const { values, positionals } = readWords('status-list', args)
+  const [word, directory, ...more] = positionals
+  if (word !== 'export' || directory === undefined || more.length > 0) throw new UsageError('status-list')
+  // Status lists are public, and the web server that reads them is another user.
+  process.umask(0o022)
+  const result = await withIssuer(values.config, async (store, config) => {
+    const context = { store, config, keys: createKeyRing(config.keys, pkcs11Tokens), now }
+    return { ...(await writeLists(directory, listFiles(context))), ttlSeconds: config.statusList.ttlSeconds }
+  })
+  process.stdout.write(values.json ? `${JSON.stringify(result, null, 2)}\n` : textOf(directory, result))
+}
+
+/** Writes the files whose lists have changed, each with the same compressed beside it, and then the index. */
+async function writeLists(directory: string, lists: AsyncIterable<ListFile>): Promise<Omit<Export, 'ttlSeconds'>> {
+  const index = join(directory, INDEX)
+  const before = readIndex(index)
+  const tags: Record<string, string> = {}
+  const written: string[] = []
+  for await (const { path, etag, document } of lists) {
+    const file = join(directory, path)
+    tags[path] = etag
+    if (before.get(path) === etag && existsSync(file) && existsSync(`${file}.gz`)) continue
+    replaceWhole(file, await document('identity'))
+    replaceWhole(`${file}.gz`, await document('gzip'))
+    written.push(path)
+  }
+  // Last: an export that ends early is done again.
+  if (written.length > 0) replaceWhole(index, Buffer.from(`${JSON.stringify(tags, null, 2)}\n`))
+  return { written, unchanged: Object.keys(tags).length - written.length }
+}
+
+/** The tags of the export before; none where its index is missing or damaged, so that all is written anew. */
+function readIndex(file: string): ReadonlyMap<string, unknown> {
+  try {
+    return new Map(Object.entries(parseJsonObject(readFileSync(file, 'utf8'))))
+  } catch {
+    return new Map()
+  }
+}
+
+/** Puts a file in the place of the one before: a web server reads either, and never a part. */
+function replaceWhole(file: string, bytes: Uint8Array): void {
+  const temporary = `${file}.${process.pid}.tmp`
+  try {
+    makeDirectory(dirname(file), 0o755)
+    writeFileSync(temporary, bytes, { mode: 0o644 })
+    flushToDisk(temporary)
+    renameSync(temporary, file)
+  } catch (cause) {
+    throw new Error(`${file}: it cannot be written: ${(cause as Error).message}`, { cause })
+  }
+}
+
+function textOf(directory: string, { written, unchanged, ttlSeconds }: Export): string {
+  const counts = `${written.length} written, ${unchanged} as they were`
+  return `Status lists in ${directory}: ${counts}. Export again within ${ttlSeconds} seconds.\n`
+}

@@ -1,0 +1,25 @@
+/** The status lists as files, for web servers and content delivery networks that serve them for the issuer. */
+import type { ListKind } from './documents.ts'
+import { type ListContext, listServer, type ServedList } from './served.ts'
+
+/** A status list in one of its kinds. */
+export interface ListFile extends ServedList {
+  /** Where it stands below `/status-list`, with `/` between folders. */
+  readonly path: string
+}
+
+/** The end of the path of each kind: the id of a list leads to the tokens, and a purpose below it to a credential. */
+const PATHS: Readonly<Record<ListKind, string>> = {
+  jwt: '.jwt',
+  cwt: '.cwt',
+  revocation: '/revocation.jwt',
+  suspension: '/suspension.jwt',
+}
+
+/** Gives every status list in every kind, as the issuer would serve it now; nothing is signed until it is asked for. */
+export async function* listFiles(context: ListContext): AsyncGenerator<ListFile> {
+  const serve = listServer(context)
+  for (const { id } of await context.store.list('status_list')) {
+    for (const [kind, end] of Object.entries(PATHS)) yield { path: id + end, ...(await serve(id, kind as ListKind)) }
+  }
+}

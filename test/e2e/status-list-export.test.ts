@@ -1,0 +1,84 @@
+/** `vouchsafe status-list export`: the files have what the issuer serves, and only what has changed is written again. */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseJsonObject } from '../../src/codec/json.ts'
+import { readJws } from '../../src/codec/jws.ts'
+import { filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { inStatusLists } from '../support/restored.ts'
+import { type Running, serviceDirectory, start } from '../support/service-process.ts'
+import { ISSUER_URL } from '../support/services.ts'
+import type { Issued } from '../support/status.ts'
+
+const KINDS = ['.cwt', '.jwt', '/revocation.jwt', '/suspension.jwt']
+
+describe('the export of status lists', () => {
+  let service: Running
+  let directory: string
+  let credential: Issued
+  beforeAll(async () => {
+    directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+    service = await start('issuer', directory)
+    credential = await inStatusLists(() => service.url).issue(2)
+  })
+  afterAll(async () => {
+    service.child.kill('SIGKILL')
+    await service.ended
+  })
+  const exported = (to: string) => vouchsafe(['status-list', 'export', to, '--json'], { cwd: directory })
+  const listId = () => credential.status.uri.slice(`${ISSUER_URL}/status-list/`.length)
+  const bitsOf = (jwt: string) => {
+    const { payload } = readJws(jwt)
+    return [payload.sub, payload.status_list]
+  }
+
+  it('has each list in each kind, as the service serves it, and compressed', async () => {
+    const to = temporaryDirectory()
+    const { status, stdout } = await exported(to)
+    const files = KINDS.map((end) => `${listId()}${end}`)
+    expect([status, parseJsonObject(stdout)]).toEqual([
+      0,
+      { written: expect.arrayContaining(files) as string[], unchanged: 0, ttlSeconds: 300 },
+    ])
+    expect(filesBelow(to)).toEqual([...files.flatMap((file) => [file, `${file}.gz`]), 'index.json'].sort())
+    for (const file of files) {
+      expect(gunzipSync(readFileSync(join(to, `${file}.gz`)))).toEqual(readFileSync(join(to, file)))
+      expect(statSync(join(to, file)).mode & 0o777).toBe(0o644)
+    }
+    const served = await (await fetch(`${service.url}/status-list/${listId()}`)).text()
+    expect(bitsOf(readFileSync(join(to, `${listId()}.jwt`), 'latin1'))).toEqual(bitsOf(served))
+    const purpose = await (await fetch(`${service.url}/status-list/${listId()}/revocation`)).text()
+    const inFile = readJws(readFileSync(join(to, `${listId()}/revocation.jwt`), 'latin1')).payload
+    expect(inFile).toMatchObject({ credentialSubject: readJws(purpose).payload.credentialSubject })
+  })
+
+  it('writes again what has changed, and what is missing, and nothing else', async () => {
+    const to = temporaryDirectory()
+    await exported(to)
+    const file = join(to, `${listId()}.jwt`)
+    const before = readFileSync(file, 'latin1')
+    expect(parseJsonObject((await exported(to)).stdout)).toMatchObject({ written: [], unchanged: KINDS.length })
+    expect(readFileSync(file, 'latin1')).toBe(before)
+    await inStatusLists(() => service.url).expectServed(credential)
+    expect(parseJsonObject((await exported(to)).stdout)).toMatchObject({ unchanged: 0 })
+    expect(bitsOf(readFileSync(file, 'latin1'))).not.toEqual(bitsOf(before))
+    writeFileSync(join(to, 'index.json'), 'half of')
+    expect(parseJsonObject((await exported(to)).stdout)).toMatchObject({ unchanged: 0 })
+  })
+
+  it.each([
+    ['a directory that is a file', ['export', 'conf/server.json'], /conf\/server\.json\/.*: it cannot be written/],
+    ['no directory', ['export'], /status-list export DIR/],
+  ])('says what is wrong with %s', async (_, words, sentence) => {
+    const { status, stderr } = await vouchsafe(['status-list', ...words], { cwd: directory })
+    expect([status, stderr]).toEqual([2, expect.stringMatching(sentence) as string])
+    expect(existsSync(join(directory, 'conf/server.json'))).toBe(true)
+  })
+
+  it('makes no database where the service never ran', async () => {
+    const elsewhere = await serviceDirectory('issuer')
+    const { status, stderr } = await vouchsafe(['status-list', 'export', 'out'], { cwd: elsewhere })
+    expect([status, stderr]).toEqual([2, expect.stringContaining('has the service run here?') as string])
+  })
+})
