@@ -21,7 +21,7 @@ export async function showOffer(
 ): Promise<void> {
   const offer = await readOffer(desk.wallet, link)
   const issuer = await fetchIssuerMetadata(desk.wallet, offer.credentialIssuer)
-  const offered = offer.configurationIds.map((id) => readOfferedCredential(issuer, id))
+  const offered = offer.configurationIds.map((id) => readOfferedCredential(desk.wallet, issuer, id))
   const switches = createSwitches(
     misreceipts.map((each) => ({ ...each, problem: undefined, expects: `The issuer has to answer ${each.error}.` })),
     () => undefined,

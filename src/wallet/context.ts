@@ -1,6 +1,7 @@
 /** The access of the wallet to the world outside, which the caller provides. */
 import type { JsonObject } from '../codec/json.ts'
 import type { Algorithm } from '../keys/algorithm.ts'
+import type { PublicJwk } from '../keys/jwk.ts'
 import type { Signer } from '../keys/signer.ts'
 
 export interface WalletContext {
@@ -12,6 +13,8 @@ export interface WalletContext {
   readonly clientId?: string
   /** The attestation of the provider of this wallet, for issuers that authenticate wallets. */
   readonly attestation?: WalletAttestation
+  /** Has the maker of this wallet attest keys, for credentials whose keys have to be; a wallet without it gets none. */
+  readonly attestKeys?: KeyAttester
   /** Opens a way back from a browser; a wallet without it does no authorization code flow. */
   readonly browser?: () => Promise<BrowserVisit>
   /** Resolves after `seconds`; a wallet without it never waits for a deferred credential. */
@@ -40,6 +43,18 @@ export interface WalletAttestation {
   readonly jwt: string
   /** Signs with the attested key. */
   readonly key: Signer
+}
+
+/**
+ * Gives the key attestation of the keys, in their order, with the nonce of the issuer. OpenID4VCI 1.0, Key Attestation
+ * in JWT format.
+ */
+export type KeyAttester = (keys: readonly PublicJwk[], wanted: WantedAttestation) => Promise<string>
+
+export interface WantedAttestation {
+  readonly nonce: string | undefined
+  /** The member `key_attestations_required` of the metadata. */
+  readonly required: JsonObject
 }
 
 export interface Step {

@@ -21,7 +21,7 @@ export async function sendCredentialRequest(
   by: { readonly accessToken: AccessToken; readonly holders: readonly Signer[] },
 ): Promise<JsonObject> {
   const nonce = await fetchNonce(wallet, issuer)
-  const proofs = await Promise.all(by.holders.map((holder) => makeKeyProof(wallet, issuer, offered, { nonce, holder })))
+  const proofs = await makeProofs(wallet, issuer, offered, { nonce, holders: by.holders })
   const { credentialIdentifiers } = by.accessToken
   const identifier = credentialIdentifiers.get(offered.configurationId)
   const selector = identifier
@@ -32,7 +32,7 @@ export async function sendCredentialRequest(
   const sent = `${Object.keys(selector).join()}, proofs.jwt; the access token`
   const ask = {
     what: 'requested the credential',
-    means: 'A key made for this credential alone signed the nonce; the issuer binds the credential to that key.',
+    means: meaningOf(offered),
     spec: 'OpenID4VCI 1.0, Credential Request',
     url: issuer.credentialEndpoint,
     headers: { 'content-type': 'application/json' },
@@ -56,15 +56,44 @@ async function fetchNonce(wallet: WalletContext, { nonceEndpoint }: IssuerDescri
   return ownString(answer, 'c_nonce') || abort('invalid_response', 'the answer of the nonce endpoint has no c_nonce')
 }
 
+function meaningOf({ proofKey }: OfferedCredential): string {
+  const bound = 'A key made for this credential alone signed the nonce; the issuer binds the credential to that key.'
+  return proofKey.attestation === undefined ? bound : `${bound} The maker of the wallet vouches for the keys.`
+}
+
+/**
+ * Creates a proof of each key; or one proof, with the attestation of all keys, where the issuer wants that. OpenID4VCI
+ * 1.0, jwt Proof Type: `key_attestation`.
+ */
+async function makeProofs(
+  wallet: WalletContext,
+  issuer: IssuerDescription,
+  offered: OfferedCredential,
+  { nonce, holders }: { readonly nonce: string | undefined; readonly holders: readonly Signer[] },
+): Promise<string[]> {
+  const { attestation: required } = offered.proofKey
+  const prove = (holder: Signer, header = {}) => makeKeyProof(wallet, issuer, offered, { nonce, holder, header })
+  const [first] = holders
+  if (required === undefined || first === undefined || wallet.attestKeys === undefined) {
+    return Promise.all(holders.map((holder) => prove(holder)))
+  }
+  const keys = holders.map(({ jwk }) => jwk)
+  return [await prove(first, { key_attestation: await wallet.attestKeys(keys, { nonce, required }) })]
+}
+
 /** Creates the key proof. It has no `iss`, since the wallet is anonymous. OpenID4VCI 1.0, jwt Proof Type. */
 function makeKeyProof(
   { now }: WalletContext,
   { credentialIssuer }: IssuerDescription,
   { proofKey }: OfferedCredential,
-  { nonce, holder }: { readonly nonce: string | undefined; readonly holder: Signer },
+  {
+    nonce,
+    holder,
+    header,
+  }: { readonly nonce: string | undefined; readonly holder: Signer; readonly header: JsonObject },
 ): Promise<string> {
   return writeJws(
-    { typ: 'openid4vci-proof+jwt', ...proofHeader(proofKey, holder.jwk) },
+    { typ: 'openid4vci-proof+jwt', ...proofHeader(proofKey, holder.jwk), ...header },
     {
       aud: credentialIssuer,
       iat: Math.floor(now().getTime() / 1000),

@@ -79,7 +79,11 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
  * Reads an offered credential. Refuses with `invalid_metadata` an id that the metadata lacks, and with `unsupported` a
  * credential that this wallet cannot hold.
  */
-export function readOfferedCredential(issuer: IssuerDescription, configurationId: string): OfferedCredential {
+export function readOfferedCredential(
+  { attestKeys }: Pick<WalletContext, 'attestKeys'>,
+  issuer: IssuerDescription,
+  configurationId: string,
+): OfferedCredential {
   const configuration = own(issuer.configurations, configurationId)
   if (!isObject(configuration)) {
     return abort('invalid_metadata', `the offer has a credential ${configurationId} that the issuer does not describe`)
@@ -91,7 +95,7 @@ export function readOfferedCredential(issuer: IssuerDescription, configurationId
     configurationId,
     format,
     meta,
-    proofKey: readProofKey(configuration),
+    proofKey: readProofKey(configuration, attestKeys !== undefined),
     name: displayName(metadata) ?? metaText(meta) ?? configurationId,
     display: firstDisplay(metadata),
     claimNames: claimNames(memberOf(metadata, 'claims')),

@@ -1,5 +1,5 @@
 /** Chooses the key with which a wallet can prove possession. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
-import { type JsonObject, memberOf, own, stringsIn } from '../codec/json.ts'
+import { isObject, type JsonObject, memberOf, own, stringsIn } from '../codec/json.ts'
 import { type Algorithm, type AlgorithmDetails, algorithms, joseAlgorithms } from '../keys/algorithm.ts'
 import { didUrlOf, toDidJwk, toDidKey } from '../keys/did.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
@@ -11,6 +11,8 @@ export interface ProofKey {
   /** The algorithm's name in the issuer's metadata: one algorithm has two names. */
   readonly alg: string
   readonly method: BindingMethod
+  /** The attestation that the issuer wants of the keys; absent where it wants none. */
+  readonly attestation?: JsonObject
 }
 
 /** The supported binding methods in order of preference: known issuers expect a DID in `kid`. */
@@ -19,9 +21,9 @@ type BindingMethod = (typeof BINDING_METHODS)[number]
 
 /**
  * Chooses the key for a credential. Refuses with `unsupported` a credential without a key, which could be presented by
- * anyone.
+ * anyone, and one whose keys have to be attested where nobody can do that.
  */
-export function readProofKey(configuration: JsonObject): ProofKey {
+export function readProofKey(configuration: JsonObject, canAttest: boolean): ProofKey {
   const proof = memberOf(own(configuration, 'proof_types_supported'), 'jwt')
   const algs = stringsIn(memberOf(proof, 'proof_signing_alg_values_supported'))
   // The algorithms are in the order of how widely they are supported.
@@ -30,15 +32,17 @@ export function readProofKey(configuration: JsonObject): ProofKey {
     const ours = joseAlgorithms.join(', ')
     return abort('unsupported', `the issuer takes no key proof of the type jwt signed with one of ${ours}`)
   }
-  if (memberOf(proof, 'key_attestations_required') !== undefined) {
+  const required = memberOf(proof, 'key_attestations_required')
+  if (required !== undefined && !canAttest) {
     abort('unsupported', 'the issuer wants an attestation of the key, and this wallet has nobody to attest it')
   }
+  const attested = isObject(required) ? { attestation: required } : {}
   const methods = stringsIn(own(configuration, 'cryptographic_binding_methods_supported'))
   const method = BINDING_METHODS.find((each) => methods.includes(each))
   const theirs = methods.join(', ') || 'nothing'
   return method === undefined
     ? abort('unsupported', `the issuer binds credentials by ${theirs}, not by ${BINDING_METHODS.join(', ')}`)
-    : { algorithm: algorithmNamed(alg), alg, method }
+    : { algorithm: algorithmNamed(alg), alg, method, ...attested }
 }
 
 /** Creates the header members of a proof that name the key. OpenID4VCI 1.0, jwt Proof Type. */

@@ -75,7 +75,7 @@ async function receiveAll(
   holder: Holder,
 ): Promise<readonly StoredCredential[]> {
   // Everything that can fail is checked before the code is spent.
-  const offered = offer.configurationIds.map((id) => readOfferedCredential(issuer, id))
+  const offered = offer.configurationIds.map((id) => readOfferedCredential(wallet, issuer, id))
   const server = await fetchTokenServer(wallet, issuer, offer)
   const accessToken = await getAccessToken(wallet, { issuer, server, offer }, holder)
   const names = { credentialIssuer: issuer.credentialIssuer, authorizationServer: server.issuer }

@@ -41,7 +41,7 @@ export async function renewCredential(wallet: WalletContext, id: string): Promis
     return abort('unsupported', `the issuer gave no way to renew credential ${old.id}; ask it for a new offer`)
   }
   const access = await refreshAccess(wallet, kept)
-  const offered = readOfferedCredential(access.issuer, old.source.configurationId)
+  const offered = readOfferedCredential(wallet, access.issuer, old.source.configurationId)
   const obtained = await obtainCredential(wallet, access, { offered, isPatient: true })
   if ('pending' in obtained) {
     await writeAuthorization(wallet, { ...access.kept, pending: [...access.kept.pending, obtained.pending] })
@@ -91,7 +91,7 @@ async function collectOne(
   pending: PendingCredential,
 ): Promise<StoredCredential | undefined> {
   const { transactionId } = pending
-  const offered = readOfferedCredential(access.issuer, pending.configurationId)
+  const offered = readOfferedCredential(wallet, access.issuer, pending.configurationId)
   const keys = await openKeys(wallet, pending)
   try {
     const answer = await askAgain(wallet, access.issuer, { accessToken: access.accessToken, transactionId })

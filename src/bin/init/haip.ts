@@ -17,6 +17,7 @@ export const haipSettings = {
   profile: 'haip',
   authentication: { interactionUrl: PAGE, offers: 'trusted' },
   walletProviderTrustAnchors: PROVIDERS,
+  keyAttestationTrustAnchors: PROVIDERS,
 }
 
 /** Makes a provider of wallets for tests, and the anchor by which the issuer trusts it. */

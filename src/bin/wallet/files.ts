@@ -15,6 +15,11 @@ import { keysInTexts } from '../../wallet/holder-key.ts'
 import { makeDirectory } from '../directory.ts'
 import { random } from '../effects.ts'
 
+/** An attestation, and the directory of the provider for tests that made it. */
+export interface StoredAttestation extends WalletAttestation {
+  readonly provider: string | undefined
+}
+
 const SUFFIX = '.json'
 const ATTESTATION_FILE = 'wallet-attestation.json'
 
@@ -54,7 +59,7 @@ export function readAttestationText(home: string): Promise<string | undefined> {
 }
 
 /** Reads the attestation of the wallet from the file beside its credentials; undefined where there is none. */
-export async function readAttestationFile(home: string): Promise<WalletAttestation | undefined> {
+export async function readAttestationFile(home: string): Promise<StoredAttestation | undefined> {
   const path = join(home, ATTESTATION_FILE)
   const text = await readAttestationText(home)
   try {
@@ -65,13 +70,16 @@ export async function readAttestationFile(home: string): Promise<WalletAttestati
   }
 }
 
-/** Reads `{"attestation": JWT, "key": private JWK}`. Throws a MalformedError when it is something else. */
-function readWalletAttestation(text: string): WalletAttestation {
+/**
+ * Reads `{"attestation": JWT, "key": private JWK, "provider": directory}`, the last where a provider for tests attested
+ * the wallet. Throws a MalformedError when it is something else.
+ */
+function readWalletAttestation(text: string): StoredAttestation {
   const stored = parseJsonObject(text)
   const jwt = ownString(stored, 'attestation') ?? malformed('it has no attestation')
   readJws(jwt)
   const key = createSigner(importPrivateKey((own(stored, 'key') ?? {}) as JsonObject), [])
-  return { jwt, key }
+  return { jwt, key, provider: ownString(stored, 'provider') }
 }
 
 /** Replaces a file completely or not at all. */

@@ -3,8 +3,8 @@
  * real provider looks at the device first. OpenID4VCI 1.0, Wallet Attestations in JWT format.
  */
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { isObject, type JsonObject, own, parseJsonObject } from '../../codec/json.ts'
+import { join, resolve } from 'node:path'
+import { isObject, type JsonObject, own, parseJsonObject, stringsIn } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { MalformedError, orUndefined, within } from '../../codec/malformed.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
@@ -12,6 +12,7 @@ import { createSigner, privateJwkOf, readPrivateKey } from '../../keys/file-sign
 import { importPrivateKey } from '../../keys/private-jwk.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
+import type { KeyAttester } from '../../wallet/context.ts'
 import { abort } from '../../wallet/error.ts'
 import { makeHolderKey } from '../../wallet/holder-key.ts'
 import { now, random } from '../effects.ts'
@@ -21,6 +22,8 @@ export const PROVIDER_KEY = 'provider.key'
 export const PROVIDER_CERTIFICATE = 'provider.pem'
 
 const VALID_SECONDS = 30 * 86_400
+const KEYS_VALID_SECONDS = 300
+const LEVELS = ['key_storage', 'user_authentication'] as const
 
 export interface TestAttestation {
   /** The text of the attestation file. */
@@ -51,8 +54,38 @@ export async function attestForTests(directory: string, before: string | undefin
     },
     (data) => provider.sign(data),
   )
-  const text = `${JSON.stringify({ attestation, key: privateJwkOf(privateKey) }, null, 2)}\n`
+  const stored = { attestation, key: privateJwkOf(privateKey), provider: resolve(directory) }
+  const text = `${JSON.stringify(stored, null, 2)}\n`
   return { text, until: new Date(expiresAt * 1000) }
+}
+
+/** Attests keys by the provider that attested the wallet, whatever keeps them. */
+export function keyAttesterOf(directory: string): KeyAttester {
+  return async (keys, { nonce, required }) => {
+    const provider = await readProvider(directory)
+    const issuedAt = Math.floor(now().getTime() / 1000)
+    return writeJws(
+      { typ: 'key-attestation+jwt', alg: provider.alg, x5c: [...provider.x5c] },
+      {
+        iat: issuedAt,
+        exp: issuedAt + KEYS_VALID_SECONDS,
+        attested_keys: keys.map((key) => ({ ...key })),
+        ...(nonce && { nonce }),
+        ...firstLevels(required),
+      },
+      (data) => provider.sign(data),
+    )
+  }
+}
+
+/** The levels that the issuer accepts: a provider for tests claims what it is asked for. */
+function firstLevels(required: JsonObject): JsonObject {
+  return Object.fromEntries(
+    LEVELS.flatMap((name) => {
+      const [first] = stringsIn(own(required, name))
+      return first === undefined ? [] : [[name, [first]] as const]
+    }),
+  )
 }
 
 async function readProvider(directory: string): Promise<Signer> {

@@ -17,7 +17,7 @@ import { browserCommand, openBrowser } from '../open-browser.ts'
 import { paint, plain, timeText, wrapIndented } from '../terminal.ts'
 import { startBrowserVisit } from './browser-visit.ts'
 import { readAttestationFile, readAttestationText, walletFiles, writeAttestationFile } from './files.ts'
-import { attestForTests } from './test-attestation.ts'
+import { attestForTests, keyAttesterOf } from './test-attestation.ts'
 import { card, describeDamage, describeOutstanding, details, formatList, planText, verifierName } from './text.ts'
 import { credentialToJson, outstandingToJson, planToJson } from './to-json.ts'
 
@@ -94,6 +94,7 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
     browser: () => startBrowserVisit({ show: showAddress(values['no-browser']), seconds: PERSON_SECONDS }),
     ...client,
     ...(attestation && { attestation }),
+    ...(attestation?.provider && { attestKeys: keyAttesterOf(attestation.provider) }),
   }
   const txCode = values['tx-code'] === undefined ? askTxCode : () => Promise.resolve(values['tx-code'] ?? '')
   return command.run({
