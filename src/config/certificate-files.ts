@@ -9,7 +9,7 @@ import {
   sentCertificates,
 } from '../keys/certificate.ts'
 import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
-import type { Files } from './files.ts'
+import { type Files, UNREADABLE, unreadableReason } from './files.ts'
 import { shownPath } from './shown-path.ts'
 
 /** The use of a key and its certificates. */
@@ -108,9 +108,7 @@ function issuerProblem(certificate: Certificate, below: Certificate): string | u
 
 /** Says why a file cannot be used, for the person who wrote its name. */
 function reason(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'ENOENT') return 'there is no such file'
-  if (code === 'EACCES') return 'the file may not be read by this user'
-  if (code === 'EISDIR') return 'this is a directory, and it should be a file'
-  return error instanceof MalformedError ? message : 'the file cannot be read as PEM'
+  if (error instanceof MalformedError) return error.message
+  const why = unreadableReason(error)
+  return why === UNREADABLE ? `${why} as PEM` : why
 }

@@ -161,7 +161,7 @@ describe('a right configuration', () => {
       config: { database: { kind: 'sqlite', file: 'data/issuer.db' }, encryptionKeys: [expect.any(Buffer)] },
     })
     expect(issuer({ database: { encryptionKeyFile: 'none.txt' } }).mistakes).toEqual([
-      expect.stringMatching(/^database\.encryptionKeyFile: none\.txt cannot be read/),
+      expect.stringMatching(/^database\.encryptionKeyFile: there is no such file: none\.txt; make one/),
     ])
   })
 

@@ -145,7 +145,10 @@ describe('a database is refused', () => {
     [{ url: `${url}?sslmode=on`, ...login }, /^database\.url: sslmode: it must be one of disable/],
     [{ url: `${url}?sslrootcert=ca.pem`, ...login }, /^database\.url: sslrootcert is used with/],
     [{ url: `${url}?sslmode=require&sslrootcert=ca.pem`, ...login }, /^database\.url: sslrootcert is used with/],
-    [{ url: `${url}?sslmode=verify-ca&sslrootcert=no.pem`, ...login }, /^database\.url: sslrootcert: no\.pem cannot/],
+    [
+      { url: `${url}?sslmode=verify-ca&sslrootcert=no.pem`, ...login },
+      /^database\.url: sslrootcert: the file cannot be read: no\.pem$/,
+    ],
     [{ url: `${url}?sslmode=verify-ca&sslrootcert=key.pem`, ...login }, /sslrootcert: key\.pem has no certificate/],
     [{ url: `${url}?currentSchema=a,b`, ...login }, /^database\.url: currentSchema must be one name/],
     [{ url: `${url}?currentSchema=Public`, ...login }, /^database\.url: currentSchema must be one name/],

@@ -31,15 +31,17 @@ describe('a file of encryption keys', () => {
     expect(JSON.stringify(result)).not.toContain(a.toString('base64url'))
   })
 
-  it('that cannot be read is a mistake', () => {
+  it.each([
+    ['ENOENT', 'there is no such file: keys.txt; make one with: openssl rand -base64 32'],
+    ['EACCES', 'the file may not be read by this user: keys.txt'],
+    ['EIO', 'the file cannot be read: keys.txt'],
+  ])('that cannot be read is a mistake, and only one that is not there is to be made: %s', (code, why) => {
     const files = {
       read: () => {
-        throw new Error('no')
+        throw Object.assign(new Error('no'), { code })
       },
       list: () => [],
     }
-    expect(readEncryptionKeys('keys.txt', files)).toEqual({
-      mistakes: ['database.encryptionKeyFile: keys.txt cannot be read; make one with: openssl rand -base64 32'],
-    })
+    expect(readEncryptionKeys('keys.txt', files)).toEqual({ mistakes: [`database.encryptionKeyFile: ${why}`] })
   })
 })

@@ -6,3 +6,15 @@ export interface Files {
   read(path: string): string
   list(directory: string): readonly string[]
 }
+
+/** The reason for which a file cannot be read, when no other is known. */
+export const UNREADABLE = 'the file cannot be read'
+
+/** Says why a file could not be read, for the person who wrote its name. */
+export function unreadableReason(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return 'there is no such file'
+  if (code === 'EACCES') return 'the file may not be read by this user'
+  if (code === 'EISDIR') return 'this is a directory, and it should be a file'
+  return UNREADABLE
+}

@@ -2,7 +2,7 @@
  * Files of random keys: 32 bytes in base64 or base64url on each line. Empty lines and lines that begin with `#` are
  * ignored.
  */
-import type { Files } from './files.ts'
+import { type Files, unreadableReason } from './files.ts'
 import { shownPath } from './shown-path.ts'
 
 export interface KeyFile {
@@ -33,8 +33,11 @@ export function readKeyLines({ setting, path, words = [] }: KeyFile, files: File
   let text: string
   try {
     text = files.read(path)
-  } catch {
-    return { mistakes: [`${setting}: ${shownPath(path)} cannot be read; ${HOW}`] }
+  } catch (error) {
+    const why = unreadableReason(error)
+    // A new key in the place of one that is there and cannot be read would leave what it encrypted unreadable.
+    const how = (error as NodeJS.ErrnoException).code === 'ENOENT' ? `; ${HOW}` : ''
+    return { mistakes: [`${setting}: ${why}: ${shownPath(path)}${how}`] }
   }
   const numbered = text.split(/\r?\n/).map((line, index) => ({ text: line.trim(), at: index + 1 }))
   const written = numbered.filter((line) => line.text !== '' && !line.text.startsWith('#'))

@@ -1,6 +1,6 @@
 /** The setting `database.url` for PostgreSQL, in the form of JDBC or of PostgreSQL itself, and its TLS parameters. */
 import { isLoopback, withoutBrackets } from '../protocol/private-host.ts'
-import type { Files } from './files.ts'
+import { type Files, unreadableReason } from './files.ts'
 
 export interface PostgresAddress {
   readonly host: string
@@ -123,8 +123,8 @@ function readTls(
     const ca = files.read(file)
     if (ca.includes('-----BEGIN CERTIFICATE-----')) return { mode, ca }
     return { mistakes: [`database.url: sslrootcert: ${file} has no certificate in PEM in it`] }
-  } catch {
-    return { mistakes: [`database.url: sslrootcert: ${file} cannot be read`] }
+  } catch (error) {
+    return { mistakes: [`database.url: sslrootcert: ${unreadableReason(error)}: ${file}`] }
   }
 }
 

@@ -5,7 +5,7 @@
 import { own } from '../codec/json.ts'
 import { readJws } from '../codec/jws.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import type { Files } from './files.ts'
+import { type Files, unreadableReason } from './files.ts'
 
 const SETTING = 'registrationCertificateFile'
 /** Every wallet fetches it with the metadata. */
@@ -25,8 +25,8 @@ export function readRegistrationCertificate(
   let text: string
   try {
     text = files.read(path).trim()
-  } catch {
-    return { mistakes: [`${SETTING}: there is no such file: ${path}`] }
+  } catch (error) {
+    return { mistakes: [`${SETTING}: ${unreadableReason(error)}: ${path}`] }
   }
   try {
     if (text.length > MAX_LENGTH) return { mistakes: [`${SETTING}: ${path} is longer than 64 KiB`] }
