@@ -121,9 +121,11 @@ function commandsOf(page: string): (readonly [word: string, options: readonly st
   return lines
     .map((line) => line.replace('vouchsafe help ', 'vouchsafe '))
     .flatMap((line) =>
-      [...line.matchAll(/(?:^|[\s(|])(?:vouchsafe|node \S*vouchsafe\.cjs) ([a-z]+(?:-[a-z]+)*)((?: (?![|;#>&])\S+)*)/g)].map(
-        ([, word = '', rest = '']) => [word, rest.match(/(?<= )--[a-z-]+/g) ?? []] as const,
-      ),
+      [
+        ...line.matchAll(
+          /(?:^|[\s(|])(?:vouchsafe|node \S*vouchsafe\.cjs) ([a-z]+(?:-[a-z]+)*)((?: (?![|;#>&])\S+)*)/g,
+        ),
+      ].map(([, word = '', rest = '']) => [word, rest.match(/(?<= )--[a-z-]+/g) ?? []] as const),
     )
 }
 
