@@ -38,9 +38,9 @@ export class SigningError extends Error {
 }
 
 /**
- * The public package that signatures and shares are checked against, computed from what the engines published in round
- * 1: `commitments(id)` of the contract. Throws when that does not give the public key that the contract says all
- * engines confirmed.
+ * Returns the public package that signatures and shares are checked against, computed from what the engines published
+ * in round 1: `commitments(id)` of the contract. Throws when that does not give the public key that the contract says
+ * all engines confirmed.
  */
 export function keyPackage(round1: readonly Uint8Array[], threshold: number, publicKey: Uint8Array): FrostPublic {
   const { Point } = ed25519
@@ -61,8 +61,8 @@ export function keyPackage(round1: readonly Uint8Array[], threshold: number, pub
 }
 
 /**
- * A plain Ed25519 signature, and whom it could be had without. Engines that do not answer, refuse, or give a wrong
- * share are left out in a next try. Rejects with a SigningError when too few are left.
+ * Returns a plain Ed25519 signature, and whom it could be had without. Engines that do not answer, refuse, or give a
+ * wrong share are left out in a next try. Rejects with a SigningError when too few are left.
  */
 export async function signTogether(
   id: bigint,

@@ -35,8 +35,8 @@ interface Signed {
 }
 
 /**
- * Whether the engine signed its answer. Rejects with an {@link EngineError} when somebody else did, or something else
- * was signed.
+ * Tests whether the engine signed its answer. Rejects with an {@link EngineError} when somebody else did, or something
+ * else was signed.
  */
 export async function isSignedByEngine(context: KeyContext, signed: Signed): Promise<boolean> {
   const { engine, request, recipient, answer } = signed

@@ -53,8 +53,8 @@ export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uin
 }
 
 /**
- * The secret again. Rejects with a {@link SharingError} for too few shares, two of one engine, or such as do not
- * belong together.
+ * Returns the secret of these shares. Rejects with a {@link SharingError} for too few shares, two of one engine, or
+ * such as do not belong together.
  */
 export async function combineShares(shares: readonly Share[], threshold: number, scheme: Scheme): Promise<Uint8Array> {
   if (new Set(shares.map(({ index }) => index)).size !== shares.length) refuseMixed('two shares are of one engine')

@@ -40,8 +40,8 @@ export const sharingMethods = {
 } as const
 
 /**
- * Undefined when there is none. Rejects with a ChainError when the chain cannot be asked, or a {@link SharingError}
- * when that is no such contract.
+ * Reads the sharing; returns undefined when there is none. Rejects with a ChainError when the chain cannot be asked, or
+ * a {@link SharingError} when that is no such contract.
  */
 export async function readSharing(
   chain: ChainReader,

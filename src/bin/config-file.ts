@@ -20,8 +20,8 @@ export function addEnvironment(settings: SettingsShape, read: ReadValue): ReadVa
 }
 
 /**
- * The value of a configuration file, or the one mistake that it cannot be read. `service` is whose it should be. A file
- * that is missing is empty where the environment has settings.
+ * Returns the value of a configuration file, or the one mistake that it cannot be read. `service` is whose it should
+ * be. A file that is missing is empty where the environment has settings.
  */
 export function readConfigFile(configFile: string, service = 'issuer (or verifier, or engine)'): ReadValue {
   let text: string

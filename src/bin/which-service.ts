@@ -27,8 +27,8 @@ interface ServiceCommand {
 }
 
 /**
- * The mistake to tell first of a configuration that is another service's, with the command that takes it; undefined
- * where it may be this one's.
+ * Returns the mistake to tell first of a configuration that is another service's, with the command that takes it;
+ * undefined where it may be this one's.
  */
 export async function otherServiceMistake(
   value: unknown,

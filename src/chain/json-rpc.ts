@@ -38,7 +38,8 @@ export function writeQuestion(id: number, method: string, params: readonly unkno
 }
 
 /**
- * The `result` of an answer to question `id`; undefined when `json` is no such answer. Throws a {@link JsonRpcError}.
+ * Returns the `result` of an answer to question `id`; undefined when `json` is no such answer. Throws a {@link
+ * JsonRpcError}.
  */
 export function readResult(json: string | Uint8Array, id: number): Json | undefined {
   const answer = orUndefined(() => parseJson(json))

@@ -9,8 +9,9 @@ import { formatOf, supportedFormats, typeMembers } from './formats.ts'
 export const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
- * The configuration, parsed. Refuses with `invalid_request`, naming the path, an unknown format, the type of another
- * format, which wallets would believe and nobody would issue, and a configuration that its format could not issue.
+ * Returns the configuration, parsed. Refuses with `invalid_request`, naming the path, an unknown format, the type of
+ * another format, which wallets would believe and nobody would issue, and a configuration that its format could not
+ * issue.
  */
 export function parseConfiguration(posted: CredentialConfiguration): Configuration {
   const { format: formatId } = posted

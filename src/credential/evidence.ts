@@ -67,7 +67,8 @@ export function dateTime(member: string, value: unknown): Instant {
 }
 
 /**
- * The `iat` of a holder's proof: an invalid date where it is there and no time, undefined where it is not there.
+ * Returns the `iat` of a holder's proof: an invalid date where it is there and no time, undefined where it is not
+ * there.
  */
 export function presentedAt(payload: JsonObject): Date | undefined {
   const [time] = numericDate(payload, 'iat')

@@ -125,8 +125,8 @@ export interface TakenApart {
 }
 
 /**
- * The payload with what the disclosures reveal; with a problem, the payload as the issuer signed it. `mustBeShown` says
- * where nothing may be disclosed selectively.
+ * Returns the payload with what the disclosures reveal; with a problem, the payload as the issuer signed it.
+ * `mustBeShown` says where nothing may be disclosed selectively.
  */
 export function revealSdJwt(
   { jws, disclosures }: SdJwt,

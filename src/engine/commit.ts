@@ -100,8 +100,8 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
 }
 
 /**
- * A call that frees storage or timers is not refused. The time at which there is room again is unknown: the component
- * deletes something, or a timer runs.
+ * Returns the limit on storage that the call would exceed. A call that frees storage or timers is not refused. The time
+ * at which there is room again is unknown: the component deletes something, or a timer runs.
  */
 function storageQuota(
   { limits }: CommitContext,
@@ -114,8 +114,8 @@ function storageQuota(
 }
 
 /**
- * The limit on transactions that the call would exceed. It has room again when time has passed, unless the call alone
- * asks for more than the limit.
+ * Returns the limit on transactions that the call would exceed. It has room again when time has passed, unless the call
+ * alone asks for more than the limit.
  */
 function transactionQuota(
   { outbox, limits, now }: CommitContext,

@@ -65,8 +65,8 @@ function unlessSame(row: QueuedTransaction, before: QueuedTransaction | undefine
 }
 
 /**
- * The first of each contract, then the second of each, and so on, so that many of one contract delay no other. The
- * transactions `before` them, which are on their way, count.
+ * Returns the first of each contract, then the second of each, and so on, so that many of one contract delay no other.
+ * The transactions `before` them, which are on their way, count.
  */
 export function orderFairly(
   queued: readonly QueuedTransaction[],

@@ -27,8 +27,8 @@ export function uncheckForks(entries: Iterable<ContractEntry>): void {
 }
 
 /**
- * Whether the contract may be called, by the block of its last commit. False while the chain cannot be asked for the
- * block.
+ * Tests whether the contract may be called, by the block of its last commit. False while the chain cannot be asked for
+ * the block.
  */
 export async function isReconciled(
   context: ReconcileContext,

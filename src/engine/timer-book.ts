@@ -165,7 +165,8 @@ function tooManyOver(after: readonly TimerRow[], untouched: readonly CachedTimer
 }
 
 /**
- * The rows that the effects ask for, the last of each timer. To cancel a timer that is not scheduled changes nothing.
+ * Returns the rows that the effects ask for, the last of each timer. To cancel a timer that is not scheduled changes
+ * nothing.
  */
 function rowsAfter(
   contract: Address,

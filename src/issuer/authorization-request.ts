@@ -119,7 +119,7 @@ export function withDecision(
 }
 
 /**
- * The decision that a browser comes back for. Refuses with `gone` when there is none any more, and with
+ * Returns the decision that a browser comes back for. Refuses with `gone` when there is none any more, and with
  * `invalid_request` a browser without the secret that the application was given.
  */
 export function decisionFor({ step }: StoredAuthorizationRequest, secret: string, now: Date): InteractionDecision {

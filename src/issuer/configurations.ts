@@ -73,9 +73,9 @@ function refuseOutsideProfile(posted: CredentialConfiguration, { profile }: Issu
 }
 
 /**
- * The function that loads a configuration, removed or not, parsed. A configuration never changes, so that the ones used
- * last are kept in memory. A configuration of an earlier release that its format does not take any more is as good as
- * none, and logged.
+ * Returns the function that loads a configuration, removed or not, parsed. A configuration never changes, so that the
+ * ones used last are kept in memory. A configuration of an earlier release that its format does not take any more is as
+ * good as none, and logged.
  */
 export function configurationLoader({
   store,

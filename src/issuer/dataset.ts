@@ -26,9 +26,9 @@ export function refuseUnfitting(dataset: JsonObject, configurations: readonly Co
 }
 
 /**
- * The members of a dataset that one format of a session takes: W3C formats `credentialSubject`, an mdoc the namespaces,
- * an SD-JWT VC what is neither, or else `credentialSubject`. Where all formats of the session take the same, the
- * dataset is theirs whole.
+ * Returns the members of a dataset that one format of a session takes: W3C formats `credentialSubject`, an mdoc the
+ * namespaces, an SD-JWT VC what is neither, or else `credentialSubject`. Where all formats of the session take the
+ * same, the dataset is theirs whole.
  */
 export function datasetPart(
   dataset: JsonObject,

@@ -193,8 +193,8 @@ function laterMembers({
 }
 
 /**
- * A wallet whose credentials have a reuse policy that lets it ask for new ones can do so, for as long as the first ones
- * are valid, where nothing is said of it. ETSI TS 119 472-3 section 4.2.4.
+ * Says that a wallet whose credentials have a reuse policy that lets it ask for new ones can do so, for as long as the
+ * first ones are valid, where nothing is said of it. ETSI TS 119 472-3 section 4.2.4.
  */
 function withReissue<T extends Pick<IssuanceSession, 'refreshSeconds'>>(
   later: T,

@@ -22,7 +22,8 @@ export async function getIssuanceStatus(context: IssuerContext, sessionId: strin
 }
 
 /**
- * The body of a status with what wallets have come to in the session; what the session says of it itself comes first.
+ * Returns the body of a status with what wallets have come to in the session; what the session says of it itself comes
+ * first.
  */
 export function withProgress<T extends JsonObject | IssuanceStatusBody>(
   body: T,
@@ -122,9 +123,9 @@ export interface ChangedSession extends Pick<Event, 'caller'> {
 }
 
 /**
- * The session as it is once the event is recorded, and the change that records it: for one batch. The body of the event
- * waits outside of the session and may outlive what is erased of it: without what wallets said in words of their own,
- * which `withWords` puts in when the event is sent.
+ * Returns the session as it is once the event is recorded, and the change that records it: for one batch. The body of
+ * the event waits outside of the session and may outlive what is erased of it: without what wallets said in words of
+ * their own, which `withWords` puts in when the event is sent.
  */
 export function sessionEvent(
   { random }: Pick<IssuerContext, 'random'>,

@@ -215,8 +215,8 @@ export function isNotified({ issued }: IssuanceSession, place: number, event: No
 }
 
 /**
- * The wallet has said something of what it was given at that place. Refuses with `invalid_token` once the session was
- * erased: its words would stay.
+ * Records what the wallet has said of what it was given at that place. Refuses with `invalid_token` once the
+ * session was erased: its words would stay.
  */
 export function recordNotification(
   session: IssuanceSession,

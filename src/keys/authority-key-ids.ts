@@ -5,9 +5,9 @@ import { type Certificate, parseCertificate } from './certificate.ts'
 import { MAX_CHAIN } from './x5c.ts'
 
 /**
- * The key identifiers (base64url) of authorities on a path whose signatures were verified, the issuer's certificate
- * first. An identifier counts where a certificate names it and the next one of the path has it: an issuer can have any
- * identifier written into a certificate of its own, and so it names nobody by itself.
+ * Returns the key identifiers (base64url) of authorities on a path whose signatures were verified, the issuer's
+ * certificate first. An identifier counts where a certificate names it and the next one of the path has it: an issuer
+ * can have any identifier written into a certificate of its own, and so it names nobody by itself.
  */
 export function verifiedAuthorityKeyIds(path: readonly Certificate[]): ReadonlySet<string> {
   const above = path.slice(1)

@@ -85,7 +85,8 @@ export function parseCertificate(der: Uint8Array): Certificate {
 }
 
 /**
- * Every certificate in a PEM text. Throws a MalformedError when there is none, or one is broken, or a private key is.
+ * Returns every certificate in a PEM text. Throws a MalformedError when there is none, or one is broken, or a private
+ * key is.
  */
 export function readPemCertificates(pem: string): Certificate[] {
   // No body of a certificate has a dash, so that each character is looked at once.
@@ -117,7 +118,8 @@ export function cacheCertificates(size: number): (der: Uint8Array) => Certificat
 }
 
 /**
- * Whether `certificate` names `issuer` as its issuer and is signed by its key. Says nothing about its right to do so.
+ * Tests whether `certificate` names `issuer` as its issuer and is signed by its key. Says nothing about its right to do
+ * so.
  */
 export function isSignedBy(certificate: Certificate, issuer: Certificate): boolean {
   const { algorithm, signed, value } = certificate.signature

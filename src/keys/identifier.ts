@@ -10,7 +10,7 @@ const URN =
   /^urn:[a-z0-9][a-z0-9-]{0,30}[a-z0-9]:([\w.~!$&'()*+,;=:@-]|%[0-9A-F]{2})([\w.~!$&'()*+,;=:@/-]|%[0-9A-F]{2})*$/
 
 /**
- * Why `identifier` is none of the certificate's names, or undefined when it is one: its URI letter by letter, or a
+ * Says why `identifier` is none of the certificate's names, or undefined when it is one: its URI letter by letter, or a
  * canonical URL whose host is among its DNS names and IP addresses. RFC 9525 section 6.
  */
 export function identifierProblem(certificate: Certificate, identifier: string): string | undefined {
@@ -23,8 +23,8 @@ export function identifierProblem(certificate: Certificate, identifier: string):
 }
 
 /**
- * Whether `text` is an identifier that means what it looks like: a canonical https URL, a DID or a URN, up to 2,048
- * characters.
+ * Tests whether `text` is an identifier that means what it looks like: a canonical https URL, a DID or a URN, up to
+ * 2,048 characters.
  */
 export function isCanonicalIdentifier(text: string): boolean {
   if (text.length > MAX_URL) return false

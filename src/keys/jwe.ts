@@ -71,8 +71,8 @@ export async function encryptJwe(payload: string, { jwk, alg, enc, ...rest }: Jw
 }
 
 /**
- * The JSON object in a JWE, which nobody signed. Throws a MalformedError that says why for whatever is not so: size,
- * form, header, key, content.
+ * Returns the JSON object in a JWE, which nobody signed. Throws a MalformedError that says why for whatever is not so:
+ * size, form, header, key, content.
  */
 export async function decryptJwe(text: string, decryption: JweDecryption): Promise<JsonObject> {
   const { maxBytes, zip } = decryption
@@ -96,9 +96,9 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
 }
 
 /**
- * A public JWK that somebody wants to be answered with. Throws a MalformedError when it is not for ECDH-ES on P-256,
- * not for encryption, or private. OpenID4VP 1.0, Encrypted Responses; OpenID4VCI 1.0, Encrypted Messages: `alg` is
- * required.
+ * Returns a public JWK that somebody wants to be answered with. Throws a MalformedError when it is not for ECDH-ES on
+ * P-256, not for encryption, or private. OpenID4VP 1.0, Encrypted Responses; OpenID4VCI 1.0, Encrypted Messages: `alg`
+ * is required.
  */
 export function readEncryptionKey(value: unknown): JweRecipient {
   const jwk = readPublicJwk(value)

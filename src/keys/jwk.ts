@@ -38,7 +38,7 @@ const SMALL_ORDER = [
 const PRIVATE_MEMBERS = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
 
 /**
- * The public part of `value`, and nothing else of it. Throws a MalformedError when it holds a private key
+ * Returns the public part of `value`, and nothing else of it. Throws a MalformedError when it holds a private key
  * (OpenID4VCI 1.0, Verifying Proof: the header key must not be one) or is on no curve that we take.
  */
 export function readPublicJwk(value: unknown): PublicJwk {
@@ -56,7 +56,7 @@ export function readPublicJwk(value: unknown): PublicJwk {
 }
 
 /**
- * The public part of a key that signs; throws like {@link readPublicJwk}, and where the key says that it is for
+ * Returns the public part of a key that signs; throws like {@link readPublicJwk}, and where the key says that it is for
  * something else (`use`, `key_ops`). RFC 7517 sections 4.2 and 4.3.
  */
 export function readSigningJwk(value: unknown): PublicJwk {

@@ -27,7 +27,7 @@ const RSA_EXPONENT = 65_537n
 const MAX_KEYS = 100
 
 /**
- * The keys of a JWK Set that we can verify with; others, such as those to encrypt to, are passed over. Throws a
+ * Returns the keys of a JWK Set that we can verify with; others, such as those to encrypt to, are passed over. Throws a
  * MalformedError when it is no JWK Set.
  */
 export function readKeySet(set: JsonObject): readonly PublishedKey[] {
@@ -38,8 +38,8 @@ export function readKeySet(set: JsonObject): readonly PublishedKey[] {
 }
 
 /**
- * Whether the JWS names an algorithm of one of `keys`, and its signature is by it. Where the header has a `kid`, only
- * keys of that name are tried. Nothing that is no key of a pair can be in `keys`, so that neither `none` nor a MAC
+ * Tests whether the JWS names an algorithm of one of `keys`, and its signature is by it. Where the header has a `kid`,
+ * only keys of that name are tried. Nothing that is no key of a pair can be in `keys`, so that neither `none` nor a MAC
  * verifies. RFC 8725 section 3.1.
  */
 export function signedByOneOf(keys: readonly PublishedKey[], jws: Jws): boolean {

@@ -32,8 +32,8 @@ export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
 }
 
 /**
- * Whether the JWS names the algorithm of `key` and its signature is by it. The caller chose the key; the header chooses
- * nothing.
+ * Tests whether the JWS names the algorithm of `key` and its signature is by it. The caller chose the key; the header
+ * chooses nothing.
  */
 export function signedBy(jws: Jws, key: KeyObject): boolean {
   const algorithm = algorithmOf(key)

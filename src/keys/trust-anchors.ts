@@ -43,7 +43,8 @@ export function newSignatureChecks(): SignatureChecks {
 }
 
 /**
- * A path from the first of `chain` to one of `anchors`. The others of `chain` may stand in any order, or be of no use.
+ * Returns a path from the first of `chain` to one of `anchors`. The others of `chain` may stand in any order, or be of
+ * no use.
  */
 export function findTrustPath(
   chain: readonly Certificate[],
@@ -74,7 +75,7 @@ export function findTrustPath(
 }
 
 /**
- * The certificate as one that may sign by itself: without its key usage where it is an anchor that may sign
+ * Returns the certificate as one that may sign by itself: without its key usage where it is an anchor that may sign
  * certificates, and as it is elsewhere. Whoever configured it trusts its key; some issuers have no other certificate.
  */
 export function anchorAsSigner(certificate: Certificate, anchors: readonly Certificate[]): Certificate {

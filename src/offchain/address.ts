@@ -9,7 +9,8 @@ import { malformed } from '../codec/malformed.ts'
 export type Address = string & { readonly __address?: never }
 
 /**
- * The address of a text in either case, of 21 bytes, or of 20 with or without `0x`. Throws a MalformedError otherwise.
+ * Returns the address of a text in either case, of 21 bytes, or of 20 with or without `0x`. Throws a MalformedError
+ * otherwise.
  */
 export function parseAddress(text: string): Address {
   const [, short, long] = /^(?:(?:0x)?([0-9a-f]{40})|([0-9a-f]{42}))$/i.exec(text) ?? []

@@ -149,8 +149,8 @@ export function endorse(endorsed: Endorsed, key: Uint8Array): Endorsement {
 }
 
 /**
- * The endorsed key, 32 bytes; undefined when it was not this engine, on this chain, that endorsed it. Never throws,
- * whatever came.
+ * Returns the endorsed key, 32 bytes; undefined when it was not this engine, on this chain, that endorsed it. Never
+ * throws, whatever came.
  */
 export function verifyEndorsement(
   { public_key: key, issued_at: issuedAt, signature }: Endorsement,

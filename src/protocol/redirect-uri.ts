@@ -24,8 +24,8 @@ export interface ResponseMembers {
 }
 
 /**
- * The problem of a redirect URI that is neither https, nor http to this machine's own address, nor of a private-use
- * scheme with a dot (RFC 8252 section 7.1), nor one of `configured`.
+ * Returns the problem of a redirect URI that is neither https, nor http to this machine's own address, nor of a
+ * private-use scheme with a dot (RFC 8252 section 7.1), nor one of `configured`.
  */
 export function redirectUriProblem(uri: string, configured: readonly string[]): string | undefined {
   const url = parseUrl(uri)

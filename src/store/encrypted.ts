@@ -169,7 +169,8 @@ async function commitWritten<C>(
 }
 
 /**
- * A text, where what is not encrypted is an object or null: the id of the key, a dot, and nonce, ciphertext and tag.
+ * Returns a text, where what is not encrypted is an object or null: the id of the key, a dot, and nonce, ciphertext and
+ * tag.
  */
 function encrypt(key: EncryptionKey, place: string, value: unknown, random: (bytes: number) => Uint8Array): string {
   return `${key.id}.${toBase64url(encryptText({ secret: key.secret, context: place }, random(NONCE_BYTES), JSON.stringify(value)))}`

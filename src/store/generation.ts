@@ -39,9 +39,9 @@ export interface GenerationEffects {
 }
 
 /**
- * The id of the generation that the database is in. A database that is not where the generation began, since it is a
- * copy, gets a new one, and so does one that has none: the same for every process. To be asked each time that something
- * is given out for good.
+ * Returns the id of the generation that the database is in. A database that is not where the generation began, since it
+ * is a copy, gets a new one, and so does one that has none: the same for every process. To be asked each time that
+ * something is given out for good.
  */
 export function currentGeneration({ store, now, random, retryOnConflict }: GenerationEffects): Promise<string> {
   return retryOnConflict<string>(async () => {

@@ -161,9 +161,9 @@ function isLost(error: unknown): boolean {
 }
 
 /**
- * Whether the server has withdrawn from writing: it can only be read (25006), as one that has become a standby, or it
- * shuts down or is recovering (57P01 to 57P05). Other connections of the pool lead to the same server. PostgreSQL,
- * appendix A, Error Codes.
+ * Tests whether the server has withdrawn from writing: it can only be read (25006), as one that has become a standby,
+ * or it shuts down or is recovering (57P01 to 57P05). Other connections of the pool lead to the same server.
+ * PostgreSQL, appendix A, Error Codes.
  */
 function isWithdrawn(error: unknown): boolean {
   return /^(25006|57P0\d)$/.test((error as { readonly code?: string }).code ?? '')

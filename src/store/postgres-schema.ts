@@ -120,9 +120,9 @@ export async function postgresState(run: Run): Promise<PostgresState> {
 const NOT_TO_BE_HAD: readonly unknown[] = ['42883', '42501', '0A000']
 
 /**
- * The text that tells the database from a copy: the table that its schema began with and the database are others after
- * a dump was restored, the timeline is after a point in time was recovered or a standby took over, and the system is on
- * another server.
+ * Returns the text that tells the database from a copy: the table that its schema began with and the database are
+ * others after a dump was restored, the timeline is after a point in time was recovered or a standby took over, and the
+ * system is on another server.
  */
 export async function readOrigin(run: Run): Promise<string> {
   const tables = `(select oid from pg_database where datname = current_database()), 'migration'::regclass::oid`

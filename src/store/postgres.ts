@@ -149,8 +149,8 @@ async function commitBatch<C>(
 }
 
 /**
- * The changes in the order of their rows, so that two batches never wait for each other; undefined when a row is
- * changed twice, which one statement cannot do.
+ * Returns the changes in the order of their rows, so that two batches never wait for each other; undefined when a row
+ * is changed twice, which one statement cannot do.
  */
 function inOneOrder<C>(changes: readonly Change<C>[]): readonly Change<C>[] | undefined {
   const rows = changes.map((change) => ({ ...rowOf(change), change }))

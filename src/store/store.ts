@@ -112,8 +112,8 @@ export function createCollection(name: string): readonly string[] {
 }
 
 /**
- * The statements that give a collection its order of creation. Rows that are there already have no known time, and come
- * last.
+ * Returns the statements that give a collection its order of creation. Rows that are there already have no known time,
+ * and come last.
  */
 export function addCreationTime(name: string): readonly string[] {
   return [

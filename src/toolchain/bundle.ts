@@ -28,7 +28,7 @@ interface Mistake {
 }
 
 /**
- * The component of a file: a module as it is, anything else bundled. Throws in words when it cannot be read or
+ * Returns the component of a file: a module as it is, anything else bundled. Throws in words when it cannot be read or
  * bundled.
  */
 export async function readComponent(file: string, directory = builtDirectory()): Promise<ComponentCode> {

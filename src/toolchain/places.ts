@@ -9,8 +9,8 @@ const WORKER = 'component-worker.cjs'
 const NEEDED_LATER = ['quickjs.wasm', 'sqlite-writer.cjs', 'local-chain-worker.cjs']
 
 /**
- * The directory of the programs of threads, QuickJS, the SDK, and the components that come with Vouchsafe. Throws when
- * nothing was built.
+ * Returns the directory of the programs of threads, QuickJS, the SDK, and the components that come with Vouchsafe.
+ * Throws when nothing was built.
  */
 export function builtDirectory(): string {
   const here = import.meta.dirname

@@ -25,8 +25,8 @@ export async function findRequestedSession(
 }
 
 /**
- * The request object of a session, with the same payload at every call until the session is over, but for the nonce of
- * a wallet that sent one. Refuses with `gone`.
+ * Returns the request object of a session, with the same payload at every call until the session is over, but for the
+ * nonce of a wallet that sent one. Refuses with `gone`.
  */
 export async function getRequestObject(
   context: VerifierContext,

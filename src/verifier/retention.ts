@@ -85,8 +85,8 @@ async function changesOf(
 }
 
 /**
- * The session with what tells how it went, and nothing of the person. Of the redirect the origin stays: a result that
- * was given out for a code only is given out for the code still.
+ * Returns the session with what tells how it went, and nothing of the person. Of the redirect the origin stays: a
+ * result that was given out for a code only is given out for the code still.
  */
 function withoutPersonalData(session: VerificationSession): VerificationSession {
   const { redirectUri, outcome } = session
@@ -112,8 +112,8 @@ function withoutDetail({ id, asks, spec, level, outcome }: CheckResult): CheckRe
 }
 
 /**
- * The report without the times of the credential, which are often its own alone and would find it again, and without an
- * `issuer` that is the word of the credential alone: the person can be named in it.
+ * Returns the report without the times of the credential, which are often its own alone and would find it again, and
+ * without an `issuer` that is the word of the credential alone: the person can be named in it.
  */
 function impersonal({ format, issuer_certificate, issuer, type, checks }: CredentialReport): CredentialReport {
   const isInCertificate = checks.some(({ id, outcome }) => id === 'issuer.identifier' && outcome === 'passed')

@@ -6,8 +6,8 @@ import { type VerificationSession, verificationStatus } from './session.ts'
 import type { VerificationReport } from './verification.ts'
 
 /**
- * The status of a session for the application; `responseCode` is what came with the redirect, if there was one. Refuses
- * with `not_found`.
+ * Returns the status of a session for the application; `responseCode` is what came with the redirect, if there was one.
+ * Refuses with `not_found`.
  */
 export async function getVerificationStatus(
   context: Pick<VerifierContext, 'store' | 'now'>,

@@ -17,8 +17,8 @@ import type { StaticPresentation } from './schemas.ts'
 import { failedChecks, type VerificationReport, verify } from './verification.ts'
 
 /**
- * The report that a session would have. Refuses with `not_found` an unknown query, and with `invalid_request` a body
- * with both queries or none, a `vp_token` that cannot be read, and an mdoc without all that its signature covers.
+ * Returns the report that a session would have. Refuses with `not_found` an unknown query, and with `invalid_request` a
+ * body with both queries or none, a `vp_token` that cannot be read, and an mdoc without all that its signature covers.
  */
 export async function verifyStatic(
   context: VerifierContext,

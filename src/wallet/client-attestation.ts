@@ -14,8 +14,8 @@ import { exchangeJson } from './exchange.ts'
 export const PUBLIC_CLIENT = 'vouchsafe-wallet'
 
 /**
- * The headers by which the wallet authenticates itself to the server of the metadata; none where it has no attestation,
- * or the server takes none. Refuses with `invalid_metadata` and `invalid_response`.
+ * Returns the headers by which the wallet authenticates itself to the server of the metadata; none where it has no
+ * attestation, or the server takes none. Refuses with `invalid_metadata` and `invalid_response`.
  */
 export async function attestationHeaders(
   wallet: WalletContext,
@@ -38,8 +38,8 @@ export async function attestationHeaders(
 }
 
 /**
- * The client id for the server of the metadata: the given one, or the name of the wallet in the attestation that the
- * server takes, or the name of this program.
+ * Returns the client id for the server of the metadata: the given one, or the name of the wallet in the attestation
+ * that the server takes, or the name of this program.
  */
 export function clientIdFor(wallet: WalletContext, metadata: JsonObject): string {
   const attestation = attestationFor(wallet, metadata)

@@ -80,8 +80,8 @@ export function createConsoleServer(options: ConsoleOptions): { readonly server:
 }
 
 /**
- * The page may load nothing from elsewhere but pictures, since an issuer's logo is where the issuer says. Its wallet
- * talks to the services as any wallet does, without a key.
+ * Returns the policy of the page, which may load nothing from elsewhere but pictures, since an issuer's logo is where
+ * the issuer says. Its wallet talks to the services as any wallet does, without a key.
  */
 function policyFor(services: ConsoleServices): string {
   const origins = [services.issuer, services.verifier].flatMap((service) => service?.walletOrigin ?? service?.url ?? [])

@@ -51,7 +51,7 @@ async function writeLists(directory: string, lists: AsyncIterable<ListFile>): Pr
   return { written, unchanged: Object.keys(tags).length - written.length }
 }
 
-/** The tags of the export before; none where its index is missing or damaged, so that all is written anew. */
+/** Returns the tags of the export before; none where its index is missing or damaged, so that all is written anew. */
 function readIndex(file: string): ReadonlyMap<string, unknown> {
   try {
     return new Map(Object.entries(parseJsonObject(readFileSync(file, 'utf8'))))

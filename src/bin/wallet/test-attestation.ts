@@ -78,7 +78,7 @@ export function keyAttesterOf(directory: string): KeyAttester {
   }
 }
 
-/** The levels that the issuer accepts: a provider for tests claims what it is asked for. */
+/** Returns the levels that the issuer accepts: a provider for tests claims what it is asked for. */
 function firstLevels(required: JsonObject): JsonObject {
   return Object.fromEntries(
     LEVELS.flatMap((name) => {

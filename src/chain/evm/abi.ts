@@ -18,8 +18,8 @@ export interface AbiItem {
 }
 
 /**
- * The function of a signature in words, such as `post(bytes)` or `engines() view returns (address[])`. Throws when it
- * is none.
+ * Returns the function of a signature in words, such as `post(bytes)` or `engines() view returns (address[])`. Throws
+ * when it is none.
  */
 export function functionOf(signature: string): AbiItem {
   const words = signature.startsWith('function ') ? signature : `function ${signature}`
@@ -48,8 +48,8 @@ export function encodeConstructor(abi: readonly AbiItem[], bytecode: string, val
 }
 
 /**
- * The error that a contract reverted with, as Solidity writes it: `TooEarly(7)`. Undefined when this ABI has no such
- * error.
+ * Returns the error that a contract reverted with, as Solidity writes it: `TooEarly(7)`. Undefined when this ABI has no
+ * such error.
  */
 export function customError(abi: readonly AbiItem[], thrown: Uint8Array): string | undefined {
   // Without names, several values come as a list.

@@ -96,8 +96,8 @@ function gasOf(payload: Uint8Array, { gas, needed, mostGas }: Gas): bigint {
 }
 
 /**
- * The state may be another when it is included: others may have come first, and two words that were empty cost 40,000.
- * A chain charges only for the gas that a transaction uses.
+ * Adds a margin, since the state may be another when it is included: others may have come first, and two words that
+ * were empty cost 40,000. A chain charges only for the gas that a transaction uses.
  */
 function withMargin(gas: bigint): bigint {
   return gas + gas / 4n + 50_000n

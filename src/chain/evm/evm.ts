@@ -98,8 +98,8 @@ interface Connection {
 }
 
 /**
- * The node is asked which chain it is of, and again whenever it could not be reached in between: it may be another one
- * then.
+ * Asks the node which chain it is of, and again whenever it could not be reached in between: it may be
+ * another one then.
  */
 function oncePerConnection(rpc: JsonRpc, id: string): Connection {
   const checked = cacheValue(async () => {

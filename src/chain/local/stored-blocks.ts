@@ -6,8 +6,8 @@ import { type HashedBlock, hashBlock, readBlock } from './block.ts'
 import type { BlockFiles } from './files.ts'
 
 /**
- * The first block of a new chain, at `time` in seconds since 1970. Its chain id is random, so that what was signed for
- * one chain is worth nothing on another; wallets take up to 52 bits.
+ * Returns the first block of a new chain, at `time` in seconds since 1970. Its chain id is random, so that what was
+ * signed for one chain is worth nothing on another; wallets take up to 52 bits.
  */
 export function genesis(time: number): HashedBlock {
   const chainId = Buffer.from(randomBytes(6)).readUIntBE(0, 6).toString()

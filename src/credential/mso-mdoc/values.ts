@@ -24,8 +24,8 @@ const TYPES: ReadonlyMap<string, Types> = new Map([
 ])
 
 /**
- * The CBOR of the member `name` of `nameSpace`, at any depth. Throws a MalformedError that says what is wrong with a
- * text that should be a date or bytes, or that is no Unicode.
+ * Returns the CBOR of the member `name` of `nameSpace`, at any depth. Throws a MalformedError that says what is wrong
+ * with a text that should be a date or bytes, or that is no Unicode.
  */
 export function toCbor(value: Json, nameSpace: string, name: string | undefined): Cbor {
   if (typeof value === 'string') return textToCbor(value, nameSpace, name)

@@ -51,8 +51,8 @@ function takeApart(sdJwt: SdJwt): TakenApart {
 }
 
 /**
- * Whether it says that it is an SD-JWT VC. Drafts up to 18 had issuers and verifiers take `vc+sd-jwt` as well, which is
- * the type of W3C credentials: with a `vct` and without their `@context` it is none of these.
+ * Tests whether the credential says that it is an SD-JWT VC. Drafts up to 18 had issuers and verifiers take `vc+sd-jwt`
+ * as well, which is the type of W3C credentials: with a `vct` and without their `@context` it is none of these.
  */
 function isSdJwtVc({ jws: { header, payload } }: SdJwt, claims: JsonObject, problem: string | undefined): boolean {
   const [typ, vct] = [ownString(header, 'typ'), ownString(payload, 'vct')]

@@ -57,8 +57,8 @@ export function parseMembers(posted: CredentialConfiguration): SdJwtVcMembers {
 }
 
 /**
- * The type metadata of the configuration, as it is served; undefined where it has none. Refuses with `invalid_request`
- * one that is of another type. SD-JWT VC, Type Metadata Format.
+ * Returns the type metadata of the configuration, as it is served; undefined where it has none. Refuses with
+ * `invalid_request` one that is of another type. SD-JWT VC, Type Metadata Format.
  */
 export function typeMetadataText({ vct, type_metadata: metadata }: CredentialConfiguration): string | undefined {
   if (metadata === undefined) return undefined

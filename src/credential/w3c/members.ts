@@ -30,7 +30,7 @@ export function w3cEvidence(
 }
 
 /**
- * The member `credentialStatus`, when the order names lists of the W3C. Bitstring Status List,
+ * Returns the member `credentialStatus`, when the order names lists of the W3C. Bitstring Status List,
  * BitstringStatusListEntry.
  */
 export function credentialStatusMember({ status }: Order): { readonly credentialStatus?: JsonObject[] } {

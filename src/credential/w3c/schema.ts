@@ -17,7 +17,7 @@ export interface W3cMembers {
 }
 
 /**
- * The `credential_definition`, whose contexts may be missing. Refuses with `invalid_request` one without
+ * Returns the `credential_definition`, whose contexts may be missing. Refuses with `invalid_request` one without
  * `VerifiableCredential`, and contexts that are not texts.
  */
 export function parseDefinition(

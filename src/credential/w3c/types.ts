@@ -20,7 +20,8 @@ export function typeValuesOf(described: JsonObject): JsonObject {
 }
 
 /**
- * Whether a credential of these types and claims is wanted. OpenID4VP 1.0, W3C Verifiable Credentials, `type_values`.
+ * Tests whether a credential of these types and claims is wanted. OpenID4VP 1.0, W3C Verifiable Credentials,
+ * `type_values`.
  */
 export function matchesTypeValues(
   { types, claims }: { readonly types: readonly string[]; readonly claims: JsonObject },

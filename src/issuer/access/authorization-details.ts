@@ -12,8 +12,9 @@ const CODE = 'invalid_authorization_details'
 const MAX_DETAILS = 50
 
 /**
- * The configurations that a token request asks for, without repetitions. Refuses with `invalid_authorization_details`
- * what is of another type, names none of `configurationIds`, or is located at none of `identifiers`, which are ours.
+ * Returns the configurations that a token request asks for, without repetitions. Refuses with
+ * `invalid_authorization_details` what is of another type, names none of `configurationIds`, or is located at none of
+ * `identifiers`, which are ours.
  */
 export function readAuthorizationDetails(
   text: string,

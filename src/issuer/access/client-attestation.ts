@@ -68,9 +68,10 @@ export function clientRequest({ headers, id }: FastifyRequest): ClientRequest {
 }
 
 /**
- * The wallet instance that the request authenticates; undefined where it need not and does not, and where nobody may.
- * Refuses with `invalid_client` when it has to, with `invalid_client_attestation` when its attestation or its proof is
- * not good here, and with `use_attestation_challenge` when nothing but the challenge is wrong. The log has the report.
+ * Returns the wallet instance that the request authenticates; undefined where it need not and does not, and where
+ * nobody may. Refuses with `invalid_client` when it has to, with `invalid_client_attestation` when its attestation or
+ * its proof is not good here, and with `use_attestation_challenge` when nothing but the challenge is wrong. The log has
+ * the report.
  */
 export async function authenticateClient(
   context: ClientContext,

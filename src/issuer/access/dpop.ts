@@ -52,8 +52,9 @@ export function provedRequest({ headers, method, url }: FastifyRequest): ProvedR
 }
 
 /**
- * The proof of the request. Refuses with `invalid_dpop_proof`, or with `use_dpop_nonce` when nothing but the nonce is
- * wrong. `tokenDigest` is that of the access token beside it, in base64url, where there is one. RFC 9449 section 4.3.
+ * Returns the proof of the request. Refuses with `invalid_dpop_proof`, or with `use_dpop_nonce` when nothing but the
+ * nonce is wrong. `tokenDigest` is that of the access token beside it, in base64url, where there is one. RFC 9449
+ * section 4.3.
  */
 export function verifyDpopProof(
   context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,

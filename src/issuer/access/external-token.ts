@@ -33,9 +33,9 @@ export interface PresentedToken {
 type ClockContext = Pick<AccessContext, 'now' | 'config'>
 
 /**
- * The session that the token opens: that whose pre-authorized code or issuer_state is in its claim, until the session
- * expires. Refuses with `invalid_token`, with `insufficient_scope` a good token that is for no session, and with
- * `temporarily_unavailable` when the server cannot be asked.
+ * Returns the session that the token opens: that whose pre-authorized code or issuer_state is in its claim, until the
+ * session expires. Refuses with `invalid_token`, with `insufficient_scope` a good token that is for no session, and
+ * with `temporarily_unavailable` when the server cannot be asked.
  */
 export async function sessionOfExternalToken(
   context: AccessContext,
@@ -61,8 +61,8 @@ export async function sessionOfExternalToken(
 }
 
 /**
- * The session of the pre-authorized code or of the issuer_state in the claims. Refuses with `insufficient_scope` a
- * token without both.
+ * Returns the session of the pre-authorized code or of the issuer_state in the claims. Refuses with
+ * `insufficient_scope` a token without both.
  */
 async function sessionNamedIn(
   context: AccessContext,
@@ -79,8 +79,8 @@ async function sessionNamedIn(
 }
 
 /**
- * The thumbprint of the DPoP key that the token is bound to; undefined for a token that is bound to no key. Refuses
- * other bindings (RFC 8705), which a wallet cannot prove to this service. RFC 9449 section 6.1.
+ * Returns the thumbprint of the DPoP key that the token is bound to; undefined for a token that is bound to no key.
+ * Refuses other bindings (RFC 8705), which a wallet cannot prove to this service. RFC 9449 section 6.1.
  */
 function boundTo(claims: JsonObject): string | undefined {
   const binding = own(claims, 'cnf')

@@ -41,9 +41,9 @@ export interface SessionChange {
 }
 
 /**
- * The session whose access token the request carries. Refuses with `invalid_token`; for a token that is bound to a key,
- * also with `invalid_dpop_proof` or `use_dpop_nonce`; one of an external server also as {@link sessionOfExternalToken}
- * does. RFC 6750 section 3.1, RFC 9449 section 7.1.
+ * Returns the session whose access token the request carries. Refuses with `invalid_token`; for a token that is bound
+ * to a key, also with `invalid_dpop_proof` or `use_dpop_nonce`; one of an external server also as {@link
+ * sessionOfExternalToken} does. RFC 6750 section 3.1, RFC 9449 section 7.1.
  */
 export async function sessionOfToken(context: AccessContext, request: AuthorizedRequest): Promise<OpenSession> {
   const [, scheme, token] = TOKEN.exec(request.authorization ?? '') ?? []
@@ -98,8 +98,8 @@ export function changeSession(
 }
 
 /**
- * The session that the access token of a request says it is for, unverified; empty when the token is of another server,
- * or says nothing.
+ * Returns the session that the access token of a request says it is for, unverified; empty when the token is of another
+ * server, or says nothing.
  */
 export function sessionNamedBy({ authorizationServer }: AccessContext, authorization: string | undefined): string {
   const [, , token = ''] = TOKEN.exec(authorization ?? '') ?? []

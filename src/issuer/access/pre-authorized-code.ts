@@ -34,7 +34,8 @@ function nameUnder(secret: KeyObject, sessionId: string): string {
 }
 
 /**
- * The code of the session's offer; undefined when it was supplied, and encrypted with a secret that is no longer there.
+ * Returns the code of the session's offer; undefined when it was supplied, and encrypted with a secret that is no
+ * longer there.
  */
 export function codeOfSession(
   { secrets }: Pick<AccessContext, 'secrets'>,

@@ -64,8 +64,8 @@ export async function authorize(
 }
 
 /**
- * Whether the browser that brought the request is here again, and nothing was decided meanwhile: its person has loaded
- * a page anew. FAPI 2.0 Security Profile, Requirements for authorization servers.
+ * Tests whether the browser that brought the request is here again, and nothing was decided meanwhile: its person has
+ * loaded a page anew. FAPI 2.0 Security Profile, Requirements for authorization servers.
  */
 async function isSameVisit(context: IssuerContext, id: string, browser: string): Promise<boolean> {
   const row = await context.store.get('authorization_request', id)

@@ -29,8 +29,8 @@ const SESSIONS = '/presentation/oid4vp'
 const LIMITS = { timeoutMs: 5000, maxBytes: 1024 * 1024 }
 
 /**
- * The link for the wallet, the same each time. Refuses as {@link requestOfVisit} does, and when the verifier cannot be
- * asked with `temporarily_unavailable`.
+ * Returns the link for the wallet, the same each time. Refuses as {@link requestOfVisit} does, and when the verifier
+ * cannot be asked with `temporarily_unavailable`.
  */
 export async function beginPresentation(
   context: IssuerContext,

@@ -40,9 +40,9 @@ export interface Pusher {
 }
 
 /**
- * The request_uri of a request. Refuses as {@link readAuthorizationRequest} and {@link authenticateClient} do, and a
- * DPoP proof that is wrong or by another key than dpop_jkt names with `invalid_dpop_proof` or `use_dpop_nonce`. The
- * DPoP proof binds the code to its key and opens nothing, so that it need not be spent. RFC 9449 section 10.1.
+ * Returns the request_uri of a request. Refuses as {@link readAuthorizationRequest} and {@link authenticateClient} do,
+ * and a DPoP proof that is wrong or by another key than dpop_jkt names with `invalid_dpop_proof` or `use_dpop_nonce`.
+ * The DPoP proof binds the code to its key and opens nothing, so that it need not be spent. RFC 9449 section 10.1.
  */
 export async function pushRequest(
   context: IssuerContext,
@@ -74,8 +74,8 @@ function audiencesOf(context: IssuerContext, { form }: SentRequest): readonly st
 }
 
 /**
- * The request of a request_uri. Refuses with `invalid_request_uri` one that is not ours or has expired, and that of
- * another client.
+ * Returns the request of a request_uri. Refuses with `invalid_request_uri` one that is not ours or has expired, and
+ * that of another client.
  */
 export function openPushedRequest(context: IssuerContext, requestUri: string, clientId: string): IdentifiedRequest {
   const carried = openRequestUri(context, requestUri)

@@ -41,8 +41,8 @@ export function codeFlowOf({ config }: Pick<IssuerContext, 'config'>): CodeFlowC
 }
 
 /**
- * The request as it is to be kept. Refuses with `invalid_request`, `unsupported_response_type`, `invalid_scope` or
- * `invalid_authorization_details`.
+ * Returns the request as it is to be kept. Refuses with `invalid_request`, `unsupported_response_type`, `invalid_scope`
+ * or `invalid_authorization_details`.
  */
 export async function readAuthorizationRequest(
   context: IssuerContext,
@@ -121,8 +121,8 @@ async function choiceOf(
 }
 
 /**
- * The configurations that the scope and the authorization details name, taken together. OpenID4VCI 1.0, Using scope
- * Parameter to Request Issuance of a Credential.
+ * Returns the configurations that the scope and the authorization details name, taken together. OpenID4VCI 1.0, Using
+ * scope Parameter to Request Issuance of a Credential.
  */
 function chosenConfigurations(
   { config }: IssuerContext,

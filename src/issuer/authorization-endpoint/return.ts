@@ -27,8 +27,8 @@ export interface ReturningBrowser {
 }
 
 /**
- * The address of the wallet, with a code or with the refusal. Refuses with `not_found`, `gone` or `invalid_request`;
- * the right secret in another browser ends the request, since two people are in it.
+ * Returns the address of the wallet, with a code or with the refusal. Refuses with `not_found`, `gone` or
+ * `invalid_request`; the right secret in another browser ends the request, since two people are in it.
  */
 export function returnBrowser(context: IssuerContext, browser: ReturningBrowser): Promise<string> {
   const { id, completion, cookie } = browser

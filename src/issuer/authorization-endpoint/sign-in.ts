@@ -66,8 +66,8 @@ export function signInOf({ config, signInProvider }: Pick<IssuerContext, 'config
 }
 
 /**
- * The request of the browser. Refuses with `not_found`, `gone` when it has been decided, and `invalid_request` in
- * another browser than the one that brought it.
+ * Returns the request of the browser. Refuses with `not_found`, `gone` when it has been decided, and `invalid_request`
+ * in another browser than the one that brought it.
  */
 export async function requestOfVisit(
   context: IssuerContext,

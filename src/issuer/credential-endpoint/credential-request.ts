@@ -52,8 +52,8 @@ export async function requestCredential(
 }
 
 /**
- * The configuration that a request is for. A token that authorization details narrowed has one credential for each
- * configuration, so that a wallet may name the configuration in the place of its identifier. Refuses with
+ * Returns the configuration that a request is for. A token that authorization details narrowed has one credential for
+ * each configuration, so that a wallet may name the configuration in the place of its identifier. Refuses with
  * `unknown_credential_configuration`, `unknown_credential_identifier`, `insufficient_scope`, or
  * `invalid_credential_request` when the request says neither, or names a credential that the token is not for.
  * OpenID4VCI 1.0, Credential Request.

@@ -17,7 +17,7 @@ export interface DeferredAnswer {
 }
 
 /**
- * The credentials of a transaction, once, to the keys that the wallet proved when it asked first; or the same
+ * Returns the credentials of a transaction, once, to the keys that the wallet proved when it asked first; or the same
  * transaction again while the application has not decided. Refuses with `invalid_transaction_id` an id that is not of
  * the session of the token or has been used, with `insufficient_scope` where a refreshed token is for other credentials
  * by now, with `credential_request_denied` when the application has said no.

@@ -39,7 +39,7 @@ const POSITION_BYTES = 2
 const MAC_BYTES = 16
 
 /**
- * The response with the credentials, in the order of their keys, once they are recorded. Refuses with
+ * Returns the response with the credentials, in the order of their keys, once they are recorded. Refuses with
  * `credential_request_denied` more copies than a session gives out, and like {@link changeSession}.
  */
 export async function issueCredentials(
@@ -91,8 +91,8 @@ export function refuseDenied({ deferral }: IssuanceSession): void {
 }
 
 /**
- * The notification_id of the copy at `position` in the session. The id carries the position and a MAC over the position
- * and the session, so that nothing is stored for the wallets that never notify.
+ * Returns the notification_id of the copy at `position` in the session. The id carries the position and a MAC over the
+ * position and the session, so that nothing is stored for the wallets that never notify.
  */
 export function notificationId(secret: KeyObject, sessionId: string, position: number): string {
   const body = Buffer.alloc(POSITION_BYTES)
@@ -123,9 +123,9 @@ async function datasetOf(
 }
 
 /**
- * The issue time is rounded down and the expiry up, so that two credentials of one dataset cannot be told apart by
- * their clock, and neither is shorter than it was declared. RFC 9901 section 10.1. Nothing is dated before the
- * certificate that it is signed with, which may be younger than the hour. ISO/IEC 18013-5 section 9.3.1.
+ * Makes the order. The issue time is rounded down and the expiry up, so that two credentials of one dataset cannot be
+ * told apart by their clock, and neither is shorter than it was declared. RFC 9901 section 10.1. Nothing is dated
+ * before the certificate that it is signed with, which may be younger than the hour. ISO/IEC 18013-5 section 9.3.1.
  */
 function orderOf(
   { config }: IssuerContext,

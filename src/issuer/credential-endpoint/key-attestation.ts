@@ -45,8 +45,8 @@ export function verifyKeyAttestation(
 }
 
 /**
- * The keys that are attested beside a key that was proved. An attestation that is sent must hold, required or not, and
- * gives keys only where one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type:
+ * Returns the keys that are attested beside a key that was proved. An attestation that is sent must hold, required or
+ * not, and gives keys only where one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type:
  * `key_attestation`.
  */
 export function attestedBeside(proved: KeyProof, policy: KeyAttestationPolicy): readonly PublicJwk[] {
@@ -109,8 +109,8 @@ function readAttestedKeys(payload: JsonObject, { verified }: KeyAttestationPolic
 }
 
 /**
- * A key that is a point on its curve. These keys have signed nothing, so that another would get a credential if nobody
- * looked.
+ * Returns a key that is a point on its curve. These keys have signed nothing, so that another would get a credential if
+ * nobody looked.
  */
 function readPoint(value: unknown): PublicJwk {
   const jwk = readPublicJwk(value)

@@ -30,7 +30,7 @@ const MAX_AGE_SECONDS = 300
 const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
 
 /**
- * The JWT, of its type and with an algorithm that we take; its signature is not looked at. Refuses with
+ * Returns the JWT, of its type and with an algorithm that we take; its signature is not looked at. Refuses with
  * `invalid_proof`.
  */
 export function readProofJwt(text: string, kind: ProofKind): Jws {

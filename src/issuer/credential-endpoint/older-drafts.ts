@@ -83,8 +83,8 @@ export async function fetchDeferredDraft15(
 }
 
 /**
- * The metadata of encryption for wallets of drafts up to 15, which ask for encrypted responses in requests that nothing
- * encrypts; nothing where requests have to be encrypted. Draft 15, Credential Issuer Metadata Parameters.
+ * Returns the metadata of encryption for wallets of drafts up to 15, which ask for encrypted responses in requests that
+ * nothing encrypts; nothing where requests have to be encrypted. Draft 15, Credential Issuer Metadata Parameters.
  */
 export function draft15EncryptionMetadata({
   config,
@@ -95,9 +95,9 @@ export function draft15EncryptionMetadata({
 }
 
 /**
- * The member `credential_response_encryption` of a request that is not encrypted, in the final form. Drafts up to 15
- * name the algorithm beside the key, the final specification in the key alone; undefined where a request of no draft
- * has the member.
+ * Returns the member `credential_response_encryption` of a request that is not encrypted, in the final form. Drafts up
+ * to 15 name the algorithm beside the key, the final specification in the key alone; undefined where a request of no
+ * draft has the member.
  */
 export function unencryptedResponseEncryption(member: unknown): JsonObject | undefined {
   if (!isObject(member)) return undefined

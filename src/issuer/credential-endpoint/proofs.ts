@@ -30,8 +30,8 @@ export interface ProvedKeys {
 }
 
 /**
- * The keys that the request proves, with one nonce for all. Refuses with `invalid_proof` when one of the proofs does
- * not hold, or with `invalid_credential_request` their form.
+ * Returns the keys that the request proves, with one nonce for all. Refuses with `invalid_proof` when one of the proofs
+ * does not hold, or with `invalid_credential_request` their form.
  */
 export async function proveKeys(
   context: IssuerContext,

@@ -23,7 +23,7 @@ export async function readBits(store: IssuerStore, listId: string, { entries }: 
 }
 
 /**
- * The changes that give every entry the value `status`, each list's version counted up by one; to be committed
+ * Returns the changes that give every entry the value `status`, each list's version counted up by one; to be committed
  * together, and made again when one of them does not hold.
  */
 export async function bitChanges(

@@ -143,8 +143,8 @@ function nibbleOf(byte: number, purpose: StatusPurpose): number {
 }
 
 /**
- * The bitstring of a purpose: a bit for each entry, set when the credential has been revoked or suspended, as the
- * purpose is.
+ * Returns the bitstring of a purpose: a bit for each entry, set when the credential has been revoked or suspended, as
+ * the purpose is.
  */
 export function bitstringOf(bits: Buffer, purpose: StatusPurpose): Buffer {
   const nibbles = NIBBLES[purpose]

@@ -41,8 +41,8 @@ export interface IssuedEntries {
 }
 
 /**
- * The change that keeps the entries, for the batch that issues. Refuses with `credential_request_denied` when the
- * credentials of the session have been revoked or suspended: one more that holds would undo that, whether it has an
+ * Returns the change that keeps the entries, for the batch that issues. Refuses with `credential_request_denied` when
+ * the credentials of the session have been revoked or suspended: one more that holds would undo that, whether it has an
  * entry or not.
  */
 export async function keptEntries(
@@ -62,8 +62,8 @@ export async function keptEntries(
 }
 
 /**
- * The status of the session's credentials, where they have one. Refuses with `credential_request_denied` when they have
- * been revoked or suspended.
+ * Returns the status of the session's credentials, where they have one. Refuses with `credential_request_denied` when
+ * they have been revoked or suspended.
  */
 export async function validStatus(store: IssuerStore, sessionId: string): Promise<Row<CredentialStatus> | undefined> {
   const row = await store.get('credential_status', sessionId)

@@ -41,8 +41,8 @@ export function sessionOfRefreshToken(token: string): string {
 }
 
 /**
- * The successor of a refresh token (itself, in the profile HAIP), or the problem for which the family has to end.
- * Refuses with `invalid_grant` one that is unknown, and any when the time is up.
+ * Returns the successor of a refresh token (itself, in the profile HAIP), or the problem for which the family has to
+ * end. Refuses with `invalid_grant` one that is unknown, and any when the time is up.
  */
 export function nextRefreshToken(
   { secrets, config }: Pick<IssuerContext, 'secrets' | 'config'>,
@@ -86,8 +86,8 @@ function successorOf(refreshToken: string, sessionId: string, secret: KeyObject)
 }
 
 /**
- * The refresh token begins with the session id, by which the token endpoint without a session in its path finds the
- * session.
+ * Makes a refresh token, which begins with the session id, by which the token endpoint without a session in its path
+ * finds the session.
  */
 function tokenOf(sessionId: string, secret: string): string {
   return `${sessionId}.${secret}`

@@ -153,8 +153,8 @@ function responseOf(
 }
 
 /**
- * The configurations that authorization details name or named, or undefined when they never did; never more than
- * before.
+ * Returns the configurations that authorization details name or named, or undefined when they never did; never more
+ * than before.
  */
 function authorizedBy(
   context: IssuerContext,

@@ -27,8 +27,8 @@ const FITTING = { numeric: /^[0-9]+$/, text: /^[^\s\p{C}]+$/u } as const
 const FITTING_TEXT = { numeric: 'digits', text: 'visible characters without spaces' } as const
 
 /**
- * The code of a new session: as it was given, or made here. Refuses with `invalid_request` one that is not what it
- * says.
+ * Makes the code of a new session: as it was given, or made here. Refuses with `invalid_request` one that is not what
+ * it says.
  */
 export function makeTxCode(
   context: IssuerContext,
@@ -56,8 +56,8 @@ export function makeTxCode(
 }
 
 /**
- * A code that was generated, for the answer that is remembered with an idempotency key: no database has it in the
- * clear.
+ * Encrypts a code that was generated, for the answer that is remembered with an idempotency key: no database has it in
+ * the clear.
  */
 export function encryptTxCode({ secrets, random }: IssuerContext, sessionId: string, value: string): string {
   return encryptCode(secrets.rememberedTxCode, sessionId, value, random(NONCE_BYTES))
@@ -83,8 +83,8 @@ function codeElsewhere({
 }
 
 /**
- * Whether the transaction code that came, if one did, is the one of the session. Refuses with `invalid_request` one
- * that is missing, which is no attempt, and one that was not asked for. OpenID4VCI 1.0, Token Error Response.
+ * Tests whether the transaction code that came, if one did, is the one of the session. Refuses with `invalid_request`
+ * one that is missing, which is no attempt, and one that was not asked for. OpenID4VCI 1.0, Token Error Response.
  */
 export function isRightTxCode(
   { secrets }: Pick<IssuerContext, 'secrets'>,
@@ -103,8 +103,8 @@ export function isRightTxCode(
 }
 
 /**
- * The MAC is also over the session id, so that equal codes of two sessions look different, and over the normal form of
- * the code, since Unicode has several ways to write it.
+ * Computes the MAC, which is also over the session id, so that equal codes of two sessions look different, and over the
+ * normal form of the code, since Unicode has several ways to write it.
  */
 function mac(secret: KeyObject, sessionId: string, value: string): string {
   return createHmac('sha256', secret)

@@ -24,7 +24,8 @@ const REQUEST_MEMBERS = [
 const REQUEST_TYPE = `OffChainRequest(${REQUEST_MEMBERS.map(({ name, type }) => `${type} ${name}`).join(',')})`
 
 /**
- * The typed data that `eth_signTypedData_v4` takes. `bodyDigest` is SHA-256 of the body, and times are in milliseconds.
+ * Returns the typed data that `eth_signTypedData_v4` takes. `bodyDigest` is SHA-256 of the body, and times are in
+ * milliseconds.
  */
 export function typedData(fields: RequestFields) {
   return {

@@ -61,8 +61,8 @@ function isHigh(compact: Uint8Array): boolean {
 }
 
 /**
- * The account of an uncompressed public key: the last 20 bytes of keccak-256 of its point, or on Partisia of SHA-256
- * of all 65 bytes.
+ * Returns the account of an uncompressed public key: the last 20 bytes of keccak-256 of its point, or on Partisia of
+ * SHA-256 of all 65 bytes.
  */
 export function accountOf(publicKey: Uint8Array, addresses: 'evm' | 'partisia'): Address {
   const digest = addresses === 'evm' ? keccak_256(publicKey.subarray(1)) : sha256(publicKey)

@@ -46,8 +46,8 @@ export function secp256k1Message(
 }
 
 /**
- * The value of `authorization`. `key` is a private key of 32 bytes. The same request at the same time has the same
- * signature (RFC 6979).
+ * Returns the value of `authorization`. `key` is a private key of 32 bytes. The same request at the same time has the
+ * same signature (RFC 6979).
  */
 export function signSecp256k1(
   request: Signed,

@@ -41,8 +41,8 @@ export type Profile = (
 ) => SignedRequest | undefined
 
 /**
- * The only value of a header, or the empty text when there is none. Undefined when there are several: no one could say
- * which counts.
+ * Returns the only value of a header, or the empty text when there is none. Undefined when there are several: no one
+ * could say which counts.
  */
 export function onlyValue({ headers }: Pick<HttpRequestData, 'headers'>, name: string): string | undefined {
   const values = headers.filter((header) => header.name.toLowerCase() === name).flatMap((header) => header.values)

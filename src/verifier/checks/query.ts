@@ -74,8 +74,8 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
 ]
 
 /**
- * The certificates that were not merely sent along: those of the path to the trust anchor or, where no anchors are
- * configured, those that the issuer's own leads to by signatures, each by the next (RFC 7515 section 4.1.6).
+ * Returns the certificates that were not merely sent along: those of the path to the trust anchor or, where no anchors
+ * are configured, those that the issuer's own leads to by signatures, each by the next (RFC 7515 section 4.1.6).
  */
 function verifiedOf(
   issuer: Evidence['issuer'],
