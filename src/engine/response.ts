@@ -53,9 +53,10 @@ export function toWire(response: HttpResponseData, cors: boolean): WireResponse 
   const { status, headers, body } = response
   // Informational answers are followed by another one; a component has only this.
   if (!Number.isInteger(status) || status < 200 || status > 599)
-    return { problem: `status ${status} is none of a final response` }
+    return { problem: `status ${status} is not a final HTTP status (200 to 599)` }
   const broken = headers.find(({ name, values }) => !NAME.test(name) || !values.every((value) => VALUE.test(value)))
-  if (broken !== undefined) return { problem: `the header ${JSON.stringify(broken.name.slice(0, 60))} is none of HTTP` }
+  if (broken !== undefined)
+    return { problem: `the header ${JSON.stringify(broken.name.slice(0, 60))} is not a valid HTTP header` }
   const connection = connectionOptions(headers)
   const kept = headers.filter(({ name }) => !isOurs(name.toLowerCase(), connection, cors))
   return {

@@ -236,7 +236,7 @@ function readPublicKey(info: DerValue): KeyObject {
   try {
     key = createPublicKey({ key: info.der, format: 'der', type: 'spki' })
   } catch (cause) {
-    return malformed('the public key is not one', cause)
+    return malformed('the public key cannot be parsed', cause)
   }
   // Some points of Ed25519 are keys that anybody can sign for.
   if (key.asymmetricKeyType === 'ed25519') publicJwkOf(key)
@@ -250,7 +250,8 @@ function wholeBytes(value: DerValue): Buffer {
 
 function onlyChild({ children }: DerValue): DerValue {
   const [child, ...more] = children
-  if (child === undefined || more.length > 0) return malformed('a tagged member of the certificate is not one element')
+  if (child === undefined || more.length > 0)
+    return malformed('a tagged member of the certificate must be exactly one element')
   return child
 }
 

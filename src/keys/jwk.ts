@@ -75,7 +75,7 @@ export function readSigningJwk(value: unknown): PublicJwk {
  */
 export function publicJwkOf(key: KeyObject): PublicJwk {
   // Asked first, as `node:crypto` has no JSON for some curves.
-  if (algorithmOf(key) === undefined) malformed('the key is none on P-256, P-384, P-521 or Ed25519')
+  if (algorithmOf(key) === undefined) malformed('unsupported key type; use EC P-256, P-384, P-521 or Ed25519')
   return readPublicJwk((key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' }))
 }
 

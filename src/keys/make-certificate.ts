@@ -86,7 +86,7 @@ export function makeCertificate(content: CertificateContent): Buffer {
   const { subject, publicKey, issuer, serial, notBefore, notAfter, extensions } = content
   const algorithm = algorithmOf(issuer.privateKey)
   if (algorithm === undefined)
-    throw new TypeError('the key that signs a certificate is of a kind that signs nothing here')
+    throw new TypeError('unsupported type of the key that signs; use EC P-256, P-384, P-521 or Ed25519')
   const identifier = writeSequence(writeOid(SIGNATURE_OIDS[algorithm]))
   const signed = writeSequence(
     writeDer(contextTag(0, 'constructed'), writeInteger(V3)),

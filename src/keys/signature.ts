@@ -27,7 +27,7 @@ export function verifySignature(key: KeyObject, data: Uint8Array, signature: Uin
 /** Returns the raw signature over `data` by a private key that has an algorithm. */
 export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
   const algorithm = algorithmOf(key)
-  if (algorithm === undefined) throw new TypeError('the key is of a kind that signs nothing here')
+  if (algorithm === undefined) throw new TypeError('unsupported key type; use EC P-256, P-384, P-521 or Ed25519')
   return sign(algorithms[algorithm].digest, data, { key, dsaEncoding: 'ieee-p1363' })
 }
 

@@ -162,7 +162,7 @@ describe('a request object', () => {
     ['with an empty list of certificates', header({ x5c: [] }), /without a certificate/],
     ['with a certificate that is none', header({ x5c: ['AAAA'] }), /certificate of the verifier cannot be read/],
     ['of another type', header({ typ: 'JWT' }), /its typ is not oauth-authz-req\+jwt/],
-    ['without a signature algorithm', header({ alg: 'none' }), /its alg is none of ES256, ES384, ES512, EdDSA/],
+    ['without a signature algorithm', header({ alg: 'none' }), /its alg must be one of ES256, ES384, ES512, EdDSA/],
     ['with the algorithm of another key', header({ alg: 'ES384' }), /its signature is not by the key/],
     ['that is no JWS', sent({ after: () => 'hello' }), /cannot be read/],
     ['with a critical extension', header({ crit: ['x'] }), /critical extensions/],

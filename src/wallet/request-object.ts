@@ -90,7 +90,7 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   const { header } = jws
   if (own(header, 'typ') !== 'oauth-authz-req+jwt') invalid('its typ is not oauth-authz-req+jwt')
   if (!joseAlgorithms.includes(ownString(header, 'alg') ?? ''))
-    invalid(`its alg is none of ${joseAlgorithms.join(', ')}`)
+    invalid(`its alg must be one of ${joseAlgorithms.join(', ')}`)
   const chain = own(header, 'x5c')
   const leaf = Array.isArray(chain) ? chain[0] : undefined
   if (typeof leaf !== 'string') return invalid('it comes without a certificate (x5c)')

@@ -60,7 +60,7 @@ export function readBlock(text: string): HashedBlock {
 }
 
 function transactionOf(value: Json): StoredBlock['transaction'] & object {
-  if (!isObject(value)) return malformed('its transaction is none')
+  if (!isObject(value)) return malformed('its transaction is not an object')
   return { raw: hexOf(own(value, 'raw')), from: hexOf(own(value, 'from')) }
 }
 
