@@ -118,7 +118,7 @@ const attacks: readonly Attack[] = [
   {
     attack: 'the certificate of a key on another curve',
     proof: () => x5c(base64(certificateOf(strange))),
-    why: /none on P-256/,
+    why: /unsupported key type/,
   },
 ]
 
