@@ -7,7 +7,7 @@ import { diagnose } from '../../src/bin/doctor/diagnosis.ts'
 import type { Finding } from '../../src/bin/doctor/finding.ts'
 import { files, openDatabase } from '../../src/bin/effects.ts'
 import { certificateFile, keyFile, makeFiles, SECRETS_FILE, writeFiles } from '../../src/bin/init/files.ts'
-import { issuerMigrations } from '../../src/issuer/collections.ts'
+import { type IssuerCollections, issuerMigrations, type StoredConfiguration } from '../../src/issuer/collections.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { readPrivateKey } from '../../src/keys/file-signer.ts'
 import { makeCertificate, selfSignedCertificate, toPem, usualExtensions } from '../../src/keys/make-certificate.ts'
@@ -737,5 +737,66 @@ describe('the command vouchsafe doctor', () => {
     const { status, stderr } = await vouchsafe(args)
     expect(status).toBe(2)
     expect(stderr).toContain(why)
+  })
+})
+
+describe('the credential configurations of an issuer', () => {
+  const card = { format: 'dc+sd-jwt', vct: 'urn:example:card' }
+  const configured = async (stored: Readonly<Record<string, object>>, settings: object = {}) => {
+    const at = await patient('issuer')
+    mkdirSync(join(at.directory, 'data'), { recursive: true })
+    const store = await openDatabase<IssuerCollections>(
+      { kind: 'sqlite', file: join(at.directory, 'data/issuer.db') },
+      issuerMigrations,
+    )
+    for (const [id, configuration] of Object.entries(stored)) {
+      const removed = id === 'gone'
+      const value = { configuration, removed } as StoredConfiguration
+      await store.commit([{ insert: 'credential_configuration', id, value }])
+    }
+    await store.close()
+    const findings = await diagnose('issuer', { ...at.settings, ...settings }, files, new Date())
+    return findings.filter(({ subject }) => subject.startsWith('credential configurations'))
+  }
+
+  it('are all right where each can be issued, and say nothing where there is none', async () => {
+    expect(await configured({ one: card, two: { ...card, scope: 'card' } })).toEqual([
+      { subject: 'credential configurations', outcome: 'ok', text: 'all 2 can be issued' },
+    ])
+    expect(await configured({})).toEqual([])
+  })
+
+  it.each<[string, object, object, RegExp]>([
+    [
+      'is of a format that is no more',
+      { format: 'ldp_vc' },
+      {},
+      /^it cannot be issued any more \(.*\); declare it anew/,
+    ],
+    [
+      'needs attesters that nobody trusts',
+      { ...card, key_attestations_required: {} },
+      {},
+      /^no wallet gets it: .*no attester is trusted/,
+    ],
+    [
+      'has a scope without a dataset',
+      { ...card, scope: 'card' },
+      {
+        authentication: {
+          openidConnect: {
+            issuer: 'https://login.example',
+            clientId: 'x',
+            clientSecret: 'y',
+            datasets: { other: { claims: { a: 'a' } } },
+          },
+        },
+      },
+      /^who signs in gets none without an offer: name card in authentication\.openidConnect\.datasets/,
+    ],
+  ])('are named where one %s, and not where it was removed', async (_, posted, settings, text) => {
+    expect(await configured({ wrong: posted, gone: posted, right: card }, settings)).toEqual([
+      { subject: 'credential configurations wrong', outcome: 'warning', text: expect.stringMatching(text) as string },
+    ])
   })
 })

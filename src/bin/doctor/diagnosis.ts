@@ -5,12 +5,14 @@
 import { isObject } from '../../codec/json.ts'
 import { type AnchorSetting, readAnchorDirectory } from '../../config/anchor-directory.ts'
 import { checkSettings, type ReadResult } from '../../config/common.ts'
-import { readDatabase } from '../../config/database.ts'
+import { type DatabaseConfig, readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
+import { type IssuerConfig, readIssuerConfig } from '../../issuer/config.ts'
 import { type CredentialServiceName, credentialServices } from '../credential-services.ts'
 import { addressFindings } from './address.ts'
 import { anchorFindings, identifierFinding, tlsFindings } from './certificates.ts'
+import { configurationFindings } from './configurations.ts'
 import { databaseFindings } from './database.ts'
 import { encryptionFindings } from './encryption.ts'
 import type { Finding } from './finding.ts'
@@ -44,9 +46,20 @@ export async function diagnose(
     ...(service === 'issuer' ? secretsFindings(settings.secretsFile, files) : []),
     ...(await addressFindings({ baseUrl, port, host, title })),
     ...('mistakes' in database ? [] : await databaseFindings(database.database, migrations)),
+    ...('mistakes' in database || service !== 'issuer'
+      ? []
+      : await findingsOnConfigurations(database.database, readIssuerConfig(value, files, at))),
     ...('mistakes' in database ? [] : await storageFindings(database.database)),
     ...('mistakes' in database ? [] : await encryptionFindings(settings, database.database, { files, at, defaults })),
   ])
+}
+
+/** Returns the findings on what the database has; none while the settings have mistakes. */
+async function findingsOnConfigurations(
+  database: DatabaseConfig,
+  result: ReadResult<IssuerConfig>,
+): Promise<Finding[]> {
+  return 'config' in result ? configurationFindings(database, result.config) : []
 }
 
 /** Returns the configured database; undefined when the setting is malformed. */

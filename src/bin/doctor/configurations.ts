@@ -1,0 +1,77 @@
+/** Checks the credential configurations in the database of an issuer against its settings. */
+import { existsSync } from 'node:fs'
+import type { DatabaseConfig } from '../../config/database.ts'
+import { parseConfiguration } from '../../credential/configuration.ts'
+import type { StoredConfiguration } from '../../issuer/collections.ts'
+import type { IssuerConfig } from '../../issuer/config.ts'
+import { profileProblem } from '../../issuer/haip.ts'
+import { refuseUnattestable } from '../../issuer/proof-types.ts'
+import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
+import { ProtocolError } from '../../protocol/error.ts'
+import { loadDriver } from '../../store/sqlite.ts'
+import { fileProblem } from '../database-file.ts'
+import type { Finding } from './finding.ts'
+
+const SUBJECT = 'credential configurations'
+const QUERY = 'select id, value from credential_configuration order by id'
+
+/** Returns the findings; none where the database cannot be read, which is reported elsewhere, or has none. */
+export async function configurationFindings(database: DatabaseConfig, config: IssuerConfig): Promise<Finding[]> {
+  const rows = await readRows(database).catch(() => [])
+  const offered = rows.filter(({ stored }) => !stored.removed)
+  if (offered.length === 0) return []
+  const findings = offered.flatMap(({ id, stored }) =>
+    problemsOf(stored.configuration, config).map(
+      (problem): Finding => ({ subject: `${SUBJECT} ${id}`, outcome: 'warning', text: problem }),
+    ),
+  )
+  const fine: Finding = { subject: SUBJECT, outcome: 'ok', text: `all ${offered.length} can be issued` }
+  return findings.length === 0 ? [fine] : findings
+}
+
+function problemsOf(posted: CredentialConfiguration, config: IssuerConfig): string[] {
+  const unreadable = problemIn(() => parseConfiguration(posted))
+  if (unreadable !== undefined) return [`it cannot be issued any more (${unreadable}); declare it anew`]
+  const unprofiled = config.profile && profileProblem(posted)
+  const unattestable = problemIn(() => refuseUnattestable(posted, config))
+  const { datasets } = config.codeFlow?.openidConnect ?? {}
+  const { scope } = posted
+  const isUnnamed = datasets !== undefined && scope !== undefined && !datasets.has(scope)
+  return [
+    ...(unprofiled === undefined ? [] : [`it is not offered: ${unprofiled}`]),
+    ...(unattestable === undefined ? [] : [`no wallet gets it: ${unattestable}`]),
+    ...(isUnnamed
+      ? [`who signs in gets none without an offer: name ${scope} in authentication.openidConnect.datasets`]
+      : []),
+  ]
+}
+
+function problemIn(check: () => unknown): string | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error
+    return error.message
+  }
+}
+
+async function readRows(database: DatabaseConfig) {
+  const rows = database.kind === 'sqlite' ? await rowsOfFile(database.file) : await rowsOfServer(database)
+  return rows.map(({ id, value }) => ({ id: String(id), stored: JSON.parse(String(value)) as StoredConfiguration }))
+}
+
+async function rowsOfFile(file: string) {
+  if (!existsSync(file) || fileProblem(file) !== undefined) return []
+  const database = new (await loadDriver())(file)
+  try {
+    return database.prepare(QUERY).all()
+  } finally {
+    database.close()
+  }
+}
+
+async function rowsOfServer(database: Extract<DatabaseConfig, { readonly kind: 'postgresql' }>) {
+  const { withConnection } = await import('../../store/postgres-connections.ts')
+  return withConnection(database, async (run) => (await run({ text: QUERY, values: [] })).rows)
+}
