@@ -144,11 +144,17 @@ describe('a call', () => {
     })
     const engine = await started({ http: () => gate.then(() => text('')) })
     const ask = () => engine.engine.app.inject(engine.url)
-    const all = Promise.all(Array.from({ length: 80 }, ask))
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    expect(engine.runtime.runs).toBe(8)
+    let refused = 0
+    const calls = Array.from({ length: 80 }, async () => {
+      const { statusCode } = await ask()
+      if (statusCode === 503) refused += 1
+      return statusCode
+    })
+    // All have come when the last are refused, and no other run begins while these wait.
+    await expect.poll(() => refused).toBe(8)
+    await expect.poll(() => engine.runtime.runs).toBe(8)
     release()
-    const statuses = (await all).map(({ statusCode }) => statusCode)
+    const statuses = await Promise.all(calls)
     expect(statuses.filter((status) => status === 200)).toHaveLength(72)
     expect(statuses.filter((status) => status === 503)).toHaveLength(8)
   })

@@ -159,12 +159,9 @@ async function started(children: ChildProcess[]) {
 }
 
 async function answering(port: number): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    const response = await fetch(`http://127.0.0.1:${port}/health/live`).catch(() => undefined)
-    if (response?.ok) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error('the service does not answer')
+  await expect
+    .poll(async () => (await fetch(`http://127.0.0.1:${port}/health/live`).catch(() => undefined))?.ok)
+    .toBe(true)
 }
 
 /** Megabytes, where the system tells. */
