@@ -475,7 +475,11 @@ describe('what is no certificate', () => {
       replace(6, spki(writeSequence(writeOid('1.2.3')), Buffer.of(1))),
       /1\.2\.3 are not supported/,
     ],
-    ['a key that is no point', replace(6, spki(ecAlgorithm('1.2.840.10045.3.1.7'), Buffer.of(4, 1))), /public key cannot be parsed/],
+    [
+      'a key that is no point',
+      replace(6, spki(ecAlgorithm('1.2.840.10045.3.1.7'), Buffer.of(4, 1))),
+      /public key cannot be parsed/,
+    ],
     ['a curve nobody knows', replace(6, spki(ecAlgorithm('1.2.3'), Buffer.of(4, 1))), /public key cannot be parsed/],
     ['a member too many', (members) => [...members, writeInteger(1)], /tag 02 is out of place/],
     ['extensions twice', (members) => [...members, members[7] ?? Buffer.of()], /tag a3 is out of place/],
