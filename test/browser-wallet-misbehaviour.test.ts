@@ -1,6 +1,6 @@
 /** Every misbehaviour of the console's wallet, in every format: the check or error that it names is what catches it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { misbehaviours, type Remembered, rememberingPresentation } from '../console/wallet/misbehaviour.ts'
+import { misbehaviours, type Remembered, rememberingPresentation, withRequest } from '../console/wallet/misbehaviour.ts'
 import { misreceipts } from '../console/wallet/misreceive.ts'
 import type { VerificationReport } from '../src/verifier/verification.ts'
 import { isAnswered } from '../src/wallet/answer.ts'
@@ -80,6 +80,17 @@ describe.each([...profiles, mdocProfile].map((profile) => [profile.format, profi
         expect(failed).toEqual([each.check(format)])
       },
     )
+
+    it('is refused with another state, and the session goes on waiting', async () => {
+      const { sessionId, plan } = await planned()
+      const error = await errorOf(present(made.wallet, withRequest(plan, { state: 'of another request' })))
+      expect(error.server).toMatchObject({
+        error: 'invalid_request',
+        error_description: expect.stringContaining('state'),
+      })
+      expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'STARTED' })
+      await present(made.wallet, plan)
+    })
   },
 )
 

@@ -22,6 +22,7 @@ import type { AnsweredQuery } from '../../src/wallet/answer.ts'
 import type { WalletContext } from '../../src/wallet/context.ts'
 import { heldFormat } from '../../src/wallet/held-format.ts'
 import { bindingOf, makePresentation, type PresentationPlan } from '../../src/wallet/present.ts'
+import { resignJwt, resignMdoc } from './self-made.ts'
 
 type MakePresentation = typeof makePresentation
 
@@ -137,6 +138,19 @@ export const misbehaviours: readonly Misbehaviour[] = [
     problem: always,
     make: () => (wallet, plan, answer) => makePresentation(wallet, plan, withForgedSignature(answer)),
   },
+  {
+    id: 'issuer',
+    title: 'Self-made issuer',
+    does: 'Somebody signed the credential with a key and a certificate of their own, in the name of its issuer.',
+    check: firstAsked('issuer.trusted'),
+    problem: always,
+    make: () => async (wallet, plan, answer) => {
+      const { signer } = await wallet.store.keys.make('ES256')
+      const { format, credential } = answer.credential
+      const resign = isMdoc(format) ? resignMdoc : resignJwt
+      return makePresentation(wallet, plan, withCredential(answer, await resign(credential, signer)))
+    },
+  },
 ]
 
 /** The first of `ids` that is asked of credentials of a format. */
@@ -156,7 +170,11 @@ function isSdJwt(format: string): boolean {
   return reasonUnasked(format, 'holder.sd_hash') === undefined
 }
 
-function withRequest(plan: PresentationPlan, changes: Partial<PresentationPlan['request']>): PresentationPlan {
+function isMdoc(format: string): boolean {
+  return reasonUnasked(format, 'credential.doc_type') === undefined
+}
+
+export function withRequest(plan: PresentationPlan, changes: Partial<PresentationPlan['request']>): PresentationPlan {
   return { ...plan, request: { ...plan.request, ...changes } }
 }
 
@@ -217,7 +235,7 @@ function withChangedElements(answer: AnsweredQuery): AnsweredQuery {
 
 function withForgedSignature(answer: AnsweredQuery): AnsweredQuery {
   const { format, credential } = answer.credential
-  if (reasonUnasked(format, 'credential.doc_type') === undefined) return withForgedIssuerAuth(answer)
+  if (isMdoc(format)) return withForgedIssuerAuth(answer)
   const [jwt = '', ...rest] = credential.split('~')
   const [header = '', payload = '', signature = ''] = jwt.split('.')
   const bytes = Uint8Array.from(fromBase64url(signature), (byte, at) => (at === 0 ? byte ^ 1 : byte))

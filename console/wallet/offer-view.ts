@@ -59,11 +59,11 @@ async function receiveOffer(
     for (const { id } of stored) if (sessionId !== undefined) desk.sessions.set(id, sessionId)
     const names = stored.map(({ name }) => name).join(', ')
     const received = element('p', { class: 'good', role: 'status' }, `Received: ${names}.`)
-    return wrong === undefined ? [received] : [received, drawVerdict(wrong.error, undefined)]
+    return wrong === undefined ? [received] : [received, drawVerdict(wrong.error, undefined, 'issuer')]
   } catch (error) {
     if (!(error instanceof WalletError)) throw error
     const problem = drawProblem(error)
-    return wrong === undefined ? [problem] : [problem, drawVerdict(wrong.error, error.server)]
+    return wrong === undefined ? [problem] : [problem, drawVerdict(wrong.error, error.server, 'issuer')]
   }
 }
 

@@ -1,6 +1,7 @@
 /** A request in the wallet: who asks, what would leave, the agreement, and what came of it. */
+import { toBase64url } from '../../src/codec/base64url.ts'
 import { chosenAnswers, isAnswered } from '../../src/wallet/answer.ts'
-import { WalletError } from '../../src/wallet/error.ts'
+import { type ServerError, WalletError } from '../../src/wallet/error.ts'
 import {
   decline,
   type PresentationPlan,
@@ -14,14 +15,15 @@ import { issuerClient, verifierClient } from '../clients.ts'
 import { element } from '../dom.ts'
 import { type Desk, pause, sessionOf } from './desk.ts'
 import { drawDisclosure } from './drawing.ts'
-import { misbehaviours, rememberingPresentation } from './misbehaviour.ts'
+import { misbehaviours, rememberingPresentation, withRequest } from './misbehaviour.ts'
 import { type Behaviour, createSwitches, HONEST } from './switches.ts'
-import { drawCheckVerdict, drawProblem } from './verdict.ts'
+import { drawCheckVerdict, drawProblem, drawVerdict } from './verdict.ts'
 
 type OnEnd = (...above: readonly HTMLElement[]) => Promise<void>
 
 const EXPIRED = 'expired'
 const REVOKED = 'revoked'
+const FOREIGN = 'state'
 /** Verifiers keep a status list for as long as it says, and for five seconds at least. */
 const LIST_SECONDS = 6
 
@@ -101,6 +103,13 @@ function behavioursFor(desk: Desk, { plan, expired }: Wish): readonly Behaviour[
       expects: answer === undefined ? '' : expectation(each.check(answer.credential.format)),
     })),
     {
+      id: FOREIGN,
+      title: 'Wrong state',
+      does: 'The wallet sends its response with a state that is not the one of the request.',
+      expects: 'The verifier has to refuse it with invalid_request, and to go on waiting.',
+      problem: answer === undefined ? nothing : undefined,
+    },
+    {
       id: EXPIRED,
       title: 'Expired credential',
       does: 'The wallet presents a credential that has expired.',
@@ -125,6 +134,12 @@ function behavioursFor(desk: Desk, { plan, expired }: Wish): readonly Behaviour[
   ]
 }
 
+/** The plan as the wallet follows it. */
+function planOf(id: string, { plan, expired }: Wish, { wallet }: Desk): PresentationPlan {
+  if (id === FOREIGN) return withRequest(plan, { state: toBase64url(wallet.random(24)) })
+  return id === EXPIRED ? (expired ?? plan) : plan
+}
+
 function expectation(check: string): string {
   return `The check ${check} has to catch it.`
 }
@@ -132,13 +147,15 @@ function expectation(check: string): string {
 /** Presents as the wallet was told to behave; gives what is to be said of it. */
 async function presentAs(desk: Desk, wish: Wish, id: string, busy: HTMLElement): Promise<readonly HTMLElement[]> {
   const wrong = misbehaviours.find((each) => each.id === id)
-  const plan = id === EXPIRED ? (wish.expired ?? wish.plan) : wish.plan
+  const plan = planOf(id, wish, desk)
   if (id === REVOKED) await revokeFirst(desk, plan, busy)
   const make = wrong?.make(desk.remembered) ?? rememberingPresentation(desk.remembered)
   const answered = await present(desk.wallet, plan, make).catch((error: unknown) => error as Error)
   desk.guide.tell('presented')
   if (answered instanceof Error && !(answered instanceof WalletError)) throw answered
   const message = answered instanceof Error ? drawProblem(answered) : drawAccepted(answered)
+  // A response of another request is refused before there is anything to report on.
+  if (id === FOREIGN) return [message, drawVerdict('invalid_request', serverErrorOf(answered), 'verifier')]
   const expected = expectedCheck(id, plan)
   return expected === undefined ? [message] : [message, await verdictOf(wish.link, expected)]
 }
@@ -147,6 +164,10 @@ async function presentAs(desk: Desk, wish: Wish, id: string, busy: HTMLElement):
 function drawAccepted({ redirect_uri: redirectUri }: PresentationResult): HTMLElement {
   const link = redirectUri && element('a', { href: redirectUri, rel: 'noreferrer' }, `Go on at ${redirectUri}`)
   return element('p', { class: 'good', role: 'status' }, 'Presented, and the verifier took it. ', link || undefined)
+}
+
+function serverErrorOf(answered: unknown): ServerError | undefined {
+  return answered instanceof WalletError ? answered.server : undefined
 }
 
 function expectedCheck(id: string, plan: PresentationPlan): string | undefined {

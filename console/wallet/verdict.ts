@@ -3,12 +3,16 @@ import type { VerifierSchemas } from '../../sdk/server/index.ts'
 import type { ServerError, WalletError } from '../../src/wallet/error.ts'
 import { element } from '../dom.ts'
 
-/** The verdict about an error of the issuer. */
-export function drawVerdict(expected: string, answered: ServerError | undefined): HTMLElement {
+/** The verdict about an error of a service. */
+export function drawVerdict(
+  expected: string,
+  answered: ServerError | undefined,
+  service: 'issuer' | 'verifier',
+): HTMLElement {
   const isCaught = answered?.error === expected
   const rest = isCaught
-    ? `The issuer caught it: ${answered.error_description ?? 'it does not say why'}`
-    : `The issuer did not catch it${answered === undefined ? '' : `, and answered ${answered.error}`}.`
+    ? `The ${service} caught it: ${answered.error_description ?? 'it does not say why'}`
+    : `The ${service} did not catch it${answered === undefined ? '' : `, and answered ${answered.error}`}.`
   return verdict(isCaught, expected, rest)
 }
 

@@ -20,7 +20,8 @@ const TALLEST = 620
 describeInBrowser('the tutorial', (openWindow) => {
   let console: RunningConsole
   beforeAll(async () => {
-    console = await startConsole({ issuer: { statusList: { ttlSeconds: 1 } } })
+    const verifier = { clientMetadata: { clientName: 'Example Library' } }
+    console = await startConsole({ issuer: { statusList: { ttlSeconds: 1 } }, verifier })
   })
   afterAll(() => console.stop())
 
@@ -65,6 +66,7 @@ describeInBrowser('the tutorial', (openWindow) => {
 
     await press('Ask for given name and programme')
     await page.getByText('It will not see').waitFor()
+    expect(await page.locator('.pane').last().innerText()).toContain('Example Library asks')
     await picture('tutorial-consent', page.locator('.pane').last())
     await press('Present')
     await page.getByText('Presented, and the verifier took it.').waitFor()

@@ -17,6 +17,7 @@ const CAUGHT_BY = {
   'Changed claim': 'disclosures.valid',
   'Missing claim': 'query.claims',
   'Forged signature': 'issuer.signature',
+  'Self-made issuer': 'issuer.trusted',
 } as const
 const REFUSED_WITH = { 'Wrong nonce': 'invalid_nonce', 'Stale proof': 'invalid_proof', 'Swapped key': 'invalid_proof' }
 
@@ -109,6 +110,20 @@ describeInBrowser('the wallet of the console', (openWindow) => {
       // What is replayed is older than the session, too.
       expect(failed.filter((id) => title !== 'Replayed presentation' || id !== 'holder.fresh')).toEqual([check])
     }
+    expect(faults).toEqual([])
+  })
+
+  it('is refused with a wrong state, and the request goes on waiting', async () => {
+    const { page, faults } = await open()
+    await receive(page)
+    await ask(page)
+    await page.getByLabel('Wrong state', { exact: true }).check()
+    await page.getByRole('button', { name: 'Present' }).click()
+    expect(await page.locator('.verdict').innerText()).toMatch(
+      /Caught by invalid_request\. The verifier caught it: .*state/,
+    )
+    expect(await page.getByRole('heading', { name: 'Report' }).count()).toBe(0)
+    await presentHonestly(page)
     expect(faults).toEqual([])
   })
 

@@ -2,53 +2,17 @@
  * The steps of docs/how-to/sign-in.md with the npm package `oidc-provider` as the provider, over real sockets: the
  * provider of the page, the issuer as a process, the reference wallet, and a browser that follows every redirect.
  */
-import { spawn } from 'node:child_process'
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { startCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { snippetWith } from '../support/documents.ts'
+import { freePort, SIGN_IN_PAGE, sendBackTo, startProvider } from '../support/oidc-provider.ts'
 import { start } from '../support/service-process.ts'
 import { runShell } from '../support/shell.ts'
 
-const PAGE = 'docs/how-to/sign-in.md'
-
 interface Settings {
   readonly integrations: { readonly authentication: Readonly<Record<string, string>> }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-/** The provider of the page, at another port and for another client, and its process. */
-async function startProvider(
-  ports: { readonly provider: number; readonly issuer: number },
-  change = (text: string): string => text,
-): Promise<void> {
-  const directory = temporaryDirectory()
-  symlinkSync(join(import.meta.dirname, 'node_modules'), join(directory, 'node_modules'))
-  const text = snippetWith(PAGE, 'new Provider(').replaceAll('4000', `${ports.provider}`)
-  writeFileSync(join(directory, 'provider.mjs'), change(text.replaceAll('8079', `${ports.issuer}`)))
-  const child = spawn(process.execPath, ['provider.mjs'], { cwd: directory, stdio: 'ignore' })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const metadata = `http://localhost:${ports.provider}/.well-known/openid-configuration`
-  await expect
-    .poll(
-      () =>
-        fetch(metadata).then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      { timeout: 30_000 },
-    )
-    .toBe(200)
 }
 
 /** A browser with cookies, which fills in the forms of the provider as the person does. */
@@ -88,17 +52,17 @@ it('a person signs in at oidc-provider, and the wallet has the card of the page'
   const ports = { provider: await freePort(), issuer: await freePort() }
   await startProvider(ports)
   const [directory, wallet] = [temporaryDirectory(), temporaryDirectory()]
-  await runShell(snippetWith(PAGE, 'vouchsafe init issuer'), directory)
+  await runShell(snippetWith(SIGN_IN_PAGE, 'vouchsafe init issuer'), directory)
   const file = join(directory, 'conf/server.json')
   const settings = JSON.parse(readFileSync(file, 'utf8')) as Settings
-  const own = snippetWith(PAGE, '"issuer": "http://localhost:4000"').replaceAll('4000', `${ports.provider}`)
+  const own = snippetWith(SIGN_IN_PAGE, '"issuer": "http://localhost:4000"').replaceAll('4000', `${ports.provider}`)
   const issuer = `http://localhost:${ports.issuer}`
   const changed = { ...settings, ...(JSON.parse(own) as object), port: ports.issuer, baseUrl: issuer }
   writeFileSync(file, JSON.stringify(changed))
   const { child } = await start('issuer', directory)
   onTestFinished(() => void child.kill('SIGKILL'))
 
-  const [declare = '', receive = ''] = snippetWith(PAGE, 'vouchsafe wallet receive').split(/\n(?=vouchsafe)/)
+  const [declare = '', receive = ''] = snippetWith(SIGN_IN_PAGE, 'vouchsafe wallet receive').split(/\n(?=vouchsafe)/)
   const [apiKey = ''] = Object.keys(settings.integrations.authentication)
   await runShell(declare.replaceAll('8079', `${ports.issuer}`), directory, { API_KEY: apiKey })
   const words = receive.replaceAll('8079', `${ports.issuer}`).trim().split(' ').slice(1)
@@ -132,8 +96,7 @@ it('a person signs in to the console at oidc-provider, and another may not', { t
   const ports = { provider: await freePort(), issuer: await freePort() }
   const port = await freePort()
   const redirectUri = `http://127.0.0.1:${port}/sign-in/answer`
-  const registered = /redirect_uris: \[[^\]]+\]/
-  await startProvider(ports, (text) => text.replace(registered, `redirect_uris: ['${redirectUri}']`))
+  await startProvider(ports, sendBackTo(redirectUri))
   const [, command = ''] = snippetWith('docs/console.md', 'VOUCHSAFE_CONSOLE_CLIENT_SECRET').split(/\n(?=vouchsafe)/)
   const words = command
     .replaceAll('\\\n', '')

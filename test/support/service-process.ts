@@ -13,6 +13,7 @@ import { makeKey, pemOf, settings } from './services.ts'
 export async function serviceDirectory(
   service: 'issuer' | 'verifier',
   changes: Record<string, unknown> = {},
+  validDays = 1,
 ): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-process-'))
   const key = await makeKey()
@@ -22,7 +23,7 @@ export async function serviceDirectory(
     commonName: service,
     uris: ['http://127.0.0.1'],
     notBefore: new Date(Date.now() - 60_000),
-    notAfter: new Date(Date.now() + 86_400_000),
+    notAfter: new Date(Date.now() + validDays * 86_400_000),
     serial: randomBytes(16),
   })
   mkdirSync(join(directory, 'conf'))
