@@ -73,7 +73,9 @@ function lineAndColumn(text: string, position: number): string {
   return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
 }
 
-/** Where a file was looked for that is missed, and where to start instead when the working directory may be why. */
+/**
+ * Says where a file was looked for that is missed, and where to start instead when the working directory may be why.
+ */
 export function placeHint(configFile: string, mistakes: readonly string[]): string | undefined {
   const directory = dirname(resolve(configFile))
   const place = basename(directory) === 'conf' ? dirname(directory) : directory

@@ -39,7 +39,9 @@ interface Renewed<Config> {
   readonly log: Logger
 }
 
-/** All of the files, or none: with a mistake in one, the service goes on as it was, and the log says where it is. */
+/**
+ * Renews all of the files, or none: with a mistake in one, the service goes on as it was, and the log says where it is.
+ */
 export function renew<Config>(service: Renewable<Config>, { read, fixed, log }: Renewed<Config>): void {
   const result = readAgain(read)
   const mistakes = 'mistakes' in result ? result.mistakes : fixed(result.config)

@@ -26,7 +26,7 @@ export async function listenMistake(
   return `${setting}: ${message}`
 }
 
-/** Every mistake, in the log and for people; the exit status is 2. */
+/** Tells every mistake, in the log and to people; the exit status is 2. */
 export function refuseToStart(log: Logger, configFile: string, mistakes: readonly string[]): void {
   const count = `${mistakes.length} mistake${mistakes.length === 1 ? '' : 's'}`
   log.fatal({ event: 'refused_to_start', mistakes }, `${configFile}: ${count}, not started`)

@@ -72,7 +72,7 @@ function nameOf(bytes: Uint8Array, what: string): string {
   }
 }
 
-/** LEB128 of a number below 2^32. */
+/** Writes the LEB128 of a number below 2^32. */
 export function writeU32(value: number): number[] {
   const bytes: number[] = []
   let rest = value

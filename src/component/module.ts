@@ -159,7 +159,7 @@ function importOf(from: ModuleReader, types: readonly FunctionType[]): ModuleOut
   return { module, name, type: typeAt(types, from.u32()) }
 }
 
-/** How an import is named in errors. */
+/** Names an import in errors. */
 export function quoteImport(module: string, name: string): string {
   return `"${module.slice(0, 60)}"."${name.slice(0, 60)}"`
 }

@@ -31,7 +31,7 @@ async function prepare(component: ComponentCode, limits: RuntimeLimits): Promise
   return { program: { kind: 'wasm', module, memoryName }, hooks }
 }
 
-/** QuickJS, which cannot grow beyond what components may have. */
+/** Compiles QuickJS, which cannot grow beyond what components may have. */
 export function compileQuickJs(bytes: Uint8Array, limits: RuntimeLimits): Promise<WebAssembly.Module> {
   const outline = readModule(bytes)
   const pages = Math.max(Math.floor(limits.memoryBytes / PAGE), 2 * outline.memory.initial)

@@ -29,7 +29,7 @@ const SLOW_FOR_MS = 60_000
 /** So many times `workers` there are at most, with those that sleep until the engine answers them. */
 const WITH_ASLEEP = 4
 
-/** How many workers there are at most where `workers` compute. */
+/** Returns how many workers there are at most where `workers` compute. */
 export function mostWorkers(workers: number): number {
   return workers * WITH_ASLEEP
 }

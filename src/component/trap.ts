@@ -11,7 +11,7 @@ export function trap(message: string): never {
   throw new Trap(message)
 }
 
-/** A trap about one of the limits, by its name in the configuration. */
+/** Traps at one of the limits, by its name in the configuration. */
 export function overLimit(limit: string, value: number, what: string): never {
   return trap(`${what}; limits.${limit} is ${value}`)
 }

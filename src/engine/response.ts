@@ -86,7 +86,10 @@ function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
   return new Set(values.flatMap((value) => value.split(',')).map((option) => option.trim().toLowerCase()))
 }
 
-/** Header fields of a request for the component: lower case, with all values, without those of the connection. */
+/**
+ * Returns the header fields of a request for the component: lower case, with all values, without those of the
+ * connection.
+ */
 export function requestHeaders(raw: readonly string[]): Header[] {
   const all: Header[] = []
   const byName = new Map<string, string[]>()

@@ -13,7 +13,7 @@ export interface PendingResponse {
 
 export type HeaderPair = readonly [name: string, value: string]
 
-/** An answer of the engine itself. */
+/** Sends an answer of the engine itself. */
 export function sendProblem(
   context: Pick<EngineContext, 'watcher' | 'config'>,
   pending: PendingResponse,

@@ -24,7 +24,7 @@ export function readTarget(raw: string): Target | undefined {
   }
 }
 
-/** For logs: the path alone, since a query may have anything in it. */
+/** Gives the route for logs: the path alone, since a query may have anything in it. */
 export function routeOf(uri: string): string {
   return uri.split('?', 1)[0] ?? ''
 }

@@ -73,7 +73,7 @@ const CODE_SECONDS = 60
 /** How long the end of a request is remembered, so that a code that comes again is known. */
 const REMEMBERED_SECONDS = 600
 
-/** When the row of a request can be purged. */
+/** Returns when the row of a request can be purged. */
 export function endOfRequest({ step }: StoredAuthorizationRequest, now: Date): Date {
   const until = 'until' in step ? step.until : now.getTime()
   return new Date(until + REMEMBERED_SECONDS * SECOND)

@@ -20,7 +20,7 @@ interface Step {
   readonly erases: boolean
 }
 
-/** Everything that is due of the sessions, in turns. */
+/** Does everything that is due of the sessions, in turns. */
 export async function sweepIssuanceSessions({ retention }: IssuerConfig, effects: IssuerEffects): Promise<void> {
   const now = effects.now()
   await sweep(effects.store, 'issuance_session', now, (row) => changesOf(row, { retention, now, effects }))

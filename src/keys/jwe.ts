@@ -129,7 +129,7 @@ export function findEncryptionKey(jwks: unknown): JweRecipient | { readonly prob
   return { problems }
 }
 
-/** How our own key is given out, for others to encrypt to. */
+/** Returns our own key as it is given out, for others to encrypt to. */
 export function publishedKey(jwk: PublicJwk, kid: string): JsonObject & { readonly kid: string; readonly alg: string } {
   return { ...jwk, kid, use: 'enc', alg: 'ECDH-ES' }
 }

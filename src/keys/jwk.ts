@@ -100,7 +100,7 @@ export async function isEd25519Point(x: string): Promise<boolean> {
   }
 }
 
-/** RFC 7638, base64url of SHA-256. */
+/** Computes the thumbprint of RFC 7638: base64url of SHA-256. */
 export function thumbprint(jwk: PublicJwk): string {
   const y = jwk.kty === 'EC' ? `,"y":"${jwk.y}"` : ''
   return hash('sha256', `{"crv":"${jwk.crv}","kty":"${jwk.kty}","x":"${jwk.x}"${y}}`, 'base64url')

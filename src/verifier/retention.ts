@@ -41,7 +41,7 @@ interface Step {
   readonly erases: boolean
 }
 
-/** Everything that is due of the sessions, in turns. Nothing is erased or deleted while a callback is pending. */
+/** Does everything that is due of the sessions, in turns. Nothing is erased or deleted while a callback is pending. */
 export function sweepVerificationSessions(
   { retention }: VerifierConfig,
   { store, now, random }: VerifierEffects,

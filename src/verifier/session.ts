@@ -75,12 +75,12 @@ export function responseUriOf(
   return `${baseUrl}/presentation/oid4vp/${endpoint}/${sessionId}`
 }
 
-/** When it came, or will come, to its final state. */
+/** Returns when the session came, or will come, to its final state. */
 export function endOfVerification({ outcome, finishedAt, expiresAt }: VerificationSession): number {
   return outcome === undefined ? expiresAt : (finishedAt ?? expiresAt)
 }
 
-/** When what it holds of a person is to be erased, once it has ended. */
+/** Returns when what the session holds of a person is to be erased, once it has ended. */
 export function erasureOf(session: VerificationSession, { personalDataSeconds }: Retention): Date {
   return new Date(endOfVerification(session) + personalDataSeconds * 1000)
 }

@@ -78,7 +78,10 @@ const NOT_LOOKED_AT = {
   problem: `it was not looked at, because ${MAX_FAILED} presentations of the response had failed`,
 }
 
-/** Between two presentations others are served: each may take a while, whoever sent it. */
+/**
+ * Verifies the presentations one after another; between two of them others are served: each may take a while, whoever
+ * sent it.
+ */
 export async function verify(
   response: VpResponse,
   context: VerificationContext,

@@ -10,7 +10,9 @@ import type { CommandResult } from './command-result.ts'
 import { schemaOf, schemaText } from './status.ts'
 import { type Subject, withTables } from './subject.ts'
 
-/** With `onlyCheck` nothing is changed, and the exit status is 1 where steps are missing. */
+/**
+ * Brings the schema up to date; with `onlyCheck` nothing is changed, and the exit status is 1 where steps are missing.
+ */
 export async function migrateSchema({ kind, config }: Subject, onlyCheck: boolean): Promise<CommandResult> {
   const { database } = config
   const place = describeDatabase(database)

@@ -87,7 +87,7 @@ async function idOf(rpc: JsonRpc, { type }: EngineConfig['chain']): Promise<stri
   }
 }
 
-/** Where components may be, besides the directory that is configured. */
+/** Says where components may be, besides the directory that is configured. */
 export function chainComponents({ chain }: Pick<EngineConfig, 'chain'>): readonly string[] {
   return chain.type === 'local' ? [join(chain.directory, 'components')] : []
 }

@@ -32,7 +32,7 @@ export function readData(value: unknown): Uint8Array {
   return hexToBytes(value.slice(2))
 }
 
-/** 32 bytes, in lower case. */
+/** Reads 32 bytes, in lower case. */
 export function readHash(value: unknown): string {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{64}$/i.test(value)) return malformed('it is no hash')
   return value.toLowerCase()

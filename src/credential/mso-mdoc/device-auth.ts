@@ -9,7 +9,7 @@ import type { Binding } from '../format.ts'
 
 type Session = Pick<Binding, 'audience' | 'nonce' | 'encryptionKeyThumbprint' | 'responseUri'>
 
-/** SessionTranscript for a response that is sent by redirect or `direct_post`. */
+/** Makes the SessionTranscript for a response that is sent by redirect or `direct_post`. */
 export function sessionTranscript({ audience, nonce, encryptionKeyThumbprint, responseUri }: Session): Cbor {
   const info = encodeCbor([audience, nonce, encryptionKeyThumbprint ?? null, responseUri])
   return [null, null, ['OpenID4VPHandover', hash('sha256', info, 'buffer')]]

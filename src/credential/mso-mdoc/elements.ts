@@ -57,7 +57,7 @@ export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
   return 'problem' in read ? { claims: {}, problem: read.problem } : { ...read, problem: undefined }
 }
 
-/** Which element the item is. Throws a MalformedError when it is none. */
+/** Says which element the item is. Throws a MalformedError when it is none. */
 export function identifierOf(item: Uint8Array): string {
   return readItem(item).elementIdentifier
 }

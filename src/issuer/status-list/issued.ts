@@ -72,7 +72,7 @@ export async function validStatus(store: IssuerStore, sessionId: string): Promis
   return refuse('credential_request_denied', `the credentials of this session have been ${done}`)
 }
 
-/** Where a list is served as a status list token. */
+/** Returns where a list is served as a status list token. */
 export function listUri(baseUrl: string, listId: string): string {
   return `${baseUrl}/status-list/${listId}`
 }
