@@ -118,14 +118,12 @@ function drawCalls(calls: readonly EngineCall[]): HTMLElement {
 
 function drawEnd({ outcome, status, why, milliseconds, request }: EngineCall): HTMLElement {
   const word = ENDS[outcome] ?? outcome
+  // A component that says no has done what it should, and its caller has not got what it wanted.
+  const look = outcome !== 'done' ? 'bad' : (status ?? 0) >= 400 ? 'open' : 'good'
   return element(
     'span',
     {},
-    element(
-      'span',
-      { class: `state ${outcome === 'done' ? 'good' : 'bad'}` },
-      status === undefined ? word : `${word}: ${status}`,
-    ),
+    element('span', { class: `state ${look}` }, status === undefined ? word : `${word}: ${status}`),
     element('small', {}, ` ${milliseconds} ms`),
     why !== undefined && element('small', { class: 'bad' }, ` ${why}`),
     request !== undefined && outcome !== 'done' && element('small', {}, ` request ${request}`),
