@@ -86,7 +86,7 @@ describe.each([...profiles, mdocProfile].map((profile) => [profile.format, profi
       const error = await errorOf(present(made.wallet, withRequest(plan, { state: 'of another request' })))
       expect(error.server).toMatchObject({
         error: 'invalid_request',
-        error_description: expect.stringContaining('state'),
+        error_description: expect.stringContaining('state') as string,
       })
       expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'STARTED' })
       await present(made.wallet, plan)

@@ -99,7 +99,7 @@ describe.each(variants)('%s, FAPI 2.0 of an issuer by HAIP', (variant) => {
       const address = addressOf(each, await pushed(each, form))
       const { back } = await authorized(each, newVisitor(), address, { denied: true })
       expect(back.href.startsWith(each.redirectUri)).toBe(true)
-      const { dummy1, dummy2, error_description: _, ...answer } = Object.fromEntries(back.searchParams)
+      const { dummy1, dummy2, ...answer } = Object.fromEntries(back.searchParams)
       expect(answer).toEqual({ error: 'access_denied', iss: ISSUER_URL, state: 's'.repeat(128) })
       expect([dummy1, dummy2]).toEqual(each === client ? [undefined, undefined] : ['lorem', 'ipsum'])
     }

@@ -17,7 +17,7 @@ interface Lock {
   readonly packages: Readonly<Record<string, { readonly version?: string }>>
 }
 
-const readJson = <T>(path: string): T => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as T
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'))
 
 const LICENCES = ['Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'MPL-2.0', '(MIT OR Apache-2.0)']
 
@@ -26,7 +26,7 @@ describe('the bill of materials', () => {
   beforeAll(() => {
     execFileSync(process.execPath, ['build/bundle.js'], { cwd: ROOT, stdio: 'pipe' })
     execFileSync(process.execPath, ['build/sbom.js'], { cwd: ROOT, stdio: 'pipe' })
-    for (const each of readJson<{ components: Component[] }>('dist/sbom.cdx.json').components) {
+    for (const each of (readJson('dist/sbom.cdx.json') as { components: Component[] }).components) {
       components.set(each.group === undefined ? each.name : `${each.group}/${each.name}`, each)
     }
   }, 120_000)
@@ -39,7 +39,7 @@ describe('the bill of materials', () => {
   )
 
   it('has each in the version of the lock file, with a licence that the package may carry', () => {
-    const { packages } = readJson<Lock>('package-lock.json')
+    const { packages } = readJson('package-lock.json') as Lock
     for (const [name, { version, licenses }] of components) {
       expect([name, packages[`node_modules/${name}`]?.version]).toEqual([name, version])
       const ids = licenses.map((each) => ('license' in each ? each.license.id : each.expression))
