@@ -2,7 +2,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -10,6 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { problems } from '../src/engine/problem.ts'
 import { allChecks } from '../src/verifier/checks/index.ts'
 import { headingsOf } from './support/documents.ts'
+import { freePort } from './support/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const pages = [
@@ -262,16 +262,5 @@ function listening(block: string, cwd: string, children: ChildProcess[]): Promis
       if (output.includes('"event":"listening"')) resolve()
     })
     child.on('exit', (code) => reject(new Error(`ended with ${code}: ${output}`)))
-  })
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on('error', reject)
-    server.listen(0, () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
   })
 }

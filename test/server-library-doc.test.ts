@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -12,6 +11,7 @@ import { planPresentation, present } from '../src/wallet/present.ts'
 import { receive } from '../src/wallet/receive.ts'
 import { authorizeUrl, SCOPE, walletAsking } from './support/code-flow.ts'
 import { snippetWith } from './support/documents.ts'
+import { freePort } from './support/free-port.ts'
 import { type Running, serviceDirectory, start } from './support/service-process.ts'
 import { API_KEY } from './support/services.ts'
 import { memoryStore } from './support/wallet.ts'
@@ -136,12 +136,3 @@ it('is told the end of a session by a callback that is signed, and by no other',
   expect((await post(signatureHeaders('e1', new Date(), body, secret))).status).toBe(204)
   await receiver.line(/issuance\.succeeded the session/)
 })
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}

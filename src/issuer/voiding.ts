@@ -52,7 +52,7 @@ function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id
 
 /**
  * Returns the session without what can still be got by its offer or its access token; undefined when that is nothing.
- * What has issued credentials may be refreshed as before. Pure.
+ * A session that has issued credentials may be refreshed as before. Pure.
  */
 function withoutOpen(session: IssuanceSession, now: Date): IssuanceSession | undefined {
   const at = now.getTime()

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createPublicKey } from 'node:crypto'
 import { openSync, readFileSync, writeFileSync } from 'node:fs'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
@@ -16,6 +16,7 @@ import { verifyCertificateSignature } from '../../src/keys/certificate-signature
 import { verify } from '../../src/verifier/verification.ts'
 import { silentLog } from '../support/check-log.ts'
 import { COMMAND, startCommand } from '../support/command.ts'
+import { freePort } from '../support/free-port.ts'
 import { processorMs } from '../support/processor-time.ts'
 import { serviceDirectory } from '../support/service-process.ts'
 import { noStatus } from './attack.ts'
@@ -172,15 +173,4 @@ function memoryOf({ pid }: ChildProcess): number | undefined {
   } catch {
     return undefined
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
 }

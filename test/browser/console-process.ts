@@ -1,8 +1,8 @@
 /** A console with an issuer and a verifier, each a process of its own, and pages of it that are signed in. */
 import type { ChildProcess } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from '../support/free-port.ts'
 import { serviceDirectory, start } from '../support/service-process.ts'
 import { type ConsoleCommand, startConsoleCommand } from './console-page.ts'
 
@@ -40,13 +40,4 @@ export async function startConsole(settings: {
 async function directoryOf(name: 'issuer' | 'verifier', settings: object = {}): Promise<string> {
   const port = await freePort()
   return serviceDirectory(name, { port, baseUrl: `http://127.0.0.1:${port}`, ...settings })
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

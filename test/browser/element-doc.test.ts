@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -10,6 +9,7 @@ import { createIssuerClient } from '../../sdk/server/index.ts'
 import type { WalletContext } from '../../src/wallet/context.ts'
 import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
+import { freePort } from '../support/free-port.ts'
 import { serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 import { memoryStore } from '../support/wallet.ts'
@@ -116,13 +116,4 @@ async function startApplication(verifierUrl: string): Promise<string> {
     )
     .toBe(true)
   return url
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -8,6 +8,7 @@ import type { WalletContext } from '../../src/wallet/context.ts'
 import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { COMMAND, filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { freePort } from '../support/free-port.ts'
 import { memoryStore } from '../support/wallet.ts'
 
 // Five processes start in each, and wait for each other.
@@ -327,16 +328,4 @@ function bash(script: string): Promise<string> {
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   return new Promise((resolve) => child.once('close', () => resolve(output)))
-}
-
-/** The first of three that are free in a row, or nearly: the demo takes this one and the next but one. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on('error', reject)
-    server.listen(0, () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -1,10 +1,10 @@
 /** An engine that cannot start says which file or address is in the way, and what to do about it. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { COMMAND, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { type EngineProcess, makeEngine } from '../support/engine-process.ts'
+import { freePort } from '../support/free-port.ts'
 import { serviceDirectory } from '../support/service-process.ts'
 
 const engines: EngineProcess[] = []
@@ -14,15 +14,6 @@ async function made(settings: Record<string, unknown> = {}): Promise<EngineProce
   const engine = await makeEngine(settings)
   engines.push(engine)
   return engine
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 describe('vouchsafe engine', () => {

@@ -1,24 +1,15 @@
 /** The steps of docs/how-to/haip.md, as a person takes them with a browser. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { endOf, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { snippetWith } from '../support/documents.ts'
+import { freePort } from '../support/free-port.ts'
 import { start } from '../support/service-process.ts'
 import { commandFolder, runShell } from '../support/shell.ts'
 
 const PAGE = 'docs/how-to/haip.md'
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}
 
 it('leads from nothing to credentials of both kinds of visit, and to a renewal', { timeout: 120_000 }, async () => {
   const directory = temporaryDirectory()

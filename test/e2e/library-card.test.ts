@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -10,6 +9,7 @@ import type { WalletContext } from '../../src/wallet/context.ts'
 import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { vouchsafe } from '../support/command.ts'
+import { freePort } from '../support/free-port.ts'
 import { start } from '../support/service-process.ts'
 import { memoryStore } from '../support/wallet.ts'
 
@@ -125,13 +125,4 @@ async function startLibrary(directory: string, environment: Record<string, strin
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   await vi.waitUntil(() => output.includes('The library is open: http://localhost:'), { timeout: 60_000 })
   return child
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

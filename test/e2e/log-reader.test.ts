@@ -2,10 +2,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { Agent, get } from 'node:http'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { COMMAND, temporaryDirectory } from '../support/command.ts'
+import { freePort } from '../support/free-port.ts'
 import { serviceDirectory } from '../support/service-process.ts'
 
 const children: ChildProcess[] = []
@@ -112,13 +112,4 @@ function readNow(descriptor: number): string {
       return parts.join('')
     }
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { readonly port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -4,7 +4,6 @@
  */
 import { spawn } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { receiveUnoffered } from '../../src/wallet/receive.ts'
@@ -12,6 +11,7 @@ import { declareWithScope, SCOPE, startCodeFlow } from '../support/code-flow.ts'
 import { visitor } from '../support/code-flow-visitor.ts'
 import { endOf, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { snippetWith } from '../support/documents.ts'
+import { freePort } from '../support/free-port.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY, ISSUER_URL } from '../support/services.ts'
 import { commandFolder } from '../support/shell.ts'
@@ -26,15 +26,6 @@ import {
 
 const PAGE = 'docs/authorization-code.md'
 const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}
 
 describe('the reference wallet', () => {
   let issuer: Running

@@ -1,8 +1,8 @@
 /** A real `hardhat node`, as a process of its own on a free port of loopback. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from './free-port.ts'
 
 const DIRECTORY = join(import.meta.dirname, '..', 'contracts')
 const CONFIG = join(DIRECTORY, 'hardhat.config.cjs')
@@ -52,14 +52,4 @@ function started(child: ChildProcess): Promise<void> {
     child.stderr?.on('data', hear)
     child.on('exit', (code) => reject(new Error(`hardhat node ended with ${code}: ${output}`)))
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('there is no port')
-  return address.port
 }

@@ -2,10 +2,10 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { temporaryDirectory } from './command.ts'
+import { freePort } from './free-port.ts'
 
 export const NGINX = ['/usr/sbin/nginx', 'nginx'].find((path) => spawnSync(path, ['-v']).status === 0)
 
@@ -57,13 +57,4 @@ export async function startNginx(blocks: string, readyPath: string): Promise<num
     )
   await expect.poll(statusNow).toBe(200)
   return port
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -1,22 +1,12 @@
 /** The npm package `oidc-provider` as docs/how-to/sign-in.md runs it: a provider as a process, until its test ends. */
 import { spawn } from 'node:child_process'
 import { symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { temporaryDirectory } from './command.ts'
 import { ROOT, snippetWith } from './documents.ts'
 
 export const SIGN_IN_PAGE = 'docs/how-to/sign-in.md'
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 /** Starts the provider of the page, at another port and for another client. */
 export async function startProvider(

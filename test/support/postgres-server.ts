@@ -6,11 +6,11 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { freePort } from './free-port.ts'
 
 const NOBODY = 65_534
 const USER = 'vouchsafe'
@@ -166,12 +166,4 @@ async function ended(child: ChildProcess, signal: 'SIGKILL' | 'SIGQUIT'): Promis
   const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   child.kill(signal)
   await exit
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
