@@ -14,10 +14,13 @@ import { memoryStore } from '../support/wallet.ts'
 // Five processes start in each, and wait for each other.
 vi.setConfig({ testTimeout: 120_000 })
 
+/** The ports in a row of the issuer, of the front and of the verifier. */
+const PORTS = 3
+
 /** Runs the demo with a directory for temporary files of its own, so that nothing is left behind unseen. */
 async function demo(...args: string[]) {
   const temporary = temporaryDirectory()
-  const port = String(await freePort())
+  const port = String(await freePort(PORTS))
   const all = ['demo', '--port-base', port, ...args]
   // A setting of another service of the caller's is none of the demo's.
   const env = { TMPDIR: temporary, FORCE_COLOR: '', VOUCHSAFE_PORT: '65530' }
@@ -199,7 +202,7 @@ describe('vouchsafe demo', () => {
   })
 
   it('serves wallets from elsewhere by one address, which lets nobody at what takes an API key', async () => {
-    const port = await freePort()
+    const port = await freePort(PORTS)
     const baseUrl = `http://127.0.0.1:${port + 1}`
     const running = await start('--part', 'credential', '--port-base', String(port), '--base-url', baseUrl)
     await running.says('Press Ctrl-C')
@@ -259,7 +262,7 @@ describe('vouchsafe demo', () => {
 describe('vouchsafe demo | head -1', () => {
   it('leaves nothing behind when nobody reads it any more', async () => {
     const temporary = temporaryDirectory()
-    const args = [COMMAND, 'demo', '--once', '--part', 'credential', '--port-base', String(await freePort())]
+    const args = [COMMAND, 'demo', '--once', '--part', 'credential', '--port-base', String(await freePort(PORTS))]
     const child = spawn(process.execPath, args, {
       env: { ...process.env, TMPDIR: temporary },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -290,18 +293,25 @@ interface Running {
 
 async function start(...words: string[]): Promise<Running> {
   const temporary = temporaryDirectory()
-  const port = await freePort()
+  const port = await freePort(PORTS)
   const child = spawn(process.execPath, [COMMAND, 'demo', '--port-base', String(port), ...words], {
     env: { ...process.env, TMPDIR: temporary },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''
+  let complaints = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()))
   return {
     temporary,
     output: () => output,
-    says: (text) => until(child, () => output.includes(text)),
+    says: (text) =>
+      until(
+        child,
+        () => output.includes(text),
+        () => complaints || output,
+      ),
     stop: (signal) =>
       new Promise((resolve) => {
         child.once('exit', resolve)
@@ -310,10 +320,10 @@ async function start(...words: string[]): Promise<Running> {
   }
 }
 
-function until(child: ChildProcess, holds: () => boolean): Promise<void> {
+function until(child: ChildProcess, holds: () => boolean, written: () => string): Promise<void> {
   return new Promise((resolve, reject) => {
-    child.once('exit', (code) => {
-      reject(new Error(`it ended with ${code ?? 'a signal'}`))
+    child.once('close', (code) => {
+      reject(new Error(`it ended with ${code ?? 'a signal'}, and wrote: ${written()}`))
     })
     const look = (): void => {
       if (holds()) resolve()
