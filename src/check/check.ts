@@ -22,14 +22,15 @@ export interface Check<Evidence, Context> {
   run(evidence: Evidence, context: Context): Verdict | Promise<Verdict>
 }
 
+/** What a check answers to its question. */
 export type Verdict =
-  | { readonly passed: true; readonly detail?: string }
+  | { readonly answer: 'yes'; readonly detail?: string }
   /** The question could not be answered, and the operator chose to go on all the same: a warning. */
-  | { readonly passed: 'tolerated'; readonly detail: string }
+  | { readonly answer: 'tolerated'; readonly detail: string }
   /** `cause` is the error of a library, for the log alone. */
-  | { readonly passed: false; readonly detail: string; readonly cause?: unknown }
+  | { readonly answer: 'no'; readonly detail: string; readonly cause?: unknown }
   /** The question could not be put, because its object is missing, which fails another check. */
-  | { readonly passed: undefined; readonly detail: string }
+  | { readonly answer: 'cannot_ask'; readonly detail: string }
 
 export interface CheckResult {
   readonly id: string
@@ -51,10 +52,10 @@ const MAX_DETAIL = 300
 /** Characters that stay at the end of a longer detail, which says what can be done about it. */
 const END_OF_DETAIL = 190
 
-export const pass = (detail?: string): Verdict => (detail === undefined ? { passed: true } : { passed: true, detail })
-export const fail = (detail: string, cause?: unknown): Verdict => ({ passed: false, detail, cause })
-export const tolerate = (detail: string): Verdict => ({ passed: 'tolerated', detail })
-export const cannotAsk = (detail: string): Verdict => ({ passed: undefined, detail })
+export const pass = (detail?: string): Verdict => ({ answer: 'yes', ...(detail !== undefined && { detail }) })
+export const fail = (detail: string, cause?: unknown): Verdict => ({ answer: 'no', detail, cause })
+export const tolerate = (detail: string): Verdict => ({ answer: 'tolerated', detail })
+export const cannotAsk = (detail: string): Verdict => ({ answer: 'cannot_ask', detail })
 
 /**
  * Asks every check in order. `evidence` is undefined when there is nothing to ask about: then all are `not_run`. A
@@ -148,10 +149,10 @@ function judge(
       detail: `could not be decided, by a mistake of this service; its log has request ${requestId}`,
     }
   }
-  const { passed, detail } = verdict
-  if (passed === undefined) return { outcome: 'not_run', detail }
-  if (passed === 'tolerated') return { outcome: 'warning', detail }
-  if (passed) return { outcome: 'passed', detail }
+  const { answer, detail } = verdict
+  if (answer === 'cannot_ask') return { outcome: 'not_run', detail }
+  if (answer === 'tolerated') return { outcome: 'warning', detail }
+  if (answer === 'yes') return { outcome: 'passed', detail }
   if (verdict.cause !== undefined) {
     const line = { event: 'check_failed', request: requestId, check: id, cause: loggedCause(verdict.cause) }
     log.info(line, 'a check failed on what a library refused')

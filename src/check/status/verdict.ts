@@ -27,11 +27,11 @@ export async function statusVerdict(evidence: StatusEvidence, context: StatusCon
   const verdicts: Verdict[] = []
   for (const reference of stated.references) {
     const verdict = await verdictOf(reference, evidence, context)
-    if (verdict.passed === false) return verdict
+    if (verdict.answer === 'no') return verdict
     verdicts.push(verdict)
   }
   const detail = [...verdicts.flatMap((verdict) => verdict.detail ?? []), ...beside].join('; ')
-  return verdicts.some(({ passed }) => passed === 'tolerated') ? tolerate(detail) : pass(detail)
+  return verdicts.some(({ answer }) => answer === 'tolerated') ? tolerate(detail) : pass(detail)
 }
 
 /** Tests whether readers of the credential's format take status lists as CWTs. */
