@@ -22,7 +22,7 @@ export interface Check<Evidence, Context> {
   run(evidence: Evidence, context: Context): Verdict | Promise<Verdict>
 }
 
-/** What a check answers to its question. */
+/** The answer of a check to its question. */
 export type Verdict =
   | { readonly answer: 'yes'; readonly detail?: string }
   /** The question could not be answered, and the operator chose to go on all the same: a warning. */

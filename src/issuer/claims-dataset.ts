@@ -52,7 +52,7 @@ export function datasetOfClaims(claims: JsonObject, mappings: readonly DatasetMa
 
 /** Tests whether the claims are those of the person; one that the provider has not verified is none. */
 export function isPerson(claims: JsonObject, person: Readonly<Record<string, string>>): boolean {
-  return Object.entries(person).every(([name, value]) => claimAt(claims, [name]) === value)
+  return Object.entries(person).every(([name, value]) => findClaim(claims, [name]) === value)
 }
 
 function namesIn(template: ClaimTemplate): readonly string[] {
@@ -65,7 +65,7 @@ function fillTemplate(template: ClaimTemplate, claims: JsonObject, missing: Set<
       const inner = fillTemplate(value, claims, missing)
       return Object.keys(inner).length === 0 ? [] : [[name, inner]]
     }
-    const claim = claimAt(claims, value)
+    const claim = findClaim(claims, value)
     if (claim !== undefined) return [[name, claim]]
     missing.add(pathText(value))
     return []
@@ -77,8 +77,11 @@ function isPath(value: ClaimTemplate | readonly string[]): value is readonly str
   return Array.isArray(value)
 }
 
-/** A claim that is null or empty is none, and neither is one of which the provider says that it is not verified. */
-function claimAt(claims: JsonObject, path: readonly string[]): Json | undefined {
+/**
+ * Returns the claim at `path`; undefined when there is none, when the claim is null or empty, or when the provider says
+ * that the claim is not verified.
+ */
+function findClaim(claims: JsonObject, path: readonly string[]): Json | undefined {
   const [first = ''] = path
   const verifiedBy = verifierOf(first)
   if (verifiedBy !== undefined && own(claims, verifiedBy) === false) return undefined

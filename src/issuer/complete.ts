@@ -7,7 +7,7 @@ import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
 import type { Completion } from './schemas.ts'
 import { type DeferralDecision, type IssuanceSession, issuanceStatus, isUndecided, recordDecision } from './session.ts'
-import { type IssuanceStatusBody, sessionEvent, statusBody, withProgress } from './session-status.ts'
+import { type IssuanceStatusBody, makeStatusBody, sessionEvent, withProgress } from './session-status.ts'
 
 /**
  * Decides, once, and gives the status of the session. Refuses with `not_found` or `gone` a session that is not there
@@ -35,7 +35,7 @@ export async function completeSession(
     const { value, event } = sessionEvent(context, type, changed)
     return { value, also: [...filled, event] }
   })
-  const status = statusBody(sessionId, decided ?? refuseUnknownSession(), now)
+  const status = makeStatusBody(sessionId, decided ?? refuseUnknownSession(), now)
   return withProgress(status, await context.progress.read(sessionId))
 }
 

@@ -7,7 +7,7 @@ import { cacheById } from '../async/cache.ts'
 import type { Configuration } from '../credential/format.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { IssuerConfig } from './config.ts'
-import { configurationMetadata, olderConfigurationMetadata } from './configuration-metadata.ts'
+import { configurationMetadata, makeOlderConfigurationMetadata } from './configuration-metadata.ts'
 import { isOffered } from './configurations.ts'
 import type { ConfigurationsMember, IssuerContext, Shape } from './context.ts'
 
@@ -38,7 +38,7 @@ export function createConfigurationTexts({
     const [shape, id = ''] = key.split('/')
     const configuration = await loadConfiguration(id)
     if (configuration === undefined) return undefined
-    const metadataOf = shape === 'final' ? configurationMetadata : olderConfigurationMetadata
+    const metadataOf = shape === 'final' ? configurationMetadata : makeOlderConfigurationMetadata
     return JSON.stringify(metadataOf(configuration, signer(), config.draft13))
   })
   const joined = async (ids: readonly string[], shape: Shape): Promise<ConfigurationsMember> => {

@@ -35,10 +35,15 @@ export function configurationMetadata(configuration: Configuration, signer: Sign
 }
 
 /**
- * For wallets of drafts up to 15: display and claims stand in the configuration itself, and algorithms have names. With
- * `compatibility: draft13`, claims are trees, and an SD-JWT VC has the name that it had then.
+ * Makes the metadata of a configuration for wallets of drafts up to 15: display and claims stand in the configuration
+ * itself, and algorithms have names. For `draft13`, claims are trees, and an SD-JWT VC has the format identifier of
+ * that draft.
  */
-export function olderConfigurationMetadata(configuration: Configuration, signer: Signer, draft13: boolean): JsonObject {
+export function makeOlderConfigurationMetadata(
+  configuration: Configuration,
+  signer: Signer,
+  draft13: boolean,
+): JsonObject {
   const { olderId } = configuration.format
   // Strict readers of these drafts refuse a configuration that also has the member of the final specification.
   const { credential_metadata: metadata, ...members } = configurationMetadata(configuration, signer)
@@ -47,13 +52,16 @@ export function olderConfigurationMetadata(configuration: Configuration, signer:
     ...members,
     credential_signing_alg_values_supported: [signer.alg],
     ...(display === undefined ? {} : { display }),
-    ...(claims === undefined ? {} : draft13 ? draft13Claims(members, claims as JsonObject[]) : { claims }),
+    ...(claims === undefined ? {} : draft13 ? makeDraft13Claims(members, claims as JsonObject[]) : { claims }),
     ...(draft13 && olderId !== undefined ? { format: olderId } : {}),
   }
 }
 
-/** W3C formats had them in the definition, all others beside it. */
-function draft13Claims(members: JsonObject, claims: readonly JsonObject[]): JsonObject {
+/**
+ * Makes the members of a configuration that hold its claims in draft 13: W3C formats have them in the credential
+ * definition, all others beside it.
+ */
+function makeDraft13Claims(members: JsonObject, claims: readonly JsonObject[]): JsonObject {
   const tree = claimTree(claims.map(({ path, ...description }) => ({ path: path as ClaimPath, description })))
   const definition = own(members, 'credential_definition')
   if (!isObject(definition)) return { claims: tree }

@@ -60,7 +60,10 @@ function refuseMisspeltNames(configuration: CredentialConfiguration): void {
   }
 }
 
-/** A path to a claim that nothing declares, nearly that of a declared one: the holder could not hide that claim. */
+/**
+ * Refuses with `invalid_request` a path of `selective_disclosure` that is not declared but resembles a declared path.
+ * The holder could not hide the claim that was meant.
+ */
 function refuseMisspeltDisclosures({
   selective_disclosure: disclosure,
   credential_metadata: metadata,
@@ -102,7 +105,10 @@ function isBelow(path: ClaimPath, start: ClaimPath): boolean {
   )
 }
 
-/** Wherever it stands: metadata has every member as it was posted. */
+/**
+ * Refuses with `invalid_request` a long `data:` URI anywhere in `value`, since metadata has every member as it was
+ * posted.
+ */
 function refuseLongData(value: Json, path: string): void {
   if (typeof value === 'string') {
     if (value.length <= MAX_DATA_URI || !/^\s*data:/i.test(value)) return
@@ -140,7 +146,10 @@ function refuseImage(uri: string | undefined, path: string): void {
   refuse('invalid_request', `${path}: it must be an https: URL, or a data: URI of an image`)
 }
 
-/** A policy that the configuration cannot keep: more credentials than a request gets, or a trigger that never comes. */
+/**
+ * Refuses with `invalid_request` a reuse policy that the configuration cannot keep: one with more credentials than a
+ * request gets, or with a trigger that never comes.
+ */
 function refuseContraryReuse({
   credential_metadata: metadata,
   batch_size: most = 1,
@@ -167,7 +176,7 @@ function refuseContraryReuse({
   }
 }
 
-/** Two descriptions of one claim could contradict each other. */
+/** Refuses with `invalid_request` two descriptions of one claim, which could contradict each other. */
 function refuseRepeatedClaims(claims: NonNullable<Metadata['claims']>): void {
   const seen = new Set<string>()
   for (const [index, { path }] of claims.entries()) {

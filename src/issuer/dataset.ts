@@ -45,7 +45,10 @@ function membersOf(dataset: JsonObject, kind: DatasetMembers): JsonObject {
   return Object.fromEntries(Object.entries(dataset).filter(([name, value]) => kindOfMember(name, value) === kind))
 }
 
-/** Only in the dataset of several formats: an mdoc alone may call its namespaces anything. */
+/**
+ * Returns which member of a dataset of several formats the claim `name` belongs to. Namespaces must have a dot in their
+ * names there, unlike in the dataset of an mdoc alone.
+ */
 function kindOfMember(name: string, value: Json): DatasetMembers {
   if (name === 'credentialSubject') return name
   return name.includes('.') && isObject(value) ? 'namespaces' : 'claims'
@@ -70,7 +73,10 @@ function refuseEmpty({ formatId }: Configuration): never {
   )
 }
 
-/** Each may become a disclosure, and a reader of SD-JWTs takes no more of them. */
+/**
+ * Refuses with `invalid_request` a dataset with more claims than an SD-JWT may have disclosures, since each claim may
+ * become one.
+ */
 function refuseTooMany(dataset: JsonObject): void {
   for (const [name, value] of Object.entries(dataset)) {
     if (countValues(value) > MAX_DISCLOSURES) {
@@ -91,8 +97,8 @@ function refuseUnlessComplete(claims: JsonObject, configuration: Configuration):
 }
 
 /**
- * A claim that nothing declares, nearly named like a declared one that is missing: it would be issued under the wrong
- * name.
+ * Refuses with `invalid_request` a claim that is not declared and has nearly the name of a declared claim that is
+ * missing. The credential would have that claim under the wrong name.
  */
 function refuseMisspeltClaims(claims: JsonObject, configuration: Configuration): void {
   const declared = new Map<string, { readonly parent: readonly string[]; readonly names: string[] }>()

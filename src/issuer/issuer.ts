@@ -17,7 +17,7 @@ import { type IssuerConfig, issuerTitle } from './config.ts'
 import { createConfigurationTexts } from './configuration-metadata-text.ts'
 import { configurationLoader } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
-import { progressRecorder } from './progress-recorder.ts'
+import { createProgressRecorder } from './progress-recorder.ts'
 import { issuerRoutes } from './routes.ts'
 import { signedMetadata } from './signed-metadata.ts'
 import { entryAllocator } from './status-list/allocation.ts'
@@ -78,7 +78,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     signInProvider: signInProvider(config, effects),
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries, () => keys().statusLists),
-    progress: progressRecorder(effects, config.retention),
+    progress: createProgressRecorder(effects, config.retention),
     decryptionKeys: keys().decryptionKeys(),
     dpopNonces: timedNonces(keys().secrets('dpop nonce')),
     attestationChallenges: timedNonces(keys().secrets('attestation challenge')),

@@ -74,7 +74,7 @@ export async function authorizationServerMetadata(
       REFRESH_GRANT,
     ],
     'pre-authorized_grant_anonymous_access_supported': clientAuthentication?.required !== true,
-    token_endpoint_auth_methods_supported: authenticationMethods(clientAuthentication),
+    token_endpoint_auth_methods_supported: listAuthenticationMethods(clientAuthentication),
     authorization_details_types_supported: [DETAIL_TYPE],
     dpop_signing_alg_values_supported: [...tokenAlgorithms],
     ...(clientAuthentication && {
@@ -85,8 +85,11 @@ export async function authorizationServerMetadata(
   }
 }
 
-/** Attestation-Based Client Authentication, Authorization Server Metadata. */
-function authenticationMethods(settings: ClientAuthentication | undefined): string[] {
+/**
+ * Returns the `token_endpoint_auth_methods_supported`. Attestation-Based Client Authentication, Authorization Server
+ * Metadata.
+ */
+function listAuthenticationMethods(settings: ClientAuthentication | undefined): string[] {
   return [
     ...(settings?.required === true ? [] : ['none']),
     ...(settings === undefined ? [] : ['attest_jwt_client_auth']),
@@ -134,9 +137,9 @@ function endpoint(baseUrl: string, path: string, sessionId: string | undefined):
 }
 
 /**
- * Where a well-known document is found: of the base, at the URL that a session's identifier leads to, and where drafts
- * before the final specification appended it. RFC 8414 section 3.1.
+ * Returns the paths of the well-known document `name`: that of the base, that to which the identifier of a session
+ * leads, and that to which drafts before the final specification appended the name. RFC 8414 section 3.1.
  */
-export function documentPaths(name: string): readonly [base: string, inserted: string, appended: string] {
+export function makeDocumentPaths(name: string): readonly [base: string, inserted: string, appended: string] {
   return [`/.well-known/${name}`, `/.well-known/${name}/:session_id`, `/:session_id/.well-known/${name}`]
 }

@@ -130,7 +130,10 @@ function grantsOf({ config }: IssuerContext, { grants }: NewIssuanceSession): Pi
   return { grants: [AUTHORIZATION_CODE_GRANT] }
 }
 
-/** A grant that only another server knows, and what belongs to a grant that the offer does not have. */
+/**
+ * Refuses with `invalid_request` a grant for which no authorization endpoint is configured, a dataset that anybody who
+ * signs in could take, and members of the pre-authorized code grant without that grant.
+ */
 function refuseContraryGrants(
   { authorizationServer, config }: IssuerContext,
   request: NewIssuanceSession,
@@ -158,7 +161,10 @@ function refuseContraryGrants(
   }
 }
 
-/** The person of an offer is known by signing in alone, and by claims that are asked for. */
+/**
+ * Refuses with `invalid_request` a `person` unless people sign in for the offer, and unless all its claims are
+ * requested from the provider.
+ */
 function refuseUnfittingPerson(
   { config }: IssuerContext,
   { person, credential_dataset: dataset }: NewIssuanceSession,

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { openTestStore, retryOnConflict } from '../../test/support/store.ts'
 import { type IssuerCollections, issuerMigrations } from './collections.ts'
-import { progressRecorder } from './progress-recorder.ts'
+import { createProgressRecorder } from './progress-recorder.ts'
 import type { SessionProgress } from './session-progress.ts'
 
 const RETENTION = { personalDataSeconds: 0, sessionSeconds: 100 }
@@ -23,7 +23,7 @@ async function started() {
     await store.commit([{ insert: 'issuance_session', id, value }])
     return id
   }
-  const recorder = () => progressRecorder({ store, retryOnConflict, log }, RETENTION)
+  const recorder = () => createProgressRecorder({ store, retryOnConflict, log }, RETENTION)
   return { store, lines, insert, recorder, rows: () => store.list('issuance_progress') }
 }
 

@@ -34,8 +34,11 @@ const MAX_UNCHECKED = 10_000
 const MAX_ID = 64
 const NOTHING = { committed: undefined }
 
-/** Each row is to be purged when `retention` has its session purged. */
-export function progressRecorder(
+/**
+ * Makes a recorder that collects what wallets do and writes it to the store in rounds. Each row is purged when
+ * `retention` has its session purged.
+ */
+export function createProgressRecorder(
   { store, retryOnConflict, log }: Pick<Effects<IssuerCollections>, 'store' | 'retryOnConflict' | 'log'>,
   retention: Retention,
 ): ProgressRecorder {

@@ -9,7 +9,10 @@ import type { CredentialConfiguration } from '../protocol/credential-configurati
 import { refuse } from '../protocol/error.ts'
 import type { IssuerConfig } from './config.ts'
 
-/** `cryptographic_binding_methods_supported` and `proof_types_supported`: both, as one goes with the other. */
+/**
+ * Returns `cryptographic_binding_methods_supported` and `proof_types_supported`, as metadata with one of them has the
+ * other too.
+ */
 export function proofTypes({ format, keyAttestation }: Configuration): JsonObject {
   const proof = {
     proof_signing_alg_values_supported: [...joseAlgorithms],

@@ -8,7 +8,7 @@ import { sweep } from '../store/sweep.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
-import { endOfIssuance, type IssuanceSession, issuanceStatus, withoutWords } from './session.ts'
+import { endOfIssuance, type IssuanceSession, issuanceStatus, removeFreeText } from './session.ts'
 import { sessionEvent } from './session-status.ts'
 
 /** The next step of a session that is due. */
@@ -37,7 +37,7 @@ function stepOf(session: IssuanceSession, retention: Retention, now: Date): Step
   const expires = issuanceStatus(session, now) === 'EXPIRED' && session.expiredAt === undefined
   return {
     session: {
-      ...(erases ? withoutWords(session) : session),
+      ...(erases ? removeFreeText(session) : session),
       ...(expires && { expiredAt: at }),
       ...(erases && { erasedAt: at }),
     },

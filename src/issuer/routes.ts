@@ -23,7 +23,7 @@ import { createConfiguration, getConfiguration, removeConfiguration } from './co
 import type { IssuerContext, Shape } from './context.ts'
 import { credentialRoutes } from './credential-endpoint/routes.ts'
 import { listIssuanceRoute } from './list-schemas.ts'
-import { documentPaths, issuerMetadata } from './metadata.ts'
+import { issuerMetadata, makeDocumentPaths } from './metadata.ts'
 import { decryptAnswer, startIssuanceSession } from './new-session.ts'
 import { getOffer } from './offer.ts'
 import { issuerOverview, issuerOverviewRoute } from './overview.ts'
@@ -59,7 +59,7 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
   credentialRoutes(app, context)
 }
 
-/** Each refusal of a wallet is recorded for the status of its session. */
+/** Records each refusal of a wallet for the status of its session. */
 function recordRefusals(app: App, { progress, now }: IssuerContext): void {
   app.addHook('onError', (request, _reply, thrown, done) => {
     const { endpoint } = request.routeOptions.config
@@ -139,9 +139,12 @@ function typeRoutes(app: App, context: IssuerContext): void {
   )
 }
 
-/** Each document at the URL that its identifier leads to, at the one older wallets append, and for the base. */
+/**
+ * Adds the routes of the issuer metadata: for the base, at the URL to which the identifier of a session leads, and at
+ * the URL that wallets of older drafts make.
+ */
 function documentRoutes(app: App, context: IssuerContext): void {
-  const [base, inserted, appended] = documentPaths('openid-credential-issuer')
+  const [base, inserted, appended] = makeDocumentPaths('openid-credential-issuer')
   const summary = 'Credential issuer metadata'
   const schema = schemas.signedDocumentRoute('getIssuerMetadata', summary, IssuerMetadata)
   const ofSession = (operationId: string) => ({

@@ -21,7 +21,7 @@ export async function listIssuanceSessions(
       (status === undefined || entry.status === status) &&
       (configurationId === undefined || entry.credential_configurations.includes(configurationId)),
   })
-  return { sessions: await Promise.all(entries.map((entry) => withProblem(context, entry))), ...rest }
+  return { sessions: await Promise.all(entries.map((entry) => addProblem(context, entry))), ...rest }
 }
 
 function entryOf(id: string, session: IssuanceSession, now: Date): Entry {
@@ -37,8 +37,11 @@ function entryOf(id: string, session: IssuanceSession, now: Date): Entry {
   }
 }
 
-/** Without the description of the refusal, which may repeat what a wallet sent: the status of the session has it. */
-async function withProblem({ progress }: IssuerContext, entry: Entry): Promise<Entry> {
+/**
+ * Adds to `entry` the last refusal of its wallet, if there is one. The description stays in the status of the session,
+ * since it may repeat what a wallet sent.
+ */
+async function addProblem({ progress }: IssuerContext, entry: Entry): Promise<Entry> {
   const { problem } = await progress.read(entry.session_id)
   if (problem === undefined) return entry
   const { endpoint, error, at } = problem

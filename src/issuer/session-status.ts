@@ -5,7 +5,7 @@ import { type Event, type EventType, eventOrder, recordEvent } from '../event/ev
 import type { Change } from '../store/store.ts'
 import { findIssuanceSession, type IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { type IssuanceSession, issuanceStatus, withoutWords } from './session.ts'
+import { type IssuanceSession, issuanceStatus, removeFreeText } from './session.ts'
 import type { SessionProgress, WalletRefusal } from './session-progress.ts'
 import type { IssuanceSessionStatus } from './session-schema.ts'
 import type { CredentialStatus } from './status-rows.ts'
@@ -17,7 +17,7 @@ export type IssuanceStatusBody = Static<typeof IssuanceSessionStatus>
 export async function getIssuanceStatus(context: IssuerContext, sessionId: string): Promise<IssuanceStatusBody> {
   const session = await findIssuanceSession(context.store, sessionId)
   const row = session.issued.length > 0 ? await context.store.get('credential_status', sessionId) : undefined
-  const body = statusBody(sessionId, session, context.now(), row?.value)
+  const body = makeStatusBody(sessionId, session, context.now(), row?.value)
   return withProgress(body, await context.progress.read(sessionId))
 }
 
@@ -45,8 +45,11 @@ function fetchedMember(at: number | undefined) {
   return at === undefined ? {} : { offer_fetched_at: Math.floor(at / 1000) }
 }
 
-/** The same, of a session as it is at hand; without `status`, none of its credentials has been revoked or suspended. */
-export function statusBody(
+/**
+ * Makes the body of the status of a session that was read already; without `status`, no credential of the session has
+ * been revoked or suspended.
+ */
+export function makeStatusBody(
   sessionId: string,
   session: IssuanceSession,
   now: Date,
@@ -132,7 +135,7 @@ export function sessionEvent(
   type: EventType,
   { sessionId, session, now, status, ...by }: ChangedSession,
 ): { readonly value: IssuanceSession; readonly event: Change<IssuerCollections> } {
-  const data = statusBody(sessionId, withoutWords(session), now, status)
+  const data = makeStatusBody(sessionId, removeFreeText(session), now, status)
   const order = eventOrder(now, Math.max(session.lastEvent ?? session.createdAt, status?.lastEvent ?? 0))
   const event = recordEvent({ type, at: now.getTime(), order, sessionId, ...by, data }, random)
   return { value: { ...session, lastEvent: order }, event }

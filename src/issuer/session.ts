@@ -152,14 +152,17 @@ export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceSta
   return now.getTime() < endOfIssuance(session) ? 'STARTED' : 'EXPIRED'
 }
 
-/** A redeemed code keeps the session alive for the life of its token, and for as long as that can be refreshed. */
+/**
+ * Returns when the session ends. A redeemed code keeps the session alive while its token is valid or can be refreshed.
+ */
 export function endOfIssuance(session: IssuanceSession): number {
   if (session.lockedAt !== undefined) return session.lockedAt
   return session.token === undefined ? session.expiresAt : Math.max(session.expiresAt, endOfAuthorization(session))
 }
 
 /**
- * The pre-authorized code is good once, and for a while. Refuses with `invalid_grant`. OpenID4VCI 1.0, Token Endpoint.
+ * Refuses with `invalid_grant` a pre-authorized code that was used or has expired, or whose session is locked.
+ * OpenID4VCI 1.0, Token Endpoint.
  */
 export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): asserts session is OfferedSession {
   if (session.token !== undefined) refuse('invalid_grant', 'the pre-authorized code has been used')
@@ -194,7 +197,7 @@ export function recordIssued(
   session: IssuanceSession,
   { configurationId, count, at }: { readonly configurationId: string; readonly count: number; readonly at: Date },
 ): IssuanceSession {
-  refuseOver(session)
+  refuseEnded(session)
   refuseMoreThanTen(session, configurationId)
   const copy = { configurationId, issuedAt: at.getTime(), ...(count === 1 ? {} : { count }) }
   return { ...withReceipt(session), issued: [...session.issued, copy] }
@@ -223,7 +226,7 @@ export function recordNotification(
   place: number,
   notification: Notification,
 ): IssuanceSession {
-  refuseOver(session)
+  refuseEnded(session)
   const issued = session.issued.map((copy, index) =>
     index === place ? { ...copy, notifications: [...(copy.notifications ?? []), notification] } : copy,
   )
@@ -240,7 +243,7 @@ export function isUndecided({ deferral }: IssuanceSession): boolean {
  * configuration.
  */
 export function recordWaiting(session: IssuanceSession, configurationId: string): IssuanceSession {
-  refuseOver(session)
+  refuseEnded(session)
   refuseMoreThanTen(session, configurationId)
   const { deferral } = session
   const waiting = [...(deferral?.waiting ?? []), configurationId]
@@ -260,10 +263,10 @@ export function recordDecision(session: IssuanceSession, decided: DeferralDecisi
 }
 
 /**
- * Without what the application and wallets said in their own words, and what the offer said of a transaction code: any
- * of it may name somebody.
+ * Removes from a session the free text of the application and of wallets, the person, and the transaction code, as each
+ * may identify somebody.
  */
-export function withoutWords({ deferral, issued, ...session }: IssuanceSession): IssuanceSession {
+export function removeFreeText({ deferral, issued, ...session }: IssuanceSession): IssuanceSession {
   const decided = deferral?.decided?.denied === undefined ? deferral?.decided : { ...deferral.decided, denied: {} }
   return {
     ...session,
@@ -277,8 +280,8 @@ export function withoutWords({ deferral, issued, ...session }: IssuanceSession):
   }
 }
 
-/** Another process may be a moment ahead. */
-function refuseOver({ expiredAt, erasedAt }: IssuanceSession): void {
+/** Refuses with `invalid_token` a session that another process has ended since it was read. */
+function refuseEnded({ expiredAt, erasedAt }: IssuanceSession): void {
   if (expiredAt !== undefined || erasedAt !== undefined) refuse('invalid_token', 'the access token has expired')
 }
 

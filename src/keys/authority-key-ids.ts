@@ -15,8 +15,8 @@ export function verifiedAuthorityKeyIds(path: readonly Certificate[]): ReadonlyS
 }
 
 /**
- * Which authorities a chain (DER) says that it is under, base64url. Nobody has verified it; what is no certificate
- * names nobody.
+ * Returns the ids, in base64url, of the authorities that the certificates of `chain` (DER) name. Nothing is verified,
+ * and what is no certificate is skipped.
  */
 export function claimedAuthorityKeyIds(chain: readonly Uint8Array[]): ReadonlySet<string> {
   return keyIds(chain.slice(0, MAX_CHAIN).flatMap(parseOrSkip))

@@ -102,7 +102,7 @@ export function readExtensions(extensions: DerValue | undefined): CertificateExt
     keyUsage: inside(byOid, EXTENSION.keyUsage, keyUsage),
     dnsNames: names.filter(({ tag }) => tag === DNS_NAME).map(({ content }) => content.toString('latin1')),
     uris: names.filter(({ tag }) => tag === URI).map(({ content }) => content.toString('latin1')),
-    ipAddresses: names.filter(({ tag }) => tag === IP_ADDRESS).map(({ content }) => addressText(content)),
+    ipAddresses: names.filter(({ tag }) => tag === IP_ADDRESS).map(({ content }) => formatAddress(content)),
     hasSubjectAltName: byOid.has(EXTENSION.subjectAltName),
     unknownCritical: [...byOid].filter(([oid, { critical }]) => mustBeKnown(oid, critical)).map(([oid]) => oid),
     extendedKeyUsage: inside(byOid, EXTENSION.extendedKeyUsage, extendedKeyUsage),
@@ -113,7 +113,8 @@ export function readExtensions(extensions: DerValue | undefined): CertificateExt
 }
 
 /**
- * Name constraints say whom a CA may speak for. Who wrote them meant them, critical or not; RFC 5280 wants it critical.
+ * Tests whether a certificate is refused for the extension `oid`: for one that is critical and not processed, and for
+ * name constraints, critical or not, since they say whom a CA may speak for.
  */
 function mustBeKnown(oid: string, critical: boolean): boolean {
   return oid === EXTENSION.nameConstraints || (critical && !PROCESSED.includes(oid))
@@ -178,8 +179,8 @@ function generalNames(value: DerValue): readonly DerValue[] {
   return names
 }
 
-/** RFC 5280 section 4.2.1.6: 4 bytes, or 16. */
-function addressText(bytes: Uint8Array): string {
+/** Returns the text of an IP address of 4 or 16 bytes. RFC 5280 section 4.2.1.6. */
+function formatAddress(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.')
   if (bytes.length !== 16) return malformed('an IP address in it has neither 4 nor 16 bytes')
   const groups = Buffer.from(bytes).toString('hex').match(/.{4}/g) ?? []

@@ -91,7 +91,10 @@ function attributeText(attribute: DerValue): string {
   return `${TYPE_OF.get(oid) ?? oid}=${text}`
 }
 
-/** RFC 4514 section 2.4; control and format characters as well, so that no name rearranges a line of the log. */
+/**
+ * Escapes a text by RFC 4514 section 2.4 and removes control and format characters, so that no name rearranges a line
+ * of the log.
+ */
 function escapeText(text: string): string {
   return withoutControls(text.replace(/[\\,+"<>;]/g, '\\$&'))
 }

@@ -57,7 +57,7 @@ export function readSignatureAlgorithm(identifier: DerValue): {
   readonly algorithm: SignatureAlgorithm | undefined
 } {
   const { oid, parameters } = readAlgorithm(identifier)
-  if (oid === RSASSA_PSS) return { oid, algorithm: parameters === undefined ? undefined : pss(parameters) }
+  if (oid === RSASSA_PSS) return { oid, algorithm: parameters === undefined ? undefined : readPss(parameters) }
   const algorithm = ALGORITHMS.get(oid)
   // RFC 4055 section 5: with RSA a NULL may stand there or not; elsewhere there is nothing.
   const allowed = parameters === undefined || (algorithm?.keyType === 'rsa' && isNull(parameters))
@@ -102,8 +102,11 @@ function isStrong(key: KeyObject): boolean {
   return modulusLength !== undefined && modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS
 }
 
-/** RSASSA-PSS as it is used: one hash for both purposes, and a salt of its length. RFC 4055 section 3.1. */
-function pss(parameters: DerValue): SignatureAlgorithm | undefined {
+/**
+ * Reads the parameters of RSASSA-PSS; undefined unless one hash serves both purposes and the salt has its length. RFC
+ * 4055 section 3.1.
+ */
+function readPss(parameters: DerValue): SignatureAlgorithm | undefined {
   const members = readSequence(parameters)
   const hash = explicit(takeOptional(members, contextTag(0, 'constructed')))
   const mask = explicit(takeOptional(members, contextTag(1, 'constructed')))

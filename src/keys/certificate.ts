@@ -127,7 +127,10 @@ export function isSignedBy(certificate: Certificate, issuer: Certificate): boole
   return verifyCertificateSignature(algorithm, issuer.publicKey, signed, value)
 }
 
-/** Self-signed: signed by its own key. A CA's certificate for a new key is self-issued, but not self-signed. */
+/**
+ * Tests whether a certificate is signed by its own key. A CA's certificate for a new key is self-issued, but not
+ * self-signed.
+ */
 export function isSelfSigned(certificate: Certificate): boolean {
   return certificate.selfIssued && isSignedBy(certificate, certificate)
 }
@@ -153,8 +156,8 @@ export function leafProblem(
 }
 
 /**
- * RFC 5280 section 4.2.1.3: signatures other than those on certificates need digitalSignature or nonRepudiation; TLS
- * the first.
+ * Returns the problem of a key usage that does not allow `purpose`. Signatures other than those on certificates need
+ * digitalSignature or nonRepudiation, and TLS needs the first. RFC 5280 section 4.2.1.3.
  */
 function keyUsageProblem({ keyUsage, subjectText }: Certificate, purpose: CertificatePurpose): string | undefined {
   if (keyUsage === undefined || keyUsage.has('digitalSignature')) return undefined
@@ -202,14 +205,17 @@ function readSigned(signed: DerValue, outerAlgorithm: DerValue) {
   }
 }
 
-/** Version 1 is the default and not written in DER; version 2 never came into use. */
+/** Reads the version of a certificate. DER omits version 1, the default; version 2 never came into use. */
 function readVersion(explicit: DerValue | undefined): number {
   if (explicit === undefined) return V1
   const version = readSmallInteger(onlyChild(explicit))
   return version === V3 ? version : malformed('the certificate is not of version 3 or 1')
 }
 
-/** RFC 5280 section 4.1.2.2. A zero is against it as well, but old tools write it, and it does no harm. */
+/**
+ * Refuses a serial number that is negative or too long. A zero is forbidden as well, but old tools write it, and it
+ * does no harm. RFC 5280 section 4.1.2.2.
+ */
 function refuseSerial(serial: Buffer): void {
   if (serial.length > MAX_SERIAL_BYTES) malformed(`the serial number is longer than ${MAX_SERIAL_BYTES} bytes`)
   if ((serial[0] ?? 0) >= 0x80) malformed('the serial number is negative')
@@ -223,7 +229,8 @@ function readValidity(validity: DerValue): Pick<Certificate, 'notBefore' | 'notA
 }
 
 /**
- * Only kinds of keys that can sign what we read reach `node:crypto`, and no curve that a stranger made up (RFC 5480).
+ * Reads the public key of a certificate. Only kinds of keys that can sign reach `node:crypto`, and only named curves
+ * (RFC 5480).
  */
 function readPublicKey(info: DerValue): KeyObject {
   const members = readSequence(info)

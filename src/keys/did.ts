@@ -22,12 +22,12 @@ const CODECS = [
 /** `jwk_jcs-pub`: the key as JSON. */
 const JWK_CODEC = [0xd1, 0xd6, 0x03]
 
-/** `did:jwk:<base64url of the key>`. */
+/** Returns `did:jwk:<base64url of the key>`. */
 export function toDidJwk(jwk: PublicJwk): string {
   return `did:jwk:${toBase64url(JSON.stringify(jwk))}`
 }
 
-/** `did:key:z<base58 of the kind and the key>`. */
+/** Returns `did:key:z<base58 of the kind and the key>`. */
 export function toDidKey(jwk: PublicJwk): string {
   const { prefix } = CODECS.find(({ algorithm }) => algorithms[algorithm].crv === jwk.crv) as (typeof CODECS)[number]
   return `did:key:z${base58.encode(Buffer.concat([Buffer.from(prefix), keyBytes(jwk)]))}`
@@ -83,7 +83,7 @@ function decode(text: string): Buffer {
   }
 }
 
-/** SEC 1 section 2.3.4: from a compressed point to 4, x, y. */
+/** Converts a compressed point to its uncompressed form: 4, x, y. SEC 1 section 2.3.4. */
 function uncompress(key: Buffer, namedCurve: string, size: number): Buffer {
   if (key.length !== size + 1) malformed('the key of the did:key has not the length of its kind')
   try {

@@ -41,15 +41,18 @@ function canonicalUrl(text: string): URL | undefined {
   return url.href === text || url.href === `${text}/` ? url : undefined
 }
 
-/** An address is none of the DNS names, whatever they look like. */
+/**
+ * Tests whether the certificate names `host`. An IP address is compared with the IP addresses alone, never with DNS
+ * names.
+ */
 function isHostOf({ dnsNames, ipAddresses }: Certificate, host: string): boolean {
   if (isIPv4(host) || host.startsWith('[')) return ipAddresses.includes(host)
   return dnsNames.some((name) => covers(name.toLowerCase(), host))
 }
 
 /**
- * A name covers itself, and one with a leading `*.` covers every name with one more label, where two labels or more
- * follow the star: a whole top-level domain, as in `*.com`, is no name of one issuer. RFC 9525 sections 6.3 and 7.1.
+ * Tests whether the DNS name `name` covers `host`. A leading `*.` covers exactly one label, and two labels or more must
+ * follow it: a whole top-level domain, as in `*.com`, belongs to no one issuer. RFC 9525 sections 6.3 and 7.1.
  */
 function covers(name: string, host: string): boolean {
   if (!name.startsWith('*.')) return name === host

@@ -65,7 +65,7 @@ export function createKeyRing(keys: ServiceKeys, pkcs11Tokens?: Pkcs11Tokens): K
   const signing = signersOf(keys.signing)
   const accessTokens = keys.accessTokens === undefined ? signing : signersOf(keys.accessTokens)
   const statusLists = keys.statusLists === undefined ? [] : certifiedSigners(keys.statusLists)
-  const [derive, ...deriveOlder] = derivations(keys)
+  const [derive, ...deriveOlder] = listDerivations(keys)
   return {
     credentials: signing[0],
     statusLists: statusListSigners([...statusLists, ...certifiedSigners(keys.signing)]),
@@ -110,10 +110,10 @@ export function createSignerOf(key: SigningKey, pkcs11Tokens: Pkcs11Tokens | und
 type Derive = (purpose: string) => KeyObject
 
 /**
- * Without a file of secrets they are derived from the signing key, and from those before it, so that none is voided by
- * a new key.
+ * Returns the ways to derive secrets, the newest first. Without a secrets file they are derived from the signing key
+ * and from those before it, so that a new key voids none.
  */
-function derivations({ signing, secrets }: ServiceKeys): readonly [Derive, ...Derive[]] {
+function listDerivations({ signing, secrets }: ServiceKeys): readonly [Derive, ...Derive[]] {
   const bySigningKeys = [signing, ...signing.previous].flatMap((each): Derive[] =>
     'key' in each ? [(purpose) => deriveSecret(each.key, purpose)] : [],
   )

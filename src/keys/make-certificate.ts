@@ -159,11 +159,11 @@ export function extendedKeyUsage(purposes: readonly string[], isCritical: boolea
 }
 
 function subjectKeyIdentifier(publicKey: KeyObject): Buffer {
-  return extension(EXTENSION.subjectKeyIdentifier, false, writeOctetString(keyIdentifier(publicKey)))
+  return extension(EXTENSION.subjectKeyIdentifier, false, writeOctetString(makeKeyIdentifier(publicKey)))
 }
 
 function authorityKeyIdentifier(issuerPublicKey: KeyObject): Buffer {
-  const keyId = writeDer(contextTag(0, 'primitive'), keyIdentifier(issuerPublicKey))
+  const keyId = writeDer(contextTag(0, 'primitive'), makeKeyIdentifier(issuerPublicKey))
   return extension(EXTENSION.authorityKeyIdentifier, false, writeSequence(keyId))
 }
 
@@ -177,8 +177,8 @@ export function subjectAltName({ dnsNames = [], uris = [], ipAddresses = [] }: S
   return names.length === 0 ? [] : [extension(EXTENSION.subjectAltName, false, writeSequence(...names))]
 }
 
-/** RFC 7093 section 2, method 1: the first 160 bits of SHA-256 over the key. */
-function keyIdentifier(publicKey: KeyObject): Buffer {
+/** Returns the first 160 bits of SHA-256 over the key. RFC 7093 section 2, method 1. */
+function makeKeyIdentifier(publicKey: KeyObject): Buffer {
   const members = readSequence(readDer(publicKey.export({ type: 'spki', format: 'der' })))
   take(members, DER_TAG.sequence)
   const { bytes } = readBitString(take(members, DER_TAG.bitString))

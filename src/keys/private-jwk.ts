@@ -33,7 +33,7 @@ export function makeEcPrivateJwk<Crv extends AlgorithmDetails['crv']>(
   const ecdh = createECDH(namedCurve)
   for (let tries = 1; ; tries += 1) {
     try {
-      ecdh.setPrivateKey(scalar(random(size)))
+      ecdh.setPrivateKey(toScalar(random(size)))
       break
     } catch (error) {
       if (tries === TRIES) throw error
@@ -56,8 +56,8 @@ export function publicPartOf<Crv>({ kty, crv, x, y }: PrivateJwk<Crv>) {
   return { kty, crv, x, y }
 }
 
-/** P-521 has one bit in its first byte. */
-function scalar(bytes: Uint8Array): Uint8Array {
+/** Returns `bytes` as a private scalar; for P-521 only one bit of the first byte stays. */
+function toScalar(bytes: Uint8Array): Uint8Array {
   return bytes.length === algorithms.ES512.size ? bytes.map((byte, index) => (index === 0 ? byte & 1 : byte)) : bytes
 }
 

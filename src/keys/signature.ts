@@ -42,7 +42,7 @@ export function signedBy(jws: Jws, key: KeyObject): boolean {
   return jose.some((name) => name === own(jws.header, 'alg')) && verifySignature(key, jws.signed, jws.signature)
 }
 
-/** The same of a COSE_Sign1, whose payload may have come from elsewhere. */
+/** Tests whether `key` signed a COSE_Sign1 over `payload`, which may have come from elsewhere. */
 export function sign1SignedBy(sign1: Sign1, payload: Uint8Array, key: KeyObject): boolean {
   const algorithm = algorithmOf(key)
   if (algorithm === undefined) return false

@@ -116,7 +116,7 @@ function recordEnd({ now, random }: VerifierContext, sessionId: string, session:
   return recordEvent({ type: eventTypeOf[verificationStatus(session, at)], at: at.getTime(), order, sessionId }, random)
 }
 
-/** OpenID4VP 1.0, Response Mode: who asked for an encrypted response takes no other, and the other way about. */
+/** Refuses with `invalid_request` a response by another mode than the session has. OpenID4VP 1.0, Response Mode. */
 function refuseOtherMode(session: VerificationSession, mode: ResponseMode): void {
   if (modeOf(session) !== mode) refuse('invalid_request', `this session takes its response by ${modeOf(session)} only`)
 }
@@ -131,7 +131,10 @@ function readReceived(
   return readEncryptedForm(form, encryptionKey, maxBytes)
 }
 
-/** OpenID4VP 1.0, Response Parameters: without holder binding, the state is all that ties a response to its session. */
+/**
+ * Refuses with `invalid_request` another state than that of the request, or none where a credential needs no holder
+ * binding, so that the state alone ties the response to its session. OpenID4VP 1.0, Response Parameters.
+ */
 function refuseForeignState({ state }: WalletResponse, session: VerificationSession, query: DcqlQuery): void {
   const unbound = query.credentials.some((each) => each.require_cryptographic_holder_binding === false)
   if (!state && unbound) refuse('invalid_request', 'state is missing')
@@ -143,15 +146,18 @@ async function outcomeOf(
   request: PendingRequest,
   response: WalletResponse,
 ): Promise<VerificationOutcome> {
-  if ('error' in response) return { walletError: walletErrorOf(response) }
+  if ('error' in response) return { walletError: makeWalletError(response) }
   return verifiedOutcome(context, request, {
     vpToken: readVpToken(response.vpToken),
     state: response.state || undefined,
   })
 }
 
-/** A code that nobody registered stands in the description, which is erased with what is personal. */
-function walletErrorOf({
+/**
+ * Makes the error that the application is told of. A code that is not registered goes into the description, which is
+ * erased with the personal data.
+ */
+function makeWalletError({
   error: sent,
   description,
 }: {

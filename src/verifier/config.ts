@@ -158,7 +158,10 @@ function statusOf(
   }
 }
 
-/** HAIP 1.0, Crypto Suites: the one algorithm that every wallet of the profile takes. */
+/**
+ * Returns a warning unless the signing key is for ES256, the one algorithm that every wallet of the profile takes. HAIP
+ * 1.0, Crypto Suites.
+ */
 function algorithmWarnings(signingKey: KeyObject): string[] {
   const algorithm = algorithmOf(signingKey)
   if (algorithm === 'ES256') return []

@@ -9,7 +9,7 @@ import type { Attempt } from '../store/retry.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import { wantRedirectUri } from './redirect.ts'
-import { responseModeFor } from './response-encryption.ts'
+import { chooseResponseMode } from './response-encryption.ts'
 import type { NewVerificationSession, StartedVerificationSession } from './schemas.ts'
 import type { VerificationSession } from './session.ts'
 import { writeTransactionData } from './transaction-data.ts'
@@ -34,7 +34,7 @@ export async function startVerificationSession(
     nonce: toBase64url(random(24)),
     state: toBase64url(random(16)),
     clientId,
-    ...responseParts(context, query),
+    ...makeResponseMembers(context, query),
     ...requestedParts(request, query),
   }
   const answer = { session_id: sessionId, request_uri: linkTo(context, sessionId, request.request_uri_method) }
@@ -58,9 +58,12 @@ function linkTo({ config, clientId }: VerifierContext, sessionId: string, method
   return method === undefined ? link : `${link}&request_uri_method=${method}`
 }
 
-/** How the response comes. Each session has a key of its own, so that no two responses can be told to go together. */
-function responseParts({ config, random }: VerifierContext, query: DcqlQuery): Partial<VerificationSession> {
-  const responseMode = responseModeFor(query, config.profile)
+/**
+ * Makes the members of a session that say how its response comes. Each session has a key of its own, so that nobody can
+ * link two responses.
+ */
+function makeResponseMembers({ config, random }: VerifierContext, query: DcqlQuery): Partial<VerificationSession> {
+  const responseMode = chooseResponseMode(query, config.profile)
   return responseMode === 'direct_post' ? {} : { responseMode, encryptionKey: makePrivateJwk(random) }
 }
 

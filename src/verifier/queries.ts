@@ -32,7 +32,10 @@ export async function getQuery({ loadQuery }: VerifierContext, id: string): Prom
   return (await loadQuery(id)) ?? refuse('not_found', `there is no verification query ${id}`)
 }
 
-/** `posted`, unchanged, if we can ask it and check the answer. Refuses with `invalid_request`, naming the paths. */
+/**
+ * Reads a DCQL query and returns it unchanged. Refuses with `invalid_request`, naming the paths, a query that cannot be
+ * asked or whose answer cannot be checked.
+ */
 export function readNewQuery(posted: unknown): DcqlQuery {
   refuseMisspeltQuery(posted)
   return readDcqlQuery(posted, inOurQuery)

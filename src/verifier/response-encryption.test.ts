@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { encryptJwe } from '../keys/jwe.ts'
 import { readPublicJwk } from '../keys/jwk.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
-import { openResponse, responseEncryptionMetadata, responseModeFor } from './response-encryption.ts'
+import { chooseResponseMode, openResponse, responseEncryptionMetadata } from './response-encryption.ts'
 
 const asking = (...formats: string[]) => ({
   credentials: formats.map((format, index) => ({ id: `c${index}`, format, meta: {} })),
@@ -16,8 +16,8 @@ it.each([
   [['jwt_vc_json-ld'], 'direct_post'],
   [['vc+sd-jwt', 'dc+sd-jwt', 'jwt_vc_json'], 'direct_post'],
 ])('a query for %j has the response mode %s, and direct_post.jwt in any case under the profile', (formats, mode) => {
-  expect(responseModeFor(asking(...formats), undefined)).toBe(mode)
-  expect(responseModeFor(asking(...formats), 'haip')).toBe('direct_post.jwt')
+  expect(chooseResponseMode(asking(...formats), undefined)).toBe(mode)
+  expect(chooseResponseMode(asking(...formats), 'haip')).toBe('direct_post.jwt')
 })
 
 it('a response is read up to its limit', async () => {

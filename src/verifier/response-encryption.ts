@@ -11,8 +11,11 @@ import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuseMalformed } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 
-/** The rule of the interface; a profile overrides it. A mixed query is encrypted as a whole. */
-export function responseModeFor({ credentials }: DcqlQuery, profile: 'haip' | undefined): ResponseMode {
+/**
+ * Returns the response mode for a query: encrypted by the profile HAIP, or when the format of any requested credential
+ * wants that.
+ */
+export function chooseResponseMode({ credentials }: DcqlQuery, profile: 'haip' | undefined): ResponseMode {
   const encrypted = profile === 'haip' || credentials.some(({ format }) => formatOf(format)?.wantsEncryptedResponse)
   return encrypted ? 'direct_post.jwt' : 'direct_post'
 }
@@ -25,7 +28,10 @@ export function responseEncryptionMetadata(key: PrivateJwk): JsonObject {
   }
 }
 
-/** RFC 7638 thumbprint, which a presentation of an mdoc is bound to. OpenID4VP 1.0, Handover and SessionTranscript. */
+/**
+ * Returns the RFC 7638 thumbprint to which a presentation of an mdoc is bound. OpenID4VP 1.0, Handover and
+ * SessionTranscript.
+ */
 export function responseKeyThumbprint(key: PrivateJwk): Uint8Array {
   return Buffer.from(kidOf(key), 'base64url')
 }
@@ -36,7 +42,7 @@ export function openResponse(jwe: string, key: PrivateJwk, maxBytes: number): Pr
   return decryptJwe(jwe, decryption).catch((error: unknown) => refuseMalformed('invalid_request', 'response', error))
 }
 
-/** A key has the name that its value gives it, so that no two of them share one. */
+/** Returns the thumbprint of a key as its `kid`, so that no two keys share one. */
 function kidOf(key: PrivateJwk): string {
   return thumbprint(publicPartOf(key))
 }

@@ -103,11 +103,13 @@ function outcomeWithoutPersonalData(outcome: VerificationOutcome): VerificationO
   if ('walletError' in outcome) return { walletError: { error: registeredError(outcome.walletError.error) } }
   const { checks, credentials, ...report } = outcome.report
   const left = Object.entries(credentials).map(([id, reports]) => [id, reports.map(impersonal)] as const)
-  return { report: { ...report, checks: checks.map(withoutDetail), credentials: Object.fromEntries(left) } }
+  return { report: { ...report, checks: checks.map(removeDetail), credentials: Object.fromEntries(left) } }
 }
 
-/** A detail tells back dates, names of claims and other texts of what was presented. */
-function withoutDetail({ id, asks, spec, level, outcome }: CheckResult): CheckResult {
+/**
+ * Removes the detail of a check result, which may repeat dates, names of claims and other texts of what was presented.
+ */
+function removeDetail({ id, asks, spec, level, outcome }: CheckResult): CheckResult {
   return { id, asks, spec, level, outcome }
 }
 
@@ -122,6 +124,6 @@ function impersonal({ format, issuer_certificate, issuer, type, checks }: Creden
     ...(issuer_certificate && { issuer_certificate }),
     ...(issuer === undefined || !isInCertificate ? {} : { issuer }),
     ...(type === undefined ? {} : { type }),
-    checks: checks.map(withoutDetail),
+    checks: checks.map(removeDetail),
   }
 }

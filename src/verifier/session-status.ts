@@ -30,8 +30,9 @@ export async function getVerificationStatus(
 }
 
 /**
- * Where a code went out, the result is for those who bring it: it says that the person before them is the one with the
- * wallet. A response that was refused got no code; its report then says why, and nothing about the credentials.
+ * Returns the result of a session. A result with a redirect is for those who bring its response code, which shows that
+ * the person before them has the wallet. A refused response got no code; its report says why, and nothing about the
+ * credentials.
  */
 function resultOf({ outcome, redirectUri, responseCodeDigest }: VerificationSession, responseCode?: string) {
   if (outcome === undefined || !('report' in outcome)) return {}

@@ -64,7 +64,10 @@ function queryOf(context: VerifierContext, request: StaticPresentation): Promise
   return id === undefined ? readNewQuery(posted) : getQuery(context, id)
 }
 
-/** Some formats (mdoc) sign what both sides know and neither sends: without it, nobody can tell who presented. */
+/**
+ * Refuses with `invalid_request` a missing parameter that the holder's signature covers in the format of a requested
+ * credential (mdoc), since that signature cannot be verified without it.
+ */
 function refuseMissing(query: DcqlQuery, parameters: Readonly<Record<string, string | undefined>>): void {
   const covered = query.credentials.find(
     ({ format, require_cryptographic_holder_binding: bound }) =>

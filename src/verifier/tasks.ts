@@ -37,13 +37,16 @@ export function verifierTasks(config: VerifierConfig, effects: VerifierEffects):
       store: partOf(store),
       sessionCallback,
       signer: createKeyRing(config.keys, effects.pkcs11Tokens).audit,
-      dataOf: (sessionId) => statusData(effects, sessionId),
+      dataOf: (sessionId) => readStatusData(effects, sessionId),
     }),
   ]
 }
 
-/** Without a response code: what is for the person at the browser alone does not go to whoever has the address. */
-async function statusData(effects: VerifierEffects, sessionId: string): Promise<JsonObject | undefined> {
+/**
+ * Reads the status of a session as those without its response code get it, so that what is for the person at the
+ * browser does not go to the callback; undefined when there is no such session.
+ */
+async function readStatusData(effects: VerifierEffects, sessionId: string): Promise<JsonObject | undefined> {
   try {
     return (await getVerificationStatus(effects, sessionId)) as unknown as JsonObject
   } catch (error) {

@@ -84,8 +84,8 @@ function identities(
     (keys) => {
       const { requestObjects } = createKeyRing(keys, pkcs11Tokens)
       // The one to use comes last, as what was used last is remembered longest.
-      for (const signer of requestObjects.toReversed()) signers.set(clientIdOf(signer), signer)
-      return clientIdOf(requestObjects[0])
+      for (const signer of requestObjects.toReversed()) signers.set(makeClientId(signer), signer)
+      return makeClientId(requestObjects[0])
     },
   )
   // At once: a key that cannot sign keeps the service from starting.
@@ -99,8 +99,11 @@ function identities(
   }
 }
 
-/** OpenID4VP 1.0, Client Identifier Prefixes: `x509_hash` is over the DER of the leaf. */
-function clientIdOf({ x5c: [leaf = ''] }: Signer): string {
+/**
+ * Makes the client identifier with the prefix `x509_hash`, over the DER of the leaf certificate. OpenID4VP 1.0, Client
+ * Identifier Prefixes.
+ */
+function makeClientId({ x5c: [leaf = ''] }: Signer): string {
   if (leaf === '') throw new TypeError('a verifier without a certificate')
   return `${X509_HASH_PREFIX}${hash('sha256', Buffer.from(leaf, 'base64'), 'base64url')}`
 }

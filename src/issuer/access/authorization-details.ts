@@ -32,8 +32,11 @@ export function readAuthorizationDetails(
   return [...new Set(ids)]
 }
 
-/** For the token response: a session has one dataset, so that each configuration is one credential. */
-export function grantedDetails(configurationIds: readonly string[]): AuthorizationDetail[] {
+/**
+ * Makes the `authorization_details` of a token response. A session has one dataset, so that each configuration is one
+ * credential.
+ */
+export function makeGrantedDetails(configurationIds: readonly string[]): AuthorizationDetail[] {
   return configurationIds.map((id) => ({
     type: DETAIL_TYPE,
     credential_configuration_id: id,
@@ -41,7 +44,7 @@ export function grantedDetails(configurationIds: readonly string[]): Authorizati
   }))
 }
 
-/** Returns the configuration that a credential identifier of {@link grantedDetails} stands for. */
+/** Returns the configuration that a credential identifier of {@link makeGrantedDetails} stands for. */
 export function configurationOfIdentifier(
   configurationIds: readonly string[],
   identifier: unknown,

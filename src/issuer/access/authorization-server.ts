@@ -64,12 +64,15 @@ export function authorizationServer(
     hasSigned: async (jws) => signedByOneOf(await keys.get((published) => isEnough(published, jws)), jws),
     introspect: limitIntrospections(now, async (token) => {
       const address = await addressOf(introspection?.endpoint, 'introspection_endpoint')
-      return ask(outbound, { ...address, ...LIMITS, ...introspectionRequest(config, token) })
+      return ask(outbound, { ...address, ...LIMITS, ...makeIntrospectionRequest(config, token) })
     }),
   }
 }
 
-/** Without a name, only trying tells whether a key is missing. */
+/**
+ * Tests whether `keys` have a key for the JWS. Without a `kid`, only verifying the signature tells whether a key is
+ * missing.
+ */
 function isEnough(keys: readonly PublishedKey[], jws: Jws): boolean {
   return own(jws.header, 'kid') === undefined ? signedByOneOf(keys, jws) : keysOf(keys, jws).length > 0
 }
@@ -112,8 +115,10 @@ async function fetchKeys(outbound: Outbound, address: Address): Promise<readonly
   return readable(address.url, () => readKeySet(set))
 }
 
-/** RFC 7662 section 2.1, with client_secret_basic as RFC 6749 section 2.3.1 has it. */
-function introspectionRequest({ introspection }: AuthorizationServerConfig, token: string) {
+/**
+ * Makes the introspection request for `token`, with client_secret_basic. RFC 7662 section 2.1, RFC 6749 section 2.3.1.
+ */
+function makeIntrospectionRequest({ introspection }: AuthorizationServerConfig, token: string) {
   const credentials = [introspection?.clientId ?? '', introspection?.clientSecret ?? ''].map(formEncoded).join(':')
   return {
     method: 'POST',
@@ -149,7 +154,7 @@ function readable<T>(url: string, read: () => T): T {
   }
 }
 
-/** `why` is for the log. */
+/** Refuses with `temporarily_unavailable`; `why` is for the log alone. */
 function refuseUnavailable(why: string, cause?: unknown): never {
   return refuse('temporarily_unavailable', 'the authorization server cannot be asked now; try again later', {
     cause: new Error(why, { cause }),

@@ -56,7 +56,7 @@ export async function checkNonce(
   return spending
 }
 
-/** When the nonce expires, if we made it for this session or for any. */
+/** Returns when `nonce` expires; undefined unless this service made it for this session or for any session. */
 function expiryOf(secrets: Secrets, sessionId: string, nonce: string): Date | undefined {
   const bytes = orUndefined(() => fromBase64url(nonce))
   if (bytes?.length !== EXPIRY_BYTES + RANDOM_BYTES + MAC_BYTES) return undefined

@@ -108,7 +108,7 @@ export async function authenticateClient(
   return clientOf(evidence)
 }
 
-/** RFC 6749 section 6: only the instance that got a refresh token may use it. Refuses with `invalid_grant`. */
+/** Refuses with `invalid_grant` every wallet instance but the one that got the refresh token. RFC 6749 section 6. */
 export function refuseOtherInstance(
   client: AuthorizedClient | undefined,
   authenticated: AuthenticatedClient | undefined,
@@ -120,7 +120,10 @@ export function refuseOtherInstance(
   }
 }
 
-/** The log has every check that does not hold; the wallet is told of the first. */
+/**
+ * Refuses a wallet that did not authenticate itself: the log gets every check that does not hold, the wallet the first
+ * one.
+ */
 function refuseUnauthenticated(
   report: readonly CheckResult[],
   { log, requestId }: { readonly log: ClientContext['log']; readonly requestId: string },
@@ -141,7 +144,10 @@ function refuseUnauthenticated(
   return refuse('invalid_client_attestation', `${first?.id ?? 'attestation'}: ${first?.detail ?? 'it does not hold'}`)
 }
 
-/** The row of a used proof is beside those of other nonces, none of which begins with this name. */
+/**
+ * Makes the authenticated client of `evidence` that was verified. The row of its proof has a name with which no id of
+ * another nonce begins.
+ */
 function clientOf({ pop, popId = '', instanceKey, subject = '' }: ClientEvidence): AuthenticatedClient {
   const { thumbprint: instance } = instanceKey()
   const dueAt = new Date(Math.ceil((Number(pop.payload.iat) + MAX_AGE_SECONDS) * 1000) + 1)

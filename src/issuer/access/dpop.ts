@@ -97,13 +97,18 @@ export function atResource<T>(config: AlgorithmSettings, run: () => T): T {
   }
 }
 
-/** A token that is good in itself and did not come in the way it has to. */
+/**
+ * Refuses with `invalid_token` and the challenge of DPoP a token that is valid itself but was not sent as it has to be.
+ */
 export function refuseBoundToken(config: AlgorithmSettings, description: string): never {
   return refuse('invalid_token', description, { challenge: challengeOf(config, 'invalid_token') })
 }
 
-/** A token that was sent as DPoP is missed as DPoP, whatever is wrong with it. RFC 9449 section 7.1. */
-export function challengedByDpop(config: AlgorithmSettings, error: unknown): never {
+/**
+ * Adds the challenge of DPoP to a refusal with `invalid_token`, and throws any other error as it is. RFC 9449 section
+ * 7.1.
+ */
+export function rethrowWithChallenge(config: AlgorithmSettings, error: unknown): never {
   if (!(error instanceof ProtocolError) || error.code !== 'invalid_token') throw error
   return refuseBoundToken(config, error.message)
 }
@@ -125,7 +130,7 @@ function readProof(text: string | undefined, { tokenAlgorithms }: AlgorithmSetti
   return jws
 }
 
-/** Without query and fragment, and in the normal form of RFC 3986 section 6.2. */
+/** Tests whether `htu` is `address`, without query and fragment and in the normal form of RFC 3986 section 6.2. */
 function isAddress(htu: string | undefined, address: string): boolean {
   const url = htu === undefined ? undefined : parseUrl(htu)
   if (url === undefined) return false
@@ -143,7 +148,7 @@ function freshTime({ now, config }: Pick<AccessContext, 'now' | 'config'>, paylo
   return issuedAt
 }
 
-/** The row of a used proof is beside those of other nonces, none of which has a dot in its id. */
+/** Makes the change that spends a DPoP proof. Its row has a dot in its id, which the rows of other nonces have not. */
 function spendingOf(jkt: string, id: string, issuedAt: number): Spending {
   const dueAt = new Date(Math.ceil((issuedAt + MAX_AGE_SECONDS) * 1000) + 1)
   return {

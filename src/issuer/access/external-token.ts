@@ -138,8 +138,8 @@ function timeOf(claims: JsonObject, name: string): number | undefined {
 }
 
 /**
- * An introspection answer may leave the audience out, unless the operator says which it has to be. RFC 7662 section
- * 2.2.
+ * Refuses a token for another audience. An introspection response may leave the audience out, unless the operator
+ * configured one. RFC 7662 section 2.2.
  */
 function refuseOtherAudience(
   context: AccessContext,

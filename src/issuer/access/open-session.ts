@@ -14,7 +14,7 @@ import type { AccessTokenRecord } from '../authorization.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
-import { atResource, challengedByDpop, type ProvedRequest, refuseBoundToken, verifyDpopProof } from './dpop.ts'
+import { atResource, type ProvedRequest, refuseBoundToken, rethrowWithChallenge, verifyDpopProof } from './dpop.ts'
 import { sessionOfExternalToken, type TokenSession } from './external-token.ts'
 import { commitSpending, refuseIfSpent, type Spending } from './spending.ts'
 
@@ -59,9 +59,9 @@ export async function sessionOfToken(context: AccessContext, request: Authorized
       ? sessionOfOwnToken(context, token)
       : sessionOfExternalToken(context, context.authorizationServer, { token, network: networkOf(request.address) })
   const { jkt, ...session } = await (isDpop
-    ? opened.catch((error: unknown) => challengedByDpop(context.config, error))
+    ? opened.catch((error: unknown) => rethrowWithChallenge(context.config, error))
     : opened)
-  const spendings = proofFor(context, request, { digest: digestOf(token), jkt, isDpop })
+  const spendings = verifyProof(context, request, { digest: digestOf(token), jkt, isDpop })
   for (const spending of spendings) await refuseIfSpent(context.store, spending)
   const { refuseUnlessOpen } = session
   return { ...session, spendings, refuseUnlessOpen: isDpop ? orChallenge(context, refuseUnlessOpen) : refuseUnlessOpen }
@@ -129,7 +129,7 @@ function orChallenge(
     try {
       refuseUnlessOpen(session)
     } catch (error) {
-      challengedByDpop(config, error)
+      rethrowWithChallenge(config, error)
     }
   }
 }
@@ -138,8 +138,11 @@ function refuseUnknown(): never {
   return refuse('invalid_token', 'the access token is not one of ours')
 }
 
-/** A bound token needs a proof by its key, and no other token may come in that way. RFC 9449 sections 7.1 and 7.2. */
-function proofFor(
+/**
+ * Verifies the DPoP proof that a bound token needs, and returns its spending. Refuses a token without a key that was
+ * sent as DPoP. RFC 9449 sections 7.1 and 7.2.
+ */
+function verifyProof(
   context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
   request: AuthorizedRequest,
   token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },

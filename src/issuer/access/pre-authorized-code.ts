@@ -64,7 +64,8 @@ export async function sessionOfAnyCode(
 }
 
 /**
- * How a code that the application brings is kept and found; nothing when it brings none. Refuses with `invalid_state`.
+ * Makes the member and the changes by which a code of the application is kept and found; both are empty without a code.
+ * Refuses with `invalid_state` a code that was used before.
  */
 export function keepSuppliedCode(
   { secrets, random }: AccessContext,

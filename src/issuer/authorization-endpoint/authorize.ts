@@ -93,7 +93,7 @@ async function requestOf(context: IssuerContext, sent: SentRequest): Promise<Ide
     if (codeFlowOf(context).pushedRequired) refuse('invalid_request', 'request_uri is missing; push the request first')
     return { id: requestId(context), request: await readAuthorizationRequest(context, sent) }
   }
-  refuseOthersBeside(form)
+  refuseOtherParameters(form)
   const identified = openPushedRequest(context, requestUri, clientId)
   const { isAtSession, offerSessionId } = identified.request
   if ((isAtSession ? offerSessionId : undefined) !== sessionId) {
@@ -102,8 +102,11 @@ async function requestOf(context: IssuerContext, sent: SentRequest): Promise<Ide
   return identified
 }
 
-/** An address that somebody changed in the browser adds nothing to what was pushed. */
-function refuseOthersBeside(form: AuthorizationForm): void {
+/**
+ * Refuses with `invalid_request` any parameter beside `client_id` and `request_uri`, so that a changed address adds
+ * nothing to what was pushed.
+ */
+function refuseOtherParameters(form: AuthorizationForm): void {
   if (!form.client_id) refuse('invalid_request', 'client_id is missing')
   const own = ['client_id', 'request_uri']
   const other = Object.keys(AuthorizationForm.properties).find(

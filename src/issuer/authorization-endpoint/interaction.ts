@@ -123,7 +123,7 @@ async function approvedBy(
 ): Promise<Outcome> {
   const { body, caller } = completion
   const offer = await offerOf(context, request.offerSessionId)
-  if (offer !== undefined) return approvedOffer(context, offer, completion)
+  if (offer !== undefined) return approveOffer(context, offer, completion)
   if (body.approved) {
     refuse('invalid_state', 'approved: there is no offer; send credential_dataset, or deferred: true')
   }
@@ -134,8 +134,11 @@ async function approvedBy(
   return { decision: { sessionId }, changes }
 }
 
-/** The session of the offer has its dataset or gets it now; the dataset of one person is for that person alone. */
-async function approvedOffer(
+/**
+ * Makes the outcome of an approved interaction for an offer, whose session has its dataset or gets it now. A dataset
+ * that was decided for one interaction is for no other.
+ */
+async function approveOffer(
   context: IssuerContext,
   { id: sessionId, value: session, version }: SessionRow,
   { id: requestId, body, caller }: CompletionCall,

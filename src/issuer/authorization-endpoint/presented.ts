@@ -121,7 +121,7 @@ async function askVerifier(
   return 'problem' in read ? refuseUnavailableVerifier(`its answer cannot be read: ${read.problem}`) : read.json
 }
 
-/** `why` is for the log. */
+/** Refuses with `temporarily_unavailable`; `why` is for the log alone. */
 function refuseUnavailableVerifier(why: string): never {
   return refuse('temporarily_unavailable', 'the verifier cannot be asked now; try again in a moment', {
     cause: new Error(why),

@@ -57,7 +57,7 @@ export async function readAuthorizationRequest(
   const state = form.state ? readText('state', form.state, MAX_STATE) : undefined
   const jkt = form.dpop_jkt || undefined
   if (jkt !== undefined && !SHA256.test(jkt)) refuse('invalid_request', 'dpop_jkt: it is not the thumbprint of a key')
-  const choice = await choiceOf(context, form, sessionId)
+  const choice = await findChoice(context, form, sessionId)
   return {
     clientId,
     redirectUri,
@@ -87,7 +87,10 @@ function refuseOtherFlows(form: AuthorizationForm): void {
   if (mode && mode !== 'query') refuse('invalid_request', 'response_mode must be query, or left out')
 }
 
-/** PKCE is a must, and only with a digest: a plain challenge is the verifier itself. RFC 9700 section 2.1.1. */
+/**
+ * Reads the code challenge, and refuses with `invalid_request` any but that of S256: a plain challenge is the verifier
+ * itself. RFC 9700 section 2.1.1.
+ */
 function readCodeChallenge({ code_challenge: challenge, code_challenge_method: method }: AuthorizationForm): string {
   if (!challenge) return refuse('invalid_request', 'code_challenge is missing; every request needs PKCE')
   if (method !== 'S256') refuse('invalid_request', 'code_challenge_method must be S256')
@@ -102,8 +105,11 @@ function readText(name: string, value: string | undefined, most: number): string
   return VISIBLE.test(value) ? value : refuse('invalid_request', `${name}: only visible ASCII characters`)
 }
 
-/** Everything that the request may ask for: what the offer has, or else what is offered to everybody by a scope. */
-async function choiceOf(
+/**
+ * Finds the configurations that the request may ask for: those of its offer, or without an offer those that anybody may
+ * have by a scope.
+ */
+async function findChoice(
   context: IssuerContext,
   { issuer_state: issuerState }: AuthorizationForm,
   sessionId: string | undefined,

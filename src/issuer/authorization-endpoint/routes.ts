@@ -52,7 +52,7 @@ function pushRoutes(app: App, context: IssuerContext): void {
 
 function browserRoutes(app: App, context: IssuerContext): void {
   const rows = createTokenBucket(ROWS.burst, ROWS.perSecond / 1000, context.now)
-  const admitRow = () => refuseForNow(rows.take(''))
+  const admitRow = () => refuseWhileFull(rows.take(''))
   const bring = async (form: schemas.AuthorizationForm, request: FastifyRequest, reply: FastifyReply) => {
     const browser = browserOf(context, request) ?? newBrowser(context)
     const sent = { form, sessionId: request.sessionId || undefined }
@@ -94,8 +94,11 @@ function interactionRoutes(app: App, context: IssuerContext): void {
   )
 }
 
-/** Every visit of the authorization endpoint is a row until its person has been asked. */
-function refuseForNow(retryAfterSeconds: number): void {
+/**
+ * Refuses with `temporarily_unavailable` unless `retryAfterSeconds` is 0, since every visit of the authorization
+ * endpoint stores a row.
+ */
+function refuseWhileFull(retryAfterSeconds: number): void {
   if (retryAfterSeconds === 0) return
   refuse('temporarily_unavailable', 'too many authorizations begin at once; try again in a moment', {
     retryAfterSeconds,

@@ -144,7 +144,7 @@ function orderOf(
   }
 }
 
-/** Nothing leaves that does not read back, by the wallet's own rules, as what was ordered. */
+/** Issues a credential, and throws unless the credential reads back, by the rules of a wallet, as it was ordered. */
 async function issueChecked({ keys, random }: IssuerContext, order: Order): Promise<string> {
   const { format } = order.configuration
   const credential = await format.issue(order, keys.credentials, random)

@@ -98,7 +98,7 @@ function refuseSigner(chain: readonly [Certificate, ...Certificate[]], policy: K
   if ('problem' in path) refuse('invalid_proof', `the signer of the key attestation: ${path.problem}`)
 }
 
-/** Each key costs time to read, so that all attestations of a request may have so many together. */
+/** Reads the attested keys. All attestations of a request may have only so many together, since each key costs time. */
 function readAttestedKeys(payload: JsonObject, { verified }: KeyAttestationPolicy): KeyAttestation['attestedKeys'] {
   const keys = own(payload, 'attested_keys')
   if (!Array.isArray(keys)) return malformed('attested_keys is not an array')

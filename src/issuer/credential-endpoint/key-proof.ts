@@ -106,7 +106,7 @@ export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
   refuseUnlessFresh(payload, 'key proof', policy)
   const nonce = ownString(payload, 'nonce')
   if (!nonce) return refuse('invalid_proof', NO_NONCE)
-  const holderKey = orInvalidProof('key proof', () => headerKey(header, policy))
+  const holderKey = orInvalidProof('key proof', () => readHeaderKey(header, policy))
   return { jws, holderKey, nonce, keyAttestation: own(header, 'key_attestation') }
 }
 
@@ -116,8 +116,11 @@ export function refuseUnlessSigned({ jws, holderKey }: KeyProof): void {
   if (!signedBy(jws, publicKey)) refuse('invalid_proof', 'the signature of the key proof is not by the key it names')
 }
 
-/** Exactly one of `kid`, `jwk` and `x5c` names the key; none of them makes the key a trusted one. */
-function headerKey(header: JsonObject, clock: ProofClock): PublicJwk {
+/**
+ * Reads the key that exactly one of `kid`, `jwk` and `x5c` names in the header; none of them makes the key a trusted
+ * one.
+ */
+function readHeaderKey(header: JsonObject, clock: ProofClock): PublicJwk {
   const [kid, jwk, x5c] = [own(header, 'kid'), own(header, 'jwk'), own(header, 'x5c')]
   if ([kid, jwk, x5c].filter((name) => name !== undefined).length !== 1) {
     const names = 'kid (a did:jwk or did:key), jwk or x5c'

@@ -135,12 +135,12 @@ async function inFinalForm(
   return {
     ...rest,
     ...(id !== undefined && { credential_configuration_id: id }),
-    ...(proof !== undefined && { proofs: finalProofs(proof, request.proofs) }),
+    ...(proof !== undefined && { proofs: translateProof(proof, request.proofs) }),
   }
 }
 
-/** Up to draft 15, a request has one proof with its type beside it. */
-function finalProofs(proof: unknown, proofs: unknown): JsonObject | undefined {
+/** Translates the one proof of a request of drafts up to 15 into `proofs`; undefined when there is none. */
+function translateProof(proof: unknown, proofs: unknown): JsonObject | undefined {
   if (proofs !== undefined) refuse('invalid_credential_request', 'send either proof or proofs, not both')
   // A proof in no form at all is as good as none.
   if (!isObject(proof)) return undefined

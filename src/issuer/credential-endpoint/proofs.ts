@@ -44,7 +44,7 @@ export async function proveKeys(
   const keyAttestations = { ...clock, anchors, required, verified: new Map<string, KeyAttestation>() }
   const { type, jwts } = proofsOf(request)
   if (type === 'attestation') {
-    const attested = attestedKeys(jwts, keyAttestations)
+    const attested = verifyAttestedKeys(jwts, keyAttestations)
     await refuseNoPoints(attested.holderKeys)
     return firstKeys(attested, most)
   }
@@ -91,7 +91,7 @@ async function refuseTooMany(context: IssuerContext, session: IssuanceSession, s
   refuse('invalid_proof', `proofs.jwt has ${sent} key proofs; this issuer takes at most ${most} (batch_size)`)
 }
 
-/** Each key gets one credential at most: OpenID4VCI 1.0, Credential Response. */
+/** Refuses a key that comes twice, since each key gets one credential at most. OpenID4VCI 1.0, Credential Response. */
 function refuseRepeated(keys: readonly PublicJwk[]): void {
   if (keys.length === 1 || new Set(keys.map(thumbprint)).size === keys.length) return
   refuseSameKey()
@@ -112,10 +112,11 @@ function firstKeys({ holderKeys, nonce }: ProvedKeys, most: number): ProvedKeys 
 }
 
 /**
- * Nothing shows that the wallet holds the keys but the word of the attester, so that it has to be one whose word
- * counts. OpenID4VCI 1.0, attestation Proof Type.
+ * Verifies the key attestation of a request and returns its keys and its nonce. Only a configuration that requires a
+ * trusted attester takes one, since nothing else shows that the wallet holds the keys. OpenID4VCI 1.0, attestation
+ * Proof Type.
  */
-function attestedKeys([jwt = '', ...more]: readonly string[], policy: KeyAttestationPolicy): ProvedKeys {
+function verifyAttestedKeys([jwt = '', ...more]: readonly string[], policy: KeyAttestationPolicy): ProvedKeys {
   if (more.length > 0) refuse('invalid_proof', 'proofs.attestation must have one key attestation, for all keys')
   if (policy.required === undefined) {
     refuse('invalid_proof', 'this credential takes no proof of the type attestation; send proofs.jwt')

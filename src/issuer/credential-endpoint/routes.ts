@@ -28,8 +28,8 @@ export function credentialRoutes(app: App, context: IssuerContext): void {
 }
 
 /**
- * OpenID4VCI 1.0, Nonce Response: the nonce of the next DPoP proof may come along, and a wallet that has none does not
- * mind.
+ * Adds the nonce endpoints, whose responses have the nonce of the next DPoP proof as well. OpenID4VCI 1.0, Nonce
+ * Response.
  */
 function nonceRoutes(app: App, context: IssuerContext): void {
   const { now, dpopNonces } = context

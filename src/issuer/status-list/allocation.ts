@@ -70,7 +70,7 @@ function leaseNumbers(effects: AllocationEffects, entries: number, keys: ListKey
   const generationStore = partOf<IssuerCollections, GenerationCollections>(store)
   return retryOnConflict(async () => {
     const generation = await currentGeneration({ ...effects, store: generationStore })
-    const space = await spaceOf(store, keys)
+    const space = await findSpace(store, keys)
     const conditions = { generation, entries, kid: keys.current.kid }
     const isReusable = space.row !== undefined && isUsable(space.row.value, conditions)
     return isReusable ? moveOn(store, { ...space, row: space.row }) : beginList(effects, conditions, space)
@@ -84,10 +84,10 @@ interface Space {
 }
 
 /**
- * Each key has a row of its own, so that processes with an older and a newer key beside each other go on with their
- * lists.
+ * Finds the row from which entries of the current key are allocated. Each key has a row of its own, so that processes
+ * with an older and a newer key go on beside each other.
  */
-async function spaceOf(store: IssuerStore, { current, oldest }: ListKeys): Promise<Space> {
+async function findSpace(store: IssuerStore, { current, oldest }: ListKeys): Promise<Space> {
   const own = await store.get('status_space', current.kid)
   if (own !== undefined) return { id: current.kid, row: own }
   const first = await store.get('status_space', FIRST_SPACE)
@@ -97,7 +97,10 @@ async function spaceOf(store: IssuerStore, { current, oldest }: ListKeys): Promi
 
 type Wanted = Required<Pick<StatusSpace, 'generation' | 'entries' | 'kid'>>
 
-/** A row of an earlier release names no key; {@link spaceOf} gives one only where the key is the wanted one. */
+/**
+ * Tests whether `space` has a free entry for the wanted key, generation and size. A row of an earlier release names no
+ * key; {@link findSpace} returns one only for its own key.
+ */
 function isUsable(space: StatusSpace, { generation, entries, kid }: Wanted): boolean {
   const isSameKey = space.kid === undefined || space.kid === kid
   return isSameKey && space.generation === generation && space.entries === entries && space.next < entries
@@ -138,8 +141,9 @@ function leaseOf(space: StatusSpace, from: number): Lease {
 }
 
 /**
- * Where `counter` lies among the numbers below `size`, a power of two. An alternating Feistel network whose halves
- * differ by no more than a bit, its round function one SHA-256 of the key, the round and the other half.
+ * Returns the place of `counter` in a permutation of the numbers below `size`, a power of two. The permutation is an
+ * alternating Feistel network whose halves differ by at most a bit; its round function is one SHA-256 of the key, the
+ * round and the other half. Throws a RangeError for a `counter` or `size` that does not fit.
  */
 export function permute(counter: number, size: number, key: Uint8Array): number {
   const bits = Math.log2(size)

@@ -77,7 +77,7 @@ export function listUri(baseUrl: string, listId: string): string {
   return `${baseUrl}/status-list/${listId}`
 }
 
-/** Where one purpose of it is served as a credential of the W3C. */
+/** Returns the URL of a status list as a W3C status list credential of one `purpose`. */
 export function purposeUri(baseUrl: string, listId: string, purpose: StatusPurpose): string {
   return `${listUri(baseUrl, listId)}/${purpose}`
 }

@@ -36,13 +36,13 @@ export function statusRoutes(app: App, context: IssuerContext): void {
       refuse('not_implemented', 'time: only the present status is kept; ask without it')
     }
     const kind = kindFor(request.headers.accept)
-    return answer(request, reply, { ...(await lists(request.params.list_id, kind)), kind, ttlSeconds })
+    return sendList(request, reply, { ...(await lists(request.params.list_id, kind)), kind, ttlSeconds })
   })
   for (const purpose of PURPOSES) {
     const schema = schemas.bitstringListRoute[purpose]
     app.get(`/status-list/:list_id/${purpose}`, { schema }, async (request, reply) => {
       const { list_id: listId } = request.params
-      return answer(request, reply, { ...(await lists(listId, purpose)), kind: purpose, ttlSeconds })
+      return sendList(request, reply, { ...(await lists(listId, purpose)), kind: purpose, ttlSeconds })
     })
   }
 }
@@ -51,8 +51,11 @@ function kindFor(accept: string | undefined): ListKind {
   return preferredType(accept, [LIST_TYPES.jwt, LIST_TYPES.cwt]) === LIST_TYPES.cwt ? 'cwt' : 'jwt'
 }
 
-/** RFC 9110 sections 13.1.2 and 12.5.3; RFC 9111 section 5.2.2.1. */
-async function answer(
+/**
+ * Sends a status list, or 304 to a client that has it already. RFC 9110 sections 13.1.2 and 12.5.3; RFC 9111 section
+ * 5.2.2.1.
+ */
+async function sendList(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   { etag, document, kind, ttlSeconds }: ServedList & { readonly kind: ListKind; readonly ttlSeconds: number },

@@ -76,7 +76,10 @@ function signerTag({ kid, x5c }: Signer, ttlSeconds: number): string {
   return hash('sha256', [kid, ...x5c, ttlSeconds].join(), 'base64url').slice(0, 8)
 }
 
-/** The version was read before the bits are: what is served may be newer than its tag says, never older. */
+/**
+ * Makes the signed document of a status list. The version was read before the bits are, so that a document may be newer
+ * than its entity tag says, and is never older.
+ */
 async function makeDocument(
   { store, config, now }: ListContext,
   { listId, kind, list, certified: { signer, notAfter } }: ListRequest,

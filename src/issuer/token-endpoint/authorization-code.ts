@@ -48,7 +48,7 @@ async function decide(
   const row = await context.store.get('authorization_request', id)
   if (row === undefined) return refuseCode()
   const { request, step } = row.value
-  if (step.name === 'REDEEMED') return endOfReplay(call)
+  if (step.name === 'REDEEMED') return endReplayedTokens(call)
   if (step.name !== 'CODE' || call.now.getTime() >= step.until) return refuseCode()
   refuseOther(request, form, call.client)
   refuseOtherInstance({ id: request.clientId, ...(request.instance && { instance: request.instance }) }, call.client)
@@ -67,8 +67,8 @@ async function decide(
   }
 }
 
-/** The tokens that the code gave are over, whoever has them. */
-function endOfReplay({ session, now }: SessionForToken): GrantDecision {
+/** Ends the tokens that a replayed code gave, whoever has them. */
+function endReplayedTokens({ session, now }: SessionForToken): GrantDecision {
   return session.token === undefined ? refuseCode() : { session: endTokens(session, now), refusal: REPLAYED }
 }
 
@@ -93,7 +93,7 @@ function refuseOther(request: CodeFlowRequest, form: TokenRequest, client: Sessi
   }
 }
 
-/** RFC 9449 section 10. */
+/** Refuses a proof by another key than the one that the code is bound to. RFC 9449 section 10. */
 function refuseOtherKey({ jkt }: CodeFlowRequest, proved: string | undefined): void {
   if (jkt === undefined || jkt === proved) return
   if (proved === undefined) refuseProof('it is missing; the code is bound to a key')

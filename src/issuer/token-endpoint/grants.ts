@@ -73,7 +73,7 @@ function refreshGrant(context: IssuerContext, form: TokenRequest): Grant {
   }
 }
 
-/** RFC 6749 section 6: a refresh token is bound to the client that got it. */
+/** Refuses every client but the one that the refresh token was given to. RFC 6749 section 6. */
 function refuseOtherClient({ client }: Authorization, { client_id: id }: TokenRequest): void {
   if (client === undefined || client.id === id) return
   // The attestation names an instance that has one.
@@ -82,7 +82,10 @@ function refuseOtherClient({ client }: Authorization, { client_id: id }: TokenRe
   refuse('invalid_grant', 'client_id: the refresh token was given to another client')
 }
 
-/** The refresh tokens of a wallet that nobody knows are bound to the key of its access token. RFC 9449 section 5. */
+/**
+ * Refuses a proof by another key than that of the access token, to which the refresh token of an unauthenticated wallet
+ * is bound. RFC 9449 section 5.
+ */
 function refuseOtherKey({ token }: Authorization, jkt: string | undefined): void {
   if (token.jkt === undefined || token.jkt === jkt) return
   if (jkt === undefined) refuseProof('it is missing; the refresh token is bound to a key')

@@ -68,8 +68,8 @@ export function nextRefreshToken(
   if (config.profile === 'haip' && !isRetry) return { refreshToken: sent.refreshToken, refresh: withoutRetry(refresh) }
   const [newest, ...older] = secrets.refresh
   const gaveSuccessor = (secret: KeyObject): boolean =>
-    isRetry && refresh.digest === digestOf(successorOf(sent.refreshToken, sessionId, secret))
-  const refreshToken = successorOf(sent.refreshToken, sessionId, older.find(gaveSuccessor) ?? newest)
+    isRetry && refresh.digest === digestOf(deriveSuccessor(sent.refreshToken, sessionId, secret))
+  const refreshToken = deriveSuccessor(sent.refreshToken, sessionId, older.find(gaveSuccessor) ?? newest)
   const policy = isRetry ? refresh : withoutRetry(refresh)
   return { refreshToken, refresh: { ...policy, digest: digestOf(refreshToken), retry: digest } }
 }
@@ -79,9 +79,10 @@ export function refuseUnknownRefreshToken(): never {
 }
 
 /**
- * Derived from the token before it, so that a token that comes again gets the same and nothing of it has to be stored.
+ * Derives the next refresh token from `refreshToken`, so that a token that comes again gets the same one and neither
+ * has to be stored.
  */
-function successorOf(refreshToken: string, sessionId: string, secret: KeyObject): string {
+function deriveSuccessor(refreshToken: string, sessionId: string, secret: KeyObject): string {
   return tokenOf(sessionId, createHmac('sha256', secret).update(refreshToken).digest('base64url'))
 }
 

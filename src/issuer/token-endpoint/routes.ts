@@ -8,7 +8,7 @@ import { AuthorizationServerMetadata } from '../../protocol/oauth.ts'
 import { clientRequest, offerAttestationChallenge } from '../access/client-attestation.ts'
 import { offerDpopNonce, provedRequest } from '../access/dpop.ts'
 import type { IssuerContext } from '../context.ts'
-import { accessTokenKeys, authorizationServerMetadata, documentPaths } from '../metadata.ts'
+import { accessTokenKeys, authorizationServerMetadata, makeDocumentPaths } from '../metadata.ts'
 import * as schemas from '../schemas.ts'
 import { grantOf } from './grants.ts'
 import { answerTokenRequest } from './token-request.ts'
@@ -23,7 +23,7 @@ export function tokenRoutes(app: App, context: IssuerContext): void {
 }
 
 function documentRoutes(app: App, context: IssuerContext): void {
-  const [base, inserted, appended] = documentPaths('oauth-authorization-server')
+  const [base, inserted, appended] = makeDocumentPaths('oauth-authorization-server')
   const summary = 'Authorization server metadata'
   const schema = schemas.documentRoute('getAuthorizationServerMetadata', summary, AuthorizationServerMetadata)
   app.get(base, { schema }, () => authorizationServerMetadata(context, undefined))
@@ -45,7 +45,7 @@ function documentRoutes(app: App, context: IssuerContext): void {
   })
 }
 
-/** The challenge of the next proof beside a wallet attestation. */
+/** Adds the challenge endpoint, which gives the challenge of the next proof beside a wallet attestation. */
 function challengeRoute(app: App, context: IssuerContext): void {
   app.post('/auth/challenge', { schema: schemas.challengeRoute }, () => {
     const { config, attestationChallenges, now } = context

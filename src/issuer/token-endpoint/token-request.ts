@@ -9,7 +9,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { TokenResponse } from '../../protocol/oauth.ts'
 import type { Attempt } from '../../store/retry.ts'
 import type { Row } from '../../store/store.ts'
-import { grantedDetails, readAuthorizationDetails } from '../access/authorization-details.ts'
+import { makeGrantedDetails, readAuthorizationDetails } from '../access/authorization-details.ts'
 import { nonceMembers } from '../access/c-nonce.ts'
 import { type AuthenticatedClient, authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
 import { type DpopProof, type ProvedRequest, verifyDpopProof } from '../access/dpop.ts'
@@ -53,7 +53,7 @@ export async function answerTokenRequest(
     clientId: call.form.client_id,
     audiences: identifiersFor(context, id),
   })
-  const proof = proofOf(context, call)
+  const proof = verifyProof(context, call)
   // A request that another one has overtaken is decided anew, so that every wrong transaction code counts.
   return context.retryOnConflict(async () => {
     const row = (await context.store.get('issuance_session', id)) ?? refuse('invalid_grant', unknown)
@@ -61,8 +61,11 @@ export async function answerTokenRequest(
   })
 }
 
-/** RFC 9449 section 5: whoever sends a proof gets a token that is bound to its key. */
-function proofOf(context: IssuerContext, call: TokenCall): DpopProof | undefined {
+/**
+ * Verifies the DPoP proof of a token request, to whose key the token is bound; undefined when there is none and none is
+ * required. RFC 9449 section 5.
+ */
+function verifyProof(context: IssuerContext, call: TokenCall): DpopProof | undefined {
   return call.dpop !== undefined || context.config.dpopRequired ? verifyDpopProof(context, call) : undefined
 }
 
@@ -147,7 +150,7 @@ function responseOf(
     expires_in: ACCESS_TOKEN_SECONDS,
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
     ...(scope && { scope }),
-    ...(token.authorized && { authorization_details: grantedDetails(token.authorized) }),
+    ...(token.authorized && { authorization_details: makeGrantedDetails(token.authorized) }),
     ...(context.config.draft13 ? nonceMembers(context, id) : {}),
   }
 }

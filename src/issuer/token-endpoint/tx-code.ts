@@ -36,7 +36,7 @@ export function makeTxCode(
   request: NonNullable<NewIssuanceSession['tx_code']>,
 ): MadeTxCode {
   const { input_mode: mode = 'numeric', description } = request
-  if (context.authorizationServer !== undefined) return codeElsewhere(request)
+  if (context.authorizationServer !== undefined) return makeExternalCode(request)
   // Composed as a keyboard does, so that the length is the number of characters that the holder types.
   const supplied = request.value?.normalize('NFC')
   if (supplied !== undefined && !FITTING[mode].test(supplied)) {
@@ -49,7 +49,7 @@ export function makeTxCode(
   if (supplied !== undefined && lengthOf(supplied) !== length) {
     refuse('invalid_request', `tx_code.length: the value is ${lengthOf(supplied)} characters long`)
   }
-  const value = supplied ?? randomText(context.random, ALPHABETS[mode], length)
+  const value = supplied ?? makeRandomText(context.random, ALPHABETS[mode], length)
   const offered = { input_mode: mode, length, ...(description === undefined ? {} : { description }) }
   const stored = { mac: mac(context.secrets.txCode[0], sessionId, value), asked: offered, wrong: 0 }
   return { stored, generated: supplied === undefined ? value : undefined }
@@ -70,8 +70,11 @@ export function decryptTxCode({ secrets }: IssuerContext, sessionId: string, enc
   return decryptCode(secrets.rememberedTxCode, sessionId, encrypted)
 }
 
-/** The authorization server compares it; of us the wallet only hears what to ask its holder for. */
-function codeElsewhere({
+/**
+ * Makes a transaction code that the authorization server compares. This service only tells the wallet what to ask its
+ * holder for.
+ */
+function makeExternalCode({
   value,
   input_mode: mode = 'numeric',
   ...rest
@@ -116,8 +119,8 @@ function lengthOf(value: string): number {
   return Array.from(value).length
 }
 
-/** Each character as likely as every other. */
-function randomText(random: (bytes: number) => Uint8Array, alphabet: string, length: number): string {
+/** Makes a text of `length` characters of `alphabet`, each as likely as every other. */
+function makeRandomText(random: (bytes: number) => Uint8Array, alphabet: string, length: number): string {
   const limit = 256 - (256 % alphabet.length)
   const characters: string[] = []
   while (characters.length < length) {

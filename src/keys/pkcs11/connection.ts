@@ -87,7 +87,10 @@ function idOf(slot: Buffer): number {
   return Number(slot.length === 8 ? new BigUint64Array(buffer)[0] : new Uint32Array(buffer)[0])
 }
 
-/** A token has one login for all sessions of a process. */
+/**
+ * Logs in to a token, whose one login serves all sessions of a process. When that fails, the session is closed and the
+ * error thrown.
+ */
 function login(module: PKCS11, session: Buffer, pin: string): void {
   try {
     module.C_Login(session, CKU_USER, pin)

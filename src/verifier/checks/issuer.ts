@@ -94,7 +94,10 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
   },
 ]
 
-/** ISO/IEC 18013-5 section 9.3.1: signed while the certificate was valid. Another check fails for a missing time. */
+/**
+ * Returns the problem of a credential signed at a time when the certificate was not valid. Another check fails for a
+ * missing time. ISO/IEC 18013-5 section 9.3.1.
+ */
 function signingTimeProblem({ notBefore, notAfter, subjectText }: Certificate, at: Date | undefined) {
   if (at === undefined || (notBefore <= at && at <= notAfter)) return undefined
   return `the credential says that it was signed when the certificate '${subjectText}' was not valid`
