@@ -1,10 +1,10 @@
 /** The guided walk: what to do next, one click at a time. */
 import { element } from '../dom.ts'
 
-export type Happening = 'offered' | 'received' | 'coded' | 'asked' | 'presented' | 'chosen'
+export type Happening = 'offered' | 'received' | 'coded' | 'asked' | 'presented' | 'chosen' | 'dropped'
 
 interface GuideStep {
-  /** The click that ends the step. */
+  /** The happening that ends the step. */
   readonly after: Happening
   readonly text: string
   /** The button of the guide, for what a service does; the wallet has its own buttons. */
@@ -36,7 +36,10 @@ const END = 'That was the walk. Try the other misbehaviours, decline a request, 
 
 export interface Guide {
   readonly drawn: HTMLElement
-  /** Goes on to the next step when this was the click that the present one waits for. */
+  /**
+   * Goes on to the next step when the present one waits for this. Goes back to the last step of a service when the
+   * wallet is through with an offer or a request without that: the step needs a new one.
+   */
   tell(happening: Happening): void
 }
 
@@ -63,9 +66,16 @@ export function createGuide(act: (happening: Happening) => void): Guide {
   return {
     drawn,
     tell: (happening) => {
-      if (STEPS[at]?.after !== happening) return
-      at += 1
+      const step = STEPS[at]
+      if (step === undefined) return
+      if (step.after === happening) at += 1
+      else if (happening === 'presented' || happening === 'dropped') at = lastStepOfService(at)
+      else return
       draw()
     },
   }
+}
+
+function lastStepOfService(at: number): number {
+  return STEPS.findLastIndex(({ label }, index) => index <= at && label !== undefined)
 }

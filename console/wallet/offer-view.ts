@@ -12,13 +12,14 @@ import { type Misreceipt, misreceipts } from './misreceive.ts'
 import { createSwitches } from './switches.ts'
 import { drawProblem, drawVerdict } from './verdict.ts'
 
-/** Shows the offer of a link in `place`; `onEnd` draws what comes after it. */
-export async function showOffer(
-  place: HTMLElement,
-  desk: Desk,
-  link: string,
-  onEnd: (...above: readonly HTMLElement[]) => Promise<void>,
-): Promise<void> {
+/** The ways on from an offer: the cards of the wallet below what there is to say, or the offer once more. */
+export interface OfferEnd {
+  readonly show: (...above: readonly HTMLElement[]) => Promise<void>
+  readonly again: () => Promise<void>
+}
+
+/** Shows the offer of a link in `place`. */
+export async function showOffer(place: HTMLElement, desk: Desk, link: string, end: OfferEnd): Promise<void> {
   const offer = await readOffer(desk.wallet, link)
   const issuer = await fetchIssuerMetadata(desk.wallet, offer.credentialIssuer)
   const offered = offer.configurationIds.map((id) => readOfferedCredential(desk.wallet, issuer, id))
@@ -29,7 +30,13 @@ export async function showOffer(
   const take = async (): Promise<void> => {
     desk.guide.tell('received')
     const wrong = misreceipts.find(({ id }) => id === switches.chosen())
-    await onEnd(...(await receiveOffer(place, desk, link, wrong)))
+    const { drawn, isReceived } = await receiveOffer(place, desk, link, wrong)
+    desk.guide.tell(isReceived ? 'coded' : 'dropped')
+    await (isReceived || wrong !== undefined ? end.show(...drawn) : end.show(...drawn, drawAgain(desk, end)))
+  }
+  const leave = (): void => {
+    desk.guide.tell('dropped')
+    void end.show()
   }
   place.replaceChildren(
     element('h3', {}, `${issuer.name ?? issuer.credentialIssuer} offers`),
@@ -39,9 +46,23 @@ export async function showOffer(
       'p',
       { class: 'buttons' },
       element('button', { type: 'button', onclick: () => void take() }, 'Receive'),
-      element('button', { type: 'button', class: 'second', onclick: () => void onEnd() }, 'Not now'),
+      element('button', { type: 'button', class: 'second', onclick: leave }, 'Not now'),
     ),
   )
+}
+
+/** Opens the offer again, for who mistyped the code: an offer that was not taken is as good as before. */
+function drawAgain(desk: Desk, { again }: OfferEnd): HTMLElement {
+  const onclick = (): void => {
+    desk.guide.tell('offered')
+    void again()
+  }
+  return element('p', {}, element('button', { type: 'button', onclick }, 'Open the offer again'))
+}
+
+interface Receipt {
+  readonly drawn: readonly HTMLElement[]
+  readonly isReceived: boolean
 }
 
 /** Receives as the wallet was told to behave; gives what is to be said of it. */
@@ -50,25 +71,26 @@ async function receiveOffer(
   desk: Desk,
   link: string,
   wrong: Misreceipt | undefined,
-): Promise<readonly HTMLElement[]> {
+): Promise<Receipt> {
   const wallet: WalletContext = wrong?.change(desk.wallet) ?? desk.wallet
-  const txCode = (description: AskedTxCode): Promise<string> => askForCode(place, desk, description)
+  const txCode = (description: AskedTxCode): Promise<string> => askForCode(place, description)
   try {
     const stored = await receive(wallet, link, { txCode })
     const sessionId = sessionOf(link)
     for (const { id } of stored) if (sessionId !== undefined) desk.sessions.set(id, sessionId)
     const names = stored.map(({ name }) => name).join(', ')
     const received = element('p', { class: 'good', role: 'status' }, `Received: ${names}.`)
-    return wrong === undefined ? [received] : [received, drawVerdict(wrong.error, undefined, 'issuer')]
+    const verdict = wrong === undefined ? [] : [drawVerdict(wrong.error, undefined, 'issuer')]
+    return { drawn: [received, ...verdict], isReceived: true }
   } catch (error) {
     if (!(error instanceof WalletError)) throw error
-    const problem = drawProblem(error)
-    return wrong === undefined ? [problem] : [problem, drawVerdict(wrong.error, error.server, 'issuer')]
+    const verdict = wrong === undefined ? [] : [drawVerdict(wrong.error, error.server, 'issuer')]
+    return { drawn: [drawProblem(error), ...verdict], isReceived: false }
   }
 }
 
 /** Asks the holder for the transaction code. */
-function askForCode(place: HTMLElement, desk: Desk, { length, inputMode, description }: AskedTxCode): Promise<string> {
+function askForCode(place: HTMLElement, { length, inputMode, description }: AskedTxCode): Promise<string> {
   return new Promise((resolve) => {
     const input = element('input', {
       type: 'text',
@@ -78,7 +100,6 @@ function askForCode(place: HTMLElement, desk: Desk, { length, inputMode, descrip
     })
     const onsubmit = (event: Event): void => {
       event.preventDefault()
-      desk.guide.tell('coded')
       resolve(input.value)
     }
     const note = description ?? (length === undefined ? undefined : `${length} characters`)

@@ -63,7 +63,8 @@ async function openInPane(pane: HTMLElement, desk: Desk, link: string): Promise<
   const onEnd = (...above: readonly HTMLElement[]): Promise<void> => showHome(pane, desk, ...above)
   try {
     const isRequest = /^(haip-vp|openid4vp):/i.test(link.trim())
-    await (isRequest ? showRequest(pane, desk, link, onEnd) : showOffer(pane, desk, link, onEnd))
+    const end = { show: onEnd, again: () => openInPane(pane, desk, link) }
+    await (isRequest ? showRequest(pane, desk, link, onEnd) : showOffer(pane, desk, link, end))
     pane.scrollIntoView({ block: 'start' })
   } catch (error) {
     if (!(error instanceof WalletError)) throw error

@@ -46,15 +46,20 @@ export async function showRequest(place: HTMLElement, desk: Desk, link: string, 
   const before = new Date(Math.min(...over.map(({ receivedAt }) => receivedAt.getTime())))
   const expired = over.length > 0 ? planAnswer(request, { credentials: over, unreadable: [] }, before) : undefined
   const wish = { link, request, plan: planAnswer(request, held, now), expired }
-  const switches = createSwitches(behavioursFor(desk, wish), () => desk.guide.tell('chosen'))
+  const switches = createSwitches(behavioursFor(desk, wish), (id) => {
+    if (id !== HONEST.id) desk.guide.tell('chosen')
+    agreement.disabled = id === HONEST.id && wish.plan.problem !== undefined
+  })
   const busy = element('p', { role: 'status' })
+  const agreement = button('Present', () => presentAs(desk, wish, switches.chosen(), busy))
   const buttons = element(
     'p',
     { class: 'buttons' },
-    button('Present', () => presentAs(desk, wish, switches.chosen(), busy)),
+    agreement,
     button('Decline', () => declineRequest(desk, wish)),
   )
-  function button(text: string, act: () => Promise<readonly HTMLElement[]>): HTMLElement {
+  agreement.disabled = wish.plan.problem !== undefined
+  function button(text: string, act: () => Promise<readonly HTMLElement[]>): HTMLButtonElement {
     const onclick = (): void => {
       for (const each of buttons.querySelectorAll('button')) each.disabled = true
       act().then(
@@ -64,7 +69,7 @@ export async function showRequest(place: HTMLElement, desk: Desk, link: string, 
     }
     return element('button', { type: 'button', onclick, class: text === 'Decline' ? 'second' : undefined }, text)
   }
-  place.replaceChildren(...drawAsker(request), ...drawPlan(wish.plan), switches.drawn, buttons, busy)
+  place.replaceChildren(...drawAsker(request), ...drawPlan(wish.plan), switches.drawn, busy, buttons)
 }
 
 function drawAsker({ certificate, clientName, encryption }: AuthorizationRequest): readonly HTMLElement[] {
@@ -151,7 +156,7 @@ async function presentAs(desk: Desk, wish: Wish, id: string, busy: HTMLElement):
   if (id === REVOKED) await revokeFirst(desk, plan, busy)
   const make = wrong?.make(desk.remembered) ?? rememberingPresentation(desk.remembered)
   const answered = await present(desk.wallet, plan, make).catch((error: unknown) => error as Error)
-  desk.guide.tell('presented')
+  desk.guide.tell(answered instanceof Error && id === HONEST.id ? 'dropped' : 'presented')
   if (answered instanceof Error && !(answered instanceof WalletError)) throw answered
   const message = answered instanceof Error ? drawProblem(answered) : drawAccepted(answered)
   // A response of another request is refused before there is anything to report on.
@@ -198,5 +203,6 @@ async function verdictOf(link: string, expected: string): Promise<HTMLElement> {
 
 async function declineRequest(desk: Desk, { plan }: Wish): Promise<readonly HTMLElement[]> {
   await decline(desk.wallet, plan)
+  desk.guide.tell('dropped')
   return [element('p', { role: 'status' }, 'Declined. The verifier learns that, and neither who nor why.')]
 }

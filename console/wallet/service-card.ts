@@ -81,6 +81,7 @@ export function drawService(
     if (signal.aborted) return
     desk.guide.tell(happening)
     session.replaceChildren(...drawCode(code))
+    moveToTop(card)
     await openLink(link)
     await watchSession(session, service, sessionId, AbortSignal.any([desk.signal, signal]))
   }
@@ -94,7 +95,17 @@ export function drawService(
     return element('button', { type: 'button', 'data-happening': happening, class: look, onclick }, label)
   })
   const row = element('p', { class: 'buttons' }, ...buttons)
-  return element('section', { class: 'card' }, element('h2', {}, title), row, problem, session)
+  const card = element('section', { class: 'card' }, element('h2', {}, title), row, problem, session)
+  return card
+}
+
+/** The service whose turn it is stands beside the wallet, so that its report is not below what the other has to say. */
+function moveToTop(card: HTMLElement): void {
+  const column = card.parentElement
+  if (column === null || column.firstElementChild === card) return
+  const focused = card.contains(document.activeElement) ? document.activeElement : null
+  column.prepend(card)
+  if (focused instanceof HTMLElement) focused.focus({ preventScroll: true })
 }
 
 function drawCode(code: string | undefined): readonly HTMLElement[] {

@@ -26,7 +26,7 @@ export const HONEST: Behaviour = {
   problem: undefined,
 }
 
-export function createSwitches(behaviours: readonly Behaviour[], onChoice: () => void): Switches {
+export function createSwitches(behaviours: readonly Behaviour[], onChoice: (id: string) => void): Switches {
   const say = element('p', { class: 'quiet', 'aria-live': 'polite' })
   const inputs = [HONEST, ...behaviours].map((behaviour) => {
     const input = element('input', {
@@ -38,7 +38,7 @@ export function createSwitches(behaviours: readonly Behaviour[], onChoice: () =>
     })
     input.addEventListener('change', () => {
       say.textContent = `${behaviour.does} ${behaviour.expects}`
-      if (behaviour !== HONEST) onChoice()
+      onChoice(behaviour.id)
     })
     return { input, behaviour }
   })

@@ -1,5 +1,5 @@
 /** The wallet in the page of the console: the guided walk, each misbehaviour with what catches it, and declining. */
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { accessibilityFaults, describeInBrowser, type OpenPage, PHONE } from './browser.ts'
 import { type RunningConsole, startConsole } from './console-process.ts'
@@ -175,6 +175,38 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     expect(await page.locator('.pane').innerText()).toContain('Student ID')
   })
 
+  it('opens an offer again whose code was mistyped, and guides on from there', async () => {
+    const { page, faults } = await open()
+    const step = page.locator('.guide p')
+    await page.getByRole('button', { name: 'Offer it' }).click()
+    await page.getByRole('button', { name: 'Receive' }).click()
+    const code = await page.locator('strong.code').innerText()
+    await page.getByLabel('Transaction code').fill(String((Number(code) + 1) % 10_000).padStart(4, '0'))
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('button', { name: 'Open the offer again' }).click()
+    expect(await step.innerText()).toContain('Step 2 of 11')
+    await page.getByRole('button', { name: 'Receive' }).click()
+    await page.getByLabel('Transaction code').fill(code)
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByText('Received: Student ID.').waitFor()
+    expect(await step.innerText()).toContain('Step 4 of 11')
+    expect(faults).toEqual([])
+  })
+
+  it('shows what it asks agreement to, and the service that asks, without scrolling', async () => {
+    const { page } = await open({ viewport: { width: 1280, height: 800 } })
+    await receive(page)
+    await ask(page)
+    await expect.poll(() => isWithinWindow(page, page.getByRole('button', { name: 'Present' }))).toBe(true)
+    await page.getByRole('button', { name: 'Present' }).click()
+    await page.getByRole('heading', { name: 'Report' }).waitFor()
+    expect(await isWithinWindow(page, page.getByRole('heading', { name: 'Report' }))).toBe(true)
+    await ask(page)
+    await page.getByRole('button', { name: 'Decline' }).click()
+    await page.getByText('Declined. The verifier learns that').waitFor()
+    expect(await page.locator('.guide p').innerText()).toContain('Then let the library ask again.')
+  })
+
   it('says what a wrong code, a spent offer and a foreign link are', async () => {
     const { page } = await open()
     await page.getByRole('button', { name: 'Offer a student ID' }).click()
@@ -183,6 +215,13 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     await page.getByLabel('Transaction code').fill(String((Number(code) + 1) % 10_000).padStart(4, '0'))
     await page.getByRole('button', { name: 'Go on' }).click()
     expect(await page.getByRole('alert').innerText()).toContain('invalid_grant')
+    const step = page.locator('.guide p')
+    expect(await step.innerText()).toContain('Step 1 of 11')
+    await page.getByRole('button', { name: 'Ask for given name and programme' }).click()
+    await page.getByText('The wallet cannot answer').waitFor()
+    expect(await page.getByRole('button', { name: 'Present' }).isDisabled()).toBe(true)
+    await page.getByRole('button', { name: 'Decline' }).click()
+    await page.getByText('Declined. The verifier learns that').waitFor()
     for (const [link, words] of [
       ['https://example.com', 'this is a link of https:'],
       ['haip-vci://?credential_offer_uri=https://issuer.example/offer', 'cannot be reached'],
@@ -246,6 +285,11 @@ async function isInView(page: Page): Promise<boolean> {
   const [guide, verdict] = [await page.locator('.guide').boundingBox(), await page.locator('.verdict').boundingBox()]
   if (guide === null || verdict === null) return false
   return verdict.y >= guide.y + guide.height && verdict.y + verdict.height <= (page.viewportSize()?.height ?? 0)
+}
+
+async function isWithinWindow(page: Page, part: Locator): Promise<boolean> {
+  const { y, height } = (await part.boundingBox()) ?? { y: -1, height: 0 }
+  return y >= 0 && y + height <= (page.viewportSize()?.height ?? 0)
 }
 
 /** Nothing shuts people out, and nothing is wider than the window. */
