@@ -46,7 +46,7 @@ export async function findLastCheckpoint(
   { block: last }: AuditHead,
 ): Promise<LastCheckpoint | undefined> {
   for (let end = last; end > Math.max(0, last - MOST_UNSIGNED); end -= BLOCKS_AT_ONCE) {
-    const blocks = numbersDown(end, BLOCKS_AT_ONCE)
+    const blocks = countDown(end, BLOCKS_AT_ONCE)
     const rows = await Promise.all(blocks.map((block) => store.get('audit_checkpoint', blockId(block))))
     const index = rows.findIndex((row) => row !== undefined)
     const [block, row] = [blocks[index], rows[index]]
@@ -73,7 +73,7 @@ export async function verifyFrom(
   const lines: string[] = []
   let block = start.block
   while (block < head.block && block - start.block < MOST_BLOCKS && lines.length < MOST_LINES) {
-    const blocks = numbersDown(Math.min(block + BLOCKS_AT_ONCE, head.block), BLOCKS_AT_ONCE)
+    const blocks = countDown(Math.min(block + BLOCKS_AT_ONCE, head.block), BLOCKS_AT_ONCE)
       .filter((each) => each > block)
       .reverse()
     const read = await Promise.all(blocks.map((each) => blockLines(store, each)))
@@ -105,7 +105,7 @@ export async function readRecordsDown(
   return { records: records.slice(0, limit), block }
 }
 
-/** `count` numbers down from `last`, none below 1. */
-function numbersDown(last: number, count: number): readonly number[] {
+/** Counts `count` numbers down from `last`, none below 1. */
+function countDown(last: number, count: number): readonly number[] {
   return Array.from({ length: Math.min(count, last) }, (_, index) => last - index)
 }

@@ -81,7 +81,7 @@ export async function runChecks<Evidence, Context>(
   return results
 }
 
-/** A detail may tell back what a stranger sent: it is cut in its middle, and in no character. */
+/** Cuts a long detail in its middle, and inside no character, since a detail may repeat what a stranger sent. */
 export function shortenDetail(detail: string): string {
   if (detail.length <= MAX_DETAIL) return detail
   const begin = detail.slice(0, MAX_DETAIL - 1 - END_OF_DETAIL).replace(/[\ud800-\udbff]$/, '')

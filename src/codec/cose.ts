@@ -153,7 +153,7 @@ function headerOf(members: readonly (readonly [CborKey, Cbor | undefined])[]): C
   return new Map(members.flatMap(([label, value]) => (value === undefined ? [] : [[label, value] as const])))
 }
 
-/** RFC 9052 section 3: a header without members may be no bytes at all. */
+/** Reads a protected header, which may be no bytes at all when it has no members. RFC 9052 section 3. */
 function readHeader(bytes: Uint8Array, what: string): CborMap {
   if (bytes.length === 0) return new Map()
   return within(`the protected header of ${what}`, () => asMap(decodeCbor(bytes), 'it'))

@@ -253,7 +253,7 @@ function refuseTag(tag: number): void {
     malformed(`the DER has the tag ${hex(tag)}, which only BER allows`)
 }
 
-/** X.690 sections 8.1.3 and 10.1: definite, and in as few octets as possible. */
+/** Reads a length, which must be definite and in as few octets as possible. X.690 sections 8.1.3 and 10.1. */
 function readLength(bytes: Buffer): { readonly start: number; readonly length: number } {
   const first = bytes[1] ?? malformed('the DER is cut short')
   if (first < 0x80) return { start: 2, length: first }

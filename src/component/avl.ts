@@ -51,12 +51,18 @@ export function avlImports(memory: Memory, effects: CollectedEffects): Record<st
     avl_remove: (tree = 0, key = 0, length = 0) => {
       treeOf(tree).delete(nameAt(key, length))
     },
-    ...walking(memory, treeOf),
+    ...makeWalkFunctions(memory, treeOf),
   }
 }
 
-/** From key to key, in the order of their bytes: each answer is a key and its value, one after the other. */
-function walking(memory: Memory, treeOf: (id: number) => Tree): Record<string, (...args: number[]) => unknown> {
+/**
+ * Makes the functions that walk from key to key, in the order of their bytes. Each answer is a key followed by its
+ * value.
+ */
+function makeWalkFunctions(
+  memory: Memory,
+  treeOf: (id: number) => Tree,
+): Record<string, (...args: number[]) => unknown> {
   const nextAfter = (tree: number, pointer: number, length: number): Entry | undefined => {
     const after = length >>> 0 === NONE ? undefined : memory.read(pointer, length)
     let best: Entry | undefined

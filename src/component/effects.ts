@@ -42,7 +42,7 @@ export function collectEffects(limits: RuntimeLimits): CollectedEffects {
   const timers = new Map<number, CallEffects['timers'][number]>()
   const spent: CallEffects['spent'][number][] = []
   const signers = new Set<Address>()
-  const log = boundedLog(limits.logBytes)
+  const log = createBoundedLog(limits.logBytes)
   let reads = 0
   const put = putInto(overlay, limits, hold)
   return {
@@ -150,8 +150,11 @@ function latin1({ buffer, byteOffset, length }: Uint8Array): string {
 /** The approximate cost of a line in the operator's log beside its text, so that empty lines count too. */
 const LINE_BYTES = 64
 
-/** More than its bytes is cut off and said: a component that says too much is still right in what it does. */
-function boundedLog(most: number): { add: (text: string) => void; lines: () => readonly string[] } {
+/**
+ * Makes a log of at most `most` bytes. What is more is cut off and noted in the log, since a component that logs too
+ * much may still be right in what it does.
+ */
+function createBoundedLog(most: number): { add: (text: string) => void; lines: () => readonly string[] } {
   const lines: string[] = []
   let left = most
   return {

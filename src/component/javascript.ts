@@ -5,7 +5,7 @@
  */
 import type { Hosted } from './hosted.ts'
 import { PRELUDE } from './prelude.ts'
-import { evaluate, instantiate, type QuickJs, textFunction, unlessThrown } from './quickjs.ts'
+import { evaluate, instantiate, type QuickJs, refuseThrown, runTextFunction } from './quickjs.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { trap } from './trap.ts'
 
@@ -38,7 +38,7 @@ export function loadScript(module: WebAssembly.Module, source: string, limits: R
   let running: { readonly now: number; readonly hosted: Hosted } | undefined
   const host = {
     call: (name: string, machine: QuickJs, args: readonly number[]): number | undefined =>
-      name === 'hosted' ? answerScript(running?.hosted, machine, args) : textFunction(name, machine, args),
+      name === 'hosted' ? answerScript(running?.hosted, machine, args) : runTextFunction(name, machine, args),
     now: () => running?.now ?? 0,
   }
   let machine = instantiate(module, host)
@@ -96,7 +96,7 @@ function takeFunction(machine: QuickJs, name: string): number {
 function call(machine: QuickJs, run: number, args: readonly number[]): number {
   const { exports, write } = machine
   const list = write(Buffer.from(Uint32Array.from(args).buffer))
-  return unlessThrown(machine, exports.qjs_call(run, exports.qjs_get_undefined(), args.length, list))
+  return refuseThrown(machine, exports.qjs_call(run, exports.qjs_get_undefined(), args.length, list))
 }
 
 function answerScript(

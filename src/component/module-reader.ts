@@ -23,7 +23,7 @@ export interface ModuleReader {
   readonly vector: <T>(read: () => T) => T[]
 }
 
-/** `what` is how errors name the part. */
+/** Makes a reader of the bytes from `start` to `end`; errors name that part by `what`. */
 export function moduleReader(bytes: Uint8Array, start: number, end: number, what: string): ModuleReader {
   let position = start
   const need = (length: number): void => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../test/support/components.ts'
 import { binaryOf, moduleText, readsStorage } from '../../test/support/wat.ts'
-import { readModule, withBounds } from './module.ts'
+import { boundModule, readModule } from './module.ts'
 import { ComponentError } from './runtime.ts'
 import { timerOf, vet } from './vet.ts'
 
@@ -17,7 +17,7 @@ describe('the reader of modules', () => {
     expect(outline.memory).toEqual({ initial: 2, maximum: 900 })
     expect(outline.imports.map(({ name }) => name)).toEqual(['call', 'result', 'exit'])
     expect([...outline.functions]).toEqual([['off_chain_on_http_request', { parameters: 'ii', results: 'I' }]])
-    const again = withBounds(bytes, outline, 128, 4)
+    const again = boundModule(bytes, outline, 128, 4)
     await WebAssembly.compile(again)
     expect(readModule(again)).toMatchObject({
       memory: { initial: 2, maximum: 128 },
@@ -30,7 +30,7 @@ describe('the reader of modules', () => {
 
   it('keeps a lower maximum of the module itself', async () => {
     const bytes = await binaryOf(moduleText('(i64.const 0)', { memory: '1 3' }))
-    expect(readModule(withBounds(bytes, readModule(bytes), 128, 4)).memory.maximum).toBe(3)
+    expect(readModule(boundModule(bytes, readModule(bytes), 128, 4)).memory.maximum).toBe(3)
   })
 
   it('knows the timer that a function is of', () => {

@@ -80,8 +80,11 @@ export function readModule(bytes: Uint8Array): ModuleOutline {
   return { imports, functions: new Map(functions), memoryName, memory, tables, sections }
 }
 
-/** The same module; its memory and its tables end at these bounds, and at its own where they are lower. */
-export function withBounds(bytes: Uint8Array, outline: ModuleOutline, pages: number, elements: number): Uint8Array {
+/**
+ * Returns the module with a memory of at most `pages` and tables of at most `elements`, or less where the module says
+ * so itself.
+ */
+export function boundModule(bytes: Uint8Array, outline: ModuleOutline, pages: number, elements: number): Uint8Array {
   const parts: Uint8Array[] = [bytes.subarray(0, 8)]
   for (const { id, start, end } of outline.sections) {
     const content =

@@ -164,8 +164,8 @@ function start(pool: Pool): Slot {
     timer: undefined,
   }
   worker.on('message', (message: WorkerReport | QuestionMessage) => handleMessage(pool, slot, message))
-  worker.on('error', (error: Error) => lost(pool, slot, error.message))
-  worker.on('exit', () => lost(pool, slot, 'it ended by itself'))
+  worker.on('error', (error: Error) => removeLost(pool, slot, error.message))
+  worker.on('exit', () => removeLost(pool, slot, 'it ended by itself'))
   return slot
 }
 
@@ -251,8 +251,11 @@ function give(pool: Pool, slot: Slot, task: WorkerTask): void {
   slot.worker.postMessage(job)
 }
 
-/** A worker that has ended, which no component should bring about; before it was ready it could not even start. */
-function lost(pool: Pool, slot: Slot, why: string): void {
+/**
+ * Removes the slot of a worker that has ended by itself, which no component should bring about. A worker that could not
+ * even start fails all waiting calls when there is no other worker.
+ */
+function removeLost(pool: Pool, slot: Slot, why: string): void {
   if (slot.state !== 'starting') {
     remove(pool, slot, { report: 'trap', message: `the worker was lost: ${why}`, log: [] })
     return

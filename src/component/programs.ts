@@ -5,7 +5,7 @@
 
 import { createPromiseCache } from '../async/cache.ts'
 import type { Program } from './messages.ts'
-import { PAGE, readModule, withBounds } from './module.ts'
+import { boundModule, PAGE, readModule } from './module.ts'
 import { type ComponentCode, ComponentError, type RuntimeLimits } from './runtime.ts'
 import { vet } from './vet.ts'
 
@@ -35,5 +35,5 @@ async function prepare(component: ComponentCode, limits: RuntimeLimits): Promise
 export function compileQuickJs(bytes: Uint8Array, limits: RuntimeLimits): Promise<WebAssembly.Module> {
   const outline = readModule(bytes)
   const pages = Math.max(Math.floor(limits.memoryBytes / PAGE), 2 * outline.memory.initial)
-  return WebAssembly.compile(withBounds(bytes, outline, pages, 0))
+  return WebAssembly.compile(boundModule(bytes, outline, pages, 0))
 }

@@ -145,7 +145,7 @@ function reading(
     textOf: (box) => {
       const length = room(4)
       const start = exports.qjs_get_string_len(box, length)
-      const text = start === 0 ? '' : textFrom(bytes().slice(start, start + number(length)))
+      const text = start === 0 ? '' : decodeText(bytes().slice(start, start + number(length)))
       if (start !== 0) exports.qjs_free_cstring(start)
       exports.wasm_free(length)
       return text
@@ -154,10 +154,10 @@ function reading(
 }
 
 /**
- * QuickJS writes halves of surrogate pairs as three bytes that are no UTF-8; elsewhere each is one replacement
- * character.
+ * Decodes a text of QuickJS, which writes halves of surrogate pairs as three bytes that are no UTF-8: each becomes one
+ * replacement character.
  */
-function textFrom(bytes: Uint8Array): string {
+function decodeText(bytes: Uint8Array): string {
   if (!isUtf8(bytes)) {
     for (let at = bytes.indexOf(0xed); at >= 0; at = bytes.indexOf(0xed, at + 1)) {
       if ((bytes[at + 1] ?? 0) >= 0xa0) bytes.set(REPLACEMENT, at)
@@ -168,8 +168,8 @@ function textFrom(bytes: Uint8Array): string {
 
 const REPLACEMENT = [0xef, 0xbf, 0xbd]
 
-/** The two functions of the prelude that have to do with texts alone. */
-export function textFunction(
+/** Runs `encode` or `decode` of the prelude; undefined when `fatal` is set and the bytes are no UTF-8. */
+export function runTextFunction(
   name: string,
   machine: QuickJs,
   [value = 0, fatal = 0]: readonly number[],
@@ -186,11 +186,11 @@ export function textFunction(
 export function evaluate(machine: QuickJs, source: string, name: string): number {
   const { exports, write } = machine
   const text = Buffer.from(source)
-  return unlessThrown(machine, exports.qjs_eval(write(text), text.length, write(Buffer.from(name)), 0))
+  return refuseThrown(machine, exports.qjs_eval(write(text), text.length, write(Buffer.from(name)), 0))
 }
 
-/** The same box, unless it is that something was thrown. */
-export function unlessThrown(machine: QuickJs, box: number): number {
+/** Returns `box`, or refuses the script with its error and stack when the box says that something was thrown. */
+export function refuseThrown(machine: QuickJs, box: number): number {
   const { exports, textOf, write } = machine
   if (exports.qjs_is_exception(box) === 0) return box
   const thrown = exports.qjs_get_exception()

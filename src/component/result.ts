@@ -20,7 +20,7 @@ export interface HookResult {
 export const HEADERS_BYTES = 32_768
 const MOST_HEADERS = 128
 
-/** `sections` without the length of all. Throws a BadResult. */
+/** Reads the result of a hook from `sections`, which begin after the length of all. Throws a BadResult. */
 export function readHookResult(
   sections: Uint8Array,
   expects: CallMessage['expects'],

@@ -41,7 +41,7 @@ interface Count {
 
 const NONE: Count = { all: 0, computing: 0 }
 
-/** `now` in milliseconds, of a clock that never goes back. */
+/** Makes a scheduler for `workers`. The clock `now` gives milliseconds and never goes back. */
 export function createScheduler(workers: number, now: () => number): WorkerScheduler {
   const slow = new Map<string, number>()
   return {

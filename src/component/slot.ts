@@ -52,7 +52,9 @@ export function isAsleep({ askedAt }: Slot): boolean {
   return askedAt !== undefined && performance.now() - askedAt >= ASLEEP_AFTER_MS
 }
 
-/** For how many milliseconds the task of `slot` has computed, without the time in which it waited for answers. */
+/**
+ * Returns for how many milliseconds the task of `slot` has computed, without the time in which it waited for answers.
+ */
 export function computedMs({ since, sleptMs, askedAt }: Slot): number {
   return (askedAt ?? performance.now()) - since - sleptMs
 }

@@ -1,7 +1,7 @@
 /** What a worker may answer by itself, and what it must ask for. */
 import { describe, expect, it } from 'vitest'
 import type { HostQuestion } from './messages.ts'
-import { storedValues } from './stored-values.ts'
+import { cacheStoredValues } from './stored-values.ts'
 
 const [ONE, OTHER] = [`00${'11'.repeat(20)}`, `00${'22'.repeat(20)}`]
 const load = (key: string, bucket = 'b'): HostQuestion => ({
@@ -19,7 +19,7 @@ function engine() {
 
 describe('stored values', () => {
   it('are asked for once for each contract, version, bucket and key', () => {
-    const [stored, { ask, asked }] = [storedValues(100_000), engine()]
+    const [stored, { ask, asked }] = [cacheStoredValues(100_000), engine()]
     const first = stored.remembering({ contract: ONE, storageVersion: 1 }, ask)
     expect([first(load('k')), first(load('k'))]).toEqual([Uint8Array.of(1), Uint8Array.of(1)])
     expect(stored.remembering({ contract: ONE, storageVersion: 1 }, ask)(load('k'))).toEqual(Uint8Array.of(1))
@@ -31,7 +31,7 @@ describe('stored values', () => {
   })
 
   it('that are not there are remembered too, and other questions never', () => {
-    const stored = storedValues(100_000)
+    const stored = cacheStoredValues(100_000)
     let asked = 0
     const remembering = stored.remembering({ contract: ONE, storageVersion: -1 }, () => {
       asked++
@@ -45,14 +45,14 @@ describe('stored values', () => {
   })
 
   it('are asked for each time where the engine names no version', () => {
-    const [stored, { ask, asked }] = [storedValues(100_000), engine()]
+    const [stored, { ask, asked }] = [cacheStoredValues(100_000), engine()]
     for (let call = 0; call < 3; call++)
       stored.remembering({ contract: ONE, storageVersion: undefined }, ask)(load('k'))
     expect(asked()).toBe(3)
   })
 
   it('take no more memory than they may', () => {
-    const [stored, { ask, asked }] = [storedValues(1000), engine()]
+    const [stored, { ask, asked }] = [cacheStoredValues(1000), engine()]
     const remembering = () => stored.remembering({ contract: ONE, storageVersion: 1 }, ask)
     for (const key of ['a', 'b', 'c', 'd', 'a']) remembering()(load(key))
     expect(asked()).toBe(5)

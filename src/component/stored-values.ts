@@ -22,8 +22,8 @@ interface OfContract {
 /** About what a value costs beside its bytes. */
 const OVERHEAD = 256
 
-/** At most so many bytes of them, with their keys; all are forgotten when there would be more. */
-export function storedValues(most: number): StoredValues {
+/** Makes a cache of at most `most` bytes of values with their keys; when there would be more, all are forgotten. */
+export function cacheStoredValues(most: number): StoredValues {
   const contracts = new Map<Address, OfContract>()
   let held = 0
   const current = (contract: Address, version: number): OfContract => {

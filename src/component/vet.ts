@@ -1,7 +1,7 @@
 /** Vets components: which imports it may have, how its hooks look, and how large it may be and become. */
 import { hook } from '../offchain/hosted.ts'
 import { importTable } from './import-table.ts'
-import { type FunctionType, type ModuleOutline, PAGE, quoteImport, readModule, withBounds } from './module.ts'
+import { boundModule, type FunctionType, type ModuleOutline, PAGE, quoteImport, readModule } from './module.ts'
 import { refuseModule } from './module-reader.ts'
 import { type ComponentCode, ComponentError, type RuntimeLimits } from './runtime.ts'
 
@@ -41,7 +41,7 @@ function vetModule(bytes: Uint8Array, limits: RuntimeLimits): Vetted {
   }
   const memoryName = outline.memoryName ?? refuseModule('The module does not export its memory; export it as "memory".')
   const hooks = hooksOf(outline)
-  return { kind: 'wasm', bytes: withBounds(bytes, outline, pages, MOST_ELEMENTS), hooks, memoryName }
+  return { kind: 'wasm', bytes: boundModule(bytes, outline, pages, MOST_ELEMENTS), hooks, memoryName }
 }
 
 function vetImport(module: string, name: string, actual: FunctionType): void {

@@ -20,7 +20,7 @@ import type {
   WorkerReport,
 } from './messages.ts'
 import { BadResult, readHookResult } from './result.ts'
-import { storedValues } from './stored-values.ts'
+import { cacheStoredValues } from './stored-values.ts'
 import { Trap, trap } from './trap.ts'
 import { type LoadedModule, loadWasmModule } from './wasm.ts'
 
@@ -34,7 +34,7 @@ const port = parentPort as MessagePort
 const { signal, limits, quickjs } = workerData as WorkerData
 const programs = new Map<string, Program>()
 const components = new Map<string, Loaded>()
-const stored = storedValues(STORED_BYTES)
+const stored = cacheStoredValues(STORED_BYTES)
 
 /** Asks the engine, and drops its answers to other jobs. */
 function answerTo(job: number, question: HostQuestion): HostAnswer {

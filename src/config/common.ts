@@ -157,7 +157,10 @@ export function readCommon(
   return complete(settings as Common, defaults, { signing, tls, database, encryptionKeys: encryption.keys }, now)
 }
 
-/** An issuer has more members in `keys` than both services share. */
+/**
+ * Returns the settings of keys that both services share, without those that only an issuer has; undefined without
+ * `signing`.
+ */
 function keySettingsOf({ signing, keys }: Partial<Pick<KeySettings, 'signing' | 'keys'>>): KeySettings | undefined {
   return signing && { signing, ...(keys && { keys }) }
 }

@@ -1,6 +1,6 @@
 /** From when and until when a credential holds that names none, one or several limits; and what a time is. */
 import { expect, it } from 'vitest'
-import { dateTime, firstEnd, lastStart } from './evidence.ts'
+import { firstEnd, lastStart, readDateTime } from './evidence.ts'
 
 const day = (date: string) => ({ member: 'a member', at: new Date(date) })
 const none = { member: 'a member', at: undefined }
@@ -27,9 +27,9 @@ it.each([
   '2026-01-01T00:00:00Z (by us)',
   '2026-01-01T00:00:00+01:00Z',
 ])('%s is no time', (text) => {
-  expect(dateTime('a member', text)).toEqual(none)
+  expect(readDateTime('a member', text)).toEqual(none)
 })
 
 it.each(['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000Z', '2026-01-01T01:00:00+01:00'])('%s is a time', (text) => {
-  expect(dateTime('a member', text)).toEqual(early)
+  expect(readDateTime('a member', text)).toEqual(early)
 })

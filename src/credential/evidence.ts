@@ -43,7 +43,7 @@ export function namesOf(values: readonly (Json | undefined)[]): readonly string[
   return values.flatMap((name) => (name === undefined ? [] : typeof name === 'string' ? name : ''))
 }
 
-/** RFC 7519 section 2, NumericDate. */
+/** Reads a NumericDate; empty when there is none. RFC 7519 section 2. */
 export function numericDate(payload: JsonObject, member: string): Instant[] {
   return numericInstants(member, own(payload, member))
 }
@@ -54,14 +54,14 @@ export function numericInstants(member: string, value: unknown): Instant[] {
   return [instant(member, typeof value === 'number' ? new Date(value * 1000) : undefined)]
 }
 
-/** VCDM 2.0, Validity Period. */
-export function isoDate(claims: JsonObject, member: string): Instant[] {
+/** Reads a date of the validity period; empty when there is none. VCDM 2.0, Validity Period. */
+export function readIsoDate(claims: JsonObject, member: string): Instant[] {
   const value = own(claims, member)
-  return value === undefined ? [] : [dateTime(member, value)]
+  return value === undefined ? [] : [readDateTime(member, value)]
 }
 
-/** XML Schema dateTimeStamp, or RFC 3339: the time zone is not optional. */
-export function dateTime(member: string, value: unknown): Instant {
+/** Reads a dateTimeStamp of XML Schema or a date-time of RFC 3339, both with their time zone. */
+export function readDateTime(member: string, value: unknown): Instant {
   const stamped = typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value)
   return instant(member, stamped ? new Date(value) : undefined)
 }
@@ -82,7 +82,8 @@ export function statusObject(entry: Json | undefined): JsonObject | undefined {
 }
 
 /**
- * VCDM 2.0, Status: one entry or several. What is no entry is one that cannot be looked up, and so is none in a list.
+ * Returns the status entries of a credential, one or several; undefined when it has no status. An entry that is no
+ * object counts as one that cannot be looked up. VCDM 2.0, Status.
  */
 export function statusEntriesOf(entries: Json | undefined): readonly JsonObject[] | undefined {
   if (entries === undefined) return undefined

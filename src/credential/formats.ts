@@ -44,7 +44,7 @@ function* inForeignMeta(meta: JsonObject, path: string, metaMember: string): Mis
   }
 }
 
-/** `vp_formats_supported`: the entry of each format, under each of its identifiers. */
+/** Returns `vp_formats_supported`: the entry of each format, under each of its identifiers. */
 export function presentationFormats(): Record<string, CredentialFormat['presentationAlgorithms']> {
   return Object.fromEntries(formats.flatMap((format) => format.ids.map((id) => [id, format.presentationAlgorithms])))
 }

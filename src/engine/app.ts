@@ -133,7 +133,7 @@ function ownProblem(context: EngineContext, request: FastifyRequest, reply: Fast
   sendProblem(context, { request: request.raw, response: reply.raw, id: request.id }, what)
 }
 
-/** The headers of the answers of the engine's own routes. */
+/** Adds the headers that answers of the engine's own routes have. */
 function addOwnHeaders({ config }: EngineContext, request: FastifyRequest, reply: FastifyReply): void {
   addCommonHeaders(request, reply)
   if (config.cors) reply.header('access-control-allow-origin', '*')

@@ -15,7 +15,7 @@ export interface Background {
   stop(): void
 }
 
-/** `everyMs`: how often there is a round. */
+/** Makes the background work, whose rounds come every `everyMs` milliseconds. */
 export function createBackground(context: EngineContext, everyMs: number): Background {
   const { watcher, timers, now } = context
   const started = createTaskRunner(context, everyMs)

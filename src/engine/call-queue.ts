@@ -74,7 +74,7 @@ function leave(state: QueueState, mode: CallMode): void {
   for (let index = next(); index !== -1; index = next()) waiting.splice(index, 1)[0]?.start()
 }
 
-/** True with a place that is already taken for the caller, false when there is none for it in time. */
+/** Resolves with true when a place is taken for the caller, and with false when there is none in time. */
 function waitForPlace(state: QueueState, mode: CallMode, again: boolean): Promise<boolean> {
   const { waiting, limits } = state
   if (!again && waiting.length >= limits.queued) return Promise.resolve(false)

@@ -36,7 +36,7 @@ const ROUND_MS = 250
 /** A local chain is in this process: asking it costs little, and many transactions at once would delay its answers. */
 const LOCAL_OUTBOX_MS = 25
 
-/** The store in `effects` is encrypted already, with {@link storageEncryptionKey}. */
+/** Makes an engine. The store in `effects` is encrypted already, with {@link storageEncryptionKey}. */
 export async function createEngine(config: EngineConfig, effects: EngineEffects): Promise<EngineService> {
   const context = await contextOf(config, effects)
   const { store, watcher, outbox, timers, metrics, now } = context

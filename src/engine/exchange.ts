@@ -84,7 +84,7 @@ function signedAnswer(
   const { config, signer } = context
   const { response: wire } = performed
   if (wire === undefined) refuseWith('bad-component-response')
-  noteSigned(context, entry, request, performed)
+  logSigned(context, entry, request, performed)
   const block = performed.block.number
   const contentType = wire.headers.find(([name]) => name === 'content-type')?.[1] ?? ''
   const signature = signer.sign({
@@ -134,8 +134,8 @@ function quotaProblem({ now }: EngineContext, performed: Extract<CallResult, { k
   })
 }
 
-/** The audit log: who was believed to have signed what. Bodies and queries are not in it. */
-function noteSigned(
+/** Logs for the audit who signed a request that was accepted, without its body and query. */
+function logSigned(
   { log, metrics }: EngineContext,
   { address }: ContractEntry,
   { method, uri }: HttpRequestData,

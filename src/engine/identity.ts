@@ -23,7 +23,10 @@ export function storageEncryptionKey({ key }: Identity): Uint8Array {
   return deriveSecret(key, 'engine database').export()
 }
 
-/** Where a value is stored; who does not have the engine's key cannot tell by trying. */
+/**
+ * Makes the function that derives the storage id of a value. Without the engine's key nobody can find a name by
+ * guessing.
+ */
 export function storageIdsOf({ key }: Identity): (contract: Address, bucket: Uint8Array, name: Uint8Array) => string {
   const secret = deriveSecret(key, 'engine storage ids')
   return (contract, bucket, name) => {

@@ -251,7 +251,7 @@ async function signOne(
   }
 }
 
-/** The other contracts do not wait for it. */
+/** Has a transaction asked about again later, while the other contracts go on, and logs the first time why. */
 function askLater(
   { now, log }: OutboxContext,
   { id, value }: QueuedTransaction,

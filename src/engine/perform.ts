@@ -76,7 +76,10 @@ const MOST_RUNS = 10
 const RECONCILING: ReadonlySet<Hook['kind']> = new Set(['state-change', 'engines'])
 const NEVER_WRITTEN = -1
 
-/** `target` is asked for when the call begins, since it may wait before. The history of the contract has the result. */
+/**
+ * Performs a call and adds its result to the history of the contract. `target` is called when the call begins, since it
+ * may wait before.
+ */
 export async function perform(
   context: EngineContext,
   entry: ContractEntry,

@@ -18,7 +18,7 @@ export interface ReconcileContext {
 const LOST =
   'the chain took back a block that this engine had acted on; a contract with a state change hook is served again when that has run'
 
-/** The chain took back a block: each contract is looked at before it is called again. */
+/** Marks each contract as unchecked after the chain took back a block, so that it is checked before its next call. */
 export function uncheckForks(entries: Iterable<ContractEntry>): void {
   for (const { fork } of entries) {
     fork.number++
@@ -79,8 +79,8 @@ function beginReconciling({ log, outbox }: ReconcileContext, entry: ContractEntr
 }
 
 /**
- * To be called when the hook has run to its end. The next call asks the chain for the block that the hook ran at,
- * which may be the lost block where the engine could not read the new one yet.
+ * Ends the reconciling of a contract whose hook has run to its end. The next call asks the chain for the block that the
+ * hook ran at, which may be the lost block where the engine could not read the new one yet.
  */
 export function endReconciling({ log }: ReconcileContext, { fork, address }: ContractEntry): void {
   if (fork.standing !== 'reconciling') return

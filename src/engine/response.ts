@@ -78,7 +78,7 @@ function isOurs(name: string, connection: ReadonlySet<string>, cors: boolean): b
 
 const NO_OPTIONS: ReadonlySet<string> = new Set()
 
-/** Header fields that `connection` says are of the connection. */
+/** Returns the header fields that `connection` declares as of the connection alone. */
 function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
   const connection = headers.filter(({ name }) => name.toLowerCase() === 'connection')
   if (connection.length === 0) return NO_OPTIONS

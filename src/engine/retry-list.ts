@@ -28,7 +28,7 @@ export interface RetryList {
   delete(id: string): void
 }
 
-/** Nothing waits for longer than `longestMs`. */
+/** Makes a list of what waits for another attempt; no pause is longer than `longestMs`. */
 export function createRetryList(longestMs: number): RetryList {
   const waiting = new Map<string, Waiting>()
   const notBefore = (id: string): number => waiting.get(id)?.notBefore ?? 0

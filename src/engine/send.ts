@@ -44,7 +44,7 @@ export function send(pending: PendingResponse, status: number, headers: readonly
   else response.end(sent)
 }
 
-/** Each name once, with all its values. */
+/** Returns each header name once, with all its values. */
 function fieldsOf(headers: readonly HeaderPair[]): Map<string, string | string[]> {
   const fields = new Map<string, string | string[]>()
   for (const [name, value] of headers) {

@@ -48,7 +48,8 @@ function runLater({ hook }: ContractEntry, at: number): void {
 }
 
 /**
- * While a contract reconciles its hook is never given up: without requests there may be no change that would start it.
+ * Plans another run of a hook, or gives the hook up after too many. While a contract reconciles its hook is never given
+ * up, since without requests there may be no change that would start it.
  */
 function retryHook({ log, now }: EngineContext, { address, hook, fork }: ContractEntry): void {
   hook.attempts++

@@ -10,8 +10,8 @@ export interface Target {
 }
 
 /**
- * Undefined unless the target is below `/offchain/`, or `/executioncontainer/`, as older documents of that interface
- * say. RFC 9112 section 3.2: the path as it is, or the whole URL, as clients of a proxy send it.
+ * Reads the target of a request: the path, or the whole URL, as clients of a proxy send it. Undefined unless the path
+ * is below `/offchain/`, or `/executioncontainer/`, as older documents of that interface say. RFC 9112 section 3.2.
  */
 export function readTarget(raw: string): Target | undefined {
   const path = raw.replace(/^https?:\/\/[^/?#]*/i, '')

@@ -61,7 +61,10 @@ export function createTaskRunner({ log }: Pick<EngineContext, 'log'>, everyMs: n
   }
 }
 
-/** At most one call of each contract waits for its turn, so that no contract can starve another. */
+/**
+ * Makes the function that gives turns to calls. At most one call of each contract waits for its turn, so that no
+ * contract can starve another.
+ */
 function turnsOf(stopping: AbortSignal) {
   const inPassing = limitConcurrency(CALLS_AT_ONCE, LONG_CALL_MS)
   const lastOf = new WeakMap<ContractEntry, Promise<unknown>>()

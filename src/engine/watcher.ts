@@ -80,7 +80,7 @@ export function createWatcher(context: WatcherContext): Watcher {
   const entries = new Map<Address, ContractEntry>()
   const unread = createRetryList(UNREAD_MS)
   const age = headAge(now)
-  const standstill = standstillLog(context, age)
+  const standstill = createStandstillLog(context, age)
   const watched: WatchedContracts = { entries, unread, age, heads: createLru(HEADS_KNOWN) }
   let last: Block | undefined
   let seenAt = now().getTime()
@@ -119,8 +119,11 @@ function standsStill({ chain, staleSeconds }: EngineConfig, age: HeadAge): boole
   return !chain.blocksOnDemand && age.seconds() > staleSeconds
 }
 
-/** To be called after each look: says once that the chain stands still, and once that it moves again. */
-function standstillLog({ config, log }: WatcherContext, age: HeadAge): () => void {
+/**
+ * Makes a function to be called after each look, which logs once that the chain stands still, and once that it moves
+ * again.
+ */
+function createStandstillLog({ config, log }: WatcherContext, age: HeadAge): () => void {
   let wasStill = false
   return () => {
     const isStill = standsStill(config, age)
@@ -153,7 +156,7 @@ async function look(context: WatcherContext, watched: WatchedContracts, last: Bl
   return head
 }
 
-/** `from` undefined: everything is read. */
+/** Reads the contracts that changed after `from`, or all when `from` is undefined. */
 async function findChanges(
   context: WatcherContext,
   { entries, unread }: WatchedContracts,
@@ -234,14 +237,14 @@ function stop({ log }: WatcherContext, entries: Map<Address, ContractEntry>, con
 }
 
 function serve(context: WatcherContext, entries: Map<Address, ContractEntry>, read: OffChainContract): void {
-  const contract = withOverride(read, context.config)
+  const contract = addOverride(read, context.config)
   const before = entries.get(contract.address)
   if (before === undefined) entries.set(contract.address, newEntry(context, contract))
   else update(context, before, contract)
 }
 
-/** The operator says which component it is where the contract does not. */
-function withOverride(contract: OffChainContract, { components }: EngineConfig): OffChainContract {
+/** Adds the component that the operator configured to a contract that names none. */
+function addOverride(contract: OffChainContract, { components }: EngineConfig): OffChainContract {
   const sha256 = components.get(contract.address)
   return contract.component !== undefined || sha256 === undefined
     ? contract

@@ -64,7 +64,10 @@ export function describeBroken({ code }: ConnectionError): BrokenAnswer {
   }
 }
 
-/** RFC 6750 section 3: no error code when the request carried no token at all. */
+/**
+ * Returns the challenge for an error, or undefined when the error needs none. A challenge has no error code when the
+ * request had no token at all. RFC 6750 section 3.
+ */
 function challengeFor(code: ErrorCode, request: FastifyRequest): string | undefined {
   if (code === 'unauthorized') return 'Bearer'
   if (code === 'invalid_token') return request.headers.authorization ? 'Bearer error="invalid_token"' : 'Bearer'

@@ -10,8 +10,9 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * `writeAll` writes the items in one transaction and says in order what became of each; an item that cannot be written
- * leaves the others alone. When it throws, nothing was written, and every item is rejected.
+ * Makes a function that collects items and has `writeAll` write them in one transaction. `writeAll` returns in order
+ * what became of each; an item that cannot be written leaves the others alone. When `writeAll` throws, nothing was
+ * written, and every item is rejected.
  */
 export function groupCommit<Item, Result>(
   writeAll: (items: readonly Item[]) => readonly PromiseSettledResult<Result>[],

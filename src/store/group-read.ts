@@ -8,7 +8,10 @@ interface Group<Row> {
   readonly rows: Promise<ReadonlyMap<string, Row>>
 }
 
-/** `readAll` gives the rows that are there, by id; when it rejects, so does whoever asked for one of them. */
+/**
+ * Makes a function that reads a row by its id, together with up to `most` others. `readAll` returns the rows that are
+ * there, by id; when it rejects, each of these reads rejects.
+ */
 export function groupRead<Row>(
   readAll: (ids: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
   most: number,

@@ -77,9 +77,9 @@ export async function openConnections(options: PostgresOptions): Promise<Connect
   pool.on('connect', (client) => client.on('error', () => undefined))
   const reuse = reusablePool(pool)
   return {
-    run: (statement) => onConnection(reuse, (client) => client.query(queryOf(statement)), isLost),
+    run: (statement) => runOnConnection(reuse, (client) => client.query(queryOf(statement)), isLost),
     together: (work) =>
-      onConnection(
+      runOnConnection(
         reuse,
         (client) => work((statement) => client.query(queryOf(statement))),
         () => true,
@@ -128,8 +128,11 @@ function reusablePool(pool: Pool): ReusablePool {
   }
 }
 
-/** A connection goes back to the pool unless `isSpoilt` by an error. */
-async function onConnection<T>(
+/**
+ * Runs `work` on a connection of the pool, which gets the connection back unless `isSpoilt` says that an error spoilt
+ * it.
+ */
+async function runOnConnection<T>(
   pool: ReusablePool,
   work: (client: PoolClient) => Promise<T>,
   isSpoilt: (error: unknown) => boolean,

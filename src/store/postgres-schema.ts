@@ -62,14 +62,14 @@ export async function applyMissingSteps(
   }
   const applied = await appliedSteps(run)
   if (applied === undefined) await run({ text: 'create table migration (id text primary key)', values: [] })
-  for (const { id, statements } of missingPostgresSteps(applied ?? [], migrations)) {
+  for (const { id, statements } of findMissingPostgresSteps(applied ?? [], migrations)) {
     for (const text of statements) await run({ text, values: [] })
     await run({ text: 'insert into migration (id) values ($1)', values: [id] })
   }
 }
 
-/** The steps of the driver itself come first. */
-export function missingPostgresSteps(
+/** Returns the migrations that are not applied yet, those of the driver itself first. */
+export function findMissingPostgresSteps(
   applied: readonly string[],
   migrations: readonly Migration[],
 ): readonly Migration[] {

@@ -77,7 +77,7 @@ function deleteAll<C>(collection: string, changes: readonly Delete<C>[]): Statem
   }
 }
 
-/** With `$1` and so on where the shared text has a `?`. */
+/** Replaces each `?` of a statement by `$1`, `$2` and so on, as PostgreSQL has them. */
 export function numberParameters([sql, ...values]: readonly [string, ...(string | number | null)[]]): Statement {
   let place = 0
   return { text: sql.replaceAll('?', () => `$${++place}`), values }

@@ -105,7 +105,7 @@ async function together(ask: Ask, change: () => Promise<void>): Promise<void> {
   await ask('commit')
 }
 
-/** A cursor needs a transaction. */
+/** Yields `rows` inside a transaction, which a cursor needs. */
 async function* rowsInTransaction<T>(ask: Ask, rows: AsyncIterable<T>): AsyncGenerator<T> {
   await ask('begin')
   yield* rows
@@ -143,7 +143,9 @@ async function postgresReader(ask: Ask): Promise<TableReader> {
   }
 }
 
-/** A cursor sorts the rows once, where pages would sort them for each. */
+/**
+ * Yields the rows of a table after `after` by a cursor, which sorts them once, where pages would sort them for each.
+ */
 async function* rowsOf(
   ask: Ask,
   { name, hasCreationTime }: Table,
@@ -155,14 +157,14 @@ async function* rowsOf(
   await ask(`declare every_row cursor for ${query}`, ...(after === undefined ? [] : [after]))
   for (;;) {
     const { rows } = await ask(`fetch ${ROWS_AT_ONCE} from every_row`)
-    if (rows.length > 0) yield rows.map(tableRow)
+    if (rows.length > 0) yield rows.map(toTableRow)
     if (rows.length < ROWS_AT_ONCE) break
   }
   await ask('close every_row')
 }
 
-/** The driver gives a bigint as text. */
-function tableRow({
+/** Converts a row of the driver, which gives a bigint as text. */
+function toTableRow({
   id,
   value,
   version,

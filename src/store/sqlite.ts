@@ -33,7 +33,7 @@ export async function openSqlite<C>(file: string, migrations: readonly Migration
 
 function createStore<C>(database: DatabaseSync): Store<C> {
   const statement = statementCache(database)
-  const forget = forgetter(database)
+  const forget = createForgetter(database)
   forget('fast')
   const log = logKeeper(database)
   const commit = groupCommit((batches: readonly (readonly Change<C>[])[]) => {
@@ -132,11 +132,11 @@ function tidy(database: DatabaseSync): void {
 }
 
 /**
- * How thoroughly SQLite forgets what is replaced or deleted. `fast`: it does not stay in free space of its page, but a
- * page that is freed as a whole is overwritten only when it is used again. `on`: that too, at once, which for
- * everything would cost a tenth of an issuance.
+ * Makes a function that sets how thoroughly SQLite overwrites what is replaced or deleted. With `fast`, no trace stays
+ * in free space of a page, but a page that is freed as a whole is overwritten only when it is used again. With `on`,
+ * that page is overwritten at once as well, which for everything would cost a tenth of an issuance.
  */
-function forgetter(database: DatabaseSync): (how: 'fast' | 'on') => void {
+function createForgetter(database: DatabaseSync): (how: 'fast' | 'on') => void {
   let current: string | undefined
   return (how) => {
     if (how !== current) database.exec(`pragma secure_delete = ${how}`)
@@ -144,7 +144,10 @@ function forgetter(database: DatabaseSync): (how: 'fast' | 'on') => void {
   }
 }
 
-/** The driver throws where the port rejects: a busy or broken database must not surprise who only awaits. */
+/**
+ * Makes a function that rejects where `run` throws, so that a busy or broken database does not surprise a caller that
+ * only awaits.
+ */
 function promisify<Args extends readonly unknown[], T>(run: (...args: Args) => T): (...args: Args) => Promise<T> {
   return (...args) => new Promise((resolve) => resolve(run(...args)))
 }

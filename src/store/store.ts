@@ -92,7 +92,7 @@ export interface Store<C> {
   close(): Promise<void>
 }
 
-/** The same store, for somebody who knows some of its collections only. */
+/** Returns the store as one that has some of its collections only. */
 export function partOf<C extends Part, Part>(store: Store<C>): Store<Part> {
   return store as unknown as Store<Part>
 }

@@ -2,7 +2,7 @@
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { type Run, withConnection } from '../../store/postgres-connections.ts'
 import {
-  missingPostgresSteps,
+  findMissingPostgresSteps,
   type PostgresState,
   postgresState,
   settingsProblem,
@@ -39,7 +39,7 @@ function schemaFinding(name: string, config: Config, state: PostgresState, migra
   const { steps = [], schema = config.schema, mayMakeTables, isEmpty } = state
   let missing: number
   try {
-    missing = missingPostgresSteps(steps, migrations).length
+    missing = findMissingPostgresSteps(steps, migrations).length
   } catch (error) {
     return makeFinding('problem', `${name}: ${(error as Error).message}`)
   }

@@ -62,7 +62,7 @@ async function contentOf(
   }
 }
 
-/** In milliseconds there. */
+/** Returns the `ttl` in seconds, which a bitstring status list has in milliseconds; undefined when there is none. */
 function ttlOf(subject: JsonObject): number | undefined {
   const ttl = own(subject, 'ttl')
   if (ttl === undefined) return undefined

@@ -159,12 +159,12 @@ function lifeOf({ list: { ttlSeconds, validity }, fetchedAt }: Fetched): number 
   return Math.max(MIN_TTL_MS, Math.min(ttl, left))
 }
 
-/** About: beside the list there is what was signed, as it came and as it was read. */
+/** Estimates how much memory a list takes, with what was signed, as it came and as it was read. */
 function bytesOf(result: Kept['result']): number {
   return 'list' in result ? result.list.bytes.length + 2 * result.answerBytes : 0
 }
 
-/** The one that was fetched longest ago makes room. */
+/** Keeps an entry; the entries that were fetched longest ago make room. */
 function keepEntry(kept: Map<string, Kept>, key: string, entry: Kept): void {
   kept.delete(key)
   kept.set(key, entry)

@@ -61,7 +61,10 @@ function isSameKey(one: Certificate, other: Certificate): boolean {
   return spki(one).equals(spki(other))
 }
 
-/** With another key: the same name by the same authority, or a certificate for the issuer that the credential names. */
+/**
+ * Tests whether `leaf` is of the issuer of `own`, with another key: it has the same name by the same authority, or it
+ * is for the identifier of the issuer that the credential names.
+ */
 function isSameIssuer(leaf: Certificate, own: Certificate, identifiers: readonly string[]): boolean {
   if (leaf.subject.equals(own.subject) && leaf.issuer.equals(own.issuer)) return true
   const [identifier] = identifiers

@@ -15,7 +15,7 @@ export function sessionTranscript({ audience, nonce, encryptionKeyThumbprint, re
   return [null, null, ['OpenID4VPHandover', hash('sha256', info, 'buffer')]]
 }
 
-/** DeviceAuthenticationBytes: the detached payload of the device's signature. */
+/** Encodes the DeviceAuthenticationBytes, the detached payload of the device's signature. */
 export function deviceAuthentication(session: Session, docType: string, deviceNameSpaces: Tagged): Uint8Array {
   return encodeCbor(embedCbor(['DeviceAuthentication', sessionTranscript(session), docType, deviceNameSpaces]))
 }

@@ -62,7 +62,7 @@ export function identifierOf(item: Uint8Array): string {
   return readItem(item).elementIdentifier
 }
 
-/** The digest of an item is taken over it with its tag: `24(<<item>>)`. */
+/** Returns the digest of an item, taken over its bytes with their tag: `24(<<item>>)`. */
 export function digestItem(item: Uint8Array, algorithm = 'sha256'): Buffer {
   return hash(algorithm, encodeCbor(withTag(CBOR_TAG.encoded, item)), 'buffer')
 }

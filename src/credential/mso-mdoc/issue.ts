@@ -33,7 +33,7 @@ export async function issue(order: Order<MdocMembers>, signer: Signer, random: R
     {
       alg: algorithms[signer.alg].cose[0],
       x5chain: signer.x5c.map((text) => Buffer.from(text, 'base64')),
-      payload: encodeCbor(embedCbor(securityObject(order, nameSpaces))),
+      payload: encodeCbor(embedCbor(makeSecurityObject(order, nameSpaces))),
       detached: false,
     },
     (data) => signer.sign(data),
@@ -74,7 +74,7 @@ function shuffle(count: number, bytes: Buffer): readonly number[] {
   return [...keys.keys()].sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0))
 }
 
-/** Token Status List, Referenced Token in COSE. */
+/** Makes the status claim. Token Status List, Referenced Token in COSE. */
 function statusOf({ status }: Order): readonly (readonly [CborKey, Cbor])[] {
   if (status === undefined) return []
   const entry = new Map<CborKey, Cbor>([
@@ -84,8 +84,8 @@ function statusOf({ status }: Order): readonly (readonly [CborKey, Cbor])[] {
   return [['status', new Map([['status_list', entry]])]]
 }
 
-/** MobileSecurityObject. ISO/IEC 18013-5 section 9.1.2.4. */
-function securityObject(order: Order<MdocMembers>, nameSpaces: readonly SignedNameSpace[]): Cbor {
+/** Makes the MobileSecurityObject. ISO/IEC 18013-5 section 9.1.2.4. */
+function makeSecurityObject(order: Order<MdocMembers>, nameSpaces: readonly SignedNameSpace[]): Cbor {
   const [issuedAt, expiresAt] = [cborDateTime(order.issuedAt), cborDateTime(order.expiresAt)]
   return new Map<CborKey, Cbor>([
     ['version', '1.0'],

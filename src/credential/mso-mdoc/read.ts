@@ -21,7 +21,7 @@ import { readCoseKey, readSign1 } from '../../codec/cose.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { importPublicKey, readPublicJwk } from '../../keys/jwk.ts'
 import { sign1SignedBy } from '../../keys/signature.ts'
-import { boundKey, dateTime, statusObject } from '../evidence.ts'
+import { boundKey, readDateTime, statusObject } from '../evidence.ts'
 import type { Evidence, HolderEvidence, Instant } from '../format.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { readElements } from './elements.ts'
@@ -126,7 +126,10 @@ function methodProblem(auth: CborMap): string | undefined {
   return auth.has('deviceSignature') ? undefined : 'deviceAuth has no deviceSignature'
 }
 
-/** ISO/IEC 18013-5 section 9.1.2.4: the device states what the issuer let it state, by namespace or by element. */
+/**
+ * Returns the problem when the device signed an element for which the issuer did not authorize its key, by namespace or
+ * by element. ISO/IEC 18013-5 section 9.1.2.4.
+ */
 function authorizationProblem(stated: Cbor, { deviceKeyInfo }: MobileSecurityObject): string | undefined {
   if (!isMap(stated)) return 'nameSpaces of deviceSigned is not a CBOR map'
   const authorizations = deviceKeyInfo.get('keyAuthorizations')
@@ -157,5 +160,5 @@ function elementsOf(list: Cbor | undefined): ReadonlySet<Cbor> {
  * mandatory.
  */
 function instant(validityInfo: CborMap, member: string): Instant {
-  return dateTime(member, contentOfTag(validityInfo.get(member), CBOR_TAG.dateTime))
+  return readDateTime(member, contentOfTag(validityInfo.get(member), CBOR_TAG.dateTime))
 }

@@ -53,7 +53,7 @@ export function checkDataset(dataset: JsonObject): void {
   for (const [nameSpace, value] of nameSpaces) checkNameSpace(nameSpace, value)
 }
 
-/** OpenID4VP 1.0, Mobile Documents or mdocs: Parameters in the `meta` parameter, and in the Claims Query. */
+/** Finds mistakes in the `meta` parameter and in the claims of a query. OpenID4VP 1.0, Mobile Documents or mdocs. */
 export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   const meta = own(query, 'meta')
   if (isObject(meta)) {
@@ -67,13 +67,16 @@ export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   }
 }
 
-/** OpenID4VP 1.0, Mobile Documents or mdocs, `doctype_value`. */
+/** Tests whether a presentation has the `doctype_value` of a query. OpenID4VP 1.0, Mobile Documents or mdocs. */
 export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject): boolean {
   const doctype = own(meta, 'doctype_value')
   return doctype === undefined || types.some((type) => type === doctype)
 }
 
-/** OpenID4VCI 1.0, Claims Path Pointer, Semantics for ISO mdoc-based credentials. */
+/**
+ * Refuses with `invalid_request` a claim whose path does not begin with a namespace and an element. OpenID4VCI 1.0,
+ * Claims Path Pointer, Semantics for ISO mdoc-based credentials.
+ */
 function checkDescriptions(claims: readonly ClaimDescription[]): void {
   for (const [index, { path }] of claims.entries()) {
     if (path.length < 2 || path.slice(0, 2).some((step) => typeof step !== 'string')) {

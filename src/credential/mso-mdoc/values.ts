@@ -62,23 +62,26 @@ function textToCbor(text: string, nameSpace: string, name: string | undefined): 
   const types = TYPES.get(nameSpace)
   if (name === undefined || types === undefined) return unicode(text)
   if (types.dates.includes(name)) return dateToCbor(text)
-  return types.bytes.test(name) ? bytesOf(text) : unicode(text)
+  return types.bytes.test(name) ? decodeBase64(text) : unicode(text)
 }
 
 function dateToCbor(text: string): Cbor {
-  if (exists(`${text}T00:00:00Z`)) return withTag(CBOR_TAG.fullDate, text)
-  if (exists(text)) return withTag(CBOR_TAG.dateTime, text)
+  if (isCalendarTime(`${text}T00:00:00Z`)) return withTag(CBOR_TAG.fullDate, text)
+  if (isCalendarTime(text)) return withTag(CBOR_TAG.dateTime, text)
   return malformed('it must be a date, as 2026-12-31 or 2026-12-31T23:59:59Z')
 }
 
-/** Date takes February 30 for another day, and years that have a sign. */
-function exists(time: string): boolean {
+/**
+ * Tests whether `time` is a time of the calendar, since Date takes February 30 for another day, and years that have a
+ * sign.
+ */
+function isCalendarTime(time: string): boolean {
   const date = new Date(time)
   return /^\d/.test(time) && !Number.isNaN(date.getTime()) && `${date.toISOString().slice(0, 19)}Z` === time
 }
 
-/** From base64 of either alphabet, by itself or in a `data:` URL. */
-function bytesOf(text: string): Uint8Array {
+/** Decodes base64 of either alphabet, by itself or in a `data:` URL. */
+function decodeBase64(text: string): Uint8Array {
   const body = text.replace(/^data:[^,]*;base64,/, '')
   const dense = body.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_')
   const bytes = Buffer.from(dense, 'base64url')

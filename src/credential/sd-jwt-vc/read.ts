@@ -87,7 +87,7 @@ export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject
   )
 }
 
-/** The sub-claims as well: half a status is no better than none. */
+/** Tests whether the holder must show a claim: its sub-claims as well, since half a status is no better than none. */
 function mustBeShown([member]: ClaimPosition): boolean {
   return ALWAYS_SHOWN.includes(String(member))
 }

@@ -87,7 +87,10 @@ export function claimsOf(dataset: JsonObject): JsonObject {
   return isObject(subject) && Object.keys(dataset).length === 1 ? subject : dataset
 }
 
-/** OpenID4VP 1.0, IETF SD-JWT VC, Parameters in the `meta` parameter in Credential Query. */
+/**
+ * Finds mistakes in the `meta` parameter and in the claims of a query. OpenID4VP 1.0, IETF SD-JWT VC, Parameters in the
+ * `meta` parameter in Credential Query.
+ */
 export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   const meta = own(query, 'meta')
   if (!isObject(meta)) return

@@ -96,7 +96,7 @@ function presentationProblem(header: JsonObject, vp: JsonObject): string | undef
   return types.includes('VerifiablePresentation') ? undefined : 'vp is not of the type VerifiablePresentation'
 }
 
-/** VCDM 1.1, JWT Encoding: `typ`, if present, is `JWT`. */
+/** Tests whether `typ`, if present, is `JWT`. VCDM 1.1, JWT Encoding. */
 function isJwt(header: JsonObject): boolean {
   return !Object.hasOwn(header, 'typ') || own(header, 'typ') === 'JWT'
 }
@@ -113,7 +113,10 @@ function decodeMembers(payload: JsonObject, vc: JsonObject): JsonObject {
   }
 }
 
-/** Only what the issuer signed: `cnf`, or without it the subject by an identifier that is a key. */
+/**
+ * Returns the key that the issuer bound the credential to, or the problem: that of `cnf`, or without it that of a
+ * subject whose identifier is a key.
+ */
 function boundKeyOf(payload: JsonObject, vc: JsonObject): Evidence['boundKey'] {
   if (own(payload, 'cnf') !== undefined) return confirmedKey(payload)
   const subject = own(vc, 'credentialSubject')

@@ -96,7 +96,10 @@ export function fulfils(order: Order, credential: string): boolean {
   return hasOrderedMembers(order, hold(credential))
 }
 
-/** At any depth, and inside `vc` as at the root: half a type or an issuer without its name is no better than none. */
+/**
+ * Tests whether the holder must show a claim, at any depth, and inside `vc` as at the root: half a type or an issuer
+ * without its name is no better than none.
+ */
 function mustBeShown(position: ClaimPosition): boolean {
   const [member] = position[0] === 'vc' ? position.slice(1) : position
   // No member is left where it is `vc` itself, which has them all.

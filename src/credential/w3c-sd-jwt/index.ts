@@ -6,7 +6,7 @@ import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import { subjectPositionText } from '../evidence.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { presentSdJwt, sdJwtAlgorithms } from '../sd-jwt.ts'
-import { checkW3cDataset, type W3cMembers, w3cQueryMistakes } from '../w3c/schema.ts'
+import { checkW3cDataset, findW3cQueryMistakes, type W3cMembers } from '../w3c/schema.ts'
 import { matchesTypeValues, typeValuesOf } from '../w3c/types.ts'
 import { fulfils, hold, IDS, issue, read } from './credential.ts'
 import { parseMembers } from './schema.ts'
@@ -29,7 +29,7 @@ export const w3cSdJwt: CredentialFormat = {
   datasetRule: 'W3C formats take credentialSubject',
   checkDataset: checkW3cDataset,
   claimsOf: (dataset) => dataset,
-  queryMistakes: w3cQueryMistakes,
+  queryMistakes: findW3cQueryMistakes,
   metaOf: typeValuesOf,
   matchesMeta: matchesTypeValues,
   issue,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../codec/json.ts'
-import { w3cClaimMistakes } from './claims.ts'
+import { findW3cClaimMistakes } from './claims.ts'
 
-const mistakes = (...claims: readonly JsonObject[]) => [...w3cClaimMistakes({ claims: [...claims] }, 'q')]
+const mistakes = (...claims: readonly JsonObject[]) => [...findW3cClaimMistakes({ claims: [...claims] }, 'q')]
 
 describe('a query for claims of a W3C credential', () => {
   it.each([
@@ -44,6 +44,6 @@ describe('a query for claims of a W3C credential', () => {
 
   it('is judged elsewhere where it cannot be read', () => {
     expect(mistakes({ path: 'iss' }, {}, { path: [0] }, { path: [null] })).toEqual([])
-    expect([...w3cClaimMistakes({}, 'q')]).toEqual([])
+    expect([...findW3cClaimMistakes({}, 'q')]).toEqual([])
   })
 })

@@ -19,8 +19,8 @@ const JWT_CLAIMS = new Map([
 ])
 const TEXTS: readonly unknown[] = ['id', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate']
 
-/** In sentences that begin with the path. */
-export function* w3cClaimMistakes(query: JsonObject, at: string): Mistakes {
+/** Finds mistakes in the claims of a query, as sentences that begin with the path. */
+export function* findW3cClaimMistakes(query: JsonObject, at: string): Mistakes {
   for (const [i, claim] of readableClaims(own(query, 'claims')).entries()) {
     if (claim === undefined) continue
     const [path, values] = [`${at}.claims[${i}].path`, `${at}.claims[${i}].values`]

@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import {
   hasOrderedStatus,
-  isoDate,
   namesOf,
   numericDate,
+  readIsoDate,
   statusEntriesOf,
   statusObject,
   stringsOf,
@@ -57,7 +57,10 @@ export function hasOrderedMembers(order: Order, evidence: Pick<Evidence, 'claims
   )
 }
 
-/** An issuer that is nowhere is a name that equals no other: these credentials must have one. */
+/**
+ * Returns the identifiers of the issuer. A missing one is the empty name, which equals no other, since these
+ * credentials must have an issuer.
+ */
 function identifiersOf(payload: JsonObject, claims: JsonObject): readonly string[] {
   const issuer = own(claims, 'issuer')
   const identifiers = namesOf([own(payload, 'iss'), isObject(issuer) ? own(issuer, 'id') : issuer])
@@ -66,8 +69,16 @@ function identifiersOf(payload: JsonObject, claims: JsonObject): readonly string
 
 function validityOf(payload: JsonObject, claims: JsonObject): Validity {
   return {
-    notBefore: [numericDate(payload, 'nbf'), isoDate(claims, 'validFrom'), isoDate(claims, 'issuanceDate')].flat(),
-    notAfter: [numericDate(payload, 'exp'), isoDate(claims, 'validUntil'), isoDate(claims, 'expirationDate')].flat(),
+    notBefore: [
+      numericDate(payload, 'nbf'),
+      readIsoDate(claims, 'validFrom'),
+      readIsoDate(claims, 'issuanceDate'),
+    ].flat(),
+    notAfter: [
+      numericDate(payload, 'exp'),
+      readIsoDate(claims, 'validUntil'),
+      readIsoDate(claims, 'expirationDate'),
+    ].flat(),
   }
 }
 

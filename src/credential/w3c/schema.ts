@@ -8,7 +8,7 @@ import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.t
 import { refuse } from '../../protocol/error.ts'
 import type { Configuration } from '../format.ts'
 import { refuseReserved, refuseUnlessStrings } from '../schema.ts'
-import { w3cClaimMistakes } from './claims.ts'
+import { findW3cClaimMistakes } from './claims.ts'
 
 /** The members of a configuration that only W3C formats have. */
 export interface W3cMembers {
@@ -59,10 +59,13 @@ export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration
   refuseReserved(subject, 'credential_dataset.credentialSubject')
 }
 
-/** OpenID4VP 1.0, W3C Verifiable Credentials, Parameters in the `meta` parameter in Credential Query. */
-export function* w3cQueryMistakes(query: JsonObject, at: string): Mistakes {
+/**
+ * Finds mistakes in the `meta` parameter and in the claims of a query. OpenID4VP 1.0, W3C Verifiable Credentials,
+ * Parameters in the `meta` parameter in Credential Query.
+ */
+export function* findW3cQueryMistakes(query: JsonObject, at: string): Mistakes {
   yield* inTypes(own(query, 'meta'), `${at}.meta`)
-  yield* w3cClaimMistakes(query, at)
+  yield* findW3cClaimMistakes(query, at)
 }
 
 function* inTypes(meta: Json | undefined, at: string): Mistakes {
