@@ -23,7 +23,10 @@ export function uint(value: bigint | number): Uint8Array {
   )
 }
 
-/** `address` as components have them: 42 hexadecimal characters, of which the first two are no part of an EVM's. */
+/**
+ * Encodes an address. Components have addresses as 42 hexadecimal characters, of which the first two are no part of an
+ * EVM's.
+ */
 export function account(address: string): Uint8Array {
   return fromHex(address.slice(-40).padStart(2 * WORD, '0'))
 }

@@ -47,7 +47,10 @@ function drawHead({ head, checkpoint }: Page): HTMLElement {
   )
 }
 
-/** A log that is cut off is noticed by a signature from before, which somebody has kept. */
+/**
+ * Draws the signature of the head of the log. A log that was cut off is noticed by an earlier signature that somebody
+ * kept.
+ */
 function drawSignature(signature: string): readonly HTMLElement[] {
   const summary = element('summary', {}, 'Keep a copy elsewhere: it shows when the log is cut off')
   return [

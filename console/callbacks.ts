@@ -5,7 +5,7 @@ import type { ServiceName } from './clients.ts'
 import { drawTime, element, introduction, showProblem } from './dom.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { clientOf, drawServiceSections } from './service-sections.ts'
-import { sessionLink } from './session.ts'
+import { makeSessionLink } from './session.ts'
 
 type Waiting = IssuerSchemas['WaitingCallback']
 type Dead = IssuerSchemas['DeadCallback']
@@ -89,7 +89,7 @@ function drawWaiting(name: ServiceName): Promise<HTMLElement> {
     entries: clientOf(name).listWaitingCallbacks(),
     none: 'there are none.',
     cellsOf: (each) => [
-      sessionLink(name, each.session_id),
+      makeSessionLink(name, each.session_id),
       each.behind === 0 ? each.type : `${each.type}, and ${each.behind} behind it`,
       drawTime(each.occurred_at),
       each.problem === undefined ? String(each.failures) : `${each.failures}: ${each.problem}`,
@@ -105,7 +105,7 @@ function drawDead(name: ServiceName, again: (dead: Dead) => HTMLElement): Promis
     entries: clientOf(name).listDeadCallbacks(),
     none: 'there are none.',
     cellsOf: (each) => [
-      sessionLink(name, each.session_id),
+      makeSessionLink(name, each.session_id),
       each.type,
       drawTime(each.occurred_at),
       each.problem,

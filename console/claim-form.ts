@@ -34,7 +34,10 @@ export function createClaimForm(configurations: readonly OfferedConfiguration[])
   }
 }
 
-/** The claim's own name, where the label is another, and whether it must be filled in. */
+/**
+ * Returns the claim's own name, where the label is another, and whether it must be filled in; undefined when neither is
+ * to be said.
+ */
 function noteOf(label: string, path: readonly string[], mandatory = false): string | undefined {
   const parts = [...(label === path.at(-1) ? [] : [path.join('.')]), ...(mandatory ? ['required'] : [])]
   return parts.length === 0 ? undefined : parts.join(' · ')

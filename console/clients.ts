@@ -29,7 +29,7 @@ export async function readServices(): Promise<Services> {
   return (await readJson('api/services')) as Services
 }
 
-/** Whether the service can work; false too when it cannot be reached. */
+/** Tests whether the service can work; false too when it cannot be reached. */
 export async function isReady(name: ServiceName): Promise<boolean> {
   try {
     const response = await fetch(`api/${name}/health/ready`)
@@ -68,7 +68,7 @@ export interface Display {
   readonly background_image?: { readonly uri?: string }
 }
 
-/** The configurations that the issuer has, by id. */
+/** Reads the configurations of the issuer, by id. */
 export async function readConfigurations(): Promise<ReadonlyMap<string, OfferedConfiguration>> {
   const metadata = (await readJson('api/issuer/.well-known/openid-credential-issuer')) as {
     readonly credential_configurations_supported?: Record<string, OfferedConfiguration>

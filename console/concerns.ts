@@ -16,12 +16,12 @@ const SOON_DAYS = 30
 /** How long an event may wait before somebody should look. */
 const LONG_WAIT = 3600
 
-/** The whole days until a time; negative once it is over. */
+/** Returns the whole days from `now` until `time`; negative once it is over. */
 export function daysUntil(time: number, now: number): number {
   return Math.floor((time - now) / DAY)
 }
 
-/** A number of days in words. */
+/** Returns a number of days in words. */
 export function daysText(days: number): string {
   if (days < 0) return 'ended'
   if (days === 0) return 'within a day'
@@ -82,7 +82,7 @@ function callbackConcerns(name: string, { at, callbacks }: Overview): readonly C
   ]
 }
 
-/** The services count no further than to a thousand. */
+/** Returns a count as a text; the services count no further than to a thousand. */
 export function countText(count: number): string {
   return count >= 1000 ? '1000 or more' : String(count)
 }

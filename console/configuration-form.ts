@@ -75,7 +75,7 @@ export function drawConfigurationForm(onStored: () => Promise<void>): HTMLElemen
     input.addEventListener('input', () => {
       const configuration = editor.read() as Configuration | undefined
       if (configuration === undefined) return
-      editor.write(withLook(configuration, write(input.value), input.value === ''))
+      editor.write(changeLook(configuration, write(input.value), input.value === ''))
       redraw()
     })
   }
@@ -97,8 +97,8 @@ export function drawConfigurationForm(onStored: () => Promise<void>): HTMLElemen
   )
 }
 
-/** The configuration with the look in its first display, or without that part of it. */
-function withLook(configuration: Configuration, look: Display, isEmpty: boolean): Configuration {
+/** Returns the configuration with the look in its first display, or without that part of it. */
+function changeLook(configuration: Configuration, look: Display, isEmpty: boolean): Configuration {
   const { credential_metadata: metadata } = configuration
   const [first = { name: '' }, ...others] = metadata?.display ?? []
   const kept = Object.entries(first).filter(([name]) => !(isEmpty && name in look && name !== 'name'))

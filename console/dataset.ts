@@ -8,12 +8,12 @@ interface FilledClaim {
 
 /** Makes the dataset of the claims, each at its path; empty ones are left out. */
 export function datasetOf(claims: readonly FilledClaim[]): Record<string, unknown> {
-  const dataset = emptyObject()
+  const dataset = makeEmptyObject()
   for (const { path, text } of claims) {
     if (text === '') continue
     let inside = dataset
     for (const part of path.slice(0, -1)) {
-      inside[part] ??= emptyObject()
+      inside[part] ??= makeEmptyObject()
       inside = inside[part] as Record<string, unknown>
     }
     inside[path.at(-1) ?? ''] = text
@@ -21,7 +21,7 @@ export function datasetOf(claims: readonly FilledClaim[]): Record<string, unknow
   return dataset
 }
 
-/** An object that inherits nothing: a claim may be called `__proto__` or `constructor`. */
-function emptyObject(): Record<string, unknown> {
+/** Makes an object that inherits nothing: a claim may be called `__proto__` or `constructor`. */
+function makeEmptyObject(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>
 }

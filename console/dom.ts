@@ -3,7 +3,7 @@
 type Child = Node | string | undefined | false
 type Properties = Readonly<Record<string, string | boolean | ((event: Event) => void) | undefined>>
 
-/** An element with attributes (`on…` are listeners, false and undefined are left out) and children. */
+/** Makes an element with attributes (`on…` are listeners, false and undefined are left out) and children. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   properties: Properties = {},
@@ -19,14 +19,14 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return node
 }
 
-/** A heading with its paragraph. */
+/** Makes a heading with its paragraph. */
 export function introduction(title: string, text: string): DocumentFragment {
   const fragment = document.createDocumentFragment()
   fragment.append(element('h1', {}, title), element('p', { class: 'lead' }, text))
   return fragment
 }
 
-/** A field with its label. */
+/** Makes a field with its label. */
 export function field(label: string, control: HTMLElement, note?: string): HTMLElement {
   return element(
     'label',
@@ -37,12 +37,12 @@ export function field(label: string, control: HTMLElement, note?: string): HTMLE
   )
 }
 
-/** A local time for a number of seconds since the epoch. */
+/** Returns the local time for a number of seconds since the epoch. */
 export function localTime(seconds: number): string {
   return new Date(seconds * 1000).toLocaleString()
 }
 
-/** The local time with what it is for programs. */
+/** Draws the local time as a `time` element, which has the time for programs as well. */
 export function drawTime(seconds: number): HTMLElement {
   return element('time', { datetime: new Date(seconds * 1000).toISOString() }, localTime(seconds))
 }

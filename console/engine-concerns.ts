@@ -4,7 +4,7 @@ import type { ContractStatus, SeenEngine } from './engine-data.ts'
 
 const UNWELL: ReadonlySet<ContractStatus['state']> = new Set(['failed', 'reconciling'])
 
-/** Whether the engine answers, and sees its chain. */
+/** Tests whether the engine answers, and sees its chain. */
 export function isEngineWell(answer: SeenEngine): boolean {
   return 'status' in answer && !answer.status.stale
 }

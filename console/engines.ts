@@ -115,7 +115,7 @@ function contractLink(at: number, address: string): HTMLElement {
   return element('a', { href: `#/contract/${at}/${address}`, title: address }, short)
 }
 
-/** The state in a word, and why where it is not well. */
+/** Draws the state in a word, and why where it is not well. */
 export function drawContractState(contract: ContractStatus): HTMLElement {
   const { word, look } = STATES[contract.state]
   const why = contractProblem(contract)
@@ -127,7 +127,7 @@ export function drawContractState(contract: ContractStatus): HTMLElement {
   )
 }
 
-/** Why a contract is not served as it should be; undefined when it is. */
+/** Returns why a contract is not served as it should be; undefined when it is. */
 export function contractProblem({ why, state_change: change, state_change_problem: problem }: ContractStatus) {
   if (why !== undefined) return why
   if (problem === undefined) return undefined

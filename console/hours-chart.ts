@@ -40,7 +40,7 @@ export function drawHours(
   )
 }
 
-/** All charts of a table have the same scale, so that they can be compared. */
+/** Draws the chart of a series. All charts of a table have the same scale, so that they can be compared. */
 function drawSeries(series: readonly number[], times: readonly string[], most: number): Element {
   const words = series.flatMap((count, index) => (count === 0 ? [] : [`${times[index] ?? ''} ${count}`]))
   const chart = shape('svg', {

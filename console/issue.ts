@@ -22,7 +22,7 @@ export const showIssue: ShowPage = async (main, { services, signal }) => {
   await chooseConfiguration(place, signal)
 }
 
-/** The configurations of the issuer, and a form for a new one. */
+/** Shows the configurations of the issuer, and a form for a new one. */
 async function chooseConfiguration(place: HTMLElement, signal: AbortSignal): Promise<void> {
   const configurations = await readConfigurations()
   const cards = [...configurations].map(([id, configuration]) => {
@@ -47,7 +47,7 @@ async function chooseConfiguration(place: HTMLElement, signal: AbortSignal): Pro
   )
 }
 
-/** A form with a field for each claim, whose button starts the session. */
+/** Shows a form with a field for each claim, whose button starts the session. */
 function fillClaims(place: HTMLElement, id: string, configuration: OfferedConfiguration, signal: AbortSignal): void {
   const form = createClaimForm([configuration])
   const code = element('input', { type: 'checkbox' })

@@ -1,13 +1,13 @@
 /** The lines of a JSON text, for mistakes that are shown beside theirs. */
 
-/** The line where a text stops being JSON, from 1: the first lines up to it do not only lack their end. */
+/** Returns the line where a text stops being JSON, from 1: the first that no further text could make right. */
 export function lineOfSyntaxError(text: string): number {
   const lines = text.trimEnd().split('\n')
   const index = lines.findIndex((_, last) => !isUnfinished(lines.slice(0, last + 1).join('\n')))
   return index < 0 ? lines.length : index + 1
 }
 
-/** Whether a text is JSON, or would be with more behind it. */
+/** Tests whether a text is JSON, or would be with more behind it. */
 function isUnfinished(text: string): boolean {
   try {
     JSON.parse(text)
@@ -19,7 +19,7 @@ function isUnfinished(text: string): boolean {
   }
 }
 
-/** The line of the value at a path such as `credentials[0].claims`, or of the nearest value around it. */
+/** Returns the line of the value at a path such as `credentials[0].claims`, or of the nearest value around it. */
 export function lineOfPath(text: string, path: string): number {
   const places = placesOf(text)
   const steps = path.split(/[.[\]]+/).filter((step) => step !== '')
@@ -36,7 +36,7 @@ function lineAt(text: string, position: number): number {
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 
-/** Where each value of a text that parses begins, or its name where it has one; by its path with dots. */
+/** Finds where each value of a text that parses begins, or its name where it has one; by its path with dots. */
 function placesOf(text: string): ReadonlyMap<string, number> {
   const places = new Map<string, number>()
   const around: { readonly isArray: boolean; step: string | number }[] = []

@@ -8,14 +8,14 @@ interface DescribedClaim {
   readonly display?: readonly { readonly name: string; readonly locale?: string }[]
 }
 
-/** The label in the language of the browser, or the first one, or the claim's own name. */
+/** Returns the label in the language of the browser, or the first one, or the claim's own name. */
 export function labelOfClaim({ path, display = [] }: DescribedClaim): string {
   const language = navigator.language.split('-', 1)[0]
   const label = display.find(({ locale }) => locale?.split('-', 1)[0] === language) ?? display[0]
   return label?.name ?? path.findLast((step) => typeof step === 'string') ?? path.join('.')
 }
 
-/** The labels of the claims of configurations of a type, by their paths. */
+/** Returns the labels of the claims of configurations of a type, by their paths. */
 export function labelsOfType(
   configurations: Iterable<OfferedConfiguration>,
   type: readonly string[],
@@ -25,7 +25,7 @@ export function labelsOfType(
   return new Map(claims.map((claim) => [claim.path.join('.'), labelOfClaim(claim)]))
 }
 
-/** The names by which a credential of the configuration says its type, without those that every credential has. */
+/** Returns the names of the type of a configuration's credentials, without those that every credential has. */
 function typesOf({ vct, doctype, credential_definition: definition }: OfferedConfiguration): readonly string[] {
   const types = definition?.type?.filter((type) => type !== 'VerifiableCredential') ?? []
   return [vct, doctype, ...types].filter((type) => type !== undefined)

@@ -67,7 +67,7 @@ const FAILED = { text: 'A wallet presented, and a check failed.', meaning: TOLD,
 export function issuanceMoments(session: IssuanceStatus): readonly SessionMoment[] {
   const { status, problem, earlier_problems: earlier = [], credentials, notifications = [] } = session
   const { offer_fetched_at: fetchedAt, expires_at: expiresAt } = session
-  return inOrder([
+  return sortMoments([
     { at: session.created_at, text: 'The session was started.', meaning: 'The offer waits for a wallet.' },
     ...(fetchedAt === undefined ? [] : [{ at: fetchedAt, ...FETCHED }]),
     ...[...earlier, ...(problem === undefined ? [] : [problem])].map(refusalMoment),
@@ -103,7 +103,7 @@ export function verificationMoments(session: VerifierSchemas['VerificationSessio
   const { status, result, wallet_error: walletError, ended_at: at } = session
   const declined =
     status === 'DECLINED' ? 'Its holder chose not to present.' : 'The wallet could not answer the request.'
-  return inOrder([
+  return sortMoments([
     { at: session.created_at, text: 'The session was started.', meaning: 'The request waits for a wallet.' },
     ...(result === undefined ? [] : [{ at, ...(status === 'VERIFICATION_FAILED' ? FAILED : VERIFIED) }]),
     ...(walletError === undefined
@@ -120,8 +120,10 @@ export function verificationMoments(session: VerifierSchemas['VerificationSessio
   ])
 }
 
-/** A moment without a time stays behind the one before it in the list, which it followed. */
-function inOrder(moments: readonly SessionMoment[]): readonly SessionMoment[] {
+/**
+ * Sorts moments by their time. A moment without a time stays behind the one before it in the list, which it followed.
+ */
+function sortMoments(moments: readonly SessionMoment[]): readonly SessionMoment[] {
   let last = 0
   const timed = moments.map((moment) => {
     last = moment.at ?? last

@@ -20,14 +20,17 @@ export function queryFor(configurations: readonly AskedConfiguration[]): Query {
   const names = new Set<string>()
   const credentials = configurations.map(({ id, configuration, paths }): CredentialQuery => {
     const claims = paths.map((path) => ({ path: [...path] }))
-    const name = unusedName(configurationName(id, configuration), names)
+    const name = makeUnusedName(configurationName(id, configuration), names)
     return { id: name, format: configuration.format, meta: metaOf(configuration), ...(claims.length > 0 && { claims }) }
   })
   return { credentials }
 }
 
-/** OpenID4VP 1.0, Credential Query: the id has letters, digits, underscores and hyphens. */
-function unusedName(name: string, used: Set<string>): string {
+/**
+ * Makes an id of `name` that is not in `used`, and adds it there. OpenID4VP 1.0, Credential Query: the id has letters,
+ * digits, underscores and hyphens.
+ */
+function makeUnusedName(name: string, used: Set<string>): string {
   const plain =
     name
       .toLowerCase()
@@ -54,7 +57,7 @@ function metaOf({ vct, doctype, credential_definition: definition }: OfferedConf
 export function exampleOf(configuration: OfferedConfiguration, query: unknown) {
   const { format, vct, doctype, credential_definition: definition, credential_metadata: metadata } = configuration
   const root: Record<string, unknown> = {}
-  for (const { path } of metadata?.claims ?? []) put(root, path, askedValue(query, path) ?? 'example')
+  for (const { path } of metadata?.claims ?? []) put(root, path, findAskedValue(query, path) ?? 'example')
   return {
     format,
     ...(vct !== undefined && { vct }),
@@ -64,8 +67,11 @@ export function exampleOf(configuration: OfferedConfiguration, query: unknown) {
   }
 }
 
-/** The first value that the query asks for at a path. Somebody types the query: any member may be anything. */
-function askedValue(query: unknown, path: ClaimPath): unknown {
+/**
+ * Returns the first value that the query asks for at a path. Somebody types the query, so that any member may be
+ * anything.
+ */
+function findAskedValue(query: unknown, path: ClaimPath): unknown {
   const { credentials } = (query ?? {}) as { readonly credentials?: unknown }
   const claims = listOf(credentials).flatMap((credential) =>
     listOf((credential as Partial<CredentialQuery> | null)?.claims),

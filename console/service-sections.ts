@@ -4,7 +4,7 @@ import { element } from './dom.ts'
 
 const TITLES = { issuer: 'Issuer', verifier: 'Verifier' } as const
 
-/** The client of the service, as far as both services have the same. */
+/** Returns the client of the service, as far as both services have the same. */
 export function clientOf(name: ServiceName): typeof issuerClient | typeof verifierClient {
   return name === 'issuer' ? issuerClient : verifierClient
 }

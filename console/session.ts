@@ -23,14 +23,14 @@ const STATES: Readonly<Record<string, { readonly word: string; readonly look: st
   DENIED: { word: 'denied', look: 'bad' },
 }
 
-/** The state of a session in words. */
+/** Draws the state of a session in words. */
 export function drawState(status: string): HTMLElement {
   const { word, look } = STATES[status] ?? { word: status, look: 'open' }
   return element('span', { class: `state ${look}` }, word)
 }
 
-/** A link to a session by the beginning of its id. */
-export function sessionLink(service: string, id: string): HTMLElement {
+/** Makes a link to a session by the beginning of its id. */
+export function makeSessionLink(service: string, id: string): HTMLElement {
   return element('a', { href: `#/session/${service}/${encodeURIComponent(id)}` }, `${id.slice(0, 10)}…`)
 }
 
@@ -90,7 +90,7 @@ function drawIssuance(session: IssuanceStatus, completion: HTMLElement): HTMLEle
   )
 }
 
-/** The status of the credentials, with the ways to change it. */
+/** Draws the status of the credentials, with the ways to change it. */
 function drawCredentialStatus(id: string, session: IssuanceStatus): HTMLElement {
   const status = session.credentials[0]?.credential_status ?? 'VALID'
   const seenBy = session.credential_status_seen_by ?? 0
@@ -108,19 +108,19 @@ function drawCredentialStatus(id: string, session: IssuanceStatus): HTMLElement 
     seenBy * 1000 > Date.now() && element('p', { class: 'warning' }, seenByText(status, seenBy)),
     status === 'VALID' && change('Suspend', () => issuerClient.suspend(id)),
     status === 'SUSPENDED' && change('Reinstate', () => issuerClient.reinstate(id)),
-    status !== 'REVOKED' && revokeButton(id, tell),
+    status !== 'REVOKED' && makeRevokeButton(id, tell),
     problem,
   )
 }
 
-/** A verifier, ours too, may keep the list that it fetched before the change for as long as the list says. */
+/** Says until when verifiers may go by the list of before the change, which they keep for as long as the list says. */
 function seenByText(status: string, seenBy: number): string {
   const still = status === 'VALID' ? 'refuse the credential' : 'accept the credential'
   return `Until ${localTime(seenBy)} a verifier that fetched the status list before may still ${still}.`
 }
 
-/** Revoking is for good, so the button asks once more. */
-function revokeButton(id: string, tell: (error: unknown) => void): HTMLElement {
+/** Makes a button that revokes; as that is for good, the button asks once more. */
+function makeRevokeButton(id: string, tell: (error: unknown) => void): HTMLElement {
   const button = element('button', { type: 'button', class: 'danger' }, 'Revoke')
   button.addEventListener('click', () => {
     if (button.dataset.asked === 'yes') void issuerClient.revoke(id).catch(tell)

@@ -3,7 +3,7 @@ import type { ShowPage } from './app.ts'
 import { issuerClient, verifierClient } from './clients.ts'
 import { drawTime, element, field, introduction } from './dom.ts'
 import { drawPagedTable } from './paged-table.ts'
-import { drawState, sessionLink } from './session.ts'
+import { drawState, makeSessionLink } from './session.ts'
 
 const STATES = {
   issuer: ['STARTED', 'SUCCEEDED', 'EXPIRED'],
@@ -35,7 +35,7 @@ export const showSessions: ShowPage = async (main, { services, parts }) => {
       entries: listSessions({ name, status }),
       none: 'there are none.',
       cellsOf: ({ session_id: id, status: state, created_at: at, problem, failed_checks: checks = [] }) => [
-        sessionLink(name, id),
+        makeSessionLink(name, id),
         drawState(state),
         drawTime(at),
         problem?.error ?? checks.join(', '),
@@ -55,13 +55,13 @@ function drawFilters(names: readonly string[], { name, status }: Filter): HTMLEl
     location.hash = `#/sessions/${service}/${state}`
   }
   const states = ['all', ...STATES[name]]
-  const service = choice(names, name, (word) => go(word, ''))
-  const state = choice(states, status ?? 'all', (word) => go(name, word === 'all' ? '' : word))
+  const service = makeMenu(names, name, (word) => go(word, ''))
+  const state = makeMenu(states, status ?? 'all', (word) => go(name, word === 'all' ? '' : word))
   return element('div', { class: 'filters' }, field('Service', service), field('State', state))
 }
 
-/** A menu of words. */
-function choice(words: readonly string[], chosen: string, onChoice: (word: string) => void): HTMLSelectElement {
+/** Makes a menu of words. */
+function makeMenu(words: readonly string[], chosen: string, onChoice: (word: string) => void): HTMLSelectElement {
   const select = element('select')
   for (const word of words)
     select.append(

@@ -103,7 +103,7 @@ async function ask(place: HTMLElement, query: Query, signal: AbortSignal): Promi
   await watchSession(place, 'verifier', session_id, signal)
 }
 
-/** The claims of every configuration, to tick; the query asks for all that are ticked together. */
+/** Draws the claims of every configuration, to tick; the query asks for all that are ticked together. */
 function drawTicks(
   configurations: ReadonlyMap<string, OfferedConfiguration>,
   write: (asked: readonly AskedConfiguration[]) => void,

@@ -38,7 +38,7 @@ function echo(request: Request, context: Context): Response {
   return json(200, { greeting: greeting(context), echoed })
 }
 
-/** A text in the ABI: where it begins, how long it is, and its bytes. */
+/** Reads the greeting, a text in the ABI: where it begins, how long it is, and its bytes. */
 function greeting(context: Context): string {
   const answer = context.read(GREETING)
   const length = new DataView(answer.buffer, answer.byteOffset).getUint32(60)

@@ -12,7 +12,7 @@ Object.defineProperty(crypto, 'getRandomValues', {
   value: <T extends Uint8Array<ArrayBuffer>>(array: T): T => (loading ? array : fromEngine(array)),
 })
 
-/** From here on there is an engine. */
+/** Ends the time of loading; from here on there is an engine. */
 export function loaded(): void {
   loading = false
 }

@@ -72,18 +72,18 @@ export function policyOf(id: bigint, context: Reading): Policy {
   }
 }
 
-/** The addresses of all engines, in the order in which everything else here is. */
+/** Reads the addresses of all engines, in the order that everything else here follows. */
 export function engines(context: Reading): readonly string[] {
   const values = answer(context.read(callData(selectors['engines()'])))
   return values.list(0, (items, at) => items.tuple(at).address(0))
 }
 
-/** The packages that the engines published in round 1; empty for those that have not. */
+/** Reads the packages that the engines published in round 1, each empty for an engine that has not. */
 export function commitments(id: bigint, context: Reading): readonly Uint8Array[] {
   return byteStrings(context.read(callData(selectors['commitments(uint128)'], uint(id))))
 }
 
-/** The shares that the engines encrypted to this one in round 2; empty for those that have not. */
+/** Reads the shares that the engines encrypted to this one in round 2, each empty for an engine that has not. */
 export function sharesFor(id: bigint, index: number, context: Reading): readonly Uint8Array[] {
   return byteStrings(context.read(callData(selectors['sharesFor(uint128,uint256)'], uint(id), uint(index))))
 }
@@ -113,8 +113,8 @@ export interface Change extends Step {
 }
 
 /**
- * The changes after those that were read, of so many looked through; all from the first, where the chain took back
- * what was read.
+ * Reads the changes after those that were read, looking through `most` at most; all from the first, where the chain
+ * took back what was read.
  */
 export function changesAfter(
   { count, entry }: Reached,
@@ -130,7 +130,7 @@ export function changesAfter(
   }
 }
 
-/** Four words stand for each change. */
+/** Reads a change, for which there are four words. */
 function changeAt(items: Answer, at: number): Change {
   const entry = items.word(4 * at + 1)
   return {
@@ -142,7 +142,7 @@ function changeAt(items: Answer, at: number): Change {
   }
 }
 
-/** The steps that the contract still waits for this engine to take. */
+/** Returns the steps that the contract still waits for this engine to take. */
 export function awaited<T extends Step>(steps: readonly T[], context: Pick<Context, 'read' | 'engine'>): readonly T[] {
   if (steps.length === 0) return []
   const words = steps.flatMap(({ id, registration, status }) => [

@@ -33,7 +33,7 @@ interface Place {
   readonly context: Context
 }
 
-/** The next transaction of this engine for a key that is being made; nothing when others must go on first. */
+/** Makes the next transaction of this engine for a key that is being made; undefined when others must go on first. */
 export function nextStep(place: Place): Uint8Array | undefined {
   const { status } = place.key
   if (status === 'commitments') return commit(place)
@@ -146,7 +146,7 @@ function sum(generation: Generation, round1: readonly Round1[], place: Place): O
   }
 }
 
-/** Whose share is not what its commitments say. */
+/** Finds the engine whose share is not what its commitments say; -1 when there is none. */
 function wrongShare(round1: readonly Round1[], round2: readonly DKG_Round2[], { key, engines, index }: Place): number {
   const signers = { min: key.threshold, max: engines.length }
   const wrong = round2.find(({ identifier, signingShare }) => {
@@ -165,8 +165,8 @@ function wrongShare(round1: readonly Round1[], round2: readonly DKG_Round2[], { 
 }
 
 /**
- * Whose round 1 is wrong. The library says that one is, and not which: so each is tried in a round of which all others
- * were made here, and are right.
+ * Finds the engine whose round 1 is wrong; -1 when there is none. The library says that one is, and not which: so each
+ * is tried in a round of which all others were made here, and are right.
  */
 function wrongProof(round1: readonly Round1[], { index, engines, key, context }: Place): number {
   const rng = rngOf(context)
@@ -201,7 +201,10 @@ function readAll({ id, key, context }: Place): readonly Round1[] {
   return contract.commitments(id, context).map((bytes) => readRound1(bytes, key.threshold))
 }
 
-/** A reorganisation may have brought back a package that is no longer ours. */
+/**
+ * Tests whether the published package is the one of this generation, since a reorganisation may have brought back
+ * another.
+ */
 function publishedByMe(generation: Generation, { id, index, context }: Place): boolean {
   return equal(contract.commitments(id, context)[index] ?? new Uint8Array(), generation.published)
 }
@@ -227,7 +230,7 @@ function rngOf(context: Context): (length?: number) => Uint8Array<ArrayBuffer> {
   return (length = 32) => new Uint8Array(context.random(length))
 }
 
-/** The identifier of FROST: the place in the contract's list, counted from 1. */
+/** Returns the identifier of FROST: the place in the contract's list, counted from 1. */
 export function identifierOf(index: number): string {
   return frost.Identifier.fromNumber(index + 1)
 }

@@ -37,7 +37,7 @@ export function addNonces(registration: Uint8Array, caller: string, nonces: GenN
   return expires
 }
 
-/** The nonces of these commitments, once. Undefined when this caller has none such waiting. */
+/** Takes the nonces of these commitments, once; undefined when none of this caller are waiting. */
 export function takeNonces(
   registration: Uint8Array,
   caller: string,
@@ -58,7 +58,7 @@ export function takeNonces(
   return entry.nonces
 }
 
-/** Whether one more may be given out in this day of UTC, and counts it. 0: there is no limit. */
+/** Tests whether one more share may be given out in this day of UTC, and counts it. A `limit` of 0 is none. */
 export function countShare(registration: Uint8Array, limit: number, context: Context): boolean {
   if (limit === 0) return true
   const today = Math.floor(context.now().getTime() / DAY_MS)

@@ -29,7 +29,7 @@ export function addSentStep(change: Change, at: number, context: Context): void 
   context.storage(BUCKET).set(ENDS, JSON.stringify({ head, tail: tail + 1 }))
 }
 
-/** So many at most that were sent a minute ago or earlier. They are not in the queue any more. */
+/** Takes out of the queue `most` steps at most that were sent a minute ago or earlier. */
 export function takeSentSteps(most: number, context: Context): readonly SentStep[] {
   const latest = context.now().getTime() - RESEND_MS
   const { head, tail } = loadEnds(context)

@@ -92,7 +92,9 @@ interface Parsed {
   readonly own: NonceCommitments
 }
 
-/** Undefined for whatever is not a message and the commitments of enough different engines, of which this is one. */
+/**
+ * Reads a message and the commitments of enough different engines, of which this is one; undefined for anything else.
+ */
 function parse(request: Request, { secret, public: { signers, verifyingShares } }: KeyShare): Parsed | undefined {
   try {
     const { message, commitments } = request.json() as Record<string, unknown>

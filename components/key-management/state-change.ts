@@ -51,7 +51,7 @@ function sendAgain(run: Run): void {
   }
 }
 
-/** Whether there are others. */
+/** Applies changes of the contract, and returns whether there are others. */
 function readChanges(run: Run): boolean {
   const { context } = run
   const before = loadReached(context)

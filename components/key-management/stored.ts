@@ -44,7 +44,10 @@ export function forgetGeneration(registration: Uint8Array, context: Context): vo
   context.storage(GENERATIONS).delete(registration)
 }
 
-/** Several, where the chain took back blocks in the middle, and the key was made again from other commitments. */
+/**
+ * Loads the shares of a key: several, where the chain took back blocks in the middle, and the key was made again from
+ * other commitments.
+ */
 export function loadKeyShares(registration: Uint8Array, context: Context): readonly KeyShare[] {
   return (load(SHARES, registration, context) ?? []) as readonly KeyShare[]
 }
@@ -57,14 +60,14 @@ export function forgetKeyShares(registration: Uint8Array, context: Context): voi
   context.storage(SHARES).delete(registration)
 }
 
-/** The public key that a share is of. */
+/** Returns the public key that a share is of. */
 export function groupKey({ public: { commitments } }: Pick<KeyShare, 'public'>): Uint8Array {
   const [first] = commitments
   if (first === undefined) throw new Error('a key has no commitments')
   return first
 }
 
-/** The secret as the library has it before its second round. The function that gets the secret changes it. */
+/** Makes the secret as the library has it before its second round. The function that gets the secret changes it. */
 export function dkgSecret({ identifier, coefficients, commitment, threshold, engines }: Generation): DKG_Secret {
   return {
     identifier,

@@ -35,7 +35,7 @@ export interface Sharing {
 
 const NOBODY = '00'.repeat(21)
 
-/** Undefined when there is no such sharing at this block. */
+/** Reads a sharing; undefined when there is none of that id at this block. */
 export function sharingOf(id: bigint, context: Context): Sharing | undefined {
   const data = callData(selectors['share(uint128,address)'], uint(id), account(context.engine))
   const values = answer(context.read(data))
@@ -58,12 +58,15 @@ export function registerShared(tickets: Uint8Array, context: Context): void {
   if (tickets.length > 0) context.transact(callData(selectors['registerAllShared(uint256[])'], list(tickets)))
 }
 
-/** For which of them the contract waits to hear from this engine. */
+/** Returns those of `tickets` for which the contract waits to hear from this engine. */
 export function awaited(tickets: Uint8Array, context: Context): Uint8Array {
   return ticketsOf(callData(selectors['awaited(address,uint256[])'], account(context.engine), list(tickets)), context)
 }
 
-/** The shares that this engine is still to delete, so many at most, from a place on; and the place behind them. */
+/**
+ * Reads the shares that this engine is still to delete, `most` at most, from the place `from` on; and the place behind
+ * them.
+ */
 export function toDelete(
   from: bigint,
   most: number,

@@ -14,7 +14,7 @@ import { announce, announceAgain } from './unconfirmed.ts'
 /** A share begins with as many random bytes as nobody can guess. */
 const SMALLEST_SHARE = 32
 
-/** Every answer but a share has an empty body, or an object with `error`. */
+/** Answers a request for a share. Every answer but a share has an empty body, or an object with `error`. */
 export function http(request: Request, context: Context): Response {
   const text = /^\/shares\/([^/?]+)$/.exec(request.uri)?.[1]
   if (text === undefined) return error(404, 'Invalid URL')
@@ -33,7 +33,7 @@ export function stateChange(context: Context): void {
   deleteShares(context)
 }
 
-/** The decimal digits of a number below 2^128, in the one way to write it. */
+/** Reads the decimal digits of a number below 2^128, in the one way to write it; undefined for any other text. */
 export function parseId(text: string): bigint | undefined {
   if (!/^(0|[1-9][0-9]{0,38})$/.test(text)) return undefined
   const id = BigInt(text)

@@ -18,7 +18,7 @@ const COMMITMENT = OWNER + ADDRESS
 const SHARE = COMMITMENT + 32
 const NONE = new Uint8Array(TICKET)
 
-/** The share that was brought for this sharing; undefined when there is none, whatever else the id had. */
+/** Loads the share that was uploaded for this sharing; undefined when there is none, whatever else the id had. */
 export function loadShare(sharing: Sharing, context: Context): Uint8Array | undefined {
   const binding = bindingOf(sharing)
   return rowsOf(sharing.ticket, context)
@@ -49,7 +49,7 @@ function ticketOf(row: Uint8Array): Uint8Array {
   return row.subarray(0, TICKET)
 }
 
-/** All rows of the id of a ticket, the newest first. Each is stored behind the ticket of the next. */
+/** Loads all rows of the id of a ticket, the newest first. Each is stored behind the ticket of the next. */
 function rowsOf(ticket: Uint8Array, context: Context): readonly Uint8Array[] {
   const rows: Uint8Array[] = []
   let stored = context.storage(SHARES).get(idOf(ticket))

@@ -142,7 +142,7 @@ function key(at: bigint): Uint8Array {
   return toBytes(at, 8)
 }
 
-/** Big-endian. */
+/** Encodes a number big-endian. */
 export function toBytes(value: bigint, length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, at) => Number((value >> BigInt(8 * (length - 1 - at))) & 0xffn))
 }

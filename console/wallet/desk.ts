@@ -43,7 +43,10 @@ export function pause(seconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, seconds * 1000))
 }
 
-/** The session of the console's own services that a link is about: the last part of the address that it refers to. */
+/**
+ * Returns the session of the console's own services that a link is about: the last part of the address that it refers
+ * to.
+ */
 export function sessionOf(link: string): string | undefined {
   const { searchParams } = new URL(link)
   const uri = searchParams.get('credential_offer_uri') ?? searchParams.get('request_uri')

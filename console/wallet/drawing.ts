@@ -8,7 +8,7 @@ import { drawCard } from '../card.ts'
 import type { Display } from '../clients.ts'
 import { element } from '../dom.ts'
 
-/** The card of a credential, with its claims to unfold. */
+/** Draws the card of a credential, with its claims to unfold. */
 export function drawCredential(stored: StoredCredential, now: Date): HTMLElement {
   const { name, display, issuerName, issuer, expiresAt, format, issuerCertificate: certificate } = stored
   const isOver = expiresAt !== undefined && expiresAt <= now
@@ -56,7 +56,7 @@ export function drawDisclosure({ credential, disclosed, hidden }: AnsweredQuery)
   )
 }
 
-/** The messages of the wallet, in the order in which they went. */
+/** Draws the messages of the wallet, in the order in which they went. */
 export function drawSteps(steps: readonly Step[]): HTMLElement {
   const items = steps.map(({ what, means, spec, request, status }) =>
     element(

@@ -120,7 +120,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
     make: () => (wallet, plan, answer) =>
       isSdJwt(answer.credential.format)
         ? withChangedDisclosure(wallet, plan, answer)
-        : makePresentation(wallet, plan, withoutClaims(withChangedElements(answer))),
+        : makePresentation(wallet, plan, removeClaims(changeElements(answer))),
   },
   {
     id: 'missing',
@@ -128,7 +128,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
     does: 'The wallet leaves out a claim that the verifier asked for.',
     check: firstAsked('query.claims'),
     problem: hidableProblem,
-    make: () => (wallet, plan, answer) => makePresentation(wallet, plan, withoutClaims(withoutOneClaim(answer))),
+    make: () => (wallet, plan, answer) => makePresentation(wallet, plan, removeClaims(withoutOneClaim(answer))),
   },
   {
     id: 'forged',
@@ -153,7 +153,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
   },
 ]
 
-/** The first of `ids` that is asked of credentials of a format. */
+/** Makes a function that finds the first check of `ids` that is asked of credentials of a format. */
 function firstAsked(...ids: readonly [string, ...string[]]): (format: string) => string {
   return (format) => ids.find((id) => reasonUnasked(format, id) === undefined) ?? ids[0]
 }
@@ -182,24 +182,24 @@ function earlier(wallet: WalletContext): WalletContext {
   return { ...wallet, now: () => new Date(wallet.now().getTime() - AN_HOUR_MS) }
 }
 
-/** The answer to a query without claims, so that the wallet does not notice that some are not there. */
-function withoutClaims(answer: AnsweredQuery): AnsweredQuery {
+/** Removes the claims from the query that is answered, so that the wallet does not notice that some are missing. */
+function removeClaims(answer: AnsweredQuery): AnsweredQuery {
   const { id, format, meta } = answer.query
   return { ...answer, query: { id, format, meta } }
 }
 
-/** A claim that was asked for and could stay hidden. */
-function hidableClaim({ disclosed, credential }: AnsweredQuery) {
+/** Finds a claim that was asked for and could stay hidden; undefined when there is none. */
+function findHidableClaim({ disclosed, credential }: AnsweredQuery) {
   const positions = disclosed.filter(({ because }) => because === 'asked').map(({ position }) => position)
   return positions.find((position) => credential.hidable.some((cover) => isWithin(position, cover)))
 }
 
 function hidableProblem(answer: AnsweredQuery): string | undefined {
-  return hidableClaim(answer) === undefined ? 'no claim is asked for that could stay hidden' : undefined
+  return findHidableClaim(answer) === undefined ? 'no claim is asked for that could stay hidden' : undefined
 }
 
 function withoutOneClaim(answer: AnsweredQuery): AnsweredQuery {
-  const left = hidableClaim(answer) ?? []
+  const left = findHidableClaim(answer) ?? []
   return { ...answer, positions: answer.positions.filter((each) => !isWithin(each, left) && !isWithin(left, each)) }
 }
 
@@ -216,8 +216,8 @@ async function withChangedDisclosure(
   return bindSdJwt([jwt, ...others, forged, ''].join('~'), bindingOf(wallet, plan, answer), answer.credential.holder)
 }
 
-/** The same for an mdoc, in which each element has a digest. ISO/IEC 18013-5 section 9.1.2.5. */
-function withChangedElements(answer: AnsweredQuery): AnsweredQuery {
+/** Changes every element of an mdoc, each of which has a digest. ISO/IEC 18013-5 section 9.1.2.5. */
+function changeElements(answer: AnsweredQuery): AnsweredQuery {
   const issuerSigned = asMap(decodeCbor(fromBase64url(answer.credential.credential)), 'the credential')
   const nameSpaces = [...asMap(issuerSigned.get('nameSpaces'), 'nameSpaces')].map(([name, items]) => {
     const changed = asArray(items, 'a namespace').map((item) => {

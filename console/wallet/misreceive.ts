@@ -20,7 +20,7 @@ export const misreceipts: readonly Misreceipt[] = [
     title: 'Wrong nonce',
     does: 'The key proof has a nonce that the issuer never gave.',
     error: 'invalid_nonce',
-    change: (wallet) => ({ ...wallet, fetch: (input, init) => withOtherNonce(wallet, wallet.fetch(input, init)) }),
+    change: (wallet) => ({ ...wallet, fetch: (input, init) => replaceNonce(wallet, wallet.fetch(input, init)) }),
   },
   {
     id: 'stale',
@@ -38,8 +38,8 @@ export const misreceipts: readonly Misreceipt[] = [
   },
 ]
 
-/** The answer with another nonce, where it has one. */
-async function withOtherNonce({ random }: WalletContext, answered: Promise<Response>): Promise<Response> {
+/** Replaces the nonce of an answer, where it has one. */
+async function replaceNonce({ random }: WalletContext, answered: Promise<Response>): Promise<Response> {
   const response = await answered
   const body = (await response
     .clone()

@@ -87,7 +87,7 @@ async function showHome(pane: HTMLElement, desk: Desk, ...above: readonly HTMLEl
     credentials.length === 0 ? element('p', { class: 'quiet' }, 'The wallet is empty.') : '',
     ...credentials.map((each) => drawCredential(each, now)),
     ...unreadable.map(({ id, problem }) => drawProblem(new Error(`The credential ${id} is damaged: ${problem}`))),
-    linkForm((link) => openInPane(pane, desk, link)),
+    makeLinkForm((link) => openInPane(pane, desk, link)),
     credentials.length > 0 || unreadable.length > 0
       ? element(
           'p',
@@ -98,8 +98,8 @@ async function showHome(pane: HTMLElement, desk: Desk, ...above: readonly HTMLEl
   )
 }
 
-/** A form for a link of any issuer or verifier that the console may reach. */
-function linkForm(open: OpenLink): HTMLElement {
+/** Makes a form for a link of any issuer or verifier that the console may reach. */
+function makeLinkForm(open: OpenLink): HTMLElement {
   const input = element('input', {
     type: 'text',
     required: true,

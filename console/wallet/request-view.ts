@@ -139,7 +139,7 @@ function behavioursFor(desk: Desk, { plan, expired }: Wish): readonly Behaviour[
   ]
 }
 
-/** The plan as the wallet follows it. */
+/** Returns the plan that the wallet follows for the misbehaviour `id`. */
 function planOf(id: string, { plan, expired }: Wish, { wallet }: Desk): PresentationPlan {
   if (id === FOREIGN) return withRequest(plan, { state: toBase64url(wallet.random(24)) })
   return id === EXPIRED ? (expired ?? plan) : plan
@@ -165,7 +165,7 @@ async function presentAs(desk: Desk, wish: Wish, id: string, busy: HTMLElement):
   return expected === undefined ? [message] : [message, await verdictOf(wish.link, expected)]
 }
 
-/** The good end, with the address at which the verifier wants the person to go on. */
+/** Draws the good end, with the address at which the verifier wants the person to go on. */
 function drawAccepted({ redirect_uri: redirectUri }: PresentationResult): HTMLElement {
   const link = redirectUri && element('a', { href: redirectUri, rel: 'noreferrer' }, `Go on at ${redirectUri}`)
   return element('p', { class: 'good', role: 'status' }, 'Presented, and the verifier took it. ', link || undefined)

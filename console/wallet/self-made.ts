@@ -20,7 +20,9 @@ const COSE = { alg: 1, x5chain: 33, es256: -7 } as const
 const AT = { algorithm: 2, issuer: 3, subject: 5, publicKey: 6 } as const
 const SIZE = 32
 
-/** The JWT of a credential, and what stands behind it, by another issuer; `signer` has a key on P-256. */
+/**
+ * Signs the JWT of a credential again as another issuer, and keeps what stands behind it; `signer` has a key on P-256.
+ */
 export async function resignJwt(credential: string, signer: Signer): Promise<string> {
   const [jwt = '', ...rest] = credential.split('~')
   const { header, payload } = readJws(jwt)
@@ -30,7 +32,7 @@ export async function resignJwt(credential: string, signer: Signer): Promise<str
   return [await writeJws(changed, payload, (data) => signer.sign(data)), ...rest].join('~')
 }
 
-/** The same for an mdoc, in the form of its issuer. ISO/IEC 18013-5 section 9.1.2.4. */
+/** Signs an mdoc, in the form of its issuer, again as another issuer. ISO/IEC 18013-5 section 9.1.2.4. */
 export async function resignMdoc(credential: string, signer: Signer): Promise<string> {
   const issuerSigned = asMap(decodeCbor(fromBase64url(credential)), 'the credential')
   const [, header, payload] = asArray(issuerSigned.get('issuerAuth'), 'issuerAuth')
@@ -48,7 +50,7 @@ export async function resignMdoc(credential: string, signer: Signer): Promise<st
   return toBase64url(encodeCbor(new Map([...issuerSigned, ['issuerAuth', issuerAuth] as const])))
 }
 
-/** The certificate with another key, which signs it: each name and each right is still that of the trusted issuer. */
+/** Makes the certificate self-signed with another key: each name and each right is still that of the trusted issuer. */
 async function selfSign(certificate: Uint8Array, signer: Signer): Promise<Uint8Array> {
   const [signed] = readSequence(readDer(certificate))
   if (signed === undefined) throw new Error('the certificate is empty')
@@ -56,15 +58,15 @@ async function selfSign(certificate: Uint8Array, signer: Signer): Promise<Uint8A
   const members: Uint8Array[] = readSequence(signed).map(({ der }) => der)
   members[AT.algorithm] = algorithm
   members[AT.issuer] = members[AT.subject] ?? new Uint8Array()
-  members[AT.publicKey] = publicKeyInfo(signer)
+  members[AT.publicKey] = encodePublicKeyInfo(signer)
   const content = writeSequence(...members)
   const signature = await signer.sign(content)
   const halves = [signature.slice(0, SIZE), signature.slice(SIZE)].map((half) => writeInteger(half))
   return writeSequence(content, algorithm, writeBitString(writeSequence(...halves)))
 }
 
-/** RFC 5480 section 2.2: the uncompressed point. */
-function publicKeyInfo({ jwk }: Signer): Uint8Array {
+/** Encodes the SubjectPublicKeyInfo of an uncompressed point. RFC 5480 section 2.2. */
+function encodePublicKeyInfo({ jwk }: Signer): Uint8Array {
   if (jwk.kty !== 'EC') throw new Error('the key is on no curve of NIST')
   const point = Buffer.concat([Buffer.of(4), fromBase64url(jwk.x), fromBase64url(jwk.y)])
   return writeSequence(writeSequence(writeOid(EC_PUBLIC_KEY), writeOid(P256)), writeBitString(point))

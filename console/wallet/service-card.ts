@@ -99,7 +99,10 @@ export function drawService(
   return card
 }
 
-/** The service whose turn it is stands beside the wallet, so that its report is not below what the other has to say. */
+/**
+ * Moves the card of the service whose turn it is beside the wallet, so that its report is not below what the other
+ * says.
+ */
 function moveToTop(card: HTMLElement): void {
   const column = card.parentElement
   if (column === null || column.firstElementChild === card) return

@@ -52,7 +52,7 @@ function keysOn(shelf: (name: Shelf, mode: IDBTransactionMode) => IDBObjectStore
   return {
     make: async (alg) => {
       const pair = (await crypto.subtle.generateKey(kindOf(alg), false, ['sign', 'verify'])) as CryptoKeyPair
-      const jwk = readPublicJwk(publicMembers(await crypto.subtle.exportKey('jwk', pair.publicKey)))
+      const jwk = readPublicJwk(pickPublicMembers(await crypto.subtle.exportKey('jwk', pair.publicKey)))
       const kid = thumbprint(jwk)
       const kept: KeptKey = { alg, jwk, privateKey: pair.privateKey }
       await resultOf(shelf('keys', 'readwrite').put(kept, kid))
@@ -82,8 +82,8 @@ function kindOf(alg: Algorithm): EcKeyGenParams | { readonly name: 'Ed25519' } {
   return alg === 'EdDSA' ? { name: 'Ed25519' } : { name: 'ECDSA', namedCurve: algorithms[alg].crv }
 }
 
-/** The members of the key itself, without those about its use. */
-function publicMembers({ kty, crv, x, y }: JsonWebKey): object {
+/** Returns the members of the key itself, without those about its use. */
+function pickPublicMembers({ kty, crv, x, y }: JsonWebKey): object {
   return { kty, crv, x, ...(y !== undefined && { y }) }
 }
 

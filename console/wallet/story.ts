@@ -22,7 +22,7 @@ const SHORT_STUDENT_ID = { name: 'Student ID for five seconds', background_color
 export async function offerStudentId(isShort: boolean): Promise<IssuerSchemas['StartedIssuanceSession']> {
   const values = Object.entries(CLAIMS).map(([name, [, value]]) => [name, value])
   return issuerClient.startSession({
-    credential_configurations: [await configurationId(isShort)],
+    credential_configurations: [await ensureConfiguration(isShort)],
     credential_dataset: Object.fromEntries(values) as Record<string, unknown>,
     ...(isShort ? {} : { tx_code: { length: 4, input_mode: 'numeric' } }),
   })
@@ -36,8 +36,8 @@ export async function askForStudentId(): Promise<VerifierSchemas['StartedVerific
   return verifierClient.startSession({ verification_query_id: id })
 }
 
-/** The configuration of the story, which is stored when the issuer has none of its name. */
-async function configurationId(isShort: boolean): Promise<string> {
+/** Returns the id of the configuration of the story, which is stored when the issuer has none of its name. */
+async function ensureConfiguration(isShort: boolean): Promise<string> {
   const display = isShort ? SHORT_STUDENT_ID : STUDENT_ID
   for (const [id, { vct, credential_metadata: metadata }] of await readConfigurations()) {
     if (vct === VCT && metadata?.display?.[0]?.name === display.name) return id

@@ -3,7 +3,7 @@ import type { VerifierSchemas } from '../../sdk/server/index.ts'
 import type { ServerError, WalletError } from '../../src/wallet/error.ts'
 import { element } from '../dom.ts'
 
-/** The verdict about an error of a service. */
+/** Draws the verdict about an error of a service. */
 export function drawVerdict(
   expected: string,
   answered: ServerError | undefined,
@@ -16,7 +16,9 @@ export function drawVerdict(
   return verdict(isCaught, expected, rest)
 }
 
-/** The verdict about a check of a report; `otherwise` says what a person should know when the check did not fail. */
+/**
+ * Draws the verdict about a check of a report; `otherwise` says what a person should know when the check did not fail.
+ */
 export function drawCheckVerdict(
   expected: string,
   result: VerifierSchemas['VerificationResult'] | undefined,

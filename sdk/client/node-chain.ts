@@ -45,7 +45,7 @@ function fetchJsonRpc(url: string, { fetch, deadlineMs = DEADLINE_MS }: NodeChai
   }
 }
 
-/** Without its path, which may be a secret. */
+/** Returns the name of a node for messages, without its path, which may be a secret. */
 function nameOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : 'its node'
 }

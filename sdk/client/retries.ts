@@ -34,13 +34,13 @@ export async function askUntil(
   request: EngineRequest,
   persistence: Persistence,
 ): Promise<EngineAnswer> {
-  const answer = await lastAnswer(client, engine, request, persistence)
+  const answer = await askForLast(client, engine, request, persistence)
   if (answer.status >= 300) throw componentRefused(answer)
   return answer
 }
 
-/** The same, also where the component refuses to the last. */
-export function lastAnswer(
+/** Asks an engine like {@link askUntil}, and returns the last answer also where the component refuses. */
+export function askForLast(
   client: Asking,
   engine: ListedEngine,
   request: EngineRequest,
@@ -55,7 +55,7 @@ export function lastAnswer(
   })
 }
 
-/** For any request: it is made again only where the engine itself says that it did nothing. */
+/** Makes any request, and again only where the engine itself says that it did nothing. */
 export function askWhenReady(
   client: Asking,
   engine: ListedEngine,
@@ -93,14 +93,17 @@ async function orError(answer: Promise<EngineAnswer>): Promise<EngineAnswer | En
   }
 }
 
-/** Whether another try may have another answer. */
+/** Tests whether another attempt may have another outcome. */
 function isPassing({ code, status = 0, problem }: EngineError): boolean {
   if (code === 'unreachable' || code === 'deadline') return true
   // A contract of a moment ago may not have been noticed.
   return code === 'engine-refused' && (status === 429 || status >= 500 || problem === 'unknown-contract')
 }
 
-/** The engine is there, and says that it is not ready. A quota may last until the next day. */
+/**
+ * Tests whether an engine says that it is not ready yet. A quota is not waited for, since it may last until the next
+ * day.
+ */
 function isWaitedFor({ code, status, problem }: EngineError): boolean {
   if (code !== 'engine-refused' || problem === 'transaction-quota') return false
   return status === 429 || status === 503 || problem === 'unknown-contract'

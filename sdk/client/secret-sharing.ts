@@ -37,7 +37,7 @@ export function parseSharingId(text: string): bigint {
   return id >= 0n && id <= MAX_ID ? id : bad('the id of a sharing is a decimal number below 2^128')
 }
 
-/** How a sharing stands, by the newest block. Undefined when there is none of that id. */
+/** Reads the state of a sharing, by the newest block; undefined when there is none of that id. */
 export async function sharingStatus(client: EngineClient, id: bigint): Promise<SharingState | undefined> {
   const [block, { engines }] = await Promise.all([client.chain.head(), client.engines()])
   const sharing = await readSharing(client.chain, client.contract, id, block)

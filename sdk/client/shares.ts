@@ -35,8 +35,8 @@ const MAX_SHARES = 255
 export const MAX_SECRET_BYTES = 1_048_576 - PREFIX_BYTES
 
 /**
- * In the order of the engines. Rejects with a {@link SharingError} `bad-request` for a threshold or a size that cannot
- * be.
+ * Splits a secret into shares, in the order of the engines. Rejects with a {@link SharingError} `bad-request` for a
+ * threshold or a size that cannot be.
  */
 export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uint8Array[]> {
   const { shares, threshold, scheme, random } = split
@@ -83,7 +83,9 @@ function pointOf({ index, bytes }: Share): Point {
   return { x: index + 1, y: bytes }
 }
 
-/** So many random shares as say nothing of the secret; they and the secret say what the others are. */
+/**
+ * Splits a secret by Shamir's scheme: `threshold - 1` shares are random, and they and the secret determine the others.
+ */
 async function splitShamir(hidden: Uint8Array, { shares, threshold, random }: Split): Promise<Uint8Array[]> {
   const drawn = Array.from({ length: threshold - 1 }, () => Uint8Array.from(random(hidden.length)))
   const points = [{ x: 0, y: hidden }, ...drawn.map((bytes, index) => pointOf({ index, bytes }))]

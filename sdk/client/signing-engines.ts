@@ -2,7 +2,7 @@
 import { utf8Text } from '../../src/codec/utf8.ts'
 import type { EngineClient } from './engine-client.ts'
 import type { SigningEngine } from './key-management.ts'
-import { lastAnswer } from './retries.ts'
+import { askForLast } from './retries.ts'
 import { PATIENCE_MS } from './secret-sharing.ts'
 import type { RequestSigner } from './signers.ts'
 
@@ -15,8 +15,8 @@ export interface Signing {
 }
 
 /**
- * In the order of the contract. Each is asked again while it may only be behind the newest block, in which the key may
- * have become active.
+ * Lists the engines in the order of the contract. Each is asked again while it may only be behind the newest block, in
+ * which the key may have become active.
  */
 export async function signingEngines({
   client,
@@ -30,7 +30,7 @@ export async function signingEngines({
     post: async (path, text) => {
       const headers = { 'content-type': 'application/json' }
       const request = { method: 'POST', path, headers, body: new TextEncoder().encode(text), signer }
-      const { status, body } = await lastAnswer(client, engine, request, { block, patienceMs })
+      const { status, body } = await askForLast(client, engine, request, { block, patienceMs })
       return { status, body: utf8Text(body) }
     },
   }))

@@ -53,8 +53,8 @@ async function signedBy(account: Account, to: Address, payload: Uint8Array) {
 }
 
 /**
- * `account` is one of those that the wallet gives by `eth_requestAccounts`. A transaction counts as included when the
- * head of `chain`, which the client reads, has reached it.
+ * Makes a transactor for `account`, one of those that the wallet gives by `eth_requestAccounts`. A transaction counts
+ * as included when the head of `chain`, which the client reads, has reached it.
  */
 export function walletTransactor(
   provider: Eip1193Provider,

@@ -101,7 +101,7 @@ const STATUSES: readonly (TimerStatus | undefined)[] = [
   ...(['done', 'running', 'cancelled', 'never-started', 'failed', 'scheduled'] as const),
 ]
 
-/** The context of one call. `timerIds` are those that the component has a function for. */
+/** Makes the context of one call. `timerIds` are those that the component has a function for. */
 export function contextOf(contract: Address, engine: Address, timerIds: readonly number[]): Context {
   let block: CurrentBlock | undefined
   const current = (): CurrentBlock => {

@@ -25,12 +25,12 @@ export interface Response {
   readonly body?: Uint8Array | string
 }
 
-/** A response of type `application/json`. */
+/** Makes a response of type `application/json`. */
 export function json(status: number, value: unknown): Response {
   return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
 }
 
-/** A response of type `text/plain`. */
+/** Makes a response of type `text/plain`. */
 export function text(status: number, body: string): Response {
   return { status, headers: { 'content-type': 'text/plain; charset=utf-8' }, body }
 }

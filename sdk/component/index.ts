@@ -94,7 +94,7 @@ function prefixed(timers: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(timers).map(([id, run]) => [`timers[${timerId(id)}]`, run]))
 }
 
-/** The id of a timer as a number of 32 bits. Throws a TypeError when `text` is none. */
+/** Reads the id of a timer as a number of 32 bits. Throws a TypeError when `text` is none. */
 function timerId(text: string): number {
   const id = Number(text)
   if (!Number.isInteger(id) || id < -(2 ** 31) || id >= 2 ** 32) {

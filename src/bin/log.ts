@@ -19,8 +19,8 @@ export function createLog(service: string, file?: string): Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: ['*.authorization', '*.password', '*.token', '*.credential', '*.vp_token', '*.claims'],
   }
-  if (file !== undefined) return pino(options, fileLines(openSync(file, 'a')))
-  if (!hasReader(STDOUT)) return pino(options, fileLines(STDOUT))
+  if (file !== undefined) return pino(options, createLineWriter(openSync(file, 'a')))
+  if (!hasReader(STDOUT)) return pino(options, createLineWriter(STDOUT))
   const lines = readerLines(process.stdout)
   const log = pino(options, lines)
   lines.onDropped((count) => log.warn({ event: 'log_lines_dropped', count }, 'the reader of the log stood still'))
@@ -42,8 +42,11 @@ function hasReader(descriptor: number): boolean {
   return stat.isFIFO() || stat.isSocket() || isatty(descriptor)
 }
 
-/** A line that cannot be written is lost, as on a full disk; the service goes on. */
-function fileLines(descriptor: number): DestinationStream {
+/**
+ * Makes a stream that writes lines to a file. A line that cannot be written, as on a full disk, is lost; the service
+ * goes on.
+ */
+function createLineWriter(descriptor: number): DestinationStream {
   return {
     write: (line) => {
       try {

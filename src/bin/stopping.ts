@@ -44,7 +44,7 @@ export function stopOnSignal(service: ListeningService, { graceSeconds }: Stoppi
   process.on('SIGINT', stop)
 }
 
-/** No request is cut off: those that are on their way on an open connection are waited for. */
+/** Ends the connections of a service, after waiting for the requests that are on their way on them. */
 async function endConnections(service: ListeningService, graceSeconds: number, log: Logger): Promise<void> {
   const { connections } = service.app
   connections.endAfterAnswers()
@@ -58,14 +58,14 @@ async function endConnections(service: ListeningService, graceSeconds: number, l
   await closed
 }
 
-/** A log reader that stands still keeps nobody from stopping. */
+/** Exits when the log is written, or soon even if its reader stands still. */
 function exitAfterLog(status: number): void {
   const exit = (): never => process.exit(status)
   setTimeout(exit, LAST_WAIT_MS)
   void allWritten().then(exit)
 }
 
-/** A connection that never ends its request, or never reads its answer, keeps nobody from stopping. */
+/** Ends, after the time of grace, connections that never end their request or never read their answer. */
 function endAfterGrace({ app }: ListeningService, log: Logger): void {
   setTimeout(() => {
     log.warn({ event: 'stopping_hard' }, 'ending the connections that do not finish')

@@ -27,7 +27,7 @@ async function runRound(task: Task, log: Logger, stop?: AbortSignal): Promise<vo
   })
 }
 
-/** False as soon as the signal is given. */
+/** Resolves with true after the time, and with false as soon as the signal is given. */
 async function hasPassed(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   try {
     await wait(milliseconds, undefined, { signal, ref: false })

@@ -140,7 +140,7 @@ export function endorsementInput({ chainId, engine, publicKey, issuedAt }: Endor
     .done()
 }
 
-/** `key` is the engine's identity: the private key, 32 bytes. */
+/** Signs `endorsed` with `key`, the private key of the engine's identity, of 32 bytes. */
 export function endorse(endorsed: Endorsed, key: Uint8Array): Endorsement {
   const digest = sha256(endorsementInput(endorsed))
   const signature = secp256k1.sign(digest, key, { prehash: false, lowS: true, format: 'recovered' })

@@ -36,7 +36,9 @@ export function providerFetch(issuer: string, outbound: Outbound): ProviderFetch
   }
 }
 
-/** The library reads leniently and to any depth, so that JSON which is not plain must not reach it. */
+/**
+ * Throws an OutboundError for a body that is not plain JSON, which the library would read leniently and to any depth.
+ */
 function refuseUnreadable(url: string, body: Uint8Array): void {
   const read = orProblem(() => ({ json: parseJson(body) }))
   if ('problem' in read) throw new OutboundError(`${new URL(url).host} answered with bad JSON: ${read.problem}`)

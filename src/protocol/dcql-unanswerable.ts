@@ -10,7 +10,10 @@ import type { Mistakes } from './dcql-parts.ts'
 
 type Claims = readonly (ClaimQuery | undefined)[]
 
-/** `reservedNames` are those that no claim of a credential of the format has. */
+/**
+ * Finds claims of a credential query that no credential can answer. No claim of a credential of the format has a name
+ * in `reservedNames`.
+ */
 export function* findUnanswerable(credential: JsonObject, at: string, reservedNames: readonly unknown[]): Mistakes {
   const claims = readableClaims(own(credential, 'claims'))
   for (const [i, claim] of claims.entries()) {
@@ -29,7 +32,7 @@ function* checkPath(path: ClaimPath, at: string, reservedNames: readonly unknown
   }
 }
 
-/** Without claim sets, all claims are requested together. */
+/** Finds contradictions among all claims, which are requested together when there are no claim sets. */
 function* checkTogether(claims: Claims, at: string): Mistakes {
   for (const [later, earlier] of claimPairs(claims, contradict)) {
     const [path, other] = [`${at}.claims[${later}].path`, `${at}.claims[${earlier}]`]
@@ -37,7 +40,7 @@ function* checkTogether(claims: Claims, at: string): Mistakes {
   }
 }
 
-/** Claim sets are alternatives, but each set is requested as a whole. */
+/** Finds contradictions inside each claim set, which is requested as a whole. */
 function* checkSets(sets: readonly Json[], claims: Claims, at: string): Mistakes {
   const ids = claims.map((claim) => claim?.id)
   const clashing = claims.flatMap((claim, later) =>

@@ -113,7 +113,10 @@ function readServers(value: Json | undefined, credentialIssuer: string): readonl
   return abort('invalid_metadata', 'authorization_servers of the issuer is not a non-empty array of strings')
 }
 
-/** OpenID4VCI 1.0, Credential Issuer Metadata Parameters: 2 or more, where there are batches. */
+/**
+ * Reads the batch size, which is 2 or more where there are batches; 1 for anything else. OpenID4VCI 1.0, Credential
+ * Issuer Metadata Parameters.
+ */
 function readBatchSize(value: Json | undefined): number {
   return typeof value === 'number' && Number.isInteger(value) && value > 1 ? value : 1
 }

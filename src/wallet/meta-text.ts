@@ -6,12 +6,14 @@ import type { Json, JsonObject } from '../codec/json.ts'
  * or sets of texts in `meta`.
  */
 export function metaText(meta: JsonObject): string | undefined {
-  const names = Object.values(meta).flatMap((member) => (Array.isArray(member) ? member.map(setText) : setText(member)))
+  const names = Object.values(meta).flatMap((member) =>
+    Array.isArray(member) ? member.map(joinTypes) : joinTypes(member),
+  )
   return names.filter((name) => name !== '').join(' or ') || undefined
 }
 
-/** The type of every W3C credential is left out unless it is the only one. */
-function setText(set: Json): string {
+/** Joins a set of types to a text, without the type of every W3C credential unless it is the only one. */
+function joinTypes(set: Json): string {
   const types = [set].flat().filter((type) => typeof type === 'string')
   return types.filter((type) => type !== 'VerifiableCredential').join(' + ') || (types[0] ?? '')
 }

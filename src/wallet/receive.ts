@@ -98,7 +98,10 @@ async function receiveAll(
   return stored
 }
 
-/** An authorization by which there is nothing to ask for is not kept. */
+/**
+ * Stores what is pending in an authorization, or removes the authorization when nothing was stored and nothing is
+ * pending.
+ */
 async function settleAuthorization(
   wallet: WalletContext,
   kept: KeptAuthorization,

@@ -109,7 +109,10 @@ async function collectOne(
 
 const TRANSACTION_ENDS: ReadonlySet<string> = new Set(['invalid_transaction_id', 'credential_request_denied'])
 
-/** The transactions of the store are those that are left by now. */
+/**
+ * Removes a transaction from the pending ones of the authorization, read again from the store since others may be gone
+ * by now.
+ */
 async function forgetPending(wallet: WalletContext, { name }: KeptAuthorization, transactionId: string): Promise<void> {
   const kept = await readAuthorization(wallet, name)
   if (kept === undefined) return

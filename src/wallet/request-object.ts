@@ -56,7 +56,7 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
     url: requestUri,
     type: MEDIA_TYPE,
     headers: { accept: MEDIA_TYPE },
-    ...(nonce === undefined ? {} : postedNonce(nonce)),
+    ...(nonce === undefined ? {} : makeNonceBody(nonce)),
   })
   const jws = orAbort('invalid_request_object', 'the request object cannot be read', () => readJws(text.trim()))
   const now = wallet.now()
@@ -72,8 +72,11 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
   return requestOf(jws.payload, clientId, certificate, now)
 }
 
-/** The metadata of the wallet: only what a verifier needs to make a request that the wallet can answer. */
-function postedNonce(nonce: string) {
+/**
+ * Makes the body with the nonce of the wallet and its metadata: only what a verifier needs to make a request that the
+ * wallet can answer.
+ */
+function makeNonceBody(nonce: string) {
   const metadata = {
     vp_formats_supported: presentationFormats(),
     client_id_prefixes_supported: [X509_HASH_PREFIX.slice(0, -1)],

@@ -68,7 +68,7 @@ function publicKeyOfJwk({ kty, crv, x = '', y = '' }: Jwk): KeyObject {
   return pointKey(curve, Buffer.concat([Buffer.of(4), bytes, Buffer.from(y, 'base64url')]))
 }
 
-/** A SubjectPublicKeyInfo. RFC 5480, RFC 8410. */
+/** Reads a SubjectPublicKeyInfo. RFC 5480, RFC 8410. */
 function publicKeyOfInfo(der: Uint8Array): KeyObject {
   const members = readSequence(readDer(der))
   const algorithm = readSequence(take(members, DER_TAG.sequence))
@@ -81,7 +81,7 @@ function publicKeyOfInfo(der: Uint8Array): KeyObject {
   return curve === undefined ? new KeyObject('ec') : pointKey(curve, bytes)
 }
 
-/** A key of an encoded point, which throws when no point of the curve is so encoded. */
+/** Makes a key of an encoded point, and throws when no point of the curve is so encoded. */
 function pointKey(curve: Curve, encoded: Uint8Array): KeyObject {
   return new KeyObject('ec', decompressPoint(curve, encoded), curve)
 }
@@ -90,7 +90,7 @@ function decompressPoint({ curve }: Curve, encoded: Uint8Array): Uint8Array {
   return curve.Point.fromBytes(new Uint8Array(encoded)).toBytes(false)
 }
 
-/** Whether `signature` over `data` is by the key. Throws for keys of other kinds, as Node does. */
+/** Tests whether `signature` over `data` is by the key. Throws for keys of other kinds, as Node does. */
 function verifyData(
   digest: Digest | undefined,
   data: Uint8Array,
@@ -118,7 +118,7 @@ export function hash(digest: Digest, data: Uint8Array | string, encoding: 'hex' 
   return encoding === 'buffer' ? hashed : hashed.toString(encoding)
 }
 
-/** A pair of keys for one encrypted response. */
+/** Makes a pair of keys for one encrypted response. */
 export function createECDH(name: string) {
   const { curve } = curveNamed(name)
   let secret = Buffer.alloc(0)

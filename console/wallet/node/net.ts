@@ -33,7 +33,7 @@ export class BlockList {
   }
 }
 
-/** The address as a number. */
+/** Returns the address as a number. */
 function addressValue(text: string, family: Family): bigint | undefined {
   return family === 'ipv4' ? numberOf(text.split('.'), 'ipv4') : ipv6Value(text)
 }

@@ -52,7 +52,7 @@ function requestOf(url: string, body: string): Omit<HttpClientRequest, 'timeoutM
   }
 }
 
-/** A request that reached its time limit is not repeated. */
+/** Tests whether the request is worth repeating after `error`, which it is not after its time limit. */
 function mayPass(error: unknown): boolean {
   return error instanceof OutboundError && error.limit === undefined
 }

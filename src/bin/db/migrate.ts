@@ -32,7 +32,7 @@ export async function migrateSchema({ kind, config }: Subject, onlyCheck: boolea
   return { text: `${place}: the schema is ${text}`, facts: { database: place, schema: version, added: missing } }
 }
 
-/** An embedded database is made where there is none. */
+/** Tests whether the file of an embedded database is missing, so that migrating would make one. */
 function isMissing(database: DatabaseConfig): boolean {
   return database.kind === 'sqlite' && !existsSync(database.file)
 }

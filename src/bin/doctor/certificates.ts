@@ -7,7 +7,10 @@ import type { Finding } from './finding.ts'
 
 type Say = (outcome: Finding['outcome'], text: string) => Finding
 
-/** A key that fits its certificate, and a chain that holds: reading them has found that out. */
+/**
+ * Makes the findings about a signing key and its chain. Reading them has found out already that the key fits and the
+ * chain holds.
+ */
 export function signingFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
   const say: Say = (outcome, text) => ({ subject, outcome, text })
   const [leaf, ...others] = chain
@@ -85,7 +88,7 @@ function loneFindings(leaf: Certificate, say: Say): Finding[] {
   return [say('note', `the certificate of its issuer, ${leaf.issuerText}, is not sent along; others must know it`)]
 }
 
-/** An anchor that is not sent may have run out without anything going wrong here. */
+/** Makes the findings about a chain without its anchor, which may have expired without harm here. */
 function chainFindings(chain: readonly Certificate[], at: Date, say: Say): Finding[] {
   const problems = chain.slice(1).map((issuer) => certificateProblem(issuer, at, 0))
   return [

@@ -39,7 +39,7 @@ export async function diagnose(
   const { baseUrl, host } = settings
   const database = namedDatabase(value, settings, defaults.databaseFile, files)
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
-  return withoutRepetitions([
+  return removeRepetitions([
     ...settingsFindings(read(value, files, at)),
     ...(service === 'issuer' && settings.profile === 'haip' ? [profileFinding(read(value, files, at))] : []),
     ...(await certificateFindings({ settings, files, at, signs: defaults.signs })),
@@ -68,8 +68,8 @@ function namedDatabase(value: unknown, settings: Settings, embedded: string, fil
   return isMisshapen ? { mistakes: [] } : readDatabase(settings.database, embedded, files)
 }
 
-/** The findings on certificates repeat the certificate warnings of start-up, and come whatever else is wrong. */
-function withoutRepetitions(findings: readonly Finding[]): Finding[] {
+/** Removes repeated findings, since the findings on certificates repeat the certificate warnings of start-up. */
+function removeRepetitions(findings: readonly Finding[]): Finding[] {
   const texts = findings.map(({ subject, text }) => `${subject}: ${text}`)
   return findings.filter((_, index) => texts.lastIndexOf(texts[index] ?? '') === index)
 }

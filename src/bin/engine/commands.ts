@@ -19,12 +19,12 @@ export async function loadEngineKind(): Promise<ServiceKind> {
   return (await import('./engine.ts')).engineKind
 }
 
-/** `vouchsafe init engine` */
+/** Runs `vouchsafe init engine`. */
 export async function runInitEngine(words: InitWords): Promise<void> {
   return (await import('./init.ts')).initEngine(words)
 }
 
-/** `vouchsafe doctor engine` */
+/** Runs `vouchsafe doctor engine`. */
 export async function runDoctorEngine(configFile: string, json: boolean): Promise<void> {
   return (await import('./doctor.ts')).doctorEngine(configFile, json)
 }

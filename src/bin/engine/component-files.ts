@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type { ComponentFiles } from '../../engine/component-source.ts'
 import { makeDirectory } from '../directory.ts'
 
-/** The first is where those are kept that were fetched. */
-export function componentFiles(directories: readonly [string, ...string[]]): ComponentFiles {
+/** Makes the access to files of components in `directories`, of which the first keeps those that were fetched. */
+export function createComponentFiles(directories: readonly [string, ...string[]]): ComponentFiles {
   return {
     read: async (sha256, maxBytes) => {
       for (const directory of directories) {

@@ -19,7 +19,7 @@ import { redactSettings } from '../doctor/redact.ts'
 import { tell } from '../doctor/report.ts'
 import { files, now } from '../effects.ts'
 import { chainComponents, openChain } from './chain.ts'
-import { componentFiles } from './component-files.ts'
+import { createComponentFiles } from './component-files.ts'
 
 const TITLE = 'Vouchsafe execution engine'
 const MOST_CONTRACTS = 50
@@ -49,7 +49,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
   return [
     ...installation,
     ...('mistakes' in read
-      ? read.mistakes.map(finding)
+      ? read.mistakes.map(toFinding)
       : [ok('settings', 'every one is known and complete'), ...read.warnings.map(warning)]),
     ...(identity ? privateFileFindings('identity', identity.keyFile) : []),
     ...(tlsKey && 'key' in tlsKey ? tlsFindings(tlsKey, baseUrl, now()) : []),
@@ -95,7 +95,7 @@ async function chainFindings(config: EngineConfig): Promise<Finding[]> {
     return [answer, ...notes, ...(await contractFindings(config, chain, engine))]
   } catch (error) {
     const text = (error as Error).message
-    return [/^chain(\.\w+)?: /.test(text) ? finding(text) : problem('chain', text)]
+    return [/^chain(\.\w+)?: /.test(text) ? toFinding(text) : problem('chain', text)]
   }
 }
 
@@ -130,7 +130,7 @@ async function componentFindings(
   name: string,
   { sha256, endpoint = '' }: { readonly sha256: string; readonly endpoint: string | undefined },
 ): Promise<Finding[]> {
-  const kept = componentFiles([config.componentDirectory, ...chainComponents(config)])
+  const kept = createComponentFiles([config.componentDirectory, ...chainComponents(config)])
   const isHere = (await kept.read(sha256, config.limits.moduleBytes)) !== undefined
   const presence = isHere
     ? ok('contracts', `${name} is served`)
@@ -154,12 +154,12 @@ function problem(subject: string, text: string): Finding {
   return { subject, outcome: 'problem', text }
 }
 
-/** A mistake begins with its path. */
-function finding(mistake: string): Finding {
+/** Makes a finding of a mistake, whose path becomes the subject. */
+function toFinding(mistake: string): Finding {
   const [, subject = 'settings', text = mistake] = /^([^\s:]+): (.*)$/s.exec(mistake) ?? []
   return problem(subject, text)
 }
 
 function warning(text: string): Finding {
-  return { ...finding(text), outcome: 'warning' }
+  return { ...toFinding(text), outcome: 'warning' }
 }

@@ -11,7 +11,7 @@ import { conflictTask } from '../conflict-log.ts'
 import { now, outbound, random, retryOnConflict } from '../effects.ts'
 import type { BuiltService, ServiceKind } from '../service-kind.ts'
 import { chainComponents, onceEach, openChain } from './chain.ts'
-import { componentFiles } from './component-files.ts'
+import { createComponentFiles } from './component-files.ts'
 import { openStore } from './store.ts'
 
 const MOST_WORKERS = 8
@@ -38,15 +38,15 @@ export const engineKind: ServiceKind<EngineConfig, EngineParts> = {
     await runtime.close()
     await store.close()
   },
-  fixedMistakes: identityMistakes,
+  fixedMistakes: findIdentityMistakes,
   onListening: () => {
     // A process that started the engine with a channel, as the demo does, wants it no longer than itself.
     if (process.connected) process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   },
 }
 
-/** The key of an engine is its address, and decrypts its database. */
-function identityMistakes({ identity: before }: EngineConfig, { identity: after }: EngineConfig): string[] {
+/** Returns a mistake when the key of the engine was changed: the key is its address, and decrypts its database. */
+function findIdentityMistakes({ identity: before }: EngineConfig, { identity: after }: EngineConfig): string[] {
   return Buffer.compare(before.privateKey, after.privateKey) === 0
     ? []
     : ['identity.keyFile: the key is another than at the start; an engine has one for good']
@@ -72,7 +72,7 @@ async function openParts(
 
 async function build(config: EngineConfig, parts: EngineParts, log: Logger): Promise<BuiltService<EngineConfig>> {
   const directories = [config.componentDirectory, ...chainComponents(config)] as const
-  const outside = { outbound, now, random, log, files: componentFiles(directories) }
+  const outside = { outbound, now, random, log, files: createComponentFiles(directories) }
   const { app, metrics, tasks, stop } = await createEngine(config, { ...parts, retryOnConflict, ...outside })
   return {
     app,

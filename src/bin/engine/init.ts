@@ -73,7 +73,10 @@ export async function makeEngineFiles(
   return { newFiles, apiKey, publicKey, address: accountOf(pointOf(publicKey), 'evm') }
 }
 
-/** An https address is a proxy's, which finds the engine at its usual port; an http address is its own. */
+/**
+ * Makes the settings of an engine. An https address is that of a proxy, which finds the engine at its usual port; an
+ * http address is the engine's own.
+ */
 function settingsOf(baseUrl: string, chainDirectory: string, apiKey: string): object {
   const { protocol, port } = new URL(baseUrl)
   return {
@@ -87,7 +90,7 @@ function settingsOf(baseUrl: string, chainDirectory: string, apiKey: string): ob
   }
 }
 
-/** RFC 5480: the uncompressed point is what the structure ends with. */
+/** Returns the uncompressed point, with which a SubjectPublicKeyInfo ends. RFC 5480. */
 function pointOf(publicKey: KeyObject): Uint8Array {
   return new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }).subarray(-65))
 }

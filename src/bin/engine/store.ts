@@ -17,7 +17,10 @@ import { now, openDatabase, random } from '../effects.ts'
 import { openServiceDatabase } from '../service-database.ts'
 import type { OpeningTerms } from '../service-kind.ts'
 
-/** The mistake is about the setting that it begins with. With `terms`, for an engine that is to run on it. */
+/**
+ * Opens the database of an engine, or returns a mistake that begins with the setting it is about. With `terms`, the
+ * engine is to run on the database.
+ */
 export async function openStore(
   { database, identity }: Pick<EngineConfig, 'database' | 'identity'>,
   terms?: OpeningTerms,

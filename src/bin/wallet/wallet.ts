@@ -230,7 +230,7 @@ async function runAttest({ home, subject, say }: Command): Promise<Outcome> {
   return { json: facts }
 }
 
-/** With --yes, the person has agreed already. */
+/** Makes an `agree` that says what happens and asks nothing, since the person agreed by --yes. */
 function agreeUnasked(say: (text: string) => void): Command['agree'] {
   return (what) => {
     say(what)

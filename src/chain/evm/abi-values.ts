@@ -45,7 +45,10 @@ function boolOf(json: Json): boolean | undefined {
   return json === 'true' ? true : json === 'false' ? false : undefined
 }
 
-/** 20 bytes, or the 21 by which engines know it. */
+/**
+ * Returns an address of 20 bytes, or of the 21 by which engines know it, as 0x and digits; undefined for any other
+ * value.
+ */
 function addressText(json: Json): string | undefined {
   const [, digits] = (typeof json === 'string' ? /^(?:0x|00)?([0-9a-f]{40})$/i.exec(json) : undefined) ?? []
   return digits === undefined ? undefined : `0x${digits.toLowerCase()}`

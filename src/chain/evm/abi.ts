@@ -84,7 +84,10 @@ function methodOf(called: AbiItem): Method {
   return method
 }
 
-/** The library takes one value as it is, several by their names, and as a list where one of them has none. */
+/**
+ * Makes the arguments as the library takes them: one value as it is, several by their names, and as a list where one of
+ * them has no name.
+ */
 function argumentsOf({ name = 'the constructor', inputs = [] }: AbiItem, values: readonly Json[]): unknown {
   if (values.length !== inputs.length) {
     const expected = inputs.map((input) => `${input.type} ${input.name ?? ''}`.trim()).join(', ')

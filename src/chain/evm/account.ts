@@ -122,7 +122,7 @@ type Fees =
   | { readonly type: 'legacy'; readonly gasPrice: bigint }
   | { readonly type: 'eip1559'; readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 
-/** Twice the base fee: it is enough for six full blocks in a row. */
+/** Returns the fees of a transaction. Twice the base fee is enough for six full blocks in a row. */
 async function feesOf(node: EvmNode, latest: NodeBlock): Promise<Fees> {
   if (latest.baseFee === undefined) return { type: 'legacy', gasPrice: await node.gasPrice() }
   const priority = await node.priorityFee().catch(() => DEFAULT_PRIORITY_FEE)
@@ -176,8 +176,8 @@ async function outcomeOf(
 }
 
 /**
- * A call within a call is given all but a 64th of what is left (EIP-150), so that the outer one does not use up all
- * when the inner one does.
+ * Tests whether a transaction failed for want of gas, which shows in the use of nearly all: a call within a call is
+ * given all but a 64th of what is left (EIP-150), so that the outer one does not use up all when the inner one does.
  */
 function isExhausted(gasUsed: bigint, gasLimit: bigint): boolean {
   return gasUsed >= gasLimit - gasLimit / 16n

@@ -200,8 +200,9 @@ async function loggedIn(node: EvmNode, addresses: readonly Address[], blocks: Bl
 }
 
 /**
- * In halves, where the node refuses so many blocks at once or its answer is too large. Where that is so with one
- * block, all of these addresses: one contract must not hide what others say.
+ * Finds which addresses have logs in the blocks. Where the node refuses so many blocks or its answer is too large, they
+ * are asked for in halves; where that is so with one block, all of `addresses` count, since one contract must not hide
+ * what others say.
  */
 async function logsOf(node: EvmNode, addresses: readonly Address[], { from, to }: Blocks): Promise<readonly Address[]> {
   try {

@@ -68,7 +68,7 @@ const NOBODY: Address = '00'.repeat(21)
 
 export type EvmNode = ReturnType<typeof evmNode>
 
-/** `what` a node is asked for stands in its errors. */
+/** Makes the client of an EVM node, whose errors name the method that the node was asked for. */
 export function evmNode(rpc: JsonRpc) {
   const ask = async <T>(method: string, params: readonly unknown[], read: (answer: unknown) => T): Promise<T> => {
     const answer = await rpc(method, params).catch((error: unknown) => refusal(method, error))

@@ -10,8 +10,8 @@ const NO_ADDRESS = `0x${'00'.repeat(20)}`
 const NO_BLOOM = `0x${'00'.repeat(256)}`
 const MAX_HISTORY = 1024
 
-/** With whole transactions when the chain id for them is given. */
-export function blockObject(entry: LedgerEntry, chainId?: bigint): unknown {
+/** Makes the object of a block, with whole transactions when `chainId` is given and with their hashes otherwise. */
+export function makeBlockObject(entry: LedgerEntry, chainId?: bigint): unknown {
   const { block, done } = entry
   const transaction = chainId === undefined ? done?.hash : transactionObject(entry, chainId)
   return {

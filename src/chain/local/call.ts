@@ -7,7 +7,7 @@ import { data, readData, readNumber, readQuantity } from '../evm/values.ts'
 import { JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { BLOCK_GAS, type Message, type Result, type Surroundings, TimeLimitError } from './execute.ts'
 import type { Ledger, LedgerEntry } from './ledger.ts'
-import { addressText, entryAt } from './params.ts'
+import { entryAt, readAddressText } from './params.ts'
 
 const FAILED = -32000
 const NOBODY = `0x${'00'.repeat(20)}`
@@ -44,7 +44,7 @@ export async function estimateGas(ledger: Ledger, call: unknown, tag: unknown): 
   return searchGas(likely, message.gasLimit, (gasLimit) => isEnough(ledger, trial(gasLimit)))
 }
 
-/** No, also where it would take too long. */
+/** Tests whether the gas of `trial` is enough; false also when the trial takes too long. */
 async function isEnough(ledger: Ledger, trial: Trial): Promise<boolean> {
   try {
     return (await run(ledger, trial)).failure === undefined
@@ -110,8 +110,8 @@ function messageOf(call: unknown): Message {
   const input = own(call, 'input') ?? own(call, 'data') ?? '0x'
   const gasLimit = gas === undefined ? BLOCK_GAS : BigInt(readNumber(gas))
   return {
-    from: from === undefined ? NOBODY : addressText(from),
-    to: to === undefined ? undefined : addressText(to),
+    from: from === undefined ? NOBODY : readAddressText(from),
+    to: to === undefined ? undefined : readAddressText(to),
     value: value === undefined ? 0n : readQuantity(value),
     input: readData(input),
     gasLimit: gasLimit < BLOCK_GAS ? gasLimit : BLOCK_GAS,

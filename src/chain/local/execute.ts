@@ -104,7 +104,7 @@ const JUMPDEST = 0x5b
  */
 const PRECOMPILED_GAS = 2_000_000n
 
-/** Code that runs for long comes to JUMPDEST, as every loop has it, or calls others: the time is checked there. */
+/** Makes a virtual machine that checks the time at JUMPDEST, which every loop has, and at each call. */
 async function createVirtualMachine({ chainId, manager, hashOf, checkTime }: VirtualMachine): Promise<EVM> {
   const common = new Common({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Cancun })
   const evm = await createEVM({
@@ -169,7 +169,10 @@ async function runMessage(
   }
 }
 
-/** Ethereum Yellow Paper, section 6.2, with EIP-2028 and EIP-3860. */
+/**
+ * Returns the gas that a message costs before it is executed. Ethereum Yellow Paper, section 6.2, with EIP-2028 and
+ * EIP-3860.
+ */
 function intrinsicGas({ input, to }: Message): bigint {
   let gas = 21_000n
   for (const byte of input) gas += byte === 0 ? 4n : 16n

@@ -20,7 +20,10 @@ export interface KeptLogs<Entry extends LoggedBlock> {
 const MOST_SIZE = 32 * 1024 * 1024
 const LOG_SIZE = 400
 
-/** `runAgain` gives the logs of a block's transaction. `mostSize` bounds the characters that are kept in memory. */
+/**
+ * Keeps the logs of blocks in memory, up to `mostSize` characters; `runAgain` gives the logs of a block that are not
+ * kept.
+ */
 export function keepLogs<Entry extends LoggedBlock>(
   runAgain: (entry: Entry) => Promise<readonly Log[]>,
   mostSize = MOST_SIZE,

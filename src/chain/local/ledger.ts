@@ -218,7 +218,7 @@ async function append(
       parent,
       ...(signed === undefined ? {} : { transaction: { raw: signed.transaction.raw, from: signed.from } }),
     }
-    mustStandOn(files, head(chained))
+    requireParent(files, head(chained))
     const { keep, entry } = await run(chained, content, signed)
     const block = hashBlock(content)
     // Another process may have made this number in between: then everything is seen anew.
@@ -226,8 +226,11 @@ async function append(
   }
 }
 
-/** A block above a hole, or above another block than it says, would be the end of the chain for everybody. */
-function mustStandOn(files: BlockFiles, parent: HashedBlock): void {
+/**
+ * Throws unless the file of the parent is there with its hash: a block above a hole, or above another block than it
+ * says, would be the end of the chain for everybody.
+ */
+function requireParent(files: BlockFiles, parent: HashedBlock): void {
   if (files.read(parent.number)?.includes(parent.hash) === true) return
   throw new Error(
     `${files.name}: block ${parent.number} was changed or taken away since it was read: put it back, or start this process again`,

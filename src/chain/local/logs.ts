@@ -5,7 +5,7 @@ import { quantity } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import type { Log } from './execute.ts'
 import type { Ledger, LedgerEntry } from './ledger.ts'
-import { addressText, byHash, entryAt, entryOrNone, hashText } from './params.ts'
+import { byHash, entryAt, entryOrNone, hashText, readAddressText } from './params.ts'
 
 /** In one answer; nodes give as many. One block may have more. */
 const MAX_LOGS = 10_000
@@ -70,9 +70,9 @@ function entriesOf(ledger: Ledger, filter: Record<string, Json>): readonly Ledge
  * Matches as geth does: an empty list is any, and a topic that is asked for has to be there, also where it may be any.
  */
 function fitting(filter: Record<string, Json>): (log: Log) => boolean {
-  const addresses = oneOf(own(filter, 'address') ?? [], addressText)
+  const addresses = readAlternatives(own(filter, 'address') ?? [], readAddressText)
   const topics = listOf(own(filter, 'topics') ?? []).map((topic) =>
-    oneOf(listOf(topic).includes(null) ? [] : topic, hashText),
+    readAlternatives(listOf(topic).includes(null) ? [] : topic, hashText),
   )
   if (topics.length > MAX_TOPICS) return malformed(`a log has no more than ${MAX_TOPICS} topics`)
   return (log) =>
@@ -81,8 +81,8 @@ function fitting(filter: Record<string, Json>): (log: Log) => boolean {
     topics.every((alternatives, at) => alternatives?.has(log.topics[at] ?? '') !== false)
 }
 
-/** Undefined: any. */
-function oneOf(value: Json, read: (one: Json) => string): ReadonlySet<string> | undefined {
+/** Reads the alternatives of a filter; undefined when any value passes. */
+function readAlternatives(value: Json, read: (one: Json) => string): ReadonlySet<string> | undefined {
   const values = listOf(value)
   if (values.length > MAX_ALTERNATIVES) return malformed(`ask for no more than ${MAX_ALTERNATIVES} at one place`)
   return values.length === 0 ? undefined : new Set(values.map(read))

@@ -5,11 +5,11 @@
 import { MalformedError } from '../../codec/malformed.ts'
 import { data, quantity, readData, readNumber } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'
-import { blockObject, feeHistory, receiptObject, transactionObject } from './answers.ts'
+import { feeHistory, makeBlockObject, receiptObject, transactionObject } from './answers.ts'
 import { callContract, estimateGas } from './call.ts'
 import { type Ledger, type LedgerEntry, nonceAt } from './ledger.ts'
 import { logsOf } from './logs.ts'
-import { addressText, byHash, entryAt, entryOrNone, hashText, slotText } from './params.ts'
+import { byHash, entryAt, entryOrNone, hashText, readAddressText, readSlotText } from './params.ts'
 import { readTransaction } from './transaction.ts'
 
 type Method = (ledger: Ledger, params: readonly unknown[]) => unknown
@@ -33,18 +33,18 @@ const methods: Readonly<Record<string, Method>> = {
   eth_getBlockByNumber: (ledger, [tag, full]) => formatBlock(ledger, entryOrNone(ledger, tag), full),
   eth_getBlockByHash: (ledger, [hash, full]) => formatBlock(ledger, byHash(ledger, hash), full),
   eth_getBalance: (ledger, [address, tag]) => {
-    const account = ledger.state.accounts.at(addressText(address), entryAt(ledger, tag).block.number)
+    const account = ledger.state.accounts.at(readAddressText(address), entryAt(ledger, tag).block.number)
     return quantity(account === undefined || account.balance < SHOWN_BALANCE ? SHOWN_BALANCE : account.balance)
   },
   eth_getCode: (ledger, [address, tag]) =>
-    data(ledger.state.code.at(addressText(address), entryAt(ledger, tag).block.number) ?? new Uint8Array()),
+    data(ledger.state.code.at(readAddressText(address), entryAt(ledger, tag).block.number) ?? new Uint8Array()),
   eth_getStorageAt: (ledger, [address, slot, tag]) => {
-    const key = `${addressText(address)}:${slotText(slot)}`
+    const key = `${readAddressText(address)}:${readSlotText(slot)}`
     const value = ledger.state.storage.at(key, entryAt(ledger, tag).block.number) ?? EMPTY_SLOT
     return data(Buffer.concat([EMPTY_SLOT, value]).subarray(-EMPTY_SLOT.length))
   },
   eth_getTransactionCount: (ledger, [address, tag]) =>
-    quantity(nonceAt(ledger.state, addressText(address), entryAt(ledger, tag).block.number)),
+    quantity(nonceAt(ledger.state, readAddressText(address), entryAt(ledger, tag).block.number)),
   eth_call: async (ledger, [call, tag]) => data(await callContract(ledger, call, tag)),
   eth_estimateGas: async (ledger, [call, tag]) => quantity(await estimateGas(ledger, call, tag ?? 'pending')),
   eth_sendRawTransaction: async (ledger, [raw]) => {
@@ -98,5 +98,5 @@ function isOfKnownBlock({ entries }: Ledger, method: string, params: readonly un
 }
 
 function formatBlock(ledger: Ledger, entry: LedgerEntry | undefined, full: unknown): unknown {
-  return entry === undefined ? null : blockObject(entry, full === true ? ledger.chainId : undefined)
+  return entry === undefined ? null : makeBlockObject(entry, full === true ? ledger.chainId : undefined)
 }

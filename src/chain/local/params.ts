@@ -27,14 +27,14 @@ export function byHash({ entries }: Ledger, value: unknown): LedgerEntry | undef
   return entries.findLast(({ block }) => block.hash === hash)
 }
 
-/** After `0x`, in lower case. */
-export function addressText(value: unknown): string {
+/** Reads an address as 0x and lower-case digits. */
+export function readAddressText(value: unknown): string {
   return evmAddress(readEvmAddress(value))
 }
 
 export const hashText = readHash
 
-/** 64 hexadecimal characters. */
-export function slotText(value: unknown): string {
+/** Reads a storage slot as 64 hexadecimal characters. */
+export function readSlotText(value: unknown): string {
   return readQuantity(value).toString(16).padStart(64, '0')
 }

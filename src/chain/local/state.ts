@@ -23,9 +23,10 @@ interface Version<T> {
 }
 
 /**
- * Each leads to the one before it: of most keys there are one or two, for which an array would take more than they do.
+ * Makes a map that keeps every version of a value. Each version refers to the one before it, which takes less memory
+ * than an array, as most keys have one or two.
  */
-function versions<T>(): Versions<T> {
+function createVersions<T>(): Versions<T> {
   const newest = new Map<string, Version<T>>()
   return {
     at: (key, block) => {
@@ -38,16 +39,16 @@ function versions<T>(): Versions<T> {
     },
     add: (key, block, value) => {
       const before = newest.get(key)
-      newest.set(key, { block, value, depth: (before?.depth ?? -1) + 1, before, farBefore: farBefore(before) })
+      newest.set(key, { block, value, depth: (before?.depth ?? -1) + 1, before, farBefore: findFarBefore(before) })
     },
   }
 }
 
 /**
- * Where the last two leaps from here are equally long, as far as both of them; otherwise the one before (E. W. Myers,
- * An applicative random-access stack, 1983).
+ * Returns the version to which the next one leaps: as far as the last two leaps where those are equally long, otherwise
+ * the one before (E. W. Myers, An applicative random-access stack, 1983).
  */
-function farBefore<T>(before: Version<T> | undefined): Version<T> | undefined {
+function findFarBefore<T>(before: Version<T> | undefined): Version<T> | undefined {
   const next = before?.farBefore
   const last = next?.farBefore
   if (before === undefined || next === undefined || last === undefined) return before
@@ -61,7 +62,7 @@ export interface State {
 }
 
 export function emptyState(): State {
-  return { accounts: versions(), code: versions(), storage: versions() }
+  return { accounts: createVersions(), code: createVersions(), storage: createVersions() }
 }
 
 /** The state that one execution after another works on. */
@@ -79,9 +80,9 @@ export interface Changes {
 
 export function workingState(state: State): WorkingState {
   let layers = layersOn(state, 0)
-  const accountOf = (address: Address): Account | undefined => copyOf(layers.accounts.get(address.toString()))
+  const accountOf = (address: Address): Account | undefined => copyAccount(layers.accounts.get(address.toString()))
   const put = (address: Address, account: Account | undefined): void =>
-    layers.accounts.set(address.toString(), copyOf(account))
+    layers.accounts.set(address.toString(), copyAccount(account))
   const putFields = (address: Address, fields: object): void =>
     put(address, Object.assign(accountOf(address) ?? createAccount({}), fields))
   const codeOf = (address: Address): Uint8Array => layers.code.get(address.toString()) ?? NOTHING
@@ -146,10 +147,7 @@ function keepLayers({ accounts, code, storage }: Layers, block: number): void {
   storage.keep(block)
 }
 
-/**
- * To be called for an account that the same transaction made (EIP-6780), so that all of its storage is in these
- * layers.
- */
+/** Removes an account that the same transaction made (EIP-6780), so that all of its storage is in these layers. */
 function forgetAll({ accounts, code, storage }: Layers, address: string): void {
   accounts.set(address, undefined)
   code.set(address, undefined)
@@ -165,8 +163,8 @@ function slot(address: Address, key: Uint8Array): string {
   return `${address.toString()}:${Buffer.from(key).toString('hex')}`
 }
 
-/** The virtual machine changes the accounts that it is given. */
-function copyOf(account: Account | undefined): Account | undefined {
+/** Copies an account, since the virtual machine changes the accounts that it is given. */
+function copyAccount(account: Account | undefined): Account | undefined {
   if (account === undefined) return undefined
   const { nonce, balance, storageRoot, codeHash } = account
   return createAccount({ nonce, balance, storageRoot, codeHash })

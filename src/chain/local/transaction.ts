@@ -50,12 +50,15 @@ export function readTransaction(raw: string): ReadTransaction {
       input: Buffer.from(fields.data.replace(/^0x/, ''), 'hex'),
       gasLimit: fields.gasLimit,
     },
-    sender: (recover) => senderOf(transaction, recover),
+    sender: (recover) => recoverSender(transaction, recover),
   }
 }
 
-/** A signature with the higher s is none (EIP-2). */
-function senderOf(transaction: ReturnType<typeof Transaction.fromHex>, recover: Recover): string {
+/**
+ * Recovers the sender of a transaction. Refuses a transaction that nobody signed; a signature with the higher s is none
+ * (EIP-2).
+ */
+function recoverSender(transaction: ReturnType<typeof Transaction.fromHex>, recover: Recover): string {
   const {
     r = 0n,
     s = 0n,

@@ -11,7 +11,7 @@ import type { Address } from '../../offchain/address.ts'
 import { reader as rpcReader } from '../../offchain/rpc.ts'
 import { type Account, type Block, type Chain, ChainError, type Head, type TransactionOutcome } from '../chain.ts'
 import { type JsonHttp, type PartisiaReader, partisiaReader, type ShardBlock } from './reader.ts'
-import { accountAddress, signTransaction, validTo } from './transaction.ts'
+import { makeAccountAddress, signTransaction, validTo } from './transaction.ts'
 
 export interface PartisiaOptions {
   /** The name of the chain, such as `Partisia Blockchain`; what the node says is compared with it. */
@@ -38,7 +38,7 @@ export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOption
       const state = await reader.state(address, number)
       return state === undefined ? undefined : { address, engines: undefined, component: undefined, state }
     },
-    read: (address, input) => treeValue(reader, address, input),
+    read: (address, input) => readTreeValue(reader, address, input),
     changed: (addresses, from, to) => Promise.resolve(to.number > from.number ? addresses : []),
     account: (key, mostGas) => accountOf({ reader, id, defaultGas, head, mostGas }, key),
   }
@@ -61,8 +61,11 @@ async function headOf(reader: PartisiaReader, id: string): Promise<Head> {
   return { ...block, newest: block }
 }
 
-/** `input`: the id of a tree, i32, and a key of it. As the node has it now: it does not keep trees by block. */
-async function treeValue(reader: PartisiaReader, address: Address, input: Uint8Array): Promise<Uint8Array> {
+/**
+ * Reads a value of a tree, as the node has it now, since the node does not keep trees by block. `input` is the id of
+ * the tree, i32, and a key. Throws a ChainError when there is no such key.
+ */
+async function readTreeValue(reader: PartisiaReader, address: Address, input: Uint8Array): Promise<Uint8Array> {
   const { tree, key } = orUndefined(() => readTreeKey(input)) ?? noTreeKey()
   const value = await reader.value(address, tree, Buffer.from(key).toString('hex'))
   if (value === undefined) throw new ChainError(`there is no such key in tree ${tree} of ${address}`, true)
@@ -88,7 +91,7 @@ interface AccountOptions {
 }
 
 function accountOf({ reader, id, defaultGas, head, mostGas }: AccountOptions, key: Uint8Array): Account {
-  const address = accountAddress(key)
+  const address = makeAccountAddress(key)
   const existingAccount = async () => {
     const account = await reader.account(address)
     if (account === undefined) throw new ChainError(`there is no account ${address} yet: it needs gas first`)

@@ -18,15 +18,15 @@ export interface Unsigned {
   readonly payload: Uint8Array
 }
 
-/** 00, and the last 20 bytes of the SHA-256 of the uncompressed public key. */
-export function accountAddress(key: Uint8Array): Address {
+/** Makes the address of an account: 00, and the last 20 bytes of the SHA-256 of the uncompressed public key. */
+export function makeAccountAddress(key: Uint8Array): Address {
   const digest = sha256(secp256k1.getPublicKey(key, false))
   return addressOf(Buffer.concat([Buffer.alloc(1), digest.subarray(-ADDRESS_BYTES)]))
 }
 
 /**
- * signature 65 ‖ nonce i64 ‖ valid to i64 ‖ gas i64 ‖ address 21 ‖ payload; what is signed ends with the id of the
- * chain.
+ * Signs a transaction: signature 65 ‖ nonce i64 ‖ valid to i64 ‖ gas i64 ‖ address 21 ‖ payload. The bytes that are
+ * signed end with the id of the chain.
  */
 export function signTransaction(unsigned: Unsigned, chainId: string, key: Uint8Array): SignedTransaction {
   const { nonce, validTo, gas, to, payload } = unsigned

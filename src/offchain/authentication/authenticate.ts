@@ -33,8 +33,9 @@ export type ProfileName = 'secp256k1' | 'offchain-v2'
 const profiles: Readonly<Record<ProfileName, Profile>> = { secp256k1: readSecp256k1, 'offchain-v2': readOffchainV2 }
 
 /**
- * Undefined unless the request has exactly one `authorization`, of a known profile, for this engine, contract and
- * chain, of the right time, whose signature is that of one of `addresses`. Never throws for what is in the request.
+ * Returns who signed the request. Undefined unless the request has exactly one `authorization`, of a known profile, for
+ * this engine, contract and chain, of the right time, whose signature is that of one of `addresses`. Never throws for
+ * what is in the request.
  */
 export function authenticate(input: AuthenticationInput, recover: Recover): Authenticated | undefined {
   const [, name = '', parameters = ''] =

@@ -58,15 +58,15 @@ export function hasTypedData(chain: { readonly id: string; readonly addresses: '
   return chain.addresses === 'evm' && /^\d{1,77}$/.test(chain.id)
 }
 
-/** keccak-256 of 1901, the domain and the request. Of chains that {@link hasTypedData} alone. */
+/** Returns keccak-256 of 1901, the domain and the request, for chains that {@link hasTypedData}. */
 export function typedDataDigest(fields: RequestFields): Uint8Array {
   const domain = [textHash(DOMAIN_TYPE), textHash(NAME), textHash(VERSION), number(BigInt(fields.chainId))]
   const request = [
-    ...[textHash(REQUEST_TYPE), word(addressBytes(fields.engine)), textHash(fields.method), textHash(fields.target)],
+    ...[textHash(REQUEST_TYPE), padWord(addressBytes(fields.engine)), textHash(fields.method), textHash(fields.target)],
     ...[fields.bodyDigest, textHash(fields.contentType), number(BigInt(fields.issuedAt))],
     ...[number(BigInt(fields.expiresAt)), concatBytes(fields.nonce, new Uint8Array(16))],
   ]
-  const domainHash = keccak_256(concatBytes(...domain, word(addressBytes(fields.contract))))
+  const domainHash = keccak_256(concatBytes(...domain, padWord(addressBytes(fields.contract))))
   return keccak_256(concatBytes(Uint8Array.of(0x19, 0x01), domainHash, keccak_256(concatBytes(...request))))
 }
 
@@ -74,8 +74,8 @@ function textHash(text: string): Uint8Array {
   return keccak_256(new TextEncoder().encode(text))
 }
 
-/** On the right of 32 bytes. An address of 21 bytes has a zero before it. */
-function word(bytes: Uint8Array): Uint8Array {
+/** Pads `bytes` on the left to 32 bytes. An address of 21 bytes has a zero before it. */
+function padWord(bytes: Uint8Array): Uint8Array {
   return concatBytes(new Uint8Array(32 - bytes.length), bytes)
 }
 
