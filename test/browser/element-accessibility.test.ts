@@ -48,7 +48,7 @@ describeInBrowser('<vouchsafe-request> for everybody', (openWindow) => {
     await page.goto(application.page({ attributes: ATTRIBUTES }))
     await page.getByRole('status').waitFor()
     await page.keyboard.press('Tab')
-    expect(await focused(page)).toBe('This device')
+    expect(await focused(page)).toBe('My wallet is on this device')
     await page.keyboard.press('Enter')
     await page.keyboard.press('Tab')
     expect(await focused(page)).toBe('Open your wallet')
@@ -60,7 +60,7 @@ describeInBrowser('<vouchsafe-request> for everybody', (openWindow) => {
     await page.locator('vouchsafe-request').evaluate((element, link) => element.setAttribute('link', link), LINK)
     await page.getByRole('img').waitFor()
     await page.keyboard.press('Tab')
-    expect(await focused(page)).toBe('This device')
+    expect(await focused(page)).toBe('My wallet is on this device')
   })
 
   it('takes the focus from nobody', async () => {

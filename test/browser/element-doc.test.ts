@@ -1,28 +1,24 @@
 /** The three files in docs/element.md make an application, in which a wallet answers the code that the page shows. */
-import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { execFile, spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { createIssuerClient } from '../../sdk/server/index.ts'
-import type { WalletContext } from '../../src/wallet/context.ts'
-import { planPresentation, present } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
 import { freePort } from '../support/free-port.ts'
 import { serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
-import { memoryStore } from '../support/wallet.ts'
 import { accessibilityFaults, describeInBrowser, readCode } from './browser.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PAGE = readFileSync(join(ROOT, 'docs/element.md'), 'utf8')
 const VCT = 'https://university.example/student-card'
 
-/** The snippets of the page, in its order: the server, the page, the script, the style. */
-const [SERVER = '', HTML = '', SCRIPT = '', STYLE = ''] = [...PAGE.matchAll(/```(?:js|html|css)\n([\s\S]*?)```/g)].map(
-  ([, code = '']) => code,
-)
+/** The snippets of the page, in its order. */
+const [SERVER = '', HTML = '', SCRIPT = '', START = '', WALLET = '', STYLE = ''] = [
+  ...PAGE.matchAll(/```(?:js|html|css|sh)\n([\s\S]*?)```/g),
+].map(([, code = '']) => code)
 
 describeInBrowser('docs/element.md', (openWindow) => {
   it('makes a page that asks, shows the answer, and asks again', { timeout: 120_000 }, async () => {
@@ -30,22 +26,30 @@ describeInBrowser('docs/element.md', (openWindow) => {
     copyFileSync(join(services.issuer, 'issuer.pem'), join(services.verifier, 'anchors', 'issuer.pem'))
     const issuerUrl = await startService('issuer', services.issuer)
     const verifierUrl = await startService('verifier', services.verifier)
-    const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
-    await receive(wallet, await offerOf(issuerUrl))
+    const home = mkdtempSync(join(tmpdir(), 'vouchsafe-home-'))
+    const offer = await offerOf(issuerUrl)
+    expect(await runWallet('receive', offer, home)).toContain('Received and kept')
 
     const url = await startApplication(verifierUrl)
     const { page, faults, requests } = await openWindow()
     await page.goto(url)
+    await page.getByRole('button', { name: 'Prove that you are a student' }).click()
     await page.getByRole('img').waitFor()
     expect(await accessibilityFaults(page)).toEqual([])
     await page.getByRole('timer').waitFor()
     const link = (await readCode(page)) ?? ''
     expect(link).toMatch(/^haip-vp:/)
-    await present(wallet, await planPresentation(wallet, link))
-    await page.getByText('You pay half.').waitFor()
+    const [toDevice = '', toWallet = ''] = ['My wallet is on this device', 'Open your wallet']
+    expect(PAGE).toContain(`**${toDevice}** and then **${toWallet}**`)
+    await page.getByRole('button', { name: toDevice }).click()
+    expect(await page.getByRole('link', { name: toWallet }).getAttribute('href')).toBe(link)
+    expect(await runWallet('present', link, home)).toContain('accepted it')
+    await page.getByText('You pay half, Ada.').waitFor()
     expect(await page.getByRole('status').innerText()).toBe('Done: your credential was accepted')
     expect(faults).toEqual([])
     expect(requests.filter((each) => !each.startsWith(url))).toEqual([])
+    // The name is for the browser that asked, and for no other.
+    expect(await (await fetch(`${url}/request`)).json()).toEqual({ status: 'expired' })
 
     const accent = await page.evaluate((style) => {
       const sheet = new CSSStyleSheet()
@@ -62,6 +66,7 @@ describeInBrowser('docs/element.md', (openWindow) => {
     await page.locator('vouchsafe-request').evaluate((element) => element.dispatchEvent(new CustomEvent('renew')))
     await page.getByRole('img').waitFor()
     expect(await readCode(page)).not.toBe(link)
+    expect(await page.locator('#discount').innerText()).toBe('')
   })
 })
 
@@ -74,6 +79,16 @@ async function startService(name: 'issuer' | 'verifier', directory: string): Pro
   const { child, url } = await start(name, directory)
   onTestFinished(() => void child.kill('SIGKILL'))
   return url
+}
+
+/** Runs the line of the page for the wallet, where nobody sits at the terminal to agree. */
+async function runWallet(verb: 'receive' | 'present', link: string, home: string): Promise<string> {
+  const line = WALLET.split('\n').find((each) => each.includes(`wallet ${verb} `)) ?? ''
+  const command = line
+    .replace('npx vouchsafe', `node '${join(ROOT, 'dist/vouchsafe.cjs')}'`)
+    .replace(/'haip-v.*…'/, `'${link}' --home '${home}' ${verb === 'present' ? '--yes' : ''}`)
+  expect(command).toContain(link)
+  return (await promisify(execFile)('sh', ['-c', command])).stdout
 }
 
 /** The link of an offer of a student card. */
@@ -103,8 +118,10 @@ async function startApplication(verifierUrl: string): Promise<string> {
     'page.js': SCRIPT,
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
-  const env = { ...process.env, VERIFIER_URL: verifierUrl, VERIFIER_API_KEY: API_KEY }
-  const child = spawn(process.execPath, ['application.mjs'], { cwd: directory, env, stdio: 'inherit' })
+  const command = START.replace('http://localhost:8081', verifierUrl)
+    .replace('VERIFIER_API_KEY=…', `VERIFIER_API_KEY=${API_KEY}`)
+    .replace('node application.mjs', 'exec node application.mjs')
+  const child = spawn('sh', ['-c', command], { cwd: directory, stdio: 'inherit' })
   onTestFinished(() => void child.kill('SIGKILL'))
   const url = `http://127.0.0.1:${port}`
   await expect

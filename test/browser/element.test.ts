@@ -56,10 +56,10 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
 
     it('shows the link behind a button', async () => {
       const { page, link } = await open()
-      await page.getByRole('button', { name: 'This device' }).click()
+      await page.getByRole('button', { name: 'My wallet is on this device' }).click()
       expect(await link.isVisible()).toBe(true)
       expect(await link.getAttribute('href')).toBe(LINK)
-      await page.getByRole('button', { name: 'This device', expanded: true }).click()
+      await page.getByRole('button', { name: 'My wallet is on this device', expanded: true }).click()
       expect(await link.isVisible()).toBe(false)
     })
   })

@@ -53,6 +53,8 @@ export const runBy: readonly SnippetRow[] = [
     'createVerifierClient',
     '<!doctype html>',
     'element.addEventListener',
+    'node application.mjs',
+    'wallet present',
     '::part',
   ),
   ...rowsOf('docs/engine.md', DOCS, 'client.callAll'),
