@@ -14,8 +14,8 @@ import { memoryStore } from '../support/wallet.ts'
 // Five processes start in each, and wait for each other.
 vi.setConfig({ testTimeout: 120_000 })
 
-/** The ports in a row of the issuer, of the front and of the verifier. */
-const PORTS = 3
+/** The ports in a row of the issuer, of the front, of the verifier and of the university's page. */
+const PORTS = 4
 
 /** Runs the demo with a directory for temporary files of its own, so that nothing is left behind unseen. */
 async function demo(...args: string[]) {
@@ -51,6 +51,18 @@ describe('vouchsafe demo --once', () => {
       'GET /presentation/oid4vp/authorization-request/ID 200',
       'POST /presentation/oid4vp/authorization-response/ID 200',
       'GET /presentation/oid4vp/status/ID 200',
+      'GET /.well-known/openid-credential-issuer 200',
+      'GET /.well-known/oauth-authorization-server 200',
+      'POST /auth/par 400',
+      'POST /auth/par 201',
+      'GET /auth/authorize 303',
+      'GET /auth/interaction/ID 200',
+      'POST /auth/interaction/complete/ID 200',
+      'GET /auth/return/ID 303',
+      'POST /auth/token-endpoint 200',
+      'POST /issuance/oid4vci/nonce 200',
+      'POST /issuance/oid4vci/credential-request 200',
+      'POST /issuance/oid4vci/notification 204',
       'PUT /offchain/ID/shares/7 201',
       'GET /offchain/ID/shares/7 200',
     ])
@@ -60,7 +72,7 @@ describe('vouchsafe demo --once', () => {
     expect(stdout.match(/^ {5}passed {2,}\S/gm)?.length).toBeGreaterThanOrEqual(22)
     const [credential = '', secret = ''] = stdout.split('Three engines keep a secret')
     expect(credential).toMatch(/It was issued by\n {5}CN=.*\n?.*\(SHA-256 [\da-f]{16}…\)\n/)
-    const [, known] = credential.split('The library now knows')
+    const [, known] = credential.split('The wallet asks for another card')[0]?.split('The library now knows') ?? []
     const [shown, hidden] = known?.split('and not') ?? []
     expect(shown?.trim().split(/\n +/).sort()).toEqual(['given_name: Ada', 'programme: Mathematics'])
     for (const name of ['family_name', 'birth_date', 'student_number', 'enrolled_until']) expect(hidden).toContain(name)
@@ -102,7 +114,7 @@ describe('vouchsafe demo --once', () => {
     const key = readFileSync(join(home, 'issuer/conf/issuer.key'), 'utf8')
     expect((await demo('--once', '--part', 'credential', '--home', home)).status).toBe(0)
     expect(readFileSync(join(home, 'issuer/conf/issuer.key'), 'utf8')).toBe(key)
-    expect(readdirSync(join(home, 'wallet/credentials'))).toHaveLength(2)
+    expect(readdirSync(join(home, 'wallet/credentials'))).toHaveLength(4)
   })
 
   it('ends with 1, and says which step and why, when the verifier trusts another issuer', async () => {
@@ -221,6 +233,33 @@ describe('vouchsafe demo', () => {
     expect((await fetch(`http://127.0.0.1:${port}${list}`, { headers })).status).toBe(200)
     expect((await fetch(baseUrl + list, { headers })).status).toBe(404)
     expect(await running.stop('SIGINT')).toBe(0)
+  })
+
+  it('has a page where the person is asked, which shows names that wallets give themselves as texts', async () => {
+    const running = await start('--part', 'credential')
+    await running.says('Press Ctrl-C')
+    const issuer = / issuer +(\S+)/.exec(running.output())?.[1] ?? ''
+    const [, configuration = ''] = / --issuer \S+ --configuration (\S+)/.exec(running.output()) ?? []
+    const asking = {
+      response_type: 'code',
+      client_id: '<script>x</script>',
+      redirect_uri: 'https://wallet.example/cb',
+      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+      code_challenge_method: 'S256',
+      authorization_details: JSON.stringify([
+        { type: 'openid_credential', credential_configuration_id: configuration, locations: [issuer] },
+      ]),
+    }
+    const sent = await fetch(`${issuer}/auth/authorize?${new URLSearchParams(asking).toString()}`, {
+      redirect: 'manual',
+    })
+    const page = await fetch(sent.headers.get('location') ?? '')
+    expect(await page.text()).toMatch(
+      /calls itself &lt;script&gt;x&lt;\/script&gt; [\s\S]*<b>https:\/\/wallet\.example\/cb</,
+    )
+    const over = await fetch(new URL('/?interaction=none', page.url))
+    expect([over.status, await over.text()]).toEqual([404, expect.stringContaining('Begin anew in your wallet')])
+    expect(await running.stop('SIGTERM')).toBe(0)
   })
 
   it('shows calls that work as they stand there', async () => {

@@ -16,6 +16,8 @@ type RequestedClaims = Readonly<Record<(typeof ASKED)[number], string>>
 
 export const configuration = {
   format: 'jwt_vc_json-ld',
+  // A configuration with a scope is one that wallets may ask for without an offer.
+  scope: 'student_card',
   credential_definition: { '@context': ['https://www.w3.org/ns/credentials/v2'], type: TYPE },
   credential_metadata: {
     display: [{ name: 'Student card', locale: 'en-GB', background_color: '#1f3a5f', text_color: '#ffffff' }],

@@ -10,22 +10,25 @@ import { isSafeAddress } from '../../wallet/address.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { readWords } from '../command-line.ts'
 import type { ConsoleEngine } from '../console/endpoints.ts'
-import { credentialServices } from '../credential-services.ts'
+import { type CredentialServiceName, credentialServices } from '../credential-services.ts'
 import { makeDirectory } from '../directory.ts'
 import { now, random } from '../effects.ts'
 import { hanging, paint } from '../terminal.ts'
 import { walletFiles } from '../wallet/files.ts'
 import { listenAsFront } from './front.ts'
 import { createNarrator, type Narrator } from './narrator.ts'
+import { listenAsPortal, type Portal } from './portal.ts'
 import { type DemoAddress, findAddress, logFile, makeHome, startService } from './services.ts'
 import { stay } from './stay.ts'
 import { type Cast, type Declared, walk } from './walk.ts'
+import { walkUnoffered } from './wallet-asks.ts'
 
 /** The usual ports; the verifier's is two above the issuer's. */
 const PORT_BASE = credentialServices.issuer.defaults.port
 const VERIFIER_OFFSET = credentialServices.verifier.defaults.port - PORT_BASE
 /** The port of the front is between those of issuer and verifier. */
 const FRONT_OFFSET = 1
+const PORTAL_OFFSET = VERIFIER_OFFSET + 1
 const ENGINE_OFFSET = 8400 - PORT_BASE
 const ENGINES = 3
 /** The longest time for which running requests may delay the end. */
@@ -131,8 +134,9 @@ async function showCredential(
   narrator: Narrator,
   services: Closable[],
 ): Promise<{ readonly cast: Cast; readonly declared: Declared }> {
-  const cast = await start(options, narrator, services)
+  const { cast, portal } = await start(options, narrator, services)
   const declared = await walk(cast)
+  await walkUnoffered(cast, declared, portal)
   write(`\n${paint('green', 'The credential was issued, presented and verified.')}\n`)
   return { cast, declared }
 }
@@ -157,8 +161,12 @@ async function keepSecret(
   return engines
 }
 
-/** Makes what is missing, and starts both services; the wallet has no server. Shows where everything is. */
-async function start(options: Options, narrator: Narrator, services: Closable[]): Promise<Cast> {
+/** Makes what is missing, and starts what listens; the wallet has no server. Shows where everything is. */
+async function start(
+  options: Options,
+  narrator: Narrator,
+  services: Closable[],
+): Promise<{ readonly cast: Cast; readonly portal: Portal }> {
   const { home, portBase, baseUrl } = options
   write(
     `${paint('bold', 'Vouchsafe')}: a credential that is issued, shown and verified;\nand a secret that three engines keep.\n\n`,
@@ -168,22 +176,17 @@ async function start(options: Options, narrator: Narrator, services: Closable[])
     issuer: await findAddress(portBase, baseUrl),
     verifier: await findAddress(portBase + VERIFIER_OFFSET, baseUrl),
   }
+  const page = await findAddress(portBase + PORTAL_OFFSET, undefined)
   await makeHome(home, places)
-  const issuer = await startService('issuer', home, places.issuer)
+  const issuer = await startService('issuer', home, places.issuer, { authentication: { interactionUrl: page.url } })
   services.push(issuer)
+  const portal = await listenAsPortal(issuer, page.port)
+  services.push(portal)
   const verifier = await startService('verifier', home, places.verifier)
   services.push(verifier)
-  const front = baseUrl && (await listenAsFront([issuer, verifier], portBase + FRONT_OFFSET))
+  const front = baseUrl ? await listenAsFront([issuer, verifier], portBase + FRONT_OFFSET) : undefined
   if (front) services.push(front)
-  const after = options.isTemporary ? 'removed at the end' : 'kept for the next time'
-  const lines = [
-    `  issuer    ${describeAddress(places.issuer)}`,
-    `  verifier  ${describeAddress(places.verifier)}`,
-    ...(front ? [`  wallets   come by ${baseUrl}, which has to lead to ${front.url}`] : []),
-    `  files     ${home} (${after})`,
-    `  log       ${logFile(home)}`,
-  ]
-  write(`${lines.join('\n')}\n`)
+  write(placesText(options, places, front))
   const walletHome = join(home, 'wallet')
   const wallet: WalletContext = {
     fetch,
@@ -194,7 +197,23 @@ async function start(options: Options, narrator: Narrator, services: Closable[])
       narrator.step({ who: 'The wallet', ...step })
     },
   }
-  return { issuer, verifier, wallet, walletHome, narrator, write }
+  return { cast: { issuer, verifier, wallet, walletHome, narrator, write }, portal }
+}
+
+/** Tells where everything is. */
+function placesText(
+  { home, isTemporary, baseUrl }: Options,
+  { issuer, verifier }: Readonly<Record<CredentialServiceName, DemoAddress>>,
+  front: { readonly url: string } | undefined,
+): string {
+  const lines = [
+    `  issuer    ${describeAddress(issuer)}`,
+    `  verifier  ${describeAddress(verifier)}`,
+    ...(front ? [`  wallets   come by ${baseUrl}, which has to lead to ${front.url}`] : []),
+    `  files     ${home} (${isTemporary ? 'removed at the end' : 'kept for the next time'})`,
+    `  log       ${logFile(home)}`,
+  ]
+  return `${lines.join('\n')}\n`
 }
 
 function describeAddress({ preferredPort, port, url }: DemoAddress): string {

@@ -37,6 +37,7 @@ export async function startLinks(
 
 export function linksText(
   { offer, request }: Links,
+  { configurationId }: Declared,
   { issuer, walletHome }: Services & { walletHome: string },
 ): string {
   const home = ` --home ${shellWord(walletHome)}`
@@ -63,6 +64,10 @@ export function linksText(
     '',
     `  ${commandName()} wallet receive '${offer.link}'${home}`,
     `  ${commandName()} wallet present '${request.link}'${home}`,
+    '',
+    'Or have it ask by itself; your browser opens the page of the university:',
+    '',
+    `  ${commandName()} wallet receive --issuer ${issuer.baseUrl} --configuration ${configurationId}${home}`,
     '',
   ].join('\n')
 }

@@ -75,13 +75,15 @@ export async function makeHome(
   }
 }
 
+/** Starts a service with the configuration in its directory, in which `settings` replaces what is there. */
 export async function startService(
   name: CredentialServiceName,
   home: string,
   place: DemoAddress,
+  settings: object = {},
 ): Promise<DemoService> {
   const directory = join(home, name)
-  const config = readConfig(name, directory, place)
+  const config = readConfig(name, directory, place, settings)
   const kind = credentialServiceKind(name)
   const store: StoreOf<CredentialServiceName> = await openDatabase(config.database, credentialServices[name].migrations)
   const service = await buildService(kind, config, store, createLog(name, logFile(home)))
@@ -100,11 +102,12 @@ async function listen(service: Service<CommonConfig>, { port }: CommonConfig): P
   }
 }
 
-/** Reads the configuration in `directory` for the address of this run; its paths are relative to that directory. */
+/** Reads the configuration in `directory` for this run; its paths are relative to that directory. */
 function readConfig(
   name: CredentialServiceName,
   directory: string,
   { port, baseUrl }: DemoAddress,
+  settings: object,
 ): ConfigOf<CredentialServiceName> {
   const { read } = credentialServices[name]
   const path = join(directory, CONFIG_FILE)
@@ -116,7 +119,9 @@ function readConfig(
   // A revocation in the demo shows at once.
   const fresh = name === 'issuer' ? { statusList: { ttlSeconds: LIST_SECONDS } } : {}
   const result =
-    'mistakes' in file ? file : read({ ...fresh, ...(file.value as object), port, baseUrl }, inDirectory, now())
+    'mistakes' in file
+      ? file
+      : read({ ...fresh, ...(file.value as object), ...settings, port, baseUrl }, inDirectory, now())
   if ('mistakes' in result)
     throw new Error(`${path} cannot be used:\n${result.mistakes.map((each) => `  - ${each}`).join('\n')}`)
   const { database } = result.config

@@ -29,7 +29,7 @@ export async function stay(cast: Cast, declared: Declared, options: StayOptions)
     await freePort(options.portBase + CONSOLE_OFFSET),
     'wallet',
   )
-  write(`\n${linksText(links, cast)}\n${curlText(cast, declared)}\n`)
+  write(`\n${linksText(links, declared, cast)}\n${curlText(cast, declared)}\n`)
   const removed = options.isTemporary ? ', and remove their keys, databases and the wallet' : ''
   const who = options.engines.length === 0 ? 'Both services' : 'Both services and the engines'
   const running = hanging('', 0, `${who} are running. Press Ctrl-C to stop them${removed}.`)

@@ -1,0 +1,73 @@
+/**
+ * The page of the university in the demo, to which the issuer sends people whose wallets ask for a card. Everybody who
+ * comes there is Ada Lovelace: a page of yours has people log in first.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { ownString, parseJsonObject } from '../../codec/json.ts'
+import { escapeHtml } from '../../http/browser-page.ts'
+import { defaultHost } from '../network.ts'
+import { type ApiResult, call, requireSuccess } from './calls.ts'
+import { dataset } from './data.ts'
+import type { DemoService } from './services.ts'
+
+export interface Portal {
+  /** Told of each call of the issuer that the page makes. */
+  onCall?: (result: ApiResult) => void
+  readonly close: () => Promise<void>
+}
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+  'content-type': 'text/html; charset=utf-8',
+  'referrer-policy': 'no-referrer',
+}
+
+/** Has the page listen at `port` for the people whom `issuer` sends. */
+export async function listenAsPortal(issuer: DemoService, port: number): Promise<Portal> {
+  const host = await defaultHost()
+  return new Promise((resolve, reject) => {
+    const server = createServer((request, response) => {
+      void answer(issuer, portal, request, response).catch(() => response.destroy())
+    })
+    const close = (): Promise<void> =>
+      new Promise((closed) => {
+        server.close(() => closed())
+        server.closeAllConnections()
+      })
+    const portal: Portal = { close }
+    server.once('error', reject)
+    server.listen({ port, host }, () => resolve(portal))
+  })
+}
+
+async function answer(
+  issuer: DemoService,
+  { onCall }: Portal,
+  { method, url = '' }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const ask = async (path: string, body?: object): Promise<ApiResult> => {
+    const result = await call(issuer, path, body)
+    onCall?.(result)
+    return result
+  }
+  const id = encodeURIComponent(new URL(url, 'http://portal').searchParams.get('interaction') ?? '')
+  if (method === 'POST') {
+    const { text } = requireSuccess(await ask(`/auth/interaction/complete/${id}`, { credential_dataset: dataset }))
+    response.writeHead(303, { location: ownString(parseJsonObject(text), 'redirect_uri') ?? '' }).end()
+    return
+  }
+  const interaction = await ask(`/auth/interaction/${id}`)
+  response.writeHead(interaction.status, HEADERS).end(pageOf(interaction))
+}
+
+function pageOf({ status, text }: ApiResult): string {
+  const request = parseJsonObject(text)
+  const question = `<p>A wallet that calls itself ${escapeHtml(ownString(request, 'client_id') ?? '')} asks for your student card.
+It will go to <b>${escapeHtml(ownString(request, 'redirect_uri') ?? '')}</b>. Is that your wallet?</p>
+<form method="post"><button>Give me my student card</button></form>`
+  const body = status === 200 ? question : '<p>This link is over. Begin anew in your wallet.</p>'
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Example University</title><h1>Example University</h1>${body}</html>`
+}

@@ -1,0 +1,80 @@
+/** The second walk of the demo: a wallet asks for the card by itself, in the authorization code flow. */
+import type { BrowserVisit } from '../../wallet/context.ts'
+import { receiveUnoffered } from '../../wallet/receive.ts'
+import type { ApiResult } from './calls.ts'
+import { CLAIM_COUNT } from './data.ts'
+import type { Narrator, ShownStep } from './narrator.ts'
+import type { Portal } from './portal.ts'
+import type { Cast, Declared } from './walk.ts'
+
+/** An address of this machine that nothing listens at: the browser of the demo stops before it. */
+const REDIRECT_URI = 'http://127.0.0.1/callback'
+const LIMIT_MS = 10_000
+const MAX_PAGES = 5
+
+/** Takes every step, or throws at the one that fails. */
+export async function walkUnoffered(
+  { issuer, wallet, narrator }: Cast,
+  { configurationId }: Declared,
+  portal: Portal,
+): Promise<void> {
+  narrator.part('The wallet asks for another card, which nobody has offered')
+  portal.onCall = (result) => narrator.step(stepOfPortal(result))
+  try {
+    const ask = { credentialIssuer: issuer.baseUrl, credential: { configurationId } }
+    await receiveUnoffered({ ...wallet, browser: () => Promise.resolve(openBrowser(narrator)) }, ask)
+  } finally {
+    delete portal.onCall
+  }
+}
+
+function stepOfPortal({ method, url, status }: ApiResult): ShownStep {
+  const who = 'The university'
+  if (method === 'GET') {
+    const means = 'Its page shows it to the person. In the demo everybody is Ada, without a password, and agrees.'
+    return { who, what: 'asked what the wallet wants', means, request: { method, url }, status }
+  }
+  const sent = `the ${CLAIM_COUNT} claims about Ada Lovelace`
+  const means = 'The answer is where the browser goes next. Nobody can take the link to another browser.'
+  return { who, what: 'decided', means, request: { method, url, sent }, status }
+}
+
+/** A browser whose person goes on at every page. */
+function openBrowser(narrator: Narrator): BrowserVisit {
+  return {
+    redirectUri: REDIRECT_URI,
+    go: (address) => followPages(narrator, address),
+    end: () => Promise.resolve(),
+  }
+}
+
+/** Follows the pages from `address` until one leads to the wallet, and returns the query that it has for the wallet. */
+async function followPages(narrator: Narrator, address: string): Promise<string> {
+  let [url, method, cookie] = [address, 'GET', '']
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const signal = AbortSignal.timeout(LIMIT_MS)
+    const { status, headers } = await fetch(url, { method, headers: { cookie }, redirect: 'manual', signal })
+    const location = headers.get('location')
+    if (new URL(url).pathname.startsWith('/auth/')) narrator.step(stepOfBrowser(url, status))
+    cookie = headers.getSetCookie()[0]?.split(';')[0] ?? cookie
+    if (location?.startsWith(REDIRECT_URI)) return location.slice(REDIRECT_URI.length + 1)
+    if (status >= 400)
+      throw new Error(`the browser got ${status} at ${new URL(url).pathname}`)
+      // A page without a way on has a button.
+    ;[url, method] = location === null ? [url, 'POST'] : [new URL(location, url).href, 'GET']
+  }
+  throw new Error('the browser was sent from page to page and never back to the wallet')
+}
+
+function stepOfBrowser(url: string, status: number): ShownStep {
+  const begins = url.includes('/auth/authorize')
+  return {
+    who: 'The browser',
+    what: begins ? 'came to the issuer, which sent it on to the university' : 'came back to the issuer',
+    means: begins
+      ? 'The issuer marks the browser by a cookie, so that only the one that began can end it.'
+      : 'It is the browser that began, so the issuer sends it on to the wallet, with a code.',
+    request: { method: 'GET', url },
+    status,
+  }
+}
