@@ -1,5 +1,5 @@
 interface Fault {
-  readonly rule: 'comments' | 'width' | 'locals' | 'functions' | 'exports'
+  readonly rule: 'comments' | 'verbs' | 'width' | 'locals' | 'functions' | 'exports'
   readonly line: number
   readonly text: string
 }

@@ -1,6 +1,7 @@
 // Holds the rules for words that a program can hold, as part of `npm run check`:
 // - exports: no two exported symbols of src and sdk share a name; the fixed set of a credential format may repeat;
 // - comments: no comment begins with a pronoun or another word that stands for a missing noun;
+// - verbs: the doc comment of a function begins with a verb in the present tense, as in "Returns" or "Tests whether";
 // - width: comment lines have at most 120 columns;
 // - locals: no local or parameter is called after what was done to its value; this one holds in test/support as well;
 // - functions: no function is called after what was done to its result: a function is a verb.
@@ -13,6 +14,15 @@ import ts from 'typescript'
 const root = join(import.meta.dirname, '..')
 const COLUMNS = 120
 const BEGINNING = /^(It|Its|Those|That|What|Who|Whoever|Whatever|Of|One|As|Nobody|Somebody|They|These)(?![\w-])/
+/** A word that looks like a verb in the third person, and those that are none. */
+const VERB = /^[A-Z][a-z]*s(?![\w-])/
+const NO_VERBS = new Set([
+  ...['Addresses', 'Always', 'Bytes', 'Callers', 'Certificates', 'Characters', 'Credentials', 'Elements', 'Engines'],
+  ...['Errors', 'Events', 'Findings', 'Gas', 'Headers', 'Ids', 'Keys', 'Less', 'Members', 'Milliseconds'],
+  ...['Mistakes', 'News', 'Nonces', 'Others', 'Parts', 'Paths', 'Perhaps', 'Rows', 'Seconds', 'Sessions', 'Signatures'],
+  ...['Sometimes', 'This', 'Thus', 'Times', 'Tokens', 'Transactions', 'Unless', 'Values', 'Verifiers', 'Wallets'],
+  ...['Words', 'Yes'],
+])
 const LOCALS = new Set(['found', 'known', 'asked', 'said', 'given', 'made', 'shown', 'named', 'told', 'wanted'])
 /** A name that is a participle alone, and those verbs that look like one. */
 const PARTICIPLE =
@@ -57,9 +67,20 @@ function commentsOf(source) {
   return comments
 }
 
-/** Whether a name is a participle and nothing else. */
+/** Tests whether a name is a participle and nothing else. */
 function isParticiple(name) {
   return PARTICIPLE.test(name) && !VERBS.has(name)
+}
+
+/** Tests whether a comment begins with a verb in the present tense. */
+function beginsWithVerb(words) {
+  const [verb] = VERB.exec(words) ?? []
+  return verb !== undefined && !NO_VERBS.has(verb)
+}
+
+/** Returns the words of a comment, without its marks at the beginning. */
+function wordsOf(comment) {
+  return comment.replace(/^(\/\*\*?|\/\/)[\s*]*/, '')
 }
 
 /** The names that a variable, a parameter or a pattern binds. */
@@ -76,7 +97,7 @@ export function faultsOf(path, text) {
   const faults = []
   const add = (rule, line) => faults.push({ rule, line: line + 1, text: lines[line].trim() })
   for (const { pos, end } of commentsOf(source)) {
-    const words = text.slice(pos, end).replace(/^(\/\*\*?|\/\/)[\s*]*/, '')
+    const words = wordsOf(text.slice(pos, end))
     if (BEGINNING.test(words)) add('comments', lineOf(end - words.length))
     for (let line = lineOf(pos); line <= lineOf(end); line++) if (lines[line].length > COLUMNS) add('width', line)
   }
@@ -87,6 +108,9 @@ export function faultsOf(path, text) {
     if (ts.isFunctionDeclaration(node) && isParticiple(node.name?.text ?? '') && !AS_BYTES.test(path)) {
       add('functions', lineOf(node.name.getStart()))
     }
+    const doc = ts.isFunctionDeclaration(node) ? node.jsDoc?.at(-1) : undefined
+    const words = wordsOf(doc?.getText() ?? '')
+    if (doc && !beginsWithVerb(words)) add('verbs', lineOf(doc.end - words.length))
     ts.forEachChild(node, visit)
   }
   visit(source)

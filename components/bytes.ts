@@ -1,4 +1,4 @@
-/** Bytes, as every component needs them: there is no Buffer in the sandbox. */
+/** Encodes bytes in hexadecimal, since there is no Buffer in the sandbox. */
 
 export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')

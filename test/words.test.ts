@@ -35,6 +35,31 @@ describe('a comment', () => {
   })
 })
 
+describe('the doc comment of a function', () => {
+  it.each([
+    ['/** The port. */\nfunction f() {}', ['verbs 1']],
+    ['/**\n * `count` numbers.\n */\nexport function f() {}', ['verbs 2']],
+    ['/** RFC 9110 section 5. */\nasync function f() {}', ['verbs 1']],
+    ['/** Bytes in hexadecimal. */\nfunction f() {}', ['verbs 1']],
+    ['/** Whether it is free. */\nfunction f() {}', ['verbs 1']],
+    ['function f() {\n  /** A number. */\n  function g() {}\n}', ['verbs 2']],
+  ])('that begins with no verb in the present tense is a fault: %j', (text, rules) => {
+    expect(rulesOf(text)).toEqual(rules)
+  })
+
+  it.each([
+    '/** Returns a port that is free. */\nfunction f() {}',
+    '/** Tests whether a port is free. */\nexport async function f() {}',
+    '/** Receives, checks and stores. */\nfunction f() {}',
+    'function f() {}',
+    '/** The port. */\nconst a = 1',
+    'interface A {\n  /** The port. */\n  a(): number\n}',
+    '/** The beginning of a file. */\n/** Returns a port. */\nfunction f() {}',
+  ])('that does is none, and no comment of anything else: %j', (text) => {
+    expect(rulesOf(text)).toEqual([])
+  })
+})
+
 describe('a local or a parameter', () => {
   it.each([
     ['const found = 1', ['locals 1']],

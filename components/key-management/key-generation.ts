@@ -123,7 +123,7 @@ function finish(place: Place): Uint8Array | undefined {
   return contract.confirm({ id, registration }, groupKey(key))
 }
 
-/** This engine's share of the key, which is the sum of what all made for it; or the complaint about one of them. */
+/** Adds up what all engines made for this one to its share of the key; or makes the complaint about one of them. */
 function sum(generation: Generation, round1: readonly Round1[], place: Place): Omit<KeyShare, 'round1'> | Uint8Array {
   const { id, index, context } = place
   const round2: DKG_Round2[] = []

@@ -23,7 +23,7 @@ interface Asked {
   readonly share: KeyShare
 }
 
-/** Answers are JSON; those that refuse are an object with `error`. */
+/** Answers a request in JSON; a refusal is an object with `error`. */
 export function http(request: Request, context: Context): Response {
   const [, text = '', what] = /^\/keys\/([^/?]+)\/(commitments|signature-shares)$/.exec(request.uri) ?? []
   if (what === undefined) return refuse(404, 'Invalid URL')

@@ -70,8 +70,8 @@ function readChanges(run: Run): boolean {
 }
 
 /**
- * Keys that have failed or are disabled leave nothing behind. What belongs to another fork of the chain stays: it may
- * come back.
+ * Applies a change of a key. A key that has failed or is disabled leaves nothing behind. What belongs to another fork
+ * of the chain stays: it may come back.
  */
 function applyChange(run: Run, change: contract.Change): void {
   const { status, registration } = change

@@ -87,7 +87,7 @@ function store(bucket: string, registration: Uint8Array, value: unknown, context
   context.storage(bucket).set(registration, new TextEncoder().encode(JSON.stringify(value, replace)))
 }
 
-/** Bytes and large numbers have no form of their own in JSON. */
+/** Replaces bytes and large numbers, which JSON does not have, by texts. */
 export function replace(_: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return `bytes ${toHex(value)}`
   return typeof value === 'bigint' ? `number ${value}` : value

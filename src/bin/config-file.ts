@@ -74,7 +74,8 @@ function lineAndColumn(text: string, position: number): string {
 }
 
 /**
- * Says where a file was looked for that is missed, and where to start instead when the working directory may be why.
+ * Returns where missing files were looked for, and where to start instead when the working directory may be why;
+ * undefined when no file is missing.
  */
 export function placeHint(configFile: string, mistakes: readonly string[]): string | undefined {
   const directory = dirname(resolve(configFile))

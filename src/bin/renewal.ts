@@ -12,7 +12,7 @@ export interface Hangup {
   act(renewal: () => void): void
 }
 
-/** Takes SIGHUP from the beginning: by itself it would end the process. */
+/** Handles SIGHUP from the beginning, since the signal alone would end the process. */
 export function onHangup(): Hangup {
   let [action, missed]: [(() => void) | undefined, boolean] = [undefined, false]
   process.on('SIGHUP', () => {

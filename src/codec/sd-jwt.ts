@@ -143,7 +143,10 @@ function revealObject(object: JsonObject, position: ClaimPosition, revealing: Re
   return Object.fromEntries(visible)
 }
 
-/** Elements that stay concealed vanish, and those after them move up. RFC 9901, Processing. */
+/**
+ * Returns the array with its disclosed elements. Elements that stay concealed are left out, and those after them move
+ * up. RFC 9901, Processing.
+ */
 function revealArray(array: readonly Json[], position: ClaimPosition, revealing: Revealing): Json[] {
   const visible: Json[] = []
   for (const element of array) {

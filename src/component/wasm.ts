@@ -91,7 +91,7 @@ interface Results {
 }
 
 const NOTHING = -1n
-/** Ids begin at 1 and stay below 2^31, so that no answer is negative. */
+/** Makes a list of results, each under an id from 1 and below 2^31, so that no answer is negative. */
 function heldResults(): Results {
   const results = new Map<number, Uint8Array>()
   let last = 0

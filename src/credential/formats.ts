@@ -32,8 +32,9 @@ export function* findQueryMistakes(format: CredentialFormat, query: JsonObject, 
 }
 
 /**
- * Members of other formats, and members that are all unknown, as a misspelt one is: ignoring them would accept any type
- * without a word. Unknown members beside that of the format are ignored, and an empty object is any type on purpose.
+ * Finds members of `meta` that belong to other formats, or members that are all unknown, as a misspelt one is: ignoring
+ * them would accept any type without a word. Unknown members beside that of the format are ignored, and an empty object
+ * is any type on purpose.
  */
 function* inForeignMeta(meta: JsonObject, path: string, metaMember: string): Mistakes {
   const names = Object.keys(meta)

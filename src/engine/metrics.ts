@@ -58,7 +58,7 @@ export function createMetrics(limits: Limits) {
   }
 }
 
-/** Gauges that are read when somebody looks. */
+/** Registers gauges whose values are read by `observed` when the metrics are fetched. */
 export function observe({ registry }: Metrics, observed: () => Observed): void {
   const gauge = (name: string, help: string, read: (now: Observed) => number): void => {
     new Gauge({

@@ -18,7 +18,7 @@ export function mustPrepare(entry: ContractEntry, at: number): boolean {
   return retry.at <= at
 }
 
-/** Leaves in the entry what came of it, and when to try again. */
+/** Prepares the component of a contract, and leaves in the entry what came of it, and when to try again. */
 export async function prepare(context: EngineContext, entry: ContractEntry): Promise<void> {
   const { contract } = entry
   const isCurrent = (): boolean => entry.contract.component?.sha256 === contract.component?.sha256

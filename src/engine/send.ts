@@ -28,7 +28,7 @@ export function sendProblem(
   send(pending, status, all, body)
 }
 
-/** Does nothing where an answer was sent before, or nobody is there to read it. */
+/** Sends an answer, unless one was sent before or nobody is there to read it. */
 export function send(pending: PendingResponse, status: number, headers: readonly HeaderPair[], body: Uint8Array): void {
   const { request, response, id } = pending
   if (response.headersSent || response.destroyed) return

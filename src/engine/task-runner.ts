@@ -26,7 +26,7 @@ export interface TaskRunner {
 const CALLS_AT_ONCE = 2
 const LONG_CALL_MS = 50
 
-/** Calls that are added together begin within `everyMs`. */
+/** Makes a runner of background tasks, in which calls that are added together begin within `everyMs`. */
 export function createTaskRunner({ log }: Pick<EngineContext, 'log'>, everyMs: number): TaskRunner {
   const running = new Set<Promise<void>>()
   const stopping = new AbortController()

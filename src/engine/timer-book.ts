@@ -200,7 +200,7 @@ function changeOf(value: TimerRow, before: CachedTimer | undefined): Change<Engi
   return { update: 'timer', id, version: before.version, value, dueAt, erases: true }
 }
 
-/** Takes away what need not be told any more. */
+/** Deletes timers that are over and were remembered for long enough. */
 export async function forgetTimers(store: EngineStore, book: TimerBook, now: Date): Promise<void> {
   const rows = await store.due('timer', now, 1000)
   const old = rows.filter(({ value }) => value.status !== 'scheduled')

@@ -95,7 +95,7 @@ export function formRoutes(app: App, bodyLimit: number, addRoutes: (scope: App) 
   })
 }
 
-/** Routes that take a JWT beside JSON; it arrives as the text it is. */
+/** Adds routes that take a JWT beside JSON; it arrives as the text it is. */
 export function jwtRoutes(app: App, addRoutes: (scope: App) => void): void {
   void app.register((scope: App, _: unknown, done: () => void) => {
     scope.addContentTypeParser('application/jwt', { parseAs: 'buffer' }, parseTextBody)
@@ -104,7 +104,7 @@ export function jwtRoutes(app: App, addRoutes: (scope: App) => void): void {
   })
 }
 
-/** Routes that take no body: whatever comes is read within the limit and left aside, whatever its type. */
+/** Adds routes that take no body: whatever comes is read within the limit and ignored, whatever its type. */
 export function bodylessRoutes(app: App, addRoutes: (scope: App) => void): void {
   void app.register((scope: App, _: unknown, done: () => void) => {
     scope.removeAllContentTypeParsers()

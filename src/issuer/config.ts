@@ -266,15 +266,18 @@ function entriesMistakes(entries: number = ENTRIES.default): string[] {
   return fits ? [] : [`statusList.entries: must be a power of two from ${ENTRIES.least} to ${ENTRIES.most}`]
 }
 
-/** Verifiers compare the two, when the certificate has names at all. */
+/**
+ * Returns a warning when `issuer.id` is none of the names of the certificate, if it has names at all, since verifiers
+ * compare the two.
+ */
 function identifierWarnings([leaf]: readonly Certificate[], issuerId: string): string[] {
   const problem = leaf?.hasSubjectAltName ? identifierProblem(leaf, issuerId) : undefined
   return problem === undefined ? [] : [`issuer.id: ${problem}; verifiers that compare the two refuse what it signs`]
 }
 
 /**
- * Verifiers take a list by another key than the credential's only from the same issuer, or from a provider of status
- * lists.
+ * Returns a warning when verifiers would refuse status lists by their own key, since they take such a list only from
+ * the same issuer, or from a provider of status lists.
  */
 function statusListWarnings({ signing, statusLists }: ServiceKeys, issuerId: string): string[] {
   const [[own], [leaf]] = [signing.chain, statusLists?.chain ?? []]

@@ -73,7 +73,7 @@ interface Described {
   readonly description: JsonObject
 }
 
-/** Paths as nested members. One through an array has no place there. */
+/** Makes nested members of the paths of claims. A path through an array has no place there. */
 function claimTree(claims: readonly Described[]): JsonObject {
   const names = new Set(claims.flatMap(({ path: [name] }) => (typeof name === 'string' ? name : [])))
   return Object.fromEntries(

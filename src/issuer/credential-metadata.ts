@@ -42,7 +42,7 @@ export function checkCredentialMetadata(configuration: CredentialConfiguration):
 
 const DISPLAY = ['name', 'locale', 'description', 'background_color', 'text_color', 'logo', 'background_image']
 
-/** Members that are nearly known ones: wallets ignore them, and nobody would notice. */
+/** Refuses with `invalid_request` members that are nearly known ones: wallets ignore them, and nobody would notice. */
 function refuseMisspeltNames(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata, credential_definition: definition } = configuration
   refuseMisspelt(definition as Json | undefined, ['@context', 'type'], 'credential_definition')
@@ -139,7 +139,10 @@ function canonical(locale: string, path: string): string {
   }
 }
 
-/** Wallets load it: from https, from the text itself, or from this machine and its network while trying things out. */
+/**
+ * Refuses with `invalid_request` an image that wallets cannot load: one is loaded from https, from a `data:` URI, or,
+ * for trying out, from this machine and its network.
+ */
 function refuseImage(uri: string | undefined, path: string): void {
   if (uri === undefined || /^data:image\/[\w.+-]+[;,]/i.test(uri)) return
   if (URL.canParse(uri) && isSecure(new URL(uri))) return

@@ -199,8 +199,8 @@ function laterMembers({
 }
 
 /**
- * Says that a wallet whose credentials have a reuse policy that lets it ask for new ones can do so, for as long as the
- * first ones are valid, where nothing is said of it. ETSI TS 119 472-3 section 4.2.4.
+ * Adds `refreshSeconds`, unless the application set them, for credentials whose reuse policy lets a wallet ask for new
+ * ones: it can for as long as the first ones are valid. ETSI TS 119 472-3 section 4.2.4.
  */
 function withReissue<T extends Pick<IssuanceSession, 'refreshSeconds'>>(
   later: T,

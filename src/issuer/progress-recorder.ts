@@ -81,7 +81,7 @@ export function createProgressRecorder(
   }
 }
 
-/** News by the ids of their sessions, until they are taken. */
+/** Collects news by the ids of their sessions, until they are taken. */
 function collectNews(store: UpdateEffects<IssuerCollections>['store']) {
   let unwritten = new Map<string, SessionProgress>()
   /** The ids of {@link unwritten} of which it is not known whether there is such a session. */

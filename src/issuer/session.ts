@@ -285,7 +285,10 @@ function refuseEnded({ expiredAt, erasedAt }: IssuanceSession): void {
   if (expiredAt !== undefined || erasedAt !== undefined) refuse('invalid_token', 'the access token has expired')
 }
 
-/** Copies that were given out for this access token, and those that are waited for; and how much room there is. */
+/**
+ * Refuses with `credential_request_denied` more than {@link MAX_COPIES} of a credential for an access token, and more
+ * than {@link MAX_ISSUED} in a session.
+ */
 function refuseMoreThanTen({ issued, token, deferral }: IssuanceSession, configurationId: string): void {
   const issuedIds = issued.slice(token?.issuedBefore ?? 0).map((copy) => copy.configurationId)
   const ids = [...issuedIds, ...(deferral?.waiting ?? [])]

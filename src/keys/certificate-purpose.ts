@@ -52,7 +52,7 @@ export function isForTlsAlone({ extendedKeyUsage }: Pick<CertificateExtensions, 
   return extendedKeyUsage?.every((oid) => TLS.includes(oid)) === true
 }
 
-/** Says why such a certificate below a trust anchor may not sign, as a sentence part. */
+/** Returns why the certificate of a TLS server below a trust anchor may not sign, as a sentence part. */
 export function tlsProblem({ subjectText }: { readonly subjectText: string }): string {
   return `the certificate '${subjectText}' is that of a TLS server, which anybody gets who has a host (acceptTlsServerCertificates)`
 }

@@ -83,7 +83,10 @@ export function openidProvider(
   }
 }
 
-/** Signatures of ID tokens are verified although they come by TLS: an ID token is evidence of who signed in. */
+/**
+ * Reads the metadata of the provider, and makes the client configuration from it. Signatures of ID tokens are verified
+ * although they come by TLS: an ID token is evidence of who signed in.
+ */
 async function discover({ issuer, clientId, clientSecret }: OpenidClient, outbound: Outbound): Promise<Configuration> {
   const library = await import('openid-client')
   const execute = [library.enableNonRepudiationChecks]

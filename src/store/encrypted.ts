@@ -85,7 +85,7 @@ function problemText(id: string, count: number, neededUntil: number): string {
   return `the database is encrypted with the key ${id}, which is not in this file; add its line${until}`
 }
 
-/** Says of each key whether it is the one that encrypts now, or since when another does. */
+/** Stores of a key whether it is the one that encrypts now, or since when another does. */
 async function registerKey(
   store: Store<EncryptionCollections>,
   id: string,

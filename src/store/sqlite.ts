@@ -171,7 +171,9 @@ export function migrateSqlite(database: DatabaseSync, migrations: readonly Migra
   })
 }
 
-/** Says of a database that is no copy, in its generation, that the steps of its schema have not made it one. */
+/**
+ * Writes into the generation of a database, when the steps of its schema changed its origin, that it is still no copy.
+ */
 function keepOrigin(database: DatabaseSync, before: string): void {
   const tables = database.prepare("select name from sqlite_master where name = 'generation'").all()
   if (tables.length === 0) return

@@ -204,7 +204,7 @@ function envelopeReason(
   return `require_cryptographic_holder_binding: ${held.boundKey.problem}`
 }
 
-/** Parts of a query that no wallet is asked for: allowed, and hardly meant. */
+/** Finds the parts of a query that no wallet is asked for, which is allowed and hardly meant. */
 function findUnasked({ credentials, credential_sets: sets }: DcqlQuery): string[] {
   const inSets = new Set(sets?.flatMap(({ options }) => options.flat()) ?? credentials.map(({ id }) => id))
   return credentials.flatMap(({ id, claims = [], claim_sets: claimSets }) => {

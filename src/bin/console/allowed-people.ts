@@ -71,7 +71,9 @@ function readAllowed(text: string): AllowedClaim {
   return { claim, value }
 }
 
-/** Providers write addresses in other letters than people do. */
+/**
+ * Tests whether two addresses are the same in any case, since providers may write them in other letters than people do.
+ */
 function isSameEmail(has: Json | undefined, value: string): boolean {
   return typeof has === 'string' && has.toLowerCase() === value.toLowerCase()
 }

@@ -31,7 +31,7 @@ export function tlsFindings({ chain }: ReadKey, baseUrl: string | undefined, at:
   ]
 }
 
-/** Findings from the warnings of start-up, and the end of a certificate's validity when that is far. */
+/** Makes findings of the warnings of start-up, and one of the end of a certificate's validity when that is far. */
 function certificateFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
   const [leaf] = chain
   const warnings = findCertificateWarnings(subject, chain, at).map((warning) => warning.slice(`${subject}: `.length))
@@ -54,7 +54,7 @@ export function identifierFinding([leaf]: readonly Certificate[], issuerId: stri
     : say('warning', `${problem}; verifiers that compare the two refuse what it signs`)
 }
 
-/** Findings about the valid anchors; reading the configuration reports the others. */
+/** Makes the findings about the valid anchors; reading the configuration reports the others. */
 export function anchorFindings(subject: string, anchors: readonly Certificate[], at: Date): Finding[] {
   const say: Say = (outcome, text) => ({ subject, outcome, text })
   return anchors

@@ -51,7 +51,10 @@ export function describeMachine(at: Date): MachineFacts {
   }
 }
 
-/** Findings on the place of an embedded database; none for another database, or where the place cannot be read. */
+/**
+ * Makes the findings about the place of an embedded database; none for another database, or where the place cannot be
+ * read.
+ */
 export async function storageFindings(database: DatabaseConfig): Promise<Finding[]> {
   if (database.kind !== 'sqlite' || database.file === ':memory:') return []
   try {

@@ -4,7 +4,10 @@ import { readSecretsFile, SECRETS_SETTING } from '../../config/secrets-file.ts'
 import type { Finding } from './finding.ts'
 import { privateFileFindings } from './private-file.ts'
 
-/** Findings on the secrets file; none where the file is mistaken, since reading the settings tells that. */
+/**
+ * Makes the findings about the secrets file; none where the file has mistakes, since reading the settings reports
+ * those.
+ */
 export function secretsFindings(path: string | undefined, files: Files): Finding[] {
   if (path === undefined) {
     const text = 'codes, nonces and tokens are derived from the signing key; give them a file of their own'

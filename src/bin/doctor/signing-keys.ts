@@ -11,7 +11,10 @@ import type { Finding } from './finding.ts'
 import type { Patient } from './patient.ts'
 import { privateFileFindings } from './private-file.ts'
 
-/** Findings on each key of `signing` and `keys`, and the key of `signing` itself where it can be read. */
+/**
+ * Makes the findings about each key of `signing` and `keys`, and returns the key of `signing` itself where it can be
+ * read.
+ */
 export async function signingKeyFindings(
   patient: Patient,
 ): Promise<{ readonly findings: readonly Finding[]; readonly signingKey: SigningKey | undefined }> {

@@ -27,8 +27,8 @@ export function functionOf(signature: string): AbiItem {
 }
 
 /**
- * Values as JSON has them: numbers also as text, bytes in hexadecimal. Throws in words when they are not what the
- * function takes.
+ * Encodes a call with values as JSON has them: numbers also as text, bytes in hexadecimal. Throws in words when they
+ * are not what the function takes.
  */
 export function encodeCall(called: AbiItem, values: readonly Json[]): Uint8Array {
   return methodOf(called).encodeInput(argumentsOf(called, values))

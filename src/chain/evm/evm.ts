@@ -98,8 +98,8 @@ interface Connection {
 }
 
 /**
- * Asks the node which chain it is of, and again whenever it could not be reached in between: it may be
- * another one then.
+ * Makes a connection that asks the node which chain it is of, and again whenever the node could not be reached in
+ * between, since it may be of another chain then.
  */
 function oncePerConnection(rpc: JsonRpc, id: string): Connection {
   const checked = cacheValue(async () => {

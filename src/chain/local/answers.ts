@@ -88,7 +88,7 @@ function place({ block }: LedgerEntry) {
   return { blockNumber: quantity(block.number), blockHash: block.hash, transactionIndex: '0x0' }
 }
 
-/** Gas costs nothing, and never did. */
+/** Makes the fee history of `count` blocks, in which gas costs nothing. */
 export function feeHistory({ block }: LedgerEntry, count: number): unknown {
   const blocks = Math.min(count, block.number + 1, MAX_HISTORY)
   return {

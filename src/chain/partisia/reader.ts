@@ -96,7 +96,7 @@ function readable<T>(path: string, read: () => T): T {
   }
 }
 
-/** Names of shards and digests come from the node itself, and go into paths again. */
+/** Escapes the name of a shard or a digest for a path, since such names come from the node itself. */
 function part(value: string): string {
   return encodeURIComponent(value)
 }

@@ -152,7 +152,7 @@ async function readList(
   throw new MalformedError(`what was answered is neither ${TOKEN_TYPES.jwt} nor ${TOKEN_TYPES.cwt}`)
 }
 
-/** Milliseconds for which a list that was verified is kept. */
+/** Returns for how many milliseconds a list that was verified is kept. */
 function lifeOf({ list: { ttlSeconds, validity }, fetchedAt }: Fetched): number {
   const ttl = Math.min(ttlSeconds === undefined ? USUAL_TTL_MS : ttlSeconds * 1000, MAX_TTL_MS)
   const left = (firstEnd(validity)?.getTime() ?? Number.POSITIVE_INFINITY) - fetchedAt.getTime()

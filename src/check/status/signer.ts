@@ -13,7 +13,8 @@ import type { StatusContext } from './context.ts'
 import type { FetchedStatusList } from './status-list.ts'
 
 /**
- * Says why nobody may have signed the list who speaks for the issuer of the credential, which is trusted; or undefined.
+ * Returns why the list is not signed by somebody who may speak for the issuer of the credential, which is trusted;
+ * undefined when it is.
  */
 export function signerProblem(
   list: FetchedStatusList,
@@ -55,7 +56,10 @@ function pathOf(certificates: readonly Certificate[], { trustAnchors = [], now, 
   return findTrustPath(certificates, trustAnchors, { now, clockSkewSeconds })
 }
 
-/** Does without KeyObject.equals: for keys of two types it leaves an OpenSSL error behind, which the next key gets. */
+/**
+ * Tests whether two certificates have the same key. KeyObject.equals is avoided: for keys of two types it leaves an
+ * OpenSSL error behind, which the next key gets.
+ */
 function isSameKey(one: Certificate, other: Certificate): boolean {
   const spki = ({ publicKey }: Certificate): Buffer => publicKey.export({ type: 'spki', format: 'der' })
   return spki(one).equals(spki(other))

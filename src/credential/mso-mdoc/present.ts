@@ -36,7 +36,8 @@ export function hold(credential: string): HeldCredential {
 }
 
 /**
- * Dates and bytes have several texts in a dataset and one in a credential: as they would be read, they are compared.
+ * Tests whether a credential is what was ordered. Dates and bytes, which have several texts in a dataset and one in a
+ * credential, are compared as they would be read.
  */
 export function fulfils(order: Order<MdocMembers>, credential: string): boolean {
   const { dataset, configuration } = order

@@ -101,7 +101,7 @@ export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   }
 }
 
-/** Claims of which everybody knows what they are: a text or a number, with nothing inside. RFC 7519 section 4.1. */
+/** Finds mistakes about a registered claim, which is a text or a number with nothing inside. RFC 7519 section 4.1. */
 function* inRegistered({ path: [member, ...inside], values }: ClaimQuery, at: string): Mistakes {
   const kind = typeof member === 'string' ? KINDS.get(member) : undefined
   if (kind === undefined) return

@@ -212,7 +212,10 @@ function typeVerdict(header: JsonObject, type: string): Verdict {
   return own(header, 'typ') === type ? pass() : fail(`typ must be ${type}`)
 }
 
-/** Headers that would have us fetch a key, or follow somebody's word about it, are never looked at. */
+/**
+ * Checks `alg` of a header. Headers that would have this service fetch a key, or follow somebody's word about it, are
+ * never looked at.
+ */
 function algorithmVerdict(header: JsonObject, { algorithms }: ClientTerms): Verdict {
   const isTaken = algorithms.includes(ownString(header, 'alg') ?? '')
   return isTaken ? pass() : fail(`alg must be one of ${algorithms.join(', ')}`)

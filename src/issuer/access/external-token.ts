@@ -122,7 +122,7 @@ function readToken(token: string): Jws {
   }
 }
 
-/** Clocks may differ, either way. */
+/** Refuses a token that has expired or is not valid yet. Clocks may differ by `clockSkewSeconds`, either way. */
 function refuseUnlessTimely({ now, config }: ClockContext, claims: JsonObject): void {
   const [at, skew] = [now().getTime() / 1000, config.clockSkewSeconds]
   const [expires, begins, issued] = ['exp', 'nbf', 'iat'].map((name) => timeOf(claims, name))

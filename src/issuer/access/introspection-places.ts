@@ -56,7 +56,10 @@ export function limitIntrospections(
   }
 }
 
-/** Takes a place for a question, of a network unless its token was good before; gives what leaves it, or undefined. */
+/**
+ * Makes the places for questions. A question takes a place of its network too, unless its token was good before; `take`
+ * returns what frees the place, or undefined when all are taken.
+ */
 function questionPlaces() {
   const networks = new Map<string, number>()
   let [all, unknown] = [0, 0]

@@ -111,12 +111,18 @@ export function unencryptedResponseEncryption(member: unknown): JsonObject | und
   return isObject(jwk) ? { ...member, jwk: { alg, ...jwk } } : member
 }
 
-/** Wallets of draft 13 ask by format, or by an identifier from authorization details; and have one proof. */
+/**
+ * Tests whether a request may be of draft 13, whose wallets ask by format, or by an identifier from authorization
+ * details, and send one proof.
+ */
 function mayBeDraft13(request: CredentialRequest): boolean {
   return request.proofs === undefined && request.credential_configuration_id === undefined
 }
 
-/** Wallets of drafts up to 14 may name the format and type of the credential in the place of its configuration. */
+/**
+ * Tests whether a request names the format and type of the credential in the place of its configuration, as wallets of
+ * drafts up to 14 may.
+ */
 function asksByFormat({
   credential_identifier: identifier,
   credential_configuration_id: id,

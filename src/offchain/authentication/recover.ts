@@ -27,8 +27,8 @@ export const recoverInJavaScript: Recover = lowAlone((digest, { compact, recover
 })
 
 /**
- * Takes only the signature with the lower s of the two that everybody can make of one, and none of another length:
- * libraries differ in whether they fill it up, cut it off or throw.
+ * Makes a recovery that takes only the signature with the lower s of the two that everybody can make of one, and none
+ * of another length: libraries differ in whether they fill it up, cut it off or throw.
  */
 export function lowAlone(recover: Recover): Recover {
   return (digest, signature) => {

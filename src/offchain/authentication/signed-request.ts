@@ -49,7 +49,10 @@ export function onlyValue({ headers }: Pick<HttpRequestData, 'headers'>, name: s
   return values.length > 1 ? undefined : (values[0] ?? '')
 }
 
-/** Milliseconds since 1970 as they were written: decimal, without leading zeros or a sign. */
+/**
+ * Reads milliseconds since 1970 as they were written: decimal, without leading zeros or a sign; undefined for any other
+ * text.
+ */
 export function parseTime(text: string): number | undefined {
   const time = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN
   return Number.isSafeInteger(time) ? time : undefined
