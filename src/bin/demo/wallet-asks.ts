@@ -39,7 +39,7 @@ function stepOfPortal({ method, url, status }: ApiResult): ShownStep {
   return { who, what: 'decided', means, request: { method, url, sent }, status }
 }
 
-/** A browser whose person goes on at every page. */
+/** Makes a browser whose person goes on at every page. */
 function openBrowser(narrator: Narrator): BrowserVisit {
   return {
     redirectUri: REDIRECT_URI,
