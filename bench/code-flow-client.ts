@@ -14,6 +14,8 @@ const REDIRECT_URI = 'com.example.wallet:/callback'
 /** A wallet, with a key for DPoP where it uses that. */
 export interface Client {
   readonly dpopKey: Signer | undefined
+  /** The attestation of its key for DPoP, where a provider vouches for the wallet. */
+  readonly attestation: string | undefined
   nonce: string
 }
 
@@ -34,8 +36,15 @@ interface Pushed {
   readonly verifier: string
 }
 
-export function makeClient(dpopKey: Signer | undefined): Client {
-  return { dpopKey, nonce: '' }
+export function makeClient(dpopKey: Signer | undefined, attestation?: string): Client {
+  return { dpopKey, attestation, nonce: '' }
+}
+
+/** Has a provider attest the wallet with the key. OpenID4VCI 1.0, Wallet Attestations in JWT format. */
+export function attest(provider: Signer, { jwk }: Signer): Promise<string> {
+  const header = { typ: 'oauth-client-attestation+jwt', alg: provider.alg, x5c: [...provider.x5c] }
+  const claims = { sub: CLIENT_ID, iat: seconds(), exp: seconds() + 3600, cnf: { jwk: { ...jwk } } }
+  return writeJws(header, claims, (data) => provider.sign(data))
 }
 
 /** From the metadata to the credential, without an offer. */
@@ -71,7 +80,7 @@ export async function pushRequest({ port, scope }: FlowTerms, client = makeClien
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
   }).toString()
-  const headers = { ...form, ...(await dpopHeader(client, '/auth/par')) }
+  const headers = { ...form, ...(await attestationHeaders(client, port)), ...(await dpopHeader(client, '/auth/par')) }
   const { request_uri: requestUri } = await object(await send(port, '/auth/par', { headers, body }), 201)
   return { requestUri: requestUri as string, verifier }
 }
@@ -94,7 +103,8 @@ async function redeem({ port, client }: Whole, { verifier }: Pushed, code: strin
     client_id: CLIENT_ID,
     redirect_uri: REDIRECT_URI,
   }).toString()
-  const headers = { ...form, ...(await dpopHeader(client, '/auth/token-endpoint')) }
+  const proved = await dpopHeader(client, '/auth/token-endpoint')
+  const headers = { ...form, ...(await attestationHeaders(client, port)), ...proved }
   const answer = await object(await send(port, '/auth/token-endpoint', { headers, body }), 200)
   must(answer.token_type === (client.dpopKey ? 'DPoP' : 'Bearer'), 'token', 'another type')
   return answer.access_token as string
@@ -134,6 +144,21 @@ async function dpopHeader({ dpopKey, nonce }: Client, path: string, token?: stri
   }
   const header = { typ: 'dpop+jwt', alg: dpopKey.alg, jwk: { ...dpopKey.jwk } }
   return { dpop: await writeJws(header, claims, (data) => dpopKey.sign(data)) }
+}
+
+/** The attestation, and the proof of its key with a fresh challenge. Attestation-Based Client Authentication. */
+async function attestationHeaders({ dpopKey, attestation }: Client, port: number): Promise<Record<string, string>> {
+  if (dpopKey === undefined || attestation === undefined) return {}
+  const answer = await object(await send(port, '/auth/challenge', { body: '' }), 200)
+  const claims = {
+    aud: BASE_URL.issuer,
+    jti: randomBytes(16).toString('base64url'),
+    iat: seconds(),
+    challenge: answer.attestation_challenge as string,
+  }
+  const header = { typ: 'oauth-client-attestation-pop+jwt', alg: dpopKey.alg }
+  const pop = await writeJws(header, claims, (data) => dpopKey.sign(data))
+  return { 'oauth-client-attestation': attestation, 'oauth-client-attestation-pop': pop }
 }
 
 interface Sent {

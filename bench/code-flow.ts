@@ -2,11 +2,14 @@
  * What does the authorization code flow cost beside the pre-authorized one, and what do requests cost that were pushed and
  * never brought? Both flows run by turns at one issuer; the requests and what they answer are those of wallets.
  */
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readPemCertificates } from '../src/keys/certificate.ts'
+import { createSigner } from '../src/keys/file-signer.ts'
+import type { Signer } from '../src/keys/signer.ts'
 import { loadDriver } from '../src/store/sqlite.ts'
 import { sdJwtVcCase } from './cases.ts'
-import { makeClient, pushRequest, visitOnly, wholeFlow } from './code-flow-client.ts'
+import { attest, type Client, makeClient, pushRequest, visitOnly, wholeFlow } from './code-flow-client.ts'
 import { makeHolders } from './holders.ts'
 import { create, declareConfiguration, issuanceFlow } from './issuance-flow.ts'
 import { CONCURRENCY, runLoad } from './load.ts'
@@ -15,12 +18,15 @@ import { note, percentile, show, table, type Verdict } from './report.ts'
 import { configFile, startService, type Workplace } from './workplace.ts'
 
 const SCOPE = 'bench'
+const PROVIDERS = 'providers'
 const PUSHED = 100_000
 const PUSHED_WARM_UP = 10_000
 /** The rows that strangers may make at once. */
 const VISITS = 6_000
 /** What memory may grow by 100,000 requests that are stored nowhere. */
 const MAX_GROWTH_MEGABYTES = 30
+
+type Kind = 'pre-authorized' | 'bearer' | 'dpop' | 'attested'
 
 export interface CodeFlowOptions {
   readonly rounds: number
@@ -71,31 +77,48 @@ export async function measureCodeFlow(workplace: Workplace, options: CodeFlowOpt
   }
 }
 
+/** Turns the flow on, and has the certificate of the verifier be that of a provider of wallets. */
 function allowCodeFlow({ directory }: Workplace): void {
   const file = join(directory, configFile('issuer'))
   const settings = JSON.parse(readFileSync(file, 'utf8')) as object
-  writeFileSync(file, JSON.stringify({ ...settings, authentication: { interactionUrl: 'https://portal.example/' } }))
+  mkdirSync(join(directory, PROVIDERS))
+  copyFileSync(join(directory, 'verifier.pem'), join(directory, PROVIDERS, 'provider.pem'))
+  const added = { authentication: { interactionUrl: 'https://portal.example/' }, walletProviderTrustAnchors: PROVIDERS }
+  writeFileSync(file, JSON.stringify({ ...settings, ...added }))
+}
+
+/** Makes a wallet for a flow of the kind. */
+async function clientFor({ directory, privateKeys }: Workplace, kind: Kind, key: Signer | undefined): Promise<Client> {
+  if (kind !== 'attested' || key === undefined) return makeClient(kind === 'bearer' ? undefined : key)
+  const pem = readFileSync(join(directory, 'verifier.pem'), 'utf8')
+  return makeClient(key, await attest(createSigner(privateKeys.verifier, readPemCertificates(pem)), key))
 }
 
 /** Gives the milliseconds of processor time of a flow, round by round. */
-async function measureFlows({ publicKeys }: Workplace, { pid, port }: Running, options: CodeFlowOptions) {
+async function measureFlows(workplace: Workplace, { pid, port }: Running, options: CodeFlowOptions) {
   const plain = await declareConfiguration(port, sdJwtVcCase)
   const posted = { ...sdJwtVcCase.configuration, scope: SCOPE }
   const scoped = await create(port, '/credential-configuration/create', posted)
-  const target = { configurationId: plain, issued: sdJwtVcCase, issuerKey: publicKeys.issuer, bindsHolder: true }
-  const run = async (count: number, kind: 'pre-authorized' | 'bearer' | 'dpop'): Promise<number> => {
+  const target = {
+    configurationId: plain,
+    issued: sdJwtVcCase,
+    issuerKey: workplace.publicKeys.issuer,
+    bindsHolder: true,
+  }
+  const run = async (count: number, kind: Kind): Promise<number> => {
     const holders = await makeHolders(count)
-    const clients = kind === 'pre-authorized' ? [] : await makeHolders(count)
+    const keys = kind === 'pre-authorized' ? [] : await makeHolders(count)
+    const clients = await Promise.all(keys.map((key) => clientFor(workplace, kind, key)))
     const before = processorTimeMs(pid)
     if (kind === 'pre-authorized') {
       await runLoad({ port, flows: holders.map((holder) => issuanceFlow(target, holder)) })
     } else {
       const terms = { port, scope: SCOPE, configurationId: scoped, dataset: sdJwtVcCase.dataset }
-      const flows = holders.map((holder, index) => () => {
-        const key = kind === 'dpop' ? clients[index] : undefined
-        return wholeFlow({ ...terms, client: makeClient(key), holder })
-      })
-      await inTurns(flows)
+      await inTurns(
+        holders.map((holder, index) => () => {
+          return wholeFlow({ ...terms, client: clients[index] ?? makeClient(undefined), holder })
+        }),
+      )
     }
     return (processorTimeMs(pid) - before) / count
   }
@@ -104,6 +127,7 @@ async function measureFlows({ publicKeys }: Workplace, { pid, port }: Running, o
     ['pre-authorized code, Bearer', 'pre-authorized'],
     ['authorization code, pushed request, PKCE, Bearer', 'bearer'],
     ['authorization code, pushed request, PKCE, DPoP', 'dpop'],
+    ['authorization code, pushed request, PKCE, DPoP, wallet attestation', 'attested'],
   ] as const
   for (const [, kind] of kinds) await run(options.warmUp, kind)
   for (let round = 1; round <= options.rounds; round += 1) {
