@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { WalletContext } from '../../src/wallet/context.ts'
 import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
@@ -17,9 +18,12 @@ vi.setConfig({ testTimeout: 120_000 })
 /** The ports in a row of the issuer, of the front, of the verifier and of the university's page. */
 const PORTS = 4
 
+/** A directory that goes with the run of the tests, also for what several tests look at. */
+const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'vouchsafe-demo-test-'))
+
 /** Runs the demo with a directory for temporary files of its own, so that nothing is left behind unseen. */
 async function demo(...args: string[]) {
-  const temporary = temporaryDirectory()
+  const temporary = newDirectory()
   const port = String(await freePort(PORTS))
   const all = ['demo', '--port-base', port, ...args]
   // A setting of another service of the caller's is none of the demo's.
@@ -86,20 +90,47 @@ describe('vouchsafe demo --once', () => {
     expect(long).toEqual([])
   })
 
-  it('says so when a port is taken, and takes another', async () => {
+  it.each([
+    [['--port-base', '65534']],
+    [['--port-base', 'x']],
+    [['--part', 'none']],
+    [['--twice']],
+    [['--base-url', 'http://example.com']],
+    [['--base-url', 'https://example.com/path']],
+  ])('refuses %j and starts nothing', async (args) => {
+    const { status, stdout, left } = await demo(...args)
+    expect([status, stdout, left]).toEqual([2, '', []])
+  })
+})
+
+describe('the home of vouchsafe demo', () => {
+  /** Of a run whose port was taken. */
+  let home: string
+  let port: number
+  let first: Awaited<ReturnType<typeof demo>>
+
+  beforeAll(async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, resolve))
-    onTestFinished(() => void server.close())
-    const { port } = server.address() as { port: number }
-    const { status, stdout } = await vouchsafe(['demo', '--once', '--part', 'credential', '--port-base', String(port)])
-    expect(status).toBe(0)
-    expect(stdout).toMatch(new RegExp(`issuer +http://[^ ]+ \\(port ${port} is taken\\)`))
+    ;({ port } = server.address() as { port: number })
+    home = join(newDirectory(), 'home')
+    first = await demo('--once', '--part', 'credential', '--home', home, '--port-base', String(port))
+    server.close()
   })
 
-  it('keeps a home, and uses it again', async () => {
-    const home = join(temporaryDirectory(), 'home')
-    const first = await demo('--once', '--part', 'credential', '--home', home)
+  /** A copy of the home for one test, which changes it. */
+  function copied(): string {
+    const copy = temporaryDirectory()
+    cpSync(home, copy, { recursive: true })
+    return copy
+  }
+
+  it('is made also where a port is taken, which the demo says, and takes another', () => {
     expect(first).toMatchObject({ status: 0, left: [] })
+    expect(first.stdout).toMatch(new RegExp(`issuer +http://[^ ]+ \\(port ${port} is taken\\)`))
+  })
+
+  it('is kept, and used again', async () => {
     const files = filesBelow(home)
     expect(files).toEqual(
       expect.arrayContaining([
@@ -117,14 +148,13 @@ describe('vouchsafe demo --once', () => {
     expect(readdirSync(join(home, 'wallet/credentials'))).toHaveLength(4)
   })
 
-  it('ends with 1, and says which step and why, when the verifier trusts another issuer', async () => {
-    const [home, other] = [temporaryDirectory(), temporaryDirectory()]
-    expect((await demo('--once', '--part', 'credential', '--home', home)).status).toBe(0)
+  it('ends the demo with 1, and says which step and why, when the verifier trusts another issuer', async () => {
+    const [changed, other] = [copied(), temporaryDirectory()]
     await vouchsafe(['init', 'issuer'], { cwd: other })
-    const anchors = join(home, 'verifier/conf/trust-anchors')
+    const anchors = join(changed, 'verifier/conf/trust-anchors')
     const [anchor = ''] = readdirSync(anchors)
     writeFileSync(join(anchors, anchor), readFileSync(join(other, 'conf/issuer.pem')))
-    const { status, stdout, stderr } = await demo('--once', '--part', 'credential', '--home', home)
+    const { status, stdout, stderr } = await demo('--once', '--part', 'credential', '--home', changed)
     expect(status).toBe(1)
     expect(stdout).toContain('status: VERIFICATION_FAILED')
     expect(stdout).toMatch(/failed +Does the issuer certificate lead to a trust anchor\?/)
@@ -133,39 +163,31 @@ describe('vouchsafe demo --once', () => {
     expect(stderr).toContain('issuer.trusted:')
   })
 
-  it('ends with 1 and every mistake when a configuration in its home is broken', async () => {
-    const home = temporaryDirectory()
-    await demo('--once', '--part', 'credential', '--home', home)
-    const file = join(home, 'verifier/conf/server.json')
+  it('ends the demo with 1 and every mistake when a configuration in it is broken', async () => {
+    const changed = copied()
+    const file = join(changed, 'verifier/conf/server.json')
     writeFileSync(
       file,
       JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), prot: 1, issuerTrustAnchors: 'x' }),
     )
-    const { status, stderr } = await demo('--once', '--part', 'credential', '--home', home)
+    const { status, stderr } = await demo('--once', '--part', 'credential', '--home', changed)
     expect(status).toBe(1)
     // Lines are wrapped where the directory of temporary files has a long name.
     expect(stderr.replace(/\s+/g, ' ')).toContain(`${file} cannot be used`)
     expect(stderr).toContain('prot: unknown')
     expect(stderr).toContain('issuerTrustAnchors: ')
   })
-
-  it.each([
-    [['--port-base', '65534']],
-    [['--port-base', 'x']],
-    [['--part', 'none']],
-    [['--twice']],
-    [['--base-url', 'http://example.com']],
-    [['--base-url', 'https://example.com/path']],
-  ])('refuses %j and starts nothing', async (args) => {
-    const { status, stdout, left } = await demo(...args)
-    expect([status, stdout, left]).toEqual([2, '', []])
-  })
 })
 
-describe('vouchsafe demo', () => {
-  it('stays with links that a wallet can use, tells what became of them, and cleans up at Ctrl-C', async () => {
-    const running = await start('--part', 'credential')
-    await running.says('Press Ctrl-C')
+describe('vouchsafe demo that stays', () => {
+  let running: Running
+
+  beforeAll(async () => {
+    running = await start('--part', 'credential')
+    await running.says('/sign-in?code=')
+  })
+
+  it('has links that a wallet can use, and tells what became of them', async () => {
     const { fetch } = globalThis
     const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
     const [, rest = ''] = running.output().split('Now with a wallet of your own')
@@ -174,23 +196,65 @@ describe('vouchsafe demo', () => {
     await running.says('A wallet has received the student card.')
     await present(wallet, await planPresentation(wallet, /^haip-vp:\S+$/m.exec(rest)?.[0] ?? ''))
     await running.says('A wallet has answered the request: VERIFICATION_SUCCEEDED')
-    expect(readdirSync(running.temporary)).toHaveLength(1)
-    expect(await running.stop('SIGINT')).toBe(0)
-    expect(readdirSync(running.temporary)).toEqual([])
   })
 
   it('ends with the link to its console, whose first page is the wallet', async () => {
-    const running = await start('--part', 'credential')
-    await running.says('Now in your browser')
-    await running.says('/sign-in?code=')
+    expect(running.output()).toContain('Now in your browser')
     const [, last = ''] = running.output().split('Press Ctrl-C')
     const link = /^(http:\/\/127\.0\.0\.1:\d+\/sign-in\?code=[\w-]+)\n\n$/m.exec(last)?.[1] ?? ''
     const entered = await fetch(link)
     expect(await entered.text()).toMatch(/url=\/[\w-]+\/#\/wallet"/)
     expect(entered.headers.get('content-security-policy')).toMatch(/connect-src 'self' http:\S+ http:\S+;/)
-    expect(await running.stop('SIGINT')).toBe(0)
   })
 
+  it('shows calls that work as they stand there', async () => {
+    const [, rest = ''] = running.output().split('Or by hand, in another terminal')
+    const [byHand = ''] = rest.split('Press Ctrl-C')
+    const script = byHand
+      .split('\n')
+      .filter((line) => line.startsWith('  '))
+      .join('\n')
+    expect(byHand).toContain('{"given_name":"Grace","programme":"Physics"}')
+    const answers = await bash(script.replace(/^ +\/.*$/m, ''))
+    expect(answers).toMatch(/"credential_offer_uri":"haip-vci:/)
+    expect(answers).toMatch(/"request_uri":"haip-vp:/)
+    expect(answers.match(/there is no such session/g)).toHaveLength(2)
+    const certificate = /^ +(\/.*issuer\.pem)$/m.exec(byHand)?.[1] ?? ''
+    expect(existsSync(certificate)).toBe(true)
+  })
+
+  it('has a page where the person is asked, which shows names that wallets give themselves as texts', async () => {
+    const issuer = / issuer +(\S+)/.exec(running.output())?.[1] ?? ''
+    const [, configuration = ''] = / --issuer \S+ --configuration (\S+)/.exec(running.output()) ?? []
+    const asking = {
+      response_type: 'code',
+      client_id: '<script>x</script>',
+      redirect_uri: 'https://wallet.example/cb',
+      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+      code_challenge_method: 'S256',
+      authorization_details: JSON.stringify([
+        { type: 'openid_credential', credential_configuration_id: configuration, locations: [issuer] },
+      ]),
+    }
+    const sent = await fetch(`${issuer}/auth/authorize?${new URLSearchParams(asking).toString()}`, {
+      redirect: 'manual',
+    })
+    const page = await fetch(sent.headers.get('location') ?? '')
+    expect(await page.text()).toMatch(
+      /calls itself &lt;script&gt;x&lt;\/script&gt; [\s\S]*<b>https:\/\/wallet\.example\/cb</,
+    )
+    const over = await fetch(new URL('/?interaction=none', page.url))
+    expect([over.status, await over.text()]).toEqual([404, expect.stringContaining('Begin anew in your wallet')])
+  })
+
+  it('cleans up at Ctrl-C', async () => {
+    expect(readdirSync(running.temporary)).toHaveLength(1)
+    expect(await running.stop('SIGINT')).toBe(0)
+    expect(readdirSync(running.temporary)).toEqual([])
+  })
+})
+
+describe('vouchsafe demo', () => {
   it('leaves its engines running, whose contract and calls the console shows', async () => {
     const running = await start()
     await running.says('/sign-in?code=')
@@ -232,51 +296,6 @@ describe('vouchsafe demo', () => {
     const list = '/issuance/oid4vci/sessions'
     expect((await fetch(`http://127.0.0.1:${port}${list}`, { headers })).status).toBe(200)
     expect((await fetch(baseUrl + list, { headers })).status).toBe(404)
-    expect(await running.stop('SIGINT')).toBe(0)
-  })
-
-  it('has a page where the person is asked, which shows names that wallets give themselves as texts', async () => {
-    const running = await start('--part', 'credential')
-    await running.says('Press Ctrl-C')
-    const issuer = / issuer +(\S+)/.exec(running.output())?.[1] ?? ''
-    const [, configuration = ''] = / --issuer \S+ --configuration (\S+)/.exec(running.output()) ?? []
-    const asking = {
-      response_type: 'code',
-      client_id: '<script>x</script>',
-      redirect_uri: 'https://wallet.example/cb',
-      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-      code_challenge_method: 'S256',
-      authorization_details: JSON.stringify([
-        { type: 'openid_credential', credential_configuration_id: configuration, locations: [issuer] },
-      ]),
-    }
-    const sent = await fetch(`${issuer}/auth/authorize?${new URLSearchParams(asking).toString()}`, {
-      redirect: 'manual',
-    })
-    const page = await fetch(sent.headers.get('location') ?? '')
-    expect(await page.text()).toMatch(
-      /calls itself &lt;script&gt;x&lt;\/script&gt; [\s\S]*<b>https:\/\/wallet\.example\/cb</,
-    )
-    const over = await fetch(new URL('/?interaction=none', page.url))
-    expect([over.status, await over.text()]).toEqual([404, expect.stringContaining('Begin anew in your wallet')])
-    expect(await running.stop('SIGTERM')).toBe(0)
-  })
-
-  it('shows calls that work as they stand there', async () => {
-    const running = await start('--part', 'credential')
-    await running.says('Press Ctrl-C')
-    const [, byHand = ''] = running.output().split('Or by hand, in another terminal')
-    const script = byHand
-      .split('\n')
-      .filter((line) => line.startsWith('  '))
-      .join('\n')
-    expect(byHand).toContain('{"given_name":"Grace","programme":"Physics"}')
-    const answers = await bash(script.replace(/^ +\/.*$/m, ''))
-    expect(answers).toMatch(/"credential_offer_uri":"haip-vci:/)
-    expect(answers).toMatch(/"request_uri":"haip-vp:/)
-    expect(answers.match(/there is no such session/g)).toHaveLength(2)
-    const certificate = /^ +(\/.*issuer\.pem)$/m.exec(byHand)?.[1] ?? ''
-    expect(existsSync(certificate)).toBe(true)
     expect(await running.stop('SIGTERM')).toBe(0)
   })
 
@@ -300,7 +319,7 @@ describe('vouchsafe demo', () => {
 
 describe('vouchsafe demo | head -1', () => {
   it('leaves nothing behind when nobody reads it any more', async () => {
-    const temporary = temporaryDirectory()
+    const temporary = newDirectory()
     const args = [COMMAND, 'demo', '--once', '--part', 'credential', '--port-base', String(await freePort(PORTS))]
     const child = spawn(process.execPath, args, {
       env: { ...process.env, TMPDIR: temporary },
@@ -330,14 +349,19 @@ interface Running {
   stop(signal: 'SIGINT' | 'SIGTERM'): Promise<number | null>
 }
 
+const children: ChildProcess[] = []
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
 async function start(...words: string[]): Promise<Running> {
-  const temporary = temporaryDirectory()
+  const temporary = newDirectory()
   const port = await freePort(PORTS)
   const child = spawn(process.execPath, [COMMAND, 'demo', '--port-base', String(port), ...words], {
     env: { ...process.env, TMPDIR: temporary },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  onTestFinished(() => void child.kill('SIGKILL'))
+  children.push(child)
   let output = ''
   let complaints = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
