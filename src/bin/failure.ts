@@ -12,16 +12,30 @@ interface FailureTerms {
   readonly facts?: Readonly<Record<string, unknown>>
 }
 
-/** Reports the error, and sets the exit status. A wrong command line is told with the usage, and has status 2. */
-export function reportFailure(error: unknown, { json, status, mark = '', facts = {} }: FailureTerms): void {
+/** The end of a command: its output, and its exit status. */
+export interface CommandEnd {
+  readonly stdout: string | Uint8Array
+  readonly stderr: string
+  readonly status: number
+}
+
+/** Returns the end of a command that failed. A wrong command line is told with the usage, and has status 2. */
+export function failureEnd(error: unknown, { json, status, mark = '', facts = {} }: FailureTerms): CommandEnd {
   const isUsage = error instanceof UsageError
-  process.exitCode = isUsage ? 2 : status
+  const end = isUsage ? 2 : status
   const { message } = error as Error
   if (json) {
     const output = { error: isUsage ? 'usage' : 'failed', message: isUsage ? error.why || message : message, ...facts }
-    process.stdout.write(`${JSON.stringify(output)}\n`)
-  } else {
-    // The message may quote a contract, a node or an issuer.
-    process.stderr.write(`${mark}${plainLines(message)}\n`)
+    return { stdout: `${JSON.stringify(output)}\n`, stderr: '', status: end }
   }
+  // The message may quote a contract, a node or an issuer.
+  return { stdout: '', stderr: `${mark}${plainLines(message)}\n`, status: end }
+}
+
+/** Reports the error, and sets the exit status. */
+export function reportFailure(error: unknown, terms: FailureTerms): void {
+  const { stdout, stderr, status } = failureEnd(error, terms)
+  process.exitCode = status
+  process.stdout.write(stdout)
+  process.stderr.write(stderr)
 }

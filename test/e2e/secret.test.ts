@@ -1,4 +1,7 @@
-/** `vouchsafe secret` as a person calls it, with three engines on a local chain. */
+/**
+ * `vouchsafe secret`, with three engines on a local chain: as a person calls it, and in this process where what is tested is
+ * none.
+ */
 import { once } from 'node:events'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -8,6 +11,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readSharing } from '../../sdk/client/sharing-contract.ts'
+import { secretEnd } from '../../src/bin/secret/secret.ts'
 import { type Ended, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { behave, forgetDeleted, type SharingEngines, startSharingEngines } from '../support/sharing-engines.ts'
 
@@ -24,38 +28,50 @@ beforeEach(() => {
 })
 
 const place = (): string[] => ['--chain', world.directory, '--contract', `0x${world.contract.slice(2)}`]
-const secret = (...words: string[]): Promise<Ended> => vouchsafe(['secret', ...words, ...place()])
+/** As a process. */
+const secretProcess = (...words: string[]): Promise<Ended> => vouchsafe(['secret', ...words, ...place()])
+
+/** In this process. */
+const secret = (...words: string[]) => end(...words, ...place())
+async function end(...words: string[]) {
+  const { stdout, stderr, status } = await secretEnd(words)
+  return { status, stdout: Buffer.from(stdout).toString(), stderr }
+}
 
 it('says how to name the chain where there is none', async () => {
   const words = ['--chain', '/nowhere/chain', '--contract', `0x${world.contract.slice(2)}`]
-  const { stderr } = await vouchsafe(['secret', 'status', '--id', '1', ...words])
+  const { stderr } = await end('status', '--id', '1', ...words)
   expect(stderr).toMatch(/^There is no chain in \/nowhere\/chain: say where it is \(--chain DIR, or --rpc URL\)/)
 })
 
-/** With something on stdin. */
-const put = (input: string, ...words: string[]): Promise<Ended> =>
-  vouchsafe(['secret', 'put', ...words, ...place()], { input })
+/** A file with the secret. */
+function secretFile(): string {
+  const file = join(temporaryDirectory(), 'secret')
+  writeFileSync(file, SECRET)
+  return file
+}
 
 async function shared(...words: string[]): Promise<string> {
-  const { status, stdout, stderr } = await put(SECRET, '--json', ...words)
+  const from = words.includes('--file') ? [] : ['--file', secretFile()]
+  const { status, stdout, stderr } = await secret('put', '--json', ...from, ...words)
   expect([status, stderr]).toEqual([0, ''])
   return (JSON.parse(stdout) as { id: string }).id
 }
 
 describe('vouchsafe secret', () => {
   it('puts a secret, says how it stands, gets it back byte for byte, and deletes it', async () => {
-    const said = await put(SECRET)
+    const said = await vouchsafe(['secret', 'put', ...place()], { input: SECRET })
     expect(said.stdout).toMatch(/^Shared; the id is \d+\n( {2}0x[0-9a-f]{40} http:\S+ holds its share\n){3}$/)
     const id = /id is (\d+)/.exec(said.stdout)?.[1] ?? ''
-    const stands = await secret('status', '--id', id)
+    const stands = await secretProcess('status', '--id', id)
     expect(stands.stdout).toMatch(/^Sharing \d+ of 0x[0-9a-f]{40}: 2 of 3 shares give the secret back\.\n/)
-    expect(await secret('get', '--id', id)).toEqual({ status: 0, signal: null, stdout: SECRET, stderr: '' })
-    const deleting = secret('delete', '--id', id, '--json')
+    expect(await secretProcess('get', '--id', id)).toEqual({ status: 0, signal: null, stdout: SECRET, stderr: '' })
+    const deleting = secretProcess('delete', '--id', id, '--json')
     while ((await readSharing(world.chain, world.contract, BigInt(id), await world.chain.head()))?.deleting !== true)
       await wait(20)
     await forgetDeleted(world, BigInt(id))
     expect(JSON.parse((await deleting).stdout)).toEqual({ id, gone: true })
-    expect((await secret('status', '--id', id)).status).toBe(1)
+    expect((await secretProcess('status', '--id', id)).status).toBe(1)
   })
 
   it('gets it with one engine dead, and names one that gives a wrong share', async () => {
@@ -82,13 +98,13 @@ describe('vouchsafe secret', () => {
   it('goes on with an upload that was interrupted', async () => {
     const file = join(temporaryDirectory(), 'pending')
     behave(world.engines[2], 'breaks-off')
-    const first = await put(SECRET, '--resume', file)
+    const first = await secret('put', '--file', secretFile(), '--resume', file)
     expect(first.status).toBe(1)
     expect(first.stdout).toContain('does not hold its share: engine 0x')
     expect(first.stdout).toContain(`--resume ${file}`)
     expect(statSync(file).mode & 0o777).toBe(0o600)
     for (const engine of world.engines) behave(engine, 'none')
-    const second = await put('', '--resume', file, '--json')
+    const second = await secret('put', '--resume', file, '--json')
     const { id, complete } = JSON.parse(second.stdout) as { id: string; complete: boolean }
     expect([second.status, complete]).toEqual([0, true])
     expect(world.engines.map(({ requests }) => requests.length)).toEqual([0, 0, 1])
@@ -99,9 +115,9 @@ describe('vouchsafe secret', () => {
   it('reads and writes files for this user alone, with a key of its own', async () => {
     const directory = temporaryDirectory()
     const [key, from, to] = ['key', 'from', 'to'].map((name) => join(directory, name)) as [string, string, string]
-    expect((await vouchsafe(['secret', 'key', key])).stdout).toMatch(/its address is 0x[0-9a-f]{40}\./)
+    expect((await end('key', key)).stdout).toMatch(/its address is 0x[0-9a-f]{40}\./)
     expect(statSync(key).mode & 0o777).toBe(0o600)
-    expect((await vouchsafe(['secret', 'key', key])).status).toBe(1)
+    expect((await end('key', key)).status).toBe(1)
     writeFileSync(from, Buffer.from([0, 255, 1, 254]))
     const id = await shared('--key', key, '--file', from, '--threshold', '3', '--id', '77')
     expect(id).toBe('77')
@@ -116,7 +132,7 @@ describe('vouchsafe secret', () => {
       /^sharing 77 belongs to 0x[0-9a-f]{40}, and 0x[0-9a-f]{40} asks: only its owner can do that\. Without --key it is the key of this chain that asks: name the owner's by --key FILE\n$/,
     )
     const [other, none] = [join(directory, 'other'), join(directory, 'none')]
-    await vouchsafe(['secret', 'key', other])
+    await end('key', other)
     const another = await secret('delete', '--id', id, '--key', other)
     expect(another.stderr).toMatch(/ asks: only its owner can do that\n$/)
     const missing = await secret('get', '--id', id, '--key', none)
@@ -135,10 +151,10 @@ describe('vouchsafe secret', () => {
     const { port } = server.address() as AddressInfo
     const where = ['--rpc', `http://127.0.0.1:${port}`, '--contract', `0x${world.contract.slice(2)}`]
     const id = await shared()
-    const stands = await vouchsafe(['secret', 'status', '--id', id, ...where])
+    const stands = await end('status', '--id', id, ...where)
     expect([stands.stdout.slice(0, 8), stands.stderr]).toEqual(['Sharing ', ''])
     for (const word of ['get', 'delete', 'put']) {
-      const { stderr } = await vouchsafe(['secret', word, '--id', id, ...where], { input: SECRET })
+      const { stderr } = await end(word, '--id', id, ...where)
       expect(stderr).toBe(
         'On a network you act with a key of your own: give --key FILE; one is made with: vouchsafe secret key FILE\n',
       )

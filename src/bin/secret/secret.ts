@@ -8,7 +8,7 @@ import { deleteSecret, type SharingState, sharingStatus } from '../../../sdk/cli
 import { type UploadOutcome, upload } from '../../../sdk/client/upload.ts'
 import { evmAddress } from '../../offchain/address.ts'
 import { UsageError } from '../command-line.ts'
-import { reportFailure } from '../failure.ts'
+import { type CommandEnd, failureEnd } from '../failure.ts'
 import { plain, timeText } from '../terminal.ts'
 import { makeKey, printBytes, writePrivate } from './files.ts'
 import { openUpload } from './pending.ts'
@@ -30,20 +30,25 @@ const commands: Readonly<Record<string, (command: Command) => Promise<Output>>> 
   status,
 }
 
-/** Runs a command. Exits with 1 when it failed or succeeded only in part, with 2 when the command line is wrong. */
+/** Runs a command, and prints its output. */
 export async function runSecret(args: string[]): Promise<void> {
-  const json = args.includes('--json')
+  const { stdout, stderr, status } = await secretEnd(args)
+  if (status !== 0) process.exitCode = status
+  process.stderr.write(stderr)
+  if (typeof stdout === 'string') process.stdout.write(stdout)
+  else await printBytes(stdout)
+}
+
+/** Runs a command. The status is 1 when it failed or succeeded only in part, 2 when the command line is wrong. */
+export async function secretEnd(args: string[]): Promise<CommandEnd> {
+  const isJson = args.includes('--json')
   try {
-    const output = await run(args)
-    if (output.failed === true) process.exitCode = 1
-    if (json) process.stdout.write(`${JSON.stringify(output.json)}\n`)
-    else if (output.bytes === undefined) process.stdout.write(output.text)
-    else {
-      process.stderr.write(output.text)
-      await printBytes(output.bytes)
-    }
+    const { text, json, failed, bytes } = await run(args)
+    const status = failed === true ? 1 : 0
+    if (isJson) return { stdout: `${JSON.stringify(json)}\n`, stderr: '', status }
+    return bytes === undefined ? { stdout: text, stderr: '', status } : { stdout: bytes, stderr: text, status }
   } catch (error) {
-    report(error, json)
+    return secretFailure(error, isJson)
   }
 }
 
@@ -164,8 +169,8 @@ function engineJson({ engine, code, message, status: httpStatus, problem }: Engi
   return { engine: engine.address, endpoint: engine.endpoint, code, message, ...seen }
 }
 
-function report(error: unknown, json: boolean): void {
+function secretFailure(error: unknown, json: boolean): CommandEnd {
   const [code, engines] = error instanceof SharingError ? [error.code, error.engines] : [undefined, []]
   const failures = engines.length === 0 ? {} : { engine_errors: engines.map(engineJson) }
-  reportFailure(error, { json, status: 1, facts: { ...(code === undefined ? {} : { error: code }), ...failures } })
+  return failureEnd(error, { json, status: 1, facts: { ...(code === undefined ? {} : { error: code }), ...failures } })
 }
