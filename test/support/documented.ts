@@ -17,8 +17,9 @@ const documents = new WeakMap<App, Promise<Document>>()
 
 /** Throws where the document of `app` has the operation, and not this answer. */
 export async function wantDocumented(app: App, { method, path, status, body }: Refusal): Promise<void> {
+  if (status < 400) return
   const code = codeOf(body)
-  if (status < 400 || code === undefined) return
+  if (code === undefined) return
   const document = documents.get(app) ?? app.inject('/openapi').then((response) => response.json<Document>())
   documents.set(app, document)
   const operations = Object.entries((await document).paths)

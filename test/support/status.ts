@@ -74,9 +74,10 @@ export async function readCborList(services: Services, uri: string): Promise<rea
 
 /** Token Status List, Compressed Byte Array. */
 function entriesOf(bytes: Uint8Array, bits: number): readonly number[] {
-  return [...bytes].flatMap((byte) =>
-    Array.from({ length: 8 / bits }, (_, place) => (byte >> (place * bits)) & (2 ** bits - 1)),
-  )
+  const [inByte, mask] = [8 / bits, 2 ** bits - 1]
+  const entryAt = (index: number): number =>
+    ((bytes[Math.floor(index / inByte)] ?? 0) >> ((index % inByte) * bits)) & mask
+  return Array.from({ length: bytes.length * inByte }, (_, index) => entryAt(index))
 }
 
 /** The bits of a BitstringStatusListCredential, which is checked like any. */
