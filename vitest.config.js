@@ -1,5 +1,5 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer } from 'vitest/node'
@@ -38,20 +38,22 @@ export const shared = {
   expect: { poll: { timeout: 60_000 } },
 }
 
-/** Begins with what starts processes: the longest files, which would be waited for at the end. */
-class ProcessesFirst extends BaseSequencer {
+/** Tests wait most of their time, for processes, disks and clocks: some five at a time keep two cores busy. */
+export const WORKERS = Math.max(5, availableParallelism())
+
+/** Begins with the longest files, which would be waited for at the end: what starts processes, and what searches. */
+class LongFirst extends BaseSequencer {
   async sort(files) {
     const sorted = Map.groupBy(await super.sort(files), ({ project }) => project)
-    const isLong = ({ moduleId }) => /\/test\/(e2e|faults|chain)\//.test(moduleId)
+    const isLong = ({ moduleId }) => /\/test\/(e2e|faults|chain|fuzz)\/|docs?\.test\.ts$/.test(moduleId)
     return [...sorted.values()].flatMap((all) => [...all.filter(isLong), ...all.filter((file) => !isLong(file))])
   }
 }
 
 export default defineConfig({
   test: {
-    // Many tests wait, for a process or for time to pass: three at a time, also where there are two cores alone.
-    maxWorkers: 3,
-    sequence: { sequencer: ProcessesFirst },
+    maxWorkers: WORKERS,
+    sequence: { sequencer: LongFirst },
     reporters: [['default', { summary: false }]],
     projects: [
       {
