@@ -6,7 +6,7 @@ import {
   type VerifierClient,
 } from '../sdk/server/index.ts'
 
-/** The console replaces whatever key the page sends; addresses are relative, since its path is another each time. */
+/** The key that the page sends, whatever it is: the console replaces it. */
 const NO_KEY = 'kept-by-the-console'
 
 export const issuerClient: IssuerClient = createIssuerClient({ url: 'api/issuer', apiKey: NO_KEY })
@@ -20,7 +20,7 @@ export interface ShownEngine {
   readonly has_key: boolean
 }
 
-/** Which services there are, and where. */
+/** The services that there are, with their addresses. */
 export interface Services extends Partial<Readonly<Record<ServiceName, { readonly url: string }>>> {
   readonly engines: readonly ShownEngine[]
 }

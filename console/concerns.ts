@@ -13,7 +13,7 @@ export interface Concern {
 
 const DAY = 86_400
 const SOON_DAYS = 30
-/** How long an event may wait before somebody should look. */
+/** The time after which somebody should look at an event that waits. */
 const LONG_WAIT = 3600
 
 /** Returns the whole days from `now` until `time`; negative once it is over. */

@@ -20,7 +20,7 @@ export const selectors = {
   'complain(uint128,bytes32,address,string)': 'b276bf41',
 } as const
 
-/** In the order of the contract's `Status`. */
+/** The names of statuses in the order of the contract's `Status`. */
 const STATUSES = ['unknown', 'commitments', 'shares', 'confirmation', 'active', 'failed', 'disabled'] as const
 export type Status = (typeof STATUSES)[number]
 
@@ -93,7 +93,7 @@ export function confirmations(id: bigint, context: Reading): readonly boolean[] 
   return values.list(0, (items, at) => items.flag(at))
 }
 
-/** How far an engine has read the changes of the contract. */
+/** The position up to which an engine has read the changes of the contract. */
 export interface Reached {
   readonly count: bigint
   /** The 32 bytes of the last change: by them the contract tells whether it is still the same one. */

@@ -10,7 +10,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { uint } from '../abi.ts'
 import { concat, fromHex } from '../bytes.ts'
 
-/** Which message it is. */
+/** The facts that identify a message. */
 export interface Way {
   readonly chainId: string
   readonly contract: string

@@ -9,9 +9,9 @@ import type { Context } from 'vouchsafe/component'
 import { equal, toHex } from '../bytes.ts'
 import { replace, revive } from './stored.ts'
 
-/** How long they can be used. */
+/** The lifetime of nonces. */
 export const NONCE_LIFE_MS = 5 * 60_000
-/** How many each caller may have waiting for each key; the oldest make room. */
+/** The most nonces that each caller may have waiting for each key; the oldest make room. */
 export const NONCES_WAITING = 16
 
 const NONCES = 'NONCES'

@@ -6,7 +6,7 @@ import type { Context } from 'vouchsafe/component'
 import type { Change } from './contract.ts'
 import { replace, revive } from './stored.ts'
 
-/** How long a transaction has, before it is looked for. */
+/** The time that a transaction has before it is looked for. */
 export const RESEND_MS = 60_000
 
 const BUCKET = 'SENT'

@@ -13,7 +13,7 @@ import * as contract from './contract.ts'
 import { addNonces, countShare, takeNonces } from './nonces.ts'
 import { groupKey, type KeyShare, loadKeyShares } from './stored.ts'
 
-/** In bytes. Longer ones are signed by their digest. */
+/** The most bytes of a message. Longer ones are signed by their digest. */
 export const LONGEST_MESSAGE = 16_384
 
 interface Asked {

@@ -7,7 +7,7 @@ import type { DKG_Secret, FrostPublic, FrostSecret } from '@noble/curves/abstrac
 import type { Context } from 'vouchsafe/component'
 import { fromHex, toHex } from '../bytes.ts'
 
-/** While a key is being made: its secrets, and what was published of them. */
+/** The secrets of a key while it is being made, and what was published of them. */
 export interface Generation {
   /** X25519, private. */
   readonly encryptionKey: Uint8Array

@@ -14,10 +14,11 @@ export const selectors = {
 } as const
 
 /**
- * Bytes of a ticket: by it the contract knows which registration of an id is meant. Several stand one after another.
+ * The bytes of a ticket, by which the contract knows which registration of an id is meant. Several stand one after
+ * another.
  */
 export const TICKET = 32
-/** Bytes of an id, with which a ticket ends. */
+/** The bytes of an id, with which a ticket ends. */
 export const ID = 16
 
 /** The part of a sharing that concerns this engine. */

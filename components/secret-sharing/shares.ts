@@ -11,7 +11,7 @@ import { deleteShares } from './deletions.ts'
 import { loadShare, storeShare } from './stored.ts'
 import { announce, announceAgain } from './unconfirmed.ts'
 
-/** A share begins with as many random bytes as nobody can guess. */
+/** The least bytes of a share, which begins with as many random bytes as nobody can guess. */
 const SMALLEST_SHARE = 32
 
 /** Answers a request for a share. Every answer but a share has an empty body, or an object with `error`. */

@@ -9,7 +9,7 @@ import { ID, type Sharing, TICKET } from './contract.ts'
 
 /** The newest share of each id, under the 16 bytes of the id. */
 const SHARES = 'SHARES'
-/** Older ones, under their tickets. */
+/** The older shares, under their tickets. */
 const APART = 'APART'
 
 const ADDRESS = 21

@@ -10,21 +10,21 @@ import { concat, equal } from '../bytes.ts'
 import { awaited, registerShared, TICKET } from './contract.ts'
 
 /**
- * How long shares are collected, from the first on; and up to 255 ms more, so that many contracts do not all send at
- * once.
+ * The time for which shares are collected, from the first on; and up to 255 ms more, so that many contracts do not all
+ * send at once.
  */
 export const COLLECTED_MS = 500
-/** The timer that sends them. */
+/** The timer that sends the collected tickets. */
 export const COLLECTED_TIMER = 2
-/** In one transaction. */
+/** The most tickets in one transaction. */
 const MOST_TOGETHER = 64
-/** How long a transaction has, before it is looked for. */
+/** The time that a transaction has before it is looked for. */
 export const RESEND_MS = 60_000
 /** The timer that looks. */
 export const RESEND_TIMER = 1
 /** The number of transactions that one run looks up. */
 const LOOKED_AT = 7
-/** For how many transactions a repeated upload looks back. */
+/** The number of transactions through which a repeated upload looks back. */
 const LOOKED_BACK = 64n
 
 const BUCKET = 'UNCONFIRMED'

@@ -39,7 +39,7 @@ export interface CallLimits {
   readonly requireSignature: boolean
 }
 
-/** Where a request goes, and how. */
+/** The context of a request: the way to send it, and the contract that it is for. */
 export interface CallContext {
   readonly fetch: typeof fetch
   readonly now: () => Date

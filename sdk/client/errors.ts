@@ -86,7 +86,7 @@ export type SharingErrorCode =
   | 'refused-by-chain'
   | 'timeout'
 
-/** About a sharing as a whole. `engines` has what each engine did wrong, where engines are the reason. */
+/** An error about a sharing as a whole. `engines` has what each engine did wrong, where engines are the reason. */
 export class SharingError extends Error {
   override readonly name = 'SharingError'
   readonly code: SharingErrorCode

@@ -10,7 +10,7 @@ import { readRound1 } from '../../components/key-management/packages.ts'
 import { memberOf, parseJson } from '../../src/codec/json.ts'
 import { orUndefined } from '../../src/codec/malformed.ts'
 
-/** Characters of what a component says of a refusal. */
+/** The most characters of what a component says of a refusal. */
 const MAX_SAID = 200
 
 /** An engine: its place in the contract's list, and how to send a request that its component takes for the caller's. */
@@ -27,7 +27,7 @@ export interface Fault {
   readonly why: string
 }
 
-/** There were not enough engines that gave a share: `faults` says what was wrong with each of the others. */
+/** The error when too few engines gave a share: `faults` says what was wrong with each of the others. */
 export class SigningError extends Error {
   override readonly name = 'SigningError'
   readonly faults: readonly Fault[]

@@ -20,7 +20,7 @@ export interface Persistence extends Patience {
   readonly block: number
 }
 
-/** An engine that cannot be reached is asked so often. */
+/** The number of times that an engine is asked when it cannot be reached. */
 const ATTEMPTS = 3
 const FIRST_DELAY_MS = 200
 const LONGEST_DELAY_MS = 2000

@@ -26,7 +26,7 @@ export interface Sharing {
 
 const MAX_ENGINES = 255
 
-/** The payloads of its methods. `id` has 128 bits. */
+/** The methods of the contract, each of which makes the payload of its call. `id` has 128 bits. */
 export const sharingMethods = {
   registerSharing: (id: bigint, threshold: number, commitments: readonly Uint8Array[]): Uint8Array =>
     concatBytes(

@@ -25,7 +25,10 @@ export interface Eip1193Provider {
   request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>
 }
 
-/** Long enough for a slow upload; a request that was caught on its way is of no use for longer. */
+/**
+ * The lifetime of a signature: long enough for a slow upload; a request that was caught on its way is of no use for
+ * longer.
+ */
 const LIFE_MS = 120_000
 const NONCE_BYTES = 16
 

@@ -2,7 +2,7 @@
 import type { RuntimeLimits } from '../../src/component/runtime.ts'
 import type { HttpRequestData, HttpResponseData } from '../../src/offchain/http-data.ts'
 
-/** Texts stand for their UTF-8. */
+/** The storage of a component; texts stand for their UTF-8. */
 export interface TestStorage {
   get(bucket: string | Uint8Array, key: string | Uint8Array): Uint8Array | undefined
   set(bucket: string | Uint8Array, key: string | Uint8Array, value: string | Uint8Array): void

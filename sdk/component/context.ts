@@ -7,7 +7,7 @@ import { operation } from '../../src/offchain/hosted.ts'
 import { type Header, headerValue, readResponse, writeRequest } from '../../src/offchain/http-data.ts'
 import { reader, writer } from '../../src/offchain/rpc.ts'
 
-/** Texts stand for their UTF-8. */
+/** A key in storage; a text stands for its UTF-8. */
 export type Key = string | Uint8Array
 
 export interface Context {

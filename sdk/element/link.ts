@@ -1,6 +1,6 @@
 /**
- * The link that a wallet opens: which links the element accepts, and under which scheme they go out. OpenID4VP 1.0,
- * OpenID4VCI 1.0 and HAIP 1.0 name the schemes.
+ * The kind of a request: which links the element accepts, and under which scheme they go out. OpenID4VP 1.0, OpenID4VCI
+ * 1.0 and HAIP 1.0 name the schemes.
  */
 
 export type RequestKind = 'presentation' | 'offer'
@@ -13,7 +13,7 @@ const PARAMETERS: Readonly<Record<RequestKind, readonly string[]>> = {
   presentation: ['request_uri', 'request'],
   offer: ['credential_offer_uri', 'credential_offer'],
 }
-/** A longer link makes a code that phones cannot read from a screen. */
+/** The most characters of a link: phones cannot read the code of a longer one from a screen. */
 const MAX_LENGTH = 2000
 /** The characters of a URI: neither quotes nor angle brackets nor spaces. RFC 3986, Characters. */
 const CHARACTERS = /^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/

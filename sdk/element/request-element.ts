@@ -20,7 +20,10 @@ export interface VouchsafeRequestEventMap {
 
 const PHONE = '(pointer: coarse) and (max-width: 40rem)'
 
-/** Outside a page, such as where a server renders it, the class is there and does nothing. */
+/**
+ * The class that the element extends. Outside a page, such as where a server renders it, the class is there and does
+ * nothing.
+ */
 const Base: typeof HTMLElement = 'HTMLElement' in globalThis ? HTMLElement : (Object as unknown as typeof HTMLElement)
 
 export class VouchsafeRequest extends Base {

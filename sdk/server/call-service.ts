@@ -30,7 +30,7 @@ export interface ServiceRequest {
 /** An administrative request; resolves with the body of its answer. Rejects with a {@link ServiceError}. */
 export type CallService = (request: ServiceRequest) => Promise<unknown>
 
-/** How long a call may take unless the application says otherwise. */
+/** The time limit of a call unless the application sets another. */
 export const TIMEOUT_MS = 30_000
 /** The pauses before a request is sent again. */
 const PAUSES_MS = [200, 500, 1000, 2000, 4000]

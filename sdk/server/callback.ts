@@ -14,7 +14,7 @@ export interface CallbackEvent {
   readonly data: IssuerSchemas['IssuanceSession'] | VerifierSchemas['VerificationSession']
 }
 
-/** How a receiver knows its service: `sessionCallback.secret`, `sessionCallback.apiKey`, or both. */
+/** The keys by which a receiver recognizes its service: `sessionCallback.secret`, `sessionCallback.apiKey`, or both. */
 export interface CallbackKeys {
   /** Base64, with or without `whsec_` before it. */
   readonly secret?: string
@@ -32,7 +32,7 @@ const MAX_BYTES = 4 * 1024 * 1024
 const BASE64_SECRET = /^(whsec_)?([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$/
 /** The headers of a callback. Standard Webhooks, Webhook headers. */
 const HEADERS = ['authorization', 'webhook-id', 'webhook-timestamp', 'webhook-signature']
-/** How far the time of a callback may be from now. Standard Webhooks, Verifying webhook authenticity. */
+/** The difference that the time of a callback may have from now. Standard Webhooks, Verifying webhook authenticity. */
 const TOLERANCE_SECONDS = 300
 
 /**

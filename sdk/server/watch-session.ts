@@ -23,7 +23,9 @@ export interface WatchOptions {
  */
 export type WatchSession<Session> = (sessionId: string, options?: WatchOptions) => AsyncGenerator<Session, void>
 
-/** The service sends a comment every 15 seconds. */
+/**
+ * The time without a byte after which a stream counts as broken, since the service sends a comment every 15 seconds.
+ */
 const IDLE_MS = 45_000
 /** The pause before the first attempt to connect again, until the service has named another. */
 const RETRY_MS = 500

@@ -7,10 +7,10 @@ export interface PollListener<T> {
   readonly fail: (error: unknown) => void
 }
 
-/** Adds a listener for an id; the result removes it. */
+/** Adds a listener for an id, and returns a function that removes the listener. */
 export type Poll<T> = (id: string, listener: PollListener<T>) => () => void
 
-/** Ids that are read at once; other work goes on between two of these groups. */
+/** The number of ids that are read at once; other work goes on between two of these groups. */
 const READ_AT_ONCE = 100
 
 /** Makes a poll that reads the id of each listener with `read`, and pauses for `pauseMs` after each round. */

@@ -33,7 +33,10 @@ export interface VerifiedStretch extends StretchReport {
 const BLOCKS_AT_ONCE = 10
 const MOST_BLOCKS = 500
 const MOST_LINES = 2000
-/** How far back a checkpoint is looked for: a service signs its log each minute, and writes 200 blocks in one. */
+/**
+ * The number of blocks among which a checkpoint is looked for: a service signs its log each minute, and writes 200
+ * blocks in one.
+ */
 export const MOST_UNSIGNED = 1000
 
 export async function readHead(store: AuditStore): Promise<AuditHead | undefined> {

@@ -8,7 +8,7 @@ import { hasSettings, readEnvironment, type SettingsShape } from '../config/envi
 import { commandName, shellWord } from './command-line.ts'
 import { files } from './effects.ts'
 
-/** How many characters V8 shows before one that it does not expect. */
+/** The number of characters that V8 shows before one that it does not expect. */
 const CONTEXT = 10
 
 type ReadValue = { readonly value: unknown } | { readonly mistakes: readonly string[] }

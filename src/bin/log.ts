@@ -9,7 +9,7 @@ import { isatty } from 'node:tty'
 import { type DestinationStream, type Logger, pino } from 'pino'
 
 const STDOUT = 1
-/** Bytes that wait for the reader. */
+/** The most bytes that may wait for the reader of the log. */
 const MAX_WAITING = 1024 * 1024
 
 export function createLog(service: string, file?: string): Logger {

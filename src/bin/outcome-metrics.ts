@@ -8,7 +8,7 @@ import type { Change, Store } from '../store/store.ts'
 import type { VerificationSession } from '../verifier/session.ts'
 import { failedChecks } from '../verifier/verification.ts'
 
-/** How long counts of rows are kept for those who read metrics often. */
+/** The time for which counts of rows are kept for those who read metrics often. */
 const COUNTS_MS = 5000
 
 /** Counts a batch of changes that was committed. */

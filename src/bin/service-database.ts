@@ -10,7 +10,7 @@ import { confirmDatabase } from './generation.ts'
 import type { OpeningTerms } from './service-kind.ts'
 import { watchedDatabase } from './watched-database.ts'
 
-/** How long the check of a large database may hold up the start. */
+/** The time for which the check of a large database may delay the start. */
 const CHECK_MS = 5000
 
 /**

@@ -24,7 +24,7 @@ export interface ListeningConfig {
   readonly database: DatabaseConfig
 }
 
-/** How a database is opened for a service that is about to run on it. */
+/** The terms on which a database is opened for a service that is about to run on it. */
 export interface OpeningTerms {
   readonly log: Logger
   /** Whether it is certain that the database is a backup that was put back. */

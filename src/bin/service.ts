@@ -16,7 +16,7 @@ import { type ListeningService, stopOnSignal } from './stopping.ts'
 import { runTasks } from './tasks.ts'
 import { otherServiceMistake } from './which-service.ts'
 
-/** How long work beside the server may keep a service from stopping. What it leaves is found at the next start. */
+/** The time for which work beside the server may keep a service from stopping. The next start finds what was left. */
 const STOP_WAIT_MS = 6000
 
 /** A server that does not listen yet, with its tasks running, and what to do after it has closed. */

@@ -4,7 +4,10 @@ import { placeHint } from './config-file.ts'
 import { plain } from './terminal.ts'
 import { whoListens } from './who-listens.ts'
 
-/** Where it should listen; `within` is what the settings are in, up to their names. */
+/**
+ * The address at which a service was to listen; `within` is the path of the settings of that address, up to their
+ * names.
+ */
 interface Wanted {
   readonly port: number
   readonly host: string

@@ -11,10 +11,11 @@ export interface ListeningService {
   close(): Promise<void>
 }
 
-/** For what runs when a signal comes; then for closing what did not finish. */
+/** The time that running requests have after a signal. */
 const GRACE_MS = 10_000
+/** The time for closing what did not finish. */
 const LAST_WAIT_MS = 2_000
-/** For requests that are on their way on connections that are open. */
+/** The time for requests that are on their way on open connections. */
 const LAST_CALL_SECONDS = 0.2
 const LOOK_SECONDS = 0.01
 

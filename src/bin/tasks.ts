@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Task } from '../async/task.ts'
 
-/** How long a round that runs may keep the service from stopping. What it leaves is found at the next start. */
+/** The time for which a running round may keep the service from stopping. The next start finds what was left. */
 const STOP_WAIT_MS = 3000
 
 /** Gives the function that stops them: it resolves when the last rounds have ended, or take too long. */

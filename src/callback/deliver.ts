@@ -46,9 +46,9 @@ const LEASE_MS = 20_000
 const GIVE_UP_MS = 24 * 60 * 60 * 1000
 /** The longest time for which a slow delivery may delay the search for new events. */
 const LOOK_AGAIN_MS = 300
-/** How far the clocks of two processes may be apart; a smaller step back delays an event by no more. */
+/** The difference that the clocks of two processes may have; a smaller step back delays an event by no more. */
 const CLOCKS_DIFFER_MS = 60_000
-/** Later than every time at which a row is due. */
+/** A time after every time at which a row is due. */
 const END_OF_TIME = new Date(8.64e15)
 
 /**

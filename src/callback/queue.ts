@@ -49,7 +49,9 @@ export type CallbackStore = Store<CallbackCollections>
 type CallbackChange = Change<CallbackCollections>
 
 const KEPT_DEAD_MS = 30 * 24 * 60 * 60 * 1000
-/** How long before its time a new event is due, so that it does not wait for a clock that was set back. */
+/**
+ * The time before its own at which a new event is due, so that the event does not wait for a clock that was set back.
+ */
 const CLOCK_SET_BACK_MS = 24 * 60 * 60 * 1000
 
 function dueAtOnce(now: Date): Date {

@@ -38,7 +38,7 @@ export interface OffChainContract {
   readonly state: Uint8Array
 }
 
-/** Signed and ready to be sent; to send it twice is harmless. */
+/** A transaction that is signed and ready to be sent; sending it twice is harmless. */
 export interface SignedTransaction {
   readonly hash: string
   readonly nonce: number
@@ -46,8 +46,9 @@ export interface SignedTransaction {
 }
 
 /**
- * `exhausted`: it failed because it ran out of its gas: more, by a later state of the contract, may be enough. `lost`:
- * the nonce was used by another transaction, so that this one can never be included.
+ * The outcome of a transaction. `exhausted`: the transaction failed because it ran out of its gas; more, by a later
+ * state of the contract, may be enough. `lost`: another transaction used the nonce, so that this one can never be
+ * included.
  */
 export type TransactionOutcome = 'pending' | 'included' | 'failed' | 'exhausted' | 'lost'
 
@@ -97,8 +98,8 @@ export interface Account {
 }
 
 /**
- * `message` is for an operator. `reverted`: it was refused for what it says, by the contract most often, and would be
- * again; otherwise the chain could not be asked.
+ * The error of a chain, whose `message` is for an operator. `reverted`: the call was refused for its content, by the
+ * contract most often, and would be again; otherwise the chain could not be asked.
  */
 export class ChainError extends Error {
   override readonly name = 'ChainError'
@@ -110,7 +111,7 @@ export class ChainError extends Error {
 }
 
 /**
- * The chain was asked, and has no answer that can be used: perhaps to this one question alone, so that others may go
- * on.
+ * The error of a chain that was asked and has no answer that can be used, perhaps to this one question alone, so that
+ * others may go on.
  */
 export class ChainRefusal extends ChainError {}

@@ -6,15 +6,15 @@ import { isObject, type Json, own, parseJson } from '../codec/json.ts'
 import { orUndefined } from '../codec/malformed.ts'
 
 /**
- * Rejects with a {@link JsonRpcError} when it was answered with an error, with an {@link AnswerTooLargeError}, and
- * with any other when there was no answer.
+ * Calls a method. Rejects with a {@link JsonRpcError} when the answer is an error, with an {@link AnswerTooLargeError},
+ * and with any other error when there was no answer.
  */
 export type JsonRpc = (method: string, params: readonly unknown[]) => Promise<unknown>
 
 /** The code of a call that was reverted. */
 export const REVERTED = 3
 
-/** The `error` of an answer. */
+/** The `error` of an answer by JSON-RPC. */
 export class JsonRpcError extends Error {
   override readonly name = 'JsonRpcError'
   readonly code: number
@@ -27,7 +27,7 @@ export class JsonRpcError extends Error {
   }
 }
 
-/** The answer is larger than what is read of one. */
+/** The error for an answer that is larger than what is read of one. */
 export class AnswerTooLargeError extends Error {
   override readonly name = 'AnswerTooLargeError'
 }

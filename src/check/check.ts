@@ -47,9 +47,9 @@ export interface CheckLog {
   readonly requestId: string
 }
 
-/** Characters of a detail. */
+/** The most characters of a detail. */
 const MAX_DETAIL = 300
-/** Characters that stay at the end of a longer detail, which says what can be done about it. */
+/** The number of characters that stay at the end of a longer detail, which says what can be done about it. */
 const END_OF_DETAIL = 190
 
 export const pass = (detail?: string): Verdict => ({ answer: 'yes', ...(detail !== undefined && { detail }) })

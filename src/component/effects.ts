@@ -27,7 +27,7 @@ export interface CollectedEffects {
   readonly done: () => SentEffects
 }
 
-/** About what a change costs beside its bytes. */
+/** The approximate cost of a change beside its bytes. */
 const OVERHEAD = 512
 
 interface Entry extends StorageChange {

@@ -14,7 +14,7 @@ export interface WorkerData {
   readonly quickjs: WebAssembly.Module
 }
 
-/** The program that a worker runs a component from; it keeps it until it is told to forget it. */
+/** The program by which a worker runs a component; the worker keeps it until told to forget it. */
 export type Program =
   | {
       readonly kind: 'wasm'
@@ -80,7 +80,7 @@ export type HostAnswer =
   | undefined
   | { readonly failed: string }
 
-/** The effects as they are sent: of a call that only read, the number of reads alone, which is the most common case */
+/** The effects as they are sent: for a call that only read, the most common case, only the number of reads. */
 export type SentEffects = CallEffects | Pick<CallEffects, 'reads'>
 
 export type WorkerReport =

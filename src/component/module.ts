@@ -49,7 +49,10 @@ const FUNCTION = 3
 const TABLE = 4
 const MEMORY = 5
 const EXPORT = 7
-/** In the order in which they come; what is not here is no part of the core language. */
+/**
+ * The ids of sections in the order in which sections come; a section that is not listed is no part of the core
+ * language.
+ */
 const ORDER = [TYPE, IMPORT, FUNCTION, TABLE, MEMORY, 6, EXPORT, 8, 9, 12, 10, 11]
 const VALUE_TYPES: Readonly<Record<number, string>> = { 127: 'i', 126: 'I', 125: 'f', 124: 'F' }
 const REFERENCES = [0x70, 0x6f]

@@ -33,13 +33,11 @@ export interface PoolSettings {
 
 const KEPT_PROGRAMS = 64
 const KEPT_BY_WORKER = 16
-/** To find the hooks of a script. */
+/** The time limit for finding the hooks of a script. */
 const DESCRIBE_MS = 10_000
-/**
- * How long a job waits for others before a spare worker is started for it, and how many workers there are then for
- * each.
- */
+/** The time for which a job waits for others before a spare worker is started for it. */
 const PATIENCE_MS = 100
+/** The most workers that compute, with the spare ones, as a multiple of `workers`. */
 const WITH_SPARE = 2
 
 interface Pool {

@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer'
 import { ComponentError } from './runtime.ts'
 
-/** The functions that we call. All take and give numbers. */
+/** The functions of the machine that this code calls, all of which take and return numbers. */
 type Exported = Readonly<Record<FunctionName, (...args: number[]) => number>> & {
   readonly memory: WebAssembly.Memory
   readonly __stack_pointer: WebAssembly.Global

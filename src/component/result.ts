@@ -5,7 +5,7 @@ import { reader } from '../offchain/rpc.ts'
 import type { CallMessage } from './messages.ts'
 import type { RuntimeLimits } from './runtime.ts'
 
-/** `message` is for the operator's log, and says what is wrong with a result. */
+/** The error for a wrong result of a hook; `message` says what is wrong, for the operator's log. */
 export class BadResult extends Error {
   override readonly name = 'BadResult'
 }
@@ -16,7 +16,7 @@ export interface HookResult {
   readonly result: Uint8Array
 }
 
-/** Beside the body of a response, whatever the limit on that. */
+/** The most bytes of the headers of a response, whatever the limit on its body. */
 export const HEADERS_BYTES = 32_768
 const MOST_HEADERS = 128
 
@@ -54,7 +54,7 @@ function sectionsOf(bytes: Uint8Array): Map<number, Uint8Array> {
   return sections
 }
 
-/** RFC 9110, "Tokens" and "Field Values". */
+/** The form of a token. RFC 9110, "Tokens" and "Field Values". */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 

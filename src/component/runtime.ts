@@ -89,7 +89,7 @@ export interface StorageChange {
   readonly value: Uint8Array | undefined
 }
 
-/** In the order of the calls; of two changes of one key the last alone is there. */
+/** The effects of a call in the order in which it asked for them; of two changes of one key only the last is kept. */
 export interface CallEffects {
   readonly storage: readonly StorageChange[]
   readonly transactions: readonly { readonly payload: Uint8Array; readonly gas: bigint }[]
@@ -136,7 +136,7 @@ export interface Runtime {
   close(): Promise<void>
 }
 
-/** `message` says what is wrong with the bytes. */
+/** The error for bytes that are no component; `message` says what is wrong with the bytes. */
 export class ComponentError extends Error {
   override readonly name = 'ComponentError'
 }

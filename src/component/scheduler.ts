@@ -1,5 +1,6 @@
 /**
- * Whose call is next, so that no contract takes the workers from the others: neither by many calls, nor by slow ones.
+ * A scheduler that chooses whose call is next, so that no contract takes the workers from the others: neither by many
+ * calls, nor by slow ones.
  */
 
 export interface WorkerScheduler {
@@ -23,10 +24,11 @@ export interface HeldWorker extends Owned {
   readonly computes: boolean
 }
 
-/** A call that computes for longer is slow, and its owner for so long. */
+/** The computing time from which a call is slow. */
 const SLOW_MS = 250
+/** The time for which the owner of a slow call counts as slow. */
 const SLOW_FOR_MS = 60_000
-/** So many times `workers` there are at most, with those that sleep until the engine answers them. */
+/** The most workers as a multiple of `workers`, with those that sleep until the engine answers them. */
 const WITH_ASLEEP = 4
 
 /** Returns how many workers there are at most where `workers` compute. */

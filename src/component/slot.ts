@@ -40,7 +40,9 @@ export interface Slot {
   timer: NodeJS.Timeout | undefined
 }
 
-/** A component that has waited for an answer for so long is asleep; shorter questions are part of computing. */
+/**
+ * The time after which a component that waits for an answer counts as asleep; shorter questions are part of computing.
+ */
 const ASLEEP_AFTER_MS = 100
 
 export function* heldWorkers(slots: Iterable<Slot>): Generator<HeldWorker> {

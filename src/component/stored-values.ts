@@ -19,7 +19,7 @@ interface OfContract {
   readonly values: Map<string, Uint8Array | undefined>
 }
 
-/** About what a value costs beside its bytes. */
+/** The approximate cost of a value beside its bytes. */
 const OVERHEAD = 256
 
 /** Makes a cache of at most `most` bytes of values with their keys; when there would be more, all are forgotten. */

@@ -1,6 +1,6 @@
 /**
- * Why a call ended in the middle: thrown through the component, which cannot catch it. `message` is for the operator's
- * log.
+ * The error that ends a call in the middle: thrown through the component, which cannot catch it. `message` is for the
+ * operator's log.
  */
 export class Trap extends Error {
   override readonly name = 'Trap'

@@ -15,7 +15,7 @@ export type Vetted =
     }
   | { readonly kind: 'javascript'; readonly source: string }
 
-/** No more elements than a table of functions of a large module has. */
+/** The most elements of a table, which no table of functions of a large module exceeds. */
 const MOST_ELEMENTS = 100_000
 
 /** Throws a ComponentError, in words for its author, when it cannot be run under these limits. */

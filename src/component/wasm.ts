@@ -84,7 +84,7 @@ function inside({ buffer }: WebAssembly.Memory, pointer: number, length: number)
   return new Uint8Array(buffer, start, size)
 }
 
-/** Results wait here until the component has copied them. */
+/** A list where results wait until the component has copied them. */
 interface Results {
   readonly add: (bytes: Uint8Array) => bigint
   readonly take: (id: number) => Uint8Array

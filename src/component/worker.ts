@@ -24,7 +24,7 @@ import { cacheStoredValues } from './stored-values.ts'
 import { Trap, trap } from './trap.ts'
 import { type LoadedModule, loadWasmModule } from './wasm.ts'
 
-/** The cached values of all contracts together. */
+/** The most bytes of the cached values of all contracts together. */
 const STORED_BYTES = 8 * 1024 * 1024
 
 /** A component that has run here, or is about to. */
@@ -80,7 +80,9 @@ function reportOn({ number, component, call }: Job, recover: Recover): WorkerRep
   }
 }
 
-/** In characters. What a script throws may be as long as its memory, and goes to the operator's log. */
+/**
+ * The most characters of a message. What a script throws may be as long as its memory, and goes to the operator's log.
+ */
 const LONGEST_SENTENCE = 4096
 
 function sentence(error: unknown): string {

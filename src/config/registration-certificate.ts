@@ -8,7 +8,7 @@ import { MalformedError } from '../codec/malformed.ts'
 import { type Files, unreadableReason } from './files.ts'
 
 const SETTING = 'registrationCertificateFile'
-/** Every wallet fetches it with the metadata. */
+/** The most characters of a registration certificate, which every wallet fetches with the metadata. */
 const MAX_LENGTH = 64 * 1024
 
 export type ReadRegistrationCertificate =

@@ -7,10 +7,10 @@ import { endedWarnings, findCertificateWarnings } from './certificate-warnings.t
 import type { Files } from './files.ts'
 import { readSigningKey, SigningSetting, SigningSettings } from './signing.ts'
 
-/** `keys` of a verifier. */
+/** The setting `keys` of a verifier. */
 export const VerifierKeys = Type.Object({ audit: Type.Optional(SigningSetting) }, { additionalProperties: false })
 
-/** `keys` of an issuer. */
+/** The setting `keys` of an issuer. */
 export const IssuerKeys = Type.Object(
   {
     statusLists: Type.Optional(SigningSettings),

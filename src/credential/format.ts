@@ -162,7 +162,7 @@ export interface HolderEvidence {
   approves(transactionData: readonly string[]): boolean
 }
 
-/** A credential in a wallet: with every claim, and of this format without doubt. */
+/** A credential in a wallet, with every claim. */
 export interface HeldCredential extends Evidence {
   /** The first of its ends. */
   readonly expiresAt: Date | undefined
@@ -170,13 +170,13 @@ export interface HeldCredential extends Evidence {
   readonly hidable: readonly ClaimPosition[]
 }
 
-/** Which top-level members of a dataset a format is filled with, where several formats share the dataset. */
+/** The top-level members of a dataset that a format is filled with, where several formats share the dataset. */
 export type DatasetMembers = 'credentialSubject' | 'namespaces' | 'claims'
 
-/** How key proofs name the keys that credentials of every format can be bound to. */
+/** The ways in which key proofs name the keys that credentials of every format can be bound to. */
 export const bindingMethods: readonly string[] = ['jwk', 'did:jwk', 'did:key']
 
-/** `OwnMembers` are those of a configuration that only this format has. */
+/** A credential format. `OwnMembers` are the members of a configuration that only this format has. */
 export interface CredentialFormat<OwnMembers extends object = object> {
   /** Every identifier this format answers to. */
   readonly ids: readonly string[]

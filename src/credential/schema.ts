@@ -6,7 +6,7 @@ import { refuse } from '../protocol/error.ts'
 
 /** Names with a meaning of their own in an SD-JWT, or in the language this runs on. */
 export const RESERVED: readonly string[] = [...DIGEST_MEMBERS, '__proto__']
-/** How deep a claim may lie in a dataset. */
+/** The greatest depth of a claim in a dataset. */
 export const MAX_DEPTH = 16
 /** Refuses with `invalid_request` reserved names at any depth, and claims nested deeper than 16. */
 export function refuseReserved(value: Json, path: string, left = MAX_DEPTH): void {

@@ -23,7 +23,7 @@ export interface ReadBody {
   release(): void
 }
 
-/** How much may be held, of one body and of all. */
+/** The most bytes that may be held, of one body and of all. */
 interface Bounds {
   readonly bodyBytes: number
   readonly bufferedBytes: number

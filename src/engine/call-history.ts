@@ -39,7 +39,7 @@ export interface CallHistory {
   of(contract: Address): readonly PastCall[]
 }
 
-/** All together are some 50 MB where every contract logs as much as it can, and far less else. */
+/** The most contracts with a history: some 50 MB where every contract logs as much as it can, and far less else. */
 const MOST_CONTRACTS = 100
 const MOST_CALLS = 50
 const MOST_LINES = 20

@@ -72,5 +72,5 @@ export const engineEncryptedCollections: readonly (keyof EngineCollections)[] = 
   ...(['component_storage', 'outbox', 'failed_transaction', 'timer'] as const),
 ]
 
-/** Later than everything: with it `due` finds all rows that have a time, with their versions. */
+/** A time after every other: with it `due` finds all rows that have a time, with their versions. */
 export const FAR = new Date(8.64e15)

@@ -20,7 +20,10 @@ export interface SourceContext {
 
 const FETCH_TIMEOUT_MS = 30_000
 
-/** In words for the operator. `lasting`: it will be the same tomorrow. */
+/**
+ * The error for a component that cannot be had, in words for the operator. `lasting`: another attempt would fail in the
+ * same way.
+ */
 export class SourceError extends Error {
   override readonly name = 'SourceError'
 }

@@ -24,7 +24,7 @@ export interface HookState {
   problem: ProblemCode | undefined
 }
 
-/** How the contract stands with the fork of the chain that is seen. */
+/** The state of a contract relative to the fork of the chain that the engine sees. */
 export interface ForkState {
   /** Grows whenever the chain took back a block. */
   number: number

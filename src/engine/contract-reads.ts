@@ -6,7 +6,10 @@ import { createLru } from '../async/lru.ts'
 import type { Chain } from '../chain/chain.ts'
 
 const REMEMBERED = 1000
-/** Larger questions and answers are asked again, so that all together stay small. */
+/**
+ * The most bytes of a question and its answer that are kept; larger ones are asked again, so that all together stay
+ * small.
+ */
 const LARGEST = 4096
 
 /** Reads as the chain does, and caches answers. Failures are not cached. */

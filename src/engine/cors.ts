@@ -1,4 +1,7 @@
-/** Browsers may call from any origin, without credentials of theirs; the engine says so, and not each component. */
+/**
+ * The headers that pages may read. Browsers may call from any origin, without credentials of theirs; the engine says
+ * so, and not each component.
+ */
 
 const EXPOSED = 'X-Engine-Error, X-Engine-Block, X-Engine-Signature, Retry-After, X-Request-Id'
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'

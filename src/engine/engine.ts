@@ -31,7 +31,7 @@ export interface EngineService {
   settled(): Promise<void>
 }
 
-/** How often hooks, timers and transactions are looked at, at least. */
+/** The longest time between two rounds over hooks, timers and transactions. */
 const ROUND_MS = 250
 /** A local chain is in this process: asking it costs little, and many transactions at once would delay its answers. */
 const LOCAL_OUTBOX_MS = 25

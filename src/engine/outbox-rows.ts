@@ -5,7 +5,7 @@ import { type EngineStore, FAR, type OutboxRow } from './collections.ts'
 
 export type QueuedTransaction = DueRow<OutboxRow>
 
-/** A row as the batch of a call has it. */
+/** The change that inserts a row in the batch of a call. */
 export interface Insert {
   readonly insert: 'outbox'
   readonly id: string

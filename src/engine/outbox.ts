@@ -38,12 +38,12 @@ export interface OutboxContext {
 
 type SignedRow = QueuedTransaction & { readonly value: { readonly signed: SignedTransaction } }
 
-/** Signed and not yet included. */
+/** The most transactions that are signed and not yet included. */
 const MOST_IN_FLIGHT = 16
 const SENT_AGAIN_AFTER_MS = 30_000
 const REFUSED_MS = 300_000
 const FAILURE_KEPT_MS = 30 * 86_400_000
-/** A transaction that runs out of its estimated gas so often is given up. */
+/** The number of times that a transaction may run out of its estimated gas before it is given up. */
 const MOST_EXHAUSTED = 3
 const SIGNED_AGAIN = {
   exhausted: 'the contract needed more gas than it seemed to; it is signed again',

@@ -11,7 +11,7 @@ interface Kind {
 /** The failure of a component may reveal its inside, so that only the operator sees the reason. */
 const FOR_THE_OPERATOR = 'the log of this engine has the reason, under the x-request-id of this answer'
 
-/** Every code, its status, and what is said when nothing better is known. */
+/** The problems by code, each with its status and the text for when nothing better is known. */
 export const problems = {
   'bad-request': { status: 400, detail: 'this is not an HTTP request that can be read' },
   'bad-address': {
@@ -66,7 +66,7 @@ export const problems = {
   'storage-quota': { status: 507, detail: 'the contract stores or schedules too much in this engine' },
 } as const satisfies Record<string, Kind>
 
-/** RFC 9110 section 15, RFC 6585, RFC 4918 section 11. */
+/** The titles of statuses. RFC 9110 section 15, RFC 6585, RFC 4918 section 11. */
 const TITLES = {
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -96,7 +96,7 @@ export interface ProblemResponse {
   readonly body: Buffer
 }
 
-/** An answer of the engine in the place of a result, where it is thrown. */
+/** An error answer of the engine, where it is thrown. */
 export class ProblemError extends Error {
   readonly problem: ProblemResponse
 
@@ -106,7 +106,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** Seconds after which it may be better. */
+/** The seconds after which another attempt may succeed. */
 const RETRY: Partial<Record<ProblemCode, number>> = {
   overloaded: FULL_SECONDS,
   starting: 1,

@@ -9,11 +9,14 @@ export interface WireResponse {
   readonly body: Uint8Array
 }
 
-/** RFC 9110 sections 5.6.2 and 5.5: what Node writes without a change. */
+/** The form of a name of a header field that Node writes without a change. RFC 9110 sections 5.6.2 and 5.5. */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** RFC 9110 section 7.6.1, and what the engine says itself of every answer. */
+/**
+ * The header fields that concern the connection alone, and those that the engine itself adds to every answer. RFC 9110
+ * section 7.6.1.
+ */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'keep-alive',
@@ -43,8 +46,9 @@ const OF_THE_HOST = new Set([
 ])
 
 /**
- * All contracts share the origin of the engine: a page of one must not act as that origin. Browsers apply every policy
- * of a page, so that a policy of the component can add to this one, and take nothing away.
+ * The policy of every page: all contracts share the origin of the engine, and a page of one must not act as that
+ * origin. Browsers apply every policy of a page, so that a policy of the component can add to this one, and take
+ * nothing away.
  */
 const SANDBOXED = ['content-security-policy', 'sandbox'] as const
 

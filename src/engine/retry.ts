@@ -1,10 +1,10 @@
 /** When what failed, or met what is full, is tried again. */
 import { backOffMs } from '../async/back-off.ts'
 
-/** A call that fails so often is given up: a hook until its contract changes again, a timer for good. */
+/** The number of failures after which a call is given up: a hook until its contract changes again, a timer for good. */
 export const MOST_CALL_ATTEMPTS = 8
 
-/** The pause before another try at something that is full, for the engine itself and for its clients. */
+/** The pause before another attempt at something that is full, for the engine itself and for its clients. */
 export const FULL_SECONDS = 10
 
 const CALL_BACK_OFF = { firstMs: 1000, longestMs: 300_000 }

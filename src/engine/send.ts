@@ -4,7 +4,7 @@ import type { EngineContext } from './context.ts'
 import { corsHeaders } from './cors.ts'
 import type { ProblemResponse } from './problem.ts'
 
-/** A request, and where its answer goes. */
+/** A request, and the response to write its answer to. */
 export interface PendingResponse {
   readonly request: IncomingMessage
   readonly response: ServerResponse

@@ -4,8 +4,9 @@ import type { Address } from '../offchain/address.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { type EngineCollections, type EngineStore, FAR, type TimerRow } from './collections.ts'
 
-/** How long it is told of a timer what became of it, and of how many of a contract: those that were over last. */
+/** The time for which the status of a timer that is over is kept. */
 const REMEMBERED_MS = 24 * 3_600_000
+/** The most timers of a contract that are kept when they are over: those that ended last. */
 const MOST_REMEMBERED = 64
 
 export interface TimerPlan {

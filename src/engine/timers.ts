@@ -7,7 +7,7 @@ import { perform } from './perform.ts'
 import { callBackOff, MOST_CALL_ATTEMPTS, retryAt } from './retry.ts'
 import { over } from './timer-book.ts'
 
-/** The outcomes after which a timer waits, and that count as no attempt. */
+/** The outcomes after which a timer waits and which count as no attempt. */
 const NOT_RUN: ReadonlySet<string> = new Set(['unavailable', 'reconciling'])
 
 export async function runTimer(context: EngineContext, entry: ContractEntry, id: number): Promise<void> {

@@ -67,9 +67,11 @@ interface WatchedContracts {
 }
 
 const READ_AT_ONCE = 16
-/** An engine that sees nothing of a contract for long does not serve it, so that it must not wait longer. */
+/**
+ * The longest pause before a contract is read again: an engine that cannot read a contract for long does not serve it.
+ */
 const UNREAD_MS = 15_000
-/** After so long a look reads no more contracts, and leaves them to the next look. */
+/** The time after which a look reads no more contracts, and leaves them to the next look. */
 const READING_MS = 5000
 const HEADS_KNOWN = 256
 const STANDS_STILL =

@@ -47,7 +47,7 @@ declare module 'fastify' {
   }
 }
 
-/** A value that nobody changes, with all that it has. */
+/** A value in which nothing can be changed, at any depth. */
 export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T
 
 /** The types of requests and answers, by the schemas of their route. */

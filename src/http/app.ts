@@ -39,7 +39,7 @@ export interface AppOptions {
   readonly observer?: RequestObserver | undefined
 }
 
-/** The label of the API key of an administrative request; refuses one without. */
+/** A function that returns the label of the API key of an administrative request, and refuses a request without one. */
 type Gate = (request: FastifyRequest, reply: FastifyReply) => string
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'

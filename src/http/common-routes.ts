@@ -4,7 +4,7 @@ import { AnyObject, answers, refuses } from './answers.ts'
 import type { App } from './app-type.ts'
 import { type PublicDocument, publicDocument, sendDocument } from './document.ts'
 
-/** The tag of what tells how a service is. */
+/** The tag of the routes that tell the state of a service. */
 export const OPERATION = 'operation'
 
 interface CommonRoutes {

@@ -3,7 +3,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import { digestOf } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
 
-/** Characters of the digest in a cursor. */
+/** The number of characters of the digest in a cursor. */
 const DIGEST_LENGTH = 12
 const CURSOR_TEXT = /^[\w-]{12}\.([\w.-]*)$/
 

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** The bytes that a connection is given at once; more follow when it has taken them. */
+/** The number of bytes that a connection is given at once; more follow when the connection has taken them. */
 const PIECE = 64 * 1024
 
 /** A document in parts, which other documents may share. */

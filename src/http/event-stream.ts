@@ -22,7 +22,7 @@ export interface EventStream {
   end(graceMs?: number): void
 }
 
-/** How long a client waits before it connects anew. */
+/** The time for which a client waits before it connects anew. */
 const RETRY_MS = 2000
 
 /**

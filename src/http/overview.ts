@@ -11,10 +11,10 @@ import { Seconds } from './answers.ts'
 import type { Effects } from './effects.ts'
 import { readiness } from './readiness.ts'
 
-/** How long an overview is kept. */
+/** The time for which an overview is kept. */
 const OVERVIEW_MS = 5000
 const MOST_LOOKED_AT = 1000
-/** A row may be large, since it has the report of a verification: few are in memory at once. */
+/** The number of rows in memory at once: a row may be large, since it has the report of a verification. */
 const ROWS_AT_ONCE = 25
 const HOURS = 24
 const HOUR_MS = 3_600_000

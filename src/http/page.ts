@@ -12,7 +12,7 @@ import { readCursor, writeCursor } from './cursor.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
-/** A row may be large, since it has the report of a verification: few are in memory at once. */
+/** The number of rows in memory at once: a row may be large, since it has the report of a verification. */
 const ROWS_AT_ONCE = 25
 const MAX_EXAMINED = 1000
 const POSITION = /^(\d{1,15})\.([\w-]+)$/

@@ -32,7 +32,7 @@ export interface ServerOptions {
   readonly answerUnreadable: (request: FastifyRequest, reply: FastifyReply) => void
 }
 
-/** An answer that is written by hand, because there is no route that could. */
+/** An answer that is written by hand, because no route could write it. */
 export interface BrokenAnswer {
   readonly status: number
   /** The reason phrase of the status. */

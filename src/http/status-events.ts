@@ -37,7 +37,7 @@ const LIMITS: Limits = {
 }
 /** The seconds after which a refused client tries again. */
 const RETRY_SECONDS = 5
-/** How long a client has for the rest of its stream when the service stops. */
+/** The time that a client has for the rest of its stream when the service stops. */
 const STOPPING_MS = 1000
 
 /** Makes the handler of a route whose answer is the stream of a session. */

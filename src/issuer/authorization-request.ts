@@ -39,7 +39,7 @@ export interface StoredAuthorizationRequest {
   readonly presentation?: { readonly sessionId: string; readonly link: string }
 }
 
-/** Times are milliseconds since the epoch. */
+/** The step at which an authorization is; times are in milliseconds since the epoch. */
 export type AuthorizationStep =
   /** The application asks the person. */
   | { readonly name: 'INTERACTION'; readonly until: number }
@@ -62,15 +62,15 @@ export type InteractionDecision =
   | { readonly denied: { readonly reason?: string } }
 
 const SECOND = 1000
-/** How long a pushed request may wait for its browser. */
+/** The time for which a pushed request may wait for its browser. */
 export const PUSHED_SECONDS = 60
-/** How long a person may take at the application. */
+/** The time that a person may take at the application. */
 export const INTERACTION_SECONDS = 600
-/** How long a browser may take to come back. */
+/** The time that a browser may take to come back. */
 const RETURN_SECONDS = 300
-/** How long a code is good. */
+/** The lifetime of a code. */
 const CODE_SECONDS = 60
-/** How long the end of a request is remembered, so that a code that comes again is known. */
+/** The time for which the end of a request is remembered, so that a code that comes again is known. */
 const REMEMBERED_SECONDS = 600
 
 /** Returns when the row of a request can be purged. */

@@ -12,7 +12,7 @@ export interface Authorization {
   readonly refresh?: RefreshPolicy
 }
 
-/** The client that an authorization is of. */
+/** The client that an authorization belongs to. */
 export interface AuthorizedClient {
   readonly id: string
   /** The thumbprint of the key of its instance, where its provider attests that. */
@@ -32,7 +32,7 @@ export interface AccessTokenRecord {
   readonly authorized?: readonly string[]
 }
 
-/** Refresh tokens, of which only digests are kept. */
+/** The state of refreshing; of refresh tokens only digests are kept. */
 export interface RefreshPolicy {
   readonly until: number
   readonly digest: string
@@ -42,7 +42,7 @@ export interface RefreshPolicy {
   readonly spent: readonly string[]
 }
 
-/** Refresh tokens that are used up and known again. */
+/** The most used refresh tokens that are recognized when they come again. */
 const MAX_SPENT = 10
 
 /** The lifetime of an access token, in seconds. */

@@ -8,7 +8,7 @@ import type { Signer } from '../keys/signer.ts'
 import type { ClaimPath } from '../protocol/claim-path.ts'
 import { proofTypes } from './proof-types.ts'
 
-/** Members that tell us how to issue and wallets nothing. */
+/** The members that say how to issue, which wallets need not know. */
 const INTERNAL_MEMBERS = [
   'selective_disclosure',
   'validity_seconds',

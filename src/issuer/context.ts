@@ -10,7 +10,8 @@ import type { SignedMetadata } from './signed-metadata.ts'
 import type { StatusEntry } from './status-rows.ts'
 
 /**
- * Drafts before the final specification appended the well-known path, so that its place tells for whom a document is.
+ * The form of a document: drafts before the final specification appended the well-known path, so that the path shows
+ * which form a wallet expects.
  */
 export type Shape = 'final' | 'older'
 
@@ -25,7 +26,7 @@ export interface ConfigurationsMember {
   readonly idsByScope: ReadonlyMap<string, readonly string[]>
 }
 
-/** Gives entries for as many credentials, each given to nobody else and never again. Rejects when the store does. */
+/** Allocates `count` entries, none of which was or will be given to another credential. Rejects when the store does. */
 export type AllocateEntries = (count: number) => Promise<readonly StatusEntry[]>
 
 export interface IssuerContext extends AccessContext {

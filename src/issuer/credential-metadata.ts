@@ -15,7 +15,7 @@ import { isSecure } from '../protocol/private-host.ts'
 type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>
 type Described = readonly { readonly locale?: string }[]
 
-/** Characters of one data: URI; wallets fetch the metadata with all of them in it. */
+/** The most characters of a data: URI; wallets fetch the metadata with all of them in it. */
 const MAX_DATA_URI = 64 * 1024
 
 /**

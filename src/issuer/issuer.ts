@@ -32,7 +32,10 @@ export interface IssuerEffects extends Effects<IssuerCollections> {
   readonly pkcs11Tokens?: Pkcs11Tokens
 }
 
-/** Another process may have declared a configuration so long ago that this one does not show yet. */
+/**
+ * The time for which the offered configurations are cached, and for which one that another process declared may not
+ * show.
+ */
 const OFFERED_MS = 1000
 
 export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Promise<App> {

@@ -17,7 +17,7 @@ import { issuerEncryptionMetadata } from './credential-endpoint/encryption.ts'
 import { draft15EncryptionMetadata } from './credential-endpoint/older-drafts.ts'
 import { credentialIssuerIdentifier } from './session.ts'
 
-/** 16 bytes of a digest. */
+/** The length of an entity tag: 16 bytes of a digest in base64url. */
 const ETAG_LENGTH = 22
 
 /**

@@ -19,9 +19,9 @@ import { hasGrant, type IssuanceSession } from './session.ts'
 import { decryptTxCode, encryptTxCode, makeTxCode } from './token-endpoint/tx-code.ts'
 
 const LIFETIME_SECONDS = 600
-/** How long a wallet can come back to a deferred session, where nothing is said of it: seven days. */
+/** The time for which a wallet can come back to a deferred session when the application sets none: seven days. */
 const DEFERRED_REFRESH_SECONDS = 604_800
-/** A year, as with `refresh_seconds`. */
+/** The longest time for which a session can be refreshed: a year, as with `refresh_seconds`. */
 const MAX_REFRESH_SECONDS = 31_536_000
 
 export type NewSessionAnswer = {

@@ -30,7 +30,7 @@ export interface ProgressRecorder {
 
 const PAUSE_MS = 1000
 const MAX_UNCHECKED = 10_000
-/** Characters of the id of a session; ours have 32, and what a stranger sends may name any. */
+/** The most characters of the id of a session; ours have 32, and what a stranger sends may name any. */
 const MAX_ID = 64
 const NOTHING = { committed: undefined }
 

@@ -138,7 +138,10 @@ export const Completion = Type.Object(
 )
 export type Completion = Static<typeof Completion>
 
-/** All optional: what is missing is refused with the code that OAuth has for it. Unknown parameters are ignored. */
+/**
+ * The parameters of a token request. All are optional, so that a missing one is refused with the code that OAuth has
+ * for it; unknown ones are ignored.
+ */
 export const TokenRequest = Type.Object(
   {
     grant_type: Type.Optional(

@@ -116,7 +116,7 @@ function deferralOf({ deferral }: IssuanceSession) {
   return { deferred: { state, waiting_requests: waiting.length, ...at } as const }
 }
 
-/** A session as it is from now on. */
+/** A session in its new state. */
 export interface ChangedSession extends Pick<Event, 'caller'> {
   readonly sessionId: string
   readonly session: IssuanceSession

@@ -116,14 +116,17 @@ export interface TxCode {
 export type IssuanceStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
 
 /**
- * Copies of one credential that a session gives out: for a wallet that lost the answer, not for a collection. A batch
- * is one.
+ * The most copies of one credential that an access token gives: for a wallet that lost the answer, not for a
+ * collection. A batch is one copy.
  */
 const MAX_COPIES = 10
-/** Over all its access tokens: each takes an entry of a status list and room in the session. */
+/**
+ * The most credentials of a session, over all its access tokens: each takes an entry of a status list and room in the
+ * session.
+ */
 const MAX_ISSUED = 1000
 
-/** The transaction code that is wrong this often takes the pre-authorized code with it. */
+/** The number of wrong transaction codes after which the pre-authorized code is locked. */
 const MAX_WRONG = 5
 const TOO_MANY_WRONG = 'the pre-authorized code is void after too many wrong transaction codes; ask for a new offer'
 

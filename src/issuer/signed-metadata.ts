@@ -8,9 +8,9 @@ import type { Signer } from '../keys/signer.ts'
 import type { IssuerConfig } from './config.ts'
 
 const LIFETIME_SECONDS = 3600
-/** A signature is served again for so long, to all who ask for the same document. */
+/** The time for which a signature is served again to all who ask for the same document. */
 const KEPT_MS = 300_000
-/** A document is some kilobytes, and with images some megabytes. */
+/** The most signed documents that are kept; a document is some kilobytes, and with images some megabytes. */
 const KEPT_DOCUMENTS = 8
 
 /**

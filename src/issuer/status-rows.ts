@@ -8,10 +8,10 @@ export type CredentialState = Static<typeof CredentialState>
 /** The values by which a list says how a credential stands. Token Status List, Status Types Values. */
 export const STATUS_VALUES: Readonly<Record<CredentialState, number>> = { VALID: 0, REVOKED: 1, SUSPENDED: 2 }
 
-/** Bits of an entry: two, so that what is issued today can be suspended one day. */
+/** The bits of an entry: two, so that what is issued today can be suspended one day. */
 export const STATUS_WIDTH = 2
 
-/** In which list a credential has its entry, and where. */
+/** The list in which a credential has its entry, and the index of the entry. */
 export interface StatusEntry {
   readonly listId: string
   readonly index: number
@@ -30,7 +30,7 @@ export interface CredentialStatus {
   readonly seenBy?: number
 }
 
-/** The version of its row counts the changes of its bits. */
+/** A status list, the version of whose row counts the changes of its bits. */
 export interface StoredStatusList {
   readonly entries: number
   readonly bits: typeof STATUS_WIDTH
@@ -38,13 +38,13 @@ export interface StoredStatusList {
   readonly kid?: string
 }
 
-/** A part of a list's bits, by list and number; one that is not there is all zero. */
+/** A part of a list's bits, by list and number; a part that is missing is all zero. */
 export interface StatusChunk {
   /** Base64. */
   readonly bits: string
 }
 
-/** Where new entries come from: a list, and how many of its entries have been given to processes. */
+/** The list that new entries come from, and how many of its entries have been given to processes. */
 export interface StatusSpace {
   /** The generation of the database in which the list was begun; absent in rows of earlier releases. */
   readonly generation?: string

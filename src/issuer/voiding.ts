@@ -13,7 +13,7 @@ import { sessionEvent } from './session-status.ts'
 
 type VoidingEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
-/** Later than every time, so that each row that has one is due. */
+/** A time after every other, so that each row that has a time is due. */
 const END_OF_TIME = new Date(8.64e15)
 
 /**

@@ -33,10 +33,10 @@ export const algorithms = {
   },
 } as const satisfies Record<string, AlgorithmDetails>
 
-/** For metadata: every name under which JOSE knows what we take. */
+/** The names by which JOSE knows the accepted algorithms, for metadata. */
 export const joseAlgorithms: readonly string[] = Object.values(algorithms).flatMap(({ jose }) => jose)
 
-/** For metadata: every number under which COSE knows what we take. */
+/** The numbers by which COSE knows the accepted algorithms, for metadata. */
 export const coseAlgorithms: readonly number[] = Object.values(algorithms).flatMap(({ cose }) => cose)
 
 /** Returns the algorithm that goes with the key, private or public; undefined when it is of a kind we do not take. */

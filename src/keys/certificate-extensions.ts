@@ -20,7 +20,7 @@ import {
 import { malformed, within } from '../codec/malformed.ts'
 import { MAX_URL } from '../codec/url.ts'
 
-/** In the order of their bits: RFC 5280 section 4.2.1.3. */
+/** The key usages in the order of their bits. RFC 5280 section 4.2.1.3. */
 export const KEY_USAGES = [
   'digitalSignature',
   'nonRepudiation',

@@ -59,7 +59,7 @@ export interface CertificateSignature {
 }
 
 const EC_PUBLIC_KEY = '1.2.840.10045.2.1'
-/** EC, RSA and Ed25519. */
+/** The accepted kinds of public keys: EC, RSA and Ed25519. */
 const KEY_ALGORITHMS: readonly string[] = [EC_PUBLIC_KEY, '1.2.840.113549.1.1.1', '1.3.101.112']
 const MAX_SERIAL_BYTES = 20
 const MAX_BYTES = 16 * 1024

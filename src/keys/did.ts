@@ -10,16 +10,16 @@ import { malformed } from '../codec/malformed.ts'
 import { algorithms } from './algorithm.ts'
 import { type PublicJwk, readPublicJwk, readSigningJwk } from './jwk.ts'
 
-/** The longest that a key of ours can become, with room: base58 takes time with the square of its length. */
+/** The most characters of a did:key, with room: base58 takes time with the square of its length. */
 const MAX_DID_KEY = 512
-/** Multicodec prefixes as they stand in the bytes. */
+/** The multicodec prefixes of the algorithms, in bytes. */
 const CODECS = [
   { prefix: [0x80, 0x24], algorithm: 'ES256' },
   { prefix: [0x81, 0x24], algorithm: 'ES384' },
   { prefix: [0x82, 0x24], algorithm: 'ES512' },
   { prefix: [0xed, 0x01], algorithm: 'EdDSA' },
 ] as const
-/** `jwk_jcs-pub`: the key as JSON. */
+/** The multicodec prefix of `jwk_jcs-pub`, the key as JSON. */
 const JWK_CODEC = [0xd1, 0xd6, 0x03]
 
 /** Returns `did:jwk:<base64url of the key>`. */

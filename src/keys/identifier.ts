@@ -4,7 +4,10 @@ import { MAX_URL, parseUrl } from '../codec/url.ts'
 import type { Certificate } from './certificate.ts'
 import { strangerText } from './certificate-name.ts'
 
-/** DID Core 1.0, DID Syntax, without path, query and fragment; RFC 8141 section 2, in small letters up to its NSS. */
+/**
+ * The form of a DID without path, query and fragment, and of a URN in small letters up to its NSS. DID Core 1.0, DID
+ * Syntax; RFC 8141 section 2.
+ */
 const DID = /^did:[a-z0-9]+(:([\w.-]|%[0-9A-F]{2})*)*:([\w.-]|%[0-9A-F]{2})+$/
 const URN =
   /^urn:[a-z0-9][a-z0-9-]{0,30}[a-z0-9]:([\w.~!$&'()*+,;=:@-]|%[0-9A-F]{2})([\w.~!$&'()*+,;=:@/-]|%[0-9A-F]{2})*$/

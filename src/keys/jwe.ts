@@ -14,13 +14,13 @@ export type JweAlgorithm = (typeof jweAlgorithms)[number]
 export type JweEncryption = (typeof jweEncryptions)[number]
 
 /**
- * For metadata: what we encrypt with and decrypt. HAIP 1.0, OpenID for Verifiable Presentations, wants both
- * encryptions.
+ * The algorithms for encrypting and decrypting, for metadata. HAIP 1.0, OpenID for Verifiable Presentations, wants both
+ * content encryptions.
  */
 export const jweAlgorithms = ['ECDH-ES'] as const
 export const jweEncryptions = ['A128GCM', 'A256GCM'] as const
 
-/** A key to encrypt to, and what its owner says of it. */
+/** A key to encrypt to, and what its owner says of the key. */
 export interface JweRecipient {
   readonly jwk: PublicJwk
   readonly alg: JweAlgorithm
@@ -36,7 +36,9 @@ export interface JweParameters extends JweRecipient {
   readonly cty?: 'JWT'
 }
 
-/** A private key of ours, and the name that a message calls it by. A key that is used once is cheaper as data. */
+/**
+ * A private key of this service, and the `kid` by which a message names it. A key that is used once is cheaper as data.
+ */
 export interface JweKey {
   readonly key: KeyObject | PrivateJwk
   readonly kid: string
@@ -52,11 +54,14 @@ export interface JweDecryption {
   readonly zip?: 'DEF' | undefined
 }
 
-/** How many keys are looked at for one that we can encrypt to. */
+/** The most keys that are looked at for one that can be encrypted to. */
 const MAX_KEYS = 10
 const MAX_HEADER = 8192
 const MAX_KID = 256
-/** Characters of base64url: `apu` and `apv` enter the derivation of the key, and have no other meaning here. */
+/**
+ * The most characters of `apu` and `apv` in base64url, which enter the derivation of the key and have no other meaning
+ * here.
+ */
 const MAX_PARTY = 1024
 const IV_BYTES = 12
 const TAG_BYTES = 16

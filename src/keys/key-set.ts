@@ -20,7 +20,8 @@ export interface PublishedKey {
 
 const RSA_ALGORITHMS = ['RS256', 'PS256']
 /**
- * Shorter ones can be broken; longer ones, and other exponents, only cost time. NIST SP 800-131A; RFC 7518 section 3.3.
+ * The lengths of RSA keys: shorter ones can be broken; longer ones, and other exponents, only cost time. NIST SP
+ * 800-131A; RFC 7518 section 3.3.
  */
 const RSA_BITS = { least: 2048, most: 8192 }
 const RSA_EXPONENT = 65_537n

@@ -53,7 +53,10 @@ export interface SelfSigned extends SubjectAltNames {
   readonly isCa?: boolean
 }
 
-/** ECDSA with the digest that goes with the curve, and Ed25519. RFC 5758 section 3.2, RFC 8410 section 3. */
+/**
+ * The object identifiers of ECDSA with the digest that goes with the curve, and of Ed25519. RFC 5758 section 3.2, RFC
+ * 8410 section 3.
+ */
 const SIGNATURE_OIDS: Readonly<Record<Algorithm, string>> = {
   ES256: '1.2.840.10045.4.3.2',
   ES384: '1.2.840.10045.4.3.3',

@@ -8,7 +8,7 @@ import type { JsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 import { type AlgorithmDetails, algorithms } from './algorithm.ts'
 
-/** A private key on P-256, or another curve. It goes into a store and nowhere else. */
+/** A private key on P-256, or another curve, which goes into a store and nowhere else. */
 export type PrivateJwk<Crv = 'P-256'> = {
   readonly kty: 'EC'
   readonly crv: Crv
@@ -17,7 +17,10 @@ export type PrivateJwk<Crv = 'P-256'> = {
   readonly d: string
 }
 
-/** Random bytes are a private key unless they are beyond the order of the curve, which one try in 2^32 is at most. */
+/**
+ * The number of attempts to make a key: random bytes are one unless they are beyond the order of the curve, once in
+ * 2^32 at most.
+ */
 const TRIES = 8
 
 /** Makes a new key on P-256. */

@@ -7,7 +7,7 @@ import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 /** The generations of one secret, the newest first: the first makes, each of them is accepted. */
 export type Secrets = readonly [KeyObject, ...KeyObject[]]
 
-/** Stands for what is derived from the signing key. */
+/** The word that stands for the signing key as a source of secrets. */
 export const SIGNING_KEY = 'signing-key'
 
 /** The source of a generation in a configuration: 32 random bytes, or the signing key. */

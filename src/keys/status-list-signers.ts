@@ -4,7 +4,7 @@
  */
 import type { Signer } from './signer.ts'
 
-/** A signer, and until when its certificate is valid; a key without one is never over. */
+/** A signer, and the end of its certificate's validity; undefined for a key without a certificate. */
 export interface CertifiedSigner {
   readonly signer: Signer
   readonly notAfter: Date | undefined

@@ -12,15 +12,17 @@ export interface TrustAnchor extends Certificate {
   readonly file: string
 }
 
-/** `path` starts with the certificate asked about and ends with the anchor; `problem` is a sentence part. */
+/**
+ * A path that starts with the certificate asked about and ends with the anchor, or the `problem` as a sentence part.
+ */
 export type TrustPath = { readonly path: readonly Certificate[] } | { readonly problem: string }
 
-/** How many signatures may still be checked in vain; searches that a stranger asks for together share one. */
+/** The number of signatures that may still be checked in vain; searches that a stranger causes together share one. */
 export interface SignatureChecks {
   left: number
 }
 
-/** When a path must be valid, and what a search for it may cost. */
+/** The time at which a path must be valid, and what a search for it may cost. */
 interface SearchTerms {
   readonly now: Date
   readonly clockSkewSeconds: number

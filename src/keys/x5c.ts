@@ -3,7 +3,7 @@ import { fromBase64 } from '../codec/base64url.ts'
 import { malformed, within } from '../codec/malformed.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 
-/** Each certificate costs time to read, whoever sent it. */
+/** The most certificates of a chain: each costs time to read, whoever sent it. */
 export const MAX_CHAIN = 10
 
 /**

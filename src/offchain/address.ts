@@ -5,7 +5,7 @@
  */
 import { malformed } from '../codec/malformed.ts'
 
-/** 42 hexadecimal characters in lower case: the form in which addresses are compared and stored. */
+/** An address of 42 hexadecimal characters in lower case: the form in which addresses are compared and stored. */
 export type Address = string & { readonly __address?: never }
 
 /**

@@ -56,5 +56,5 @@ export const hook = {
   engines: 'off_chain_engines',
 } as const
 
-/** Parts of a hook's result: u32 length of all, then id u8, length u32, data; ids go up. */
+/** The ids of the parts of a hook's result: u32 length of all, then id u8, length u32, data; ids go up. */
 export const section = { httpResponse: 0x22, engines: 0x30 } as const

@@ -59,8 +59,8 @@ export interface EngineSignature {
 }
 
 /**
- * Says that a key is an engine's, as `GET /engine` shows it. Numbers are milliseconds since 1970, texts hexadecimal in
- * lower case.
+ * A statement that a key is an engine's, as `GET /engine` shows it. Numbers are milliseconds since 1970, texts
+ * hexadecimal in lower case.
  */
 export interface Endorsement {
   readonly public_key: string

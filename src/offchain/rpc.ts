@@ -6,7 +6,7 @@
 import { malformed } from '../codec/malformed.ts'
 import { utf8Text } from '../codec/utf8.ts'
 
-/** Appends to a growing buffer. */
+/** A writer that appends to a growing buffer. */
 export interface Writer {
   readonly u8: (value: number) => Writer
   readonly u32: (value: number) => Writer
@@ -23,7 +23,7 @@ export interface Writer {
   readonly done: () => Uint8Array
 }
 
-/** Reads from the front. Each of them throws a MalformedError when there is not enough. */
+/** A reader from the front of a buffer. Each function throws a MalformedError when too few bytes are left. */
 export interface Reader {
   readonly u8: () => number
   readonly u32: () => number

@@ -51,9 +51,12 @@ export interface OpenidProvider {
 }
 
 const MINUTE = 60_000
-/** Metadata and keys are asked for again after ten minutes, and used for an hour when nobody answers. */
+/**
+ * The times for metadata and keys, which are fetched again after ten minutes, and used for an hour when the provider
+ * does not answer.
+ */
 const EXPIRY = { freshMs: 10 * MINUTE, usableMs: 60 * MINUTE, pauseMs: 1000 }
-/** Answers that are looked at at once: each may cost a request to the provider. */
+/** The most answers that are verified at once: each may cost a request to the provider. */
 const MOST_AT_ONCE = 50
 const MAX_CLAIMS = 5000
 

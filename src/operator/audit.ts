@@ -23,9 +23,9 @@ import type { AuditRecordPage, AuditVerification, PageQuery, VerifyAudit } from 
 type Page = Static<typeof AuditRecordPage>
 
 const RECORDS = 'audit records'
-/** A block, and the number of the last record that was read in it. */
+/** The form of a cursor of records: a block, and the number of the last record that was read in it. */
 const RECORD_PLACE = /^(\d{1,12})\.(\d{1,15})$/
-/** A block, and the number and the hash of its last record. */
+/** The form of a cursor of stretches: a block, and the number and the hash of its last record. */
 const STRETCH_PLACE = /^(\d{1,12})\.(\d{1,15})\.([\w-]{0,100})$/
 const UNSIGNED = `none of the newest ${MOST_UNSIGNED} blocks was signed: look for upkeep_failed in the log of the service, and verify from the start`
 

@@ -5,7 +5,7 @@
 import { isObject, type Json, own } from '../codec/json.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 
-/** A member by its name, an array's element by its index, or null for all of its elements. */
+/** A step of a path: a member by its name, an array's element by its index, or null for all of its elements. */
 type ClaimStep = string | number | null
 
 /** A path has one step per element. A path without null is a {@link ClaimPosition}. */

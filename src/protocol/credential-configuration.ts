@@ -37,7 +37,7 @@ const ClaimDescription = Type.Object(
 
 const Levels = Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 20, uniqueItems: true }))
 
-/** ETSI TS 119 472-3 section 4.2.4; ARF 3.0, Annex II, methods A to D. */
+/** An option of the credential reuse policy. ETSI TS 119 472-3 section 4.2.4; ARF 3.0, Annex II, methods A to D. */
 const ReusePolicyOption = Type.Object(
   {
     details: Type.Array(

@@ -38,7 +38,7 @@ export type CredentialChoice = { readonly ids: readonly string[] } | { readonly 
 
 const MAX_NAMED = 5
 
-/** The answer for an id that no claim has: a query that was not validated must not be satisfied by it. */
+/** The answer for an id that no claim has: no credential must satisfy a query that was not validated. */
 const UNKNOWN: ClaimAnswer = {
   path: [],
   positions: [],

@@ -1,10 +1,10 @@
 /** The supported grants, apart from the schemas of oid4vci.ts, so that a wallet need not load those. */
 
-/** OpenID4VCI 1.0, Pre-Authorized Code Flow. */
+/** The grant type of the pre-authorized code. OpenID4VCI 1.0, Pre-Authorized Code Flow. */
 export const PRE_AUTHORIZED_GRANT = 'urn:ietf:params:oauth:grant-type:pre-authorized_code'
 
-/** OpenID4VCI 1.0, Authorization Code Flow. */
+/** The grant type of the authorization code. OpenID4VCI 1.0, Authorization Code Flow. */
 export const AUTHORIZATION_CODE_GRANT = 'authorization_code'
 
-/** RFC 6749 section 6. */
+/** The grant type of a refresh token. RFC 6749 section 6. */
 export const REFRESH_GRANT = 'refresh_token'

@@ -2,7 +2,7 @@
 import type { ErrorObject } from 'ajv'
 import { nearestName } from '../codec/misspelling.ts'
 
-/** No setting and no member of a body that is known has a longer name. */
+/** The most characters of a name that messages repeat: no setting and no known member has a longer one. */
 const LONGEST_NAME = 48
 
 export function describeMistakes(errors: readonly ErrorObject[]): string[] {

@@ -141,7 +141,7 @@ export const NotificationRequest = Type.Object(
 )
 export type NotificationRequest = Static<typeof NotificationRequest>
 
-/** OpenID4VCI 1.0, Using Authorization Details Parameter, as the token response has it. */
+/** An authorization detail as the token response has it. OpenID4VCI 1.0, Using Authorization Details Parameter. */
 export const AuthorizationDetail = Type.Object(
   {
     type: Type.Literal('openid_credential'),

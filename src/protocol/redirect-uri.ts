@@ -6,13 +6,16 @@ import { parseUrl } from '../codec/url.ts'
 
 /** The parameters of a response, which must not stand in a redirect URI already. RFC 6749 section 4.1.2, RFC 9207. */
 const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri']
-/** RFC 8252 section 7.3: any port, and no name that something else could answer for. */
+/**
+ * The hosts of loopback redirect URIs, with any port; a name could be answered by another machine. RFC 8252 section
+ * 7.3.
+ */
 const LOOPBACK = ['127.0.0.1', '[::1]']
 const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
-/** Schemes that a browser runs, or reads from its own machine. */
+/** The schemes that a browser runs, or reads from its own machine. */
 const NEVER = /^(javascript|data|vbscript|file|blob|about|view-source):$/
 
-/** A browser takes `https:host` for a path of the page that it comes from. */
+/** The form of a URL without a host: a browser takes `https:host` for a path of the page that it comes from. */
 const WITHOUT_HOST = /^https?:(?!\/\/[^/])/i
 
 /** The members of a response beside `iss`. */

@@ -34,7 +34,7 @@ export interface Encryption<C> {
   readonly refusesClear?: boolean
 }
 
-/** The database has values that none of the keys can decrypt. The message says which key is missing. */
+/** The error for a database with values that no key can decrypt; its message says which key is missing. */
 export class MissingKeyError extends Error {
   override readonly name = 'MissingKeyError'
 }

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { CreatedRow, RowPosition, Store } from './store.ts'
 
-/** A row may be large: few are in memory at once. */
+/** The number of rows in memory at once, since a row may be large. */
 const ROWS_AT_ONCE = 100
 
 /** Gives the rows of a collection that has an order of creation, newest first. Other work goes on between two reads. */

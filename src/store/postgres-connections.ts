@@ -24,7 +24,10 @@ export interface PostgresOptions extends PostgresServer {
   readonly statementTimeoutMs: number
 }
 
-/** Whether the connection is encrypted, and what is asked of the server's certificate; `ca` is in PEM. */
+/**
+ * The settings of TLS: whether the connection is encrypted, and what is asked of the server's certificate; `ca` is in
+ * PEM.
+ */
 export type PostgresTls =
   | { readonly mode: 'disable' }
   | { readonly mode: 'require' }
@@ -57,7 +60,7 @@ export interface Connections {
 
 const TRUST_ADVICE = 'name the certificate of its CA as sslrootcert in database.url, and the host that it was made for'
 
-/** The server cuts off what is longer. */
+/** The most characters of an application name; the server cuts off what is longer. */
 const LONGEST_NAME = 63
 
 /** Additional time for an answer after the server's own time limit, in case the server is gone. */

@@ -4,10 +4,16 @@ import { missingSteps } from './statements.ts'
 import type { Migration } from './store.ts'
 
 const OLDEST_VERSION = 13
-/** Held by whoever brings a schema of this database up to date. Any number will do that nobody else takes. */
+/**
+ * The number of the lock that is held while the schema of this database is brought up to date. Any number does that
+ * nobody else takes.
+ */
 const LOCK = 0x766f7563
 
-/** Ends a batch of changes: each of them has applied to one row, or the function raises an error and none stays. */
+/**
+ * The steps of the driver itself: a function that ends a batch of changes, and raises an error unless each of them has
+ * applied to one row, so that none stays.
+ */
 const postgresMigrations: readonly Migration[] = [
   {
     id: 'postgresql-0001',
@@ -116,7 +122,7 @@ export async function postgresState(run: Run): Promise<PostgresState> {
   }
 }
 
-/** The server does not have a function, or does not let this user call it. */
+/** The error codes of a function that the server does not have, or does not let this user call. */
 const NOT_TO_BE_HAD: readonly unknown[] = ['42883', '42501', '0A000']
 
 /**

@@ -6,7 +6,7 @@ import type { Change } from './store.ts'
 type Insert<C> = Extract<Change<C>, { readonly insert: unknown }>
 type Delete<C> = Extract<Change<C>, { readonly delete: unknown }>
 
-/** Changes that are made by one statement, which gives back the id of each row that one of them applied to. */
+/** Changes that are made by one statement, which returns the id of each row that one of them applied to. */
 interface Step<C> {
   readonly statement: Statement
   readonly changes: readonly Change<C>[]

@@ -21,14 +21,14 @@ import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 /** The error codes of a deadlock and of a serialization failure, after which a transaction is tried again. */
 const TRY_AGAIN: readonly unknown[] = ['40P01', '40001']
 const ATTEMPTS = 10
-/** The most texts that each connection plans once; the batches of a service have some dozens of forms. */
+/** The most statements that each connection plans once; the batches of a service have some dozens of forms. */
 const MAX_NAMES = 200
 const LONGEST_NAMED_BATCH = 8
-/** A longer statement takes the server long to plan. */
+/** The most changes of one statement: the server takes long to plan a longer one. */
 const LONGEST_STATEMENT = 50
-/** Rows that are read at once. */
+/** The number of rows that are read at once. */
 const READ_AT_ONCE = 100
-/** Rows that one statement purges: statements stay short, and processes share the work. */
+/** The number of rows that one statement purges: statements stay short, and processes share the work. */
 const PURGED_AT_ONCE = 1000
 
 /**

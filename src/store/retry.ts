@@ -29,7 +29,7 @@ export const MOST_ATTEMPTS = 20
 /** The longest pause before each attempt; each pause is drawn anew, so that those who met once do not meet again. */
 const LONGEST_PAUSE: BackOff = { firstMs: 2, longestMs: 250 }
 
-/** The rows were changed by others in every one of the attempts; nothing of the work is stored. */
+/** The error for rows that others changed during every attempt; nothing of the work is stored. */
 export class ConflictError extends Error {
   override readonly name = 'ConflictError'
 

@@ -1,7 +1,7 @@
 /** The rows that say that something was used up, such as a nonce. */
 import type { Store } from './store.ts'
 
-/** Longer than any request runs, and than the clocks of two processes differ. */
+/** A time longer than any request runs, and than the clocks of two processes differ. */
 const MARGIN_MS = 10 * 60_000
 
 /**

@@ -5,7 +5,7 @@ import type { StatementSync } from 'node:sqlite'
 import { statementOf } from './statements.ts'
 import type { Change } from './store.ts'
 
-/** Ends a transaction in which a batch has applied in part, and is to be undone. */
+/** The error that ends a transaction in which a batch has applied in part, and is to be undone. */
 class PartialBatchError extends Error {}
 
 type AppliedBatch<C> = PromiseSettledResult<Change<C> | undefined>

@@ -1,7 +1,7 @@
 /** Whether a database file of SQLite is damaged, found out before it is used. */
 import { loadDriver } from './sqlite.ts'
 
-/** Up to this size a file is checked as a whole: half a second, and more where the disk is slow. */
+/** The size up to which a file is checked as a whole: half a second, and more where the disk is slow. */
 const WHOLE_BYTES = 256 * 1024 * 1024
 
 const BUSY_TIMEOUT_MS = 5000

@@ -4,12 +4,14 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Changes after which the log is moved into the file: some thousand pages, as SQLite would do by itself. */
+/**
+ * The number of changes after which the log is moved into the file: some thousand pages, as SQLite would do by itself.
+ */
 const CHANGES_IN_LOG = 400
-/** `user_version` has 32 bits, with a sign. */
+/** The most logs that are counted: `user_version` has 32 bits, with a sign. */
 const MOST_LOGS = 2 ** 31
 
-/** Looks after the log that SQLite writes before it writes the file. */
+/** The keeper of the log that SQLite writes before it writes the file. */
 export interface LogKeeper {
   /** Within the next transaction, which may be the first in a log. */
   begin(): void

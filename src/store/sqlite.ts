@@ -10,12 +10,15 @@ import { type LogKeeper, logKeeper } from './sqlite-log.ts'
 import { createdRow, missingSteps, newestStatement, parseColumn } from './statements.ts'
 import type { Change, DueRow, Migration, Row, RowPosition, Store } from './store.ts'
 
-/** How long a lock of another process is waited for: long at the start, short once a wait holds up every request. */
+/**
+ * The time for which a lock of another process is waited for: long at the start, short once a wait holds up every
+ * request.
+ */
 const OPENING_TIMEOUT_MS = 5000
 const BUSY_TIMEOUT_MS = 1000
-/** How long tidying waits for readers; a longer read keeps the log until the next round. */
+/** The time for which tidying waits for readers; a longer read keeps the log until the next round. */
 const TIDY_TIMEOUT_MS = 50
-/** Rows that one transaction purges; other requests are served between two transactions. */
+/** The number of rows that one transaction purges; other requests are served between two transactions. */
 const PURGED_AT_ONCE = 1000
 /** Opens (and makes, if need be) the database file, and brings its schema up to date. `:memory:` is for tests. */
 export async function openSqlite<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
@@ -189,7 +192,10 @@ function originOf(statement: (sql: string) => StatementSync): string {
   return `${String(id)}.${schemaVersion(statement('pragma schema_version'))}`
 }
 
-/** Backups of SQLite's own into one file count its schema version up from 1: those of so many nights are below it. */
+/**
+ * The least schema version of a file of ours: backups of SQLite's own into one file count it up from 1, and stay below
+ * it for that many nights.
+ */
 const LEAST_SCHEMA_VERSION = 100
 
 /**

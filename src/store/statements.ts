@@ -53,7 +53,7 @@ export function rowOf<C>(change: Change<C>): { readonly collection: string; read
   return { collection: change.update, id }
 }
 
-/** Stands among the steps of a database while another is copied into it. */
+/** The name among the steps of a database that says that another is being copied into it. */
 export const UNFINISHED_COPY = 'unfinished-copy'
 
 /** Returns the steps that a database has not had. Refuses one that has had steps we do not know. */

@@ -16,7 +16,7 @@ export interface DueRow<T> extends Row<T> {
   readonly id: string
 }
 
-/** The place of a row in the order of creation. Rows of one time are in an order among themselves that stays. */
+/** The place of a row in the order of creation. Rows of one time keep an order among themselves. */
 export interface RowPosition {
   readonly createdAt: Date
   readonly id: string
@@ -57,7 +57,7 @@ export type Change<C, K extends keyof C & string = keyof C & string> = {
     | { readonly touch: Name; readonly id: string }
 }[K]
 
-/** `C` maps the name of each collection to the type of its values. */
+/** A store. `C` maps the name of each collection to the type of its values. */
 export interface Store<C> {
   get<K extends keyof C & string>(collection: K, id: string): Promise<Row<C[K]> | undefined>
   /** Every value of a collection with its id, ordered by id. For collections that are small by nature. */
@@ -131,7 +131,7 @@ export function renameExpiry(name: string): readonly string[] {
   return [`alter table ${name} rename column expires_at to due_at`]
 }
 
-/** A store, and how often work on it is done anew. */
+/** A store, and the way to repeat work on it after a conflict. */
 export interface UpdateEffects<C> {
   readonly store: Store<C>
   readonly retryOnConflict: RetryOnConflict

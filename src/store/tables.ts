@@ -37,7 +37,7 @@ export interface TableReader {
   size(): Promise<number>
 }
 
-/** Where a copy into a database stands: all up to this row is there. */
+/** The position of a copy into a database: all rows up to it are there. */
 export interface CopyPosition {
   /** The name that tells the copied database from others. */
   readonly source: string
@@ -62,7 +62,7 @@ export interface TableWriter {
   readonly insert: (table: Table, rows: readonly TableRow[]) => Promise<void>
 }
 
-/** How many rows are read and written at once: a row may have a megabyte. */
+/** The number of rows that are read and written at once: a row may have a megabyte. */
 export const ROWS_AT_ONCE = 100
 
 /** The table of the steps, and that of a copy into this database that has not ended; they are no collections. */
@@ -121,7 +121,7 @@ export async function digestTables(reader: TableReader, tables: readonly Table[]
   return { counts, digest: hash.digest('hex') }
 }
 
-/** Is told how many rows of a table have been copied. */
+/** Receives how many rows of a table have been copied. */
 export type CopyProgress = (table: string, rows: number) => void
 
 /**

@@ -13,7 +13,10 @@ export type WalletResponse = { readonly state: string | undefined } & (
   | { readonly vpToken: JsonObject }
 )
 
-/** For one credential query that takes several. Each costs some signatures to verify, whoever sent it. */
+/**
+ * The most presentations for one credential query that takes several. Each costs some signatures to verify, whoever
+ * sent it.
+ */
 const MAX_PRESENTATIONS = 20
 
 /** Returns a response in the clear. Refuses with `invalid_request`. */

@@ -20,10 +20,10 @@ import {
 import type { CredentialReport } from './verification.ts'
 import type { VerifierEffects } from './verifier.ts'
 
-/** How long to wait for a callback before looking again. */
+/** The time for which a callback is waited for before the next look. */
 const PATIENCE_MS = 60_000
 
-/** Whether the application is still to be told of this session. */
+/** Tests whether the application is still to be told of a session. */
 export type HasPendingCallback = (sessionId: string) => Promise<boolean>
 
 interface Sweeping extends Pick<VerifierEffects, 'random'> {

@@ -31,7 +31,7 @@ import { readWalletRequest } from './wallet-request.ts'
 const admin = { config: { admin: true } } as const
 const streamed = { config: { admin: true, isStream: true } } as const
 const FORM = { malformed: 'invalid_request' } as const
-/** For the metadata of a wallet, and its nonce. */
+/** The most bytes of a request with the metadata and the nonce of a wallet. */
 const WALLET_REQUEST_LIMIT = 65_536
 
 export function verifierRoutes(app: App, context: VerifierContext): void {

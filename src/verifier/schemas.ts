@@ -66,7 +66,7 @@ export const NewVerificationSession = Type.Object(
 )
 export type NewVerificationSession = Static<typeof NewVerificationSession>
 
-/** Why a wallet does not present, which it may say in the clear. */
+/** The members by which a wallet may say in the clear why it does not present. */
 const WalletErrorMembers = {
   state: Type.Optional(Type.String()),
   error: Type.Optional(Type.String({ description: 'access_denied when the holder declined' })),
@@ -234,7 +234,7 @@ export const staticPresentationRoute = {
   response: answers(200, VerificationResult),
 }
 
-/** The answer to the wallet: where to send the person, if the application configured that. */
+/** The answer to the wallet: the address to send the person to, if the application configured one. */
 export const WalletAnswer = Type.Object({
   redirect_uri: Type.Optional(Type.String({ description: 'Where the wallet sends the person' })),
 })

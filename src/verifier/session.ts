@@ -43,7 +43,7 @@ export interface ReportedError {
   readonly error_description?: string
 }
 
-/** Stands for an error of a wallet that no specification knows: it could be any text. */
+/** The code in place of an error of a wallet that no specification knows, which could be any text. */
 const UNREGISTERED = 'unregistered_error'
 
 export function registeredError(error: string): string {

@@ -5,13 +5,16 @@ import { ClaimPathSchema } from '../protocol/credential-configuration.ts'
 import { DcqlQuerySchema } from '../protocol/dcql-schema.ts'
 import { Claims } from './report-schemas.ts'
 
-/** A DCQL query, which `dcql.ts` looks at. */
+/** A DCQL query, which `dcql.ts` checks. */
 export const DcqlQueryBody = Type.Object(
   {},
   { description: 'OpenID4VP 1.0, Digital Credentials Query Language', 'x-described': DcqlQuerySchema },
 )
 
-/** A text is a credential as issued, whose format is found out; so is `credential`. `claims` describes one by hand. */
+/**
+ * A credential to try. A text, and `credential`, are a credential as issued, whose format is detected; `claims`
+ * describes one by hand.
+ */
 const PostedCredentialSchema = Type.Union([
   Type.String({ description: 'A credential as issued' }),
   Type.Object({

@@ -36,7 +36,7 @@ interface QueryResult {
   readonly others: readonly Other[]
 }
 
-/** `credential` is its index. */
+/** A match; `credential` is the index of the credential. */
 interface Match {
   readonly credential: number
   readonly discloses: readonly ClaimPath[]
@@ -59,7 +59,10 @@ interface Candidate {
 
 /** The limit of work in characters: every claim of the query is compared with every credential. */
 const MAX_WORK = 10_000_000
-/** The limit in values, as each claim may look at every value of a credential: a fifth of a second at the worst. */
+/**
+ * The most values that are looked at, as each claim may look at every value of a credential: a fifth of a second at the
+ * worst.
+ */
 const MAX_LOOKS = 300_000
 
 const MEMBERS: readonly string[] = ['format', 'credential', 'claims', 'type', 'vct', 'doctype']

@@ -31,7 +31,7 @@ export interface VerificationReport {
   readonly credentials: Readonly<Record<string, readonly CredentialReport[]>>
 }
 
-/** A report has members about the credential itself only when all its checks hold. */
+/** The report about a credential, which has members about the credential itself only when all its checks hold. */
 export interface CredentialReport {
   readonly format: string
   /** Whose key signed the credential. */
@@ -72,7 +72,7 @@ export type VerificationContext = Omit<PresentationContext, 'query' | 'format' |
   readonly state: string | undefined
 }
 
-/** After so many presentations that failed the others of a response are not looked at: each costs signatures. */
+/** The number of failed presentations of a response after which the others are not looked at: each costs signatures. */
 const MAX_FAILED = 3
 const NOT_LOOKED_AT = {
   problem: `it was not looked at, because ${MAX_FAILED} presentations of the response had failed`,

@@ -27,7 +27,10 @@ export interface VerifierEffects extends Effects<VerifierCollections> {
 
 const REMEMBERED_CERTIFICATES = 1000
 const REMEMBERED_QUERIES = 1000
-/** The number leaves room for every key in the configuration, and for as many certificates before a renewal. */
+/**
+ * The number of cached identities: one for every key in the configuration, and for as many certificates before a
+ * renewal.
+ */
 const REMEMBERED_IDENTITIES = 2 * MOST_KEYS
 
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {

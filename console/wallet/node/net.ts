@@ -3,7 +3,7 @@
 type Family = 'ipv4' | 'ipv6'
 
 const BITS = { ipv4: 32, ipv6: 128 }
-/** How the parts of an address are written. */
+/** The form in which the parts of an address are written. */
 const PARTS = {
   ipv4: { count: 4, bits: 8n, form: /^(0|[1-9]\d{0,2})$/, radix: 10, most: 255 },
   ipv6: { count: 8, bits: 16n, form: /^[\da-f]{1,4}$/, radix: 16, most: 0xffff },

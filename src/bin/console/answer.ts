@@ -11,7 +11,7 @@ export interface ConsoleAnswer extends ConsoleFile {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Says no to a request, and what a person does next. */
+/** The refusal of a request, with what a person does next. */
 export interface ConsoleRefusal {
   readonly status: number
   readonly title: string

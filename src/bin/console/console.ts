@@ -11,7 +11,7 @@ import { createConsoleServer } from './server.ts'
 
 /** The usual port of the console. */
 export const CONSOLE_PORT = 8090
-/** In place of the key of an engine whose key the operator of the console has not. */
+/** The text in place of the key of an engine that the operator of the console has no key of. */
 const NO_KEY = '-'
 /** The files of the page, with their media types; each is read once. */
 const FILES = {

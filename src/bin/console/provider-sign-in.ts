@@ -46,7 +46,7 @@ export const START_PATH = '/sign-in/start'
 export const ANSWER_PATH = '/sign-in/answer'
 const COOKIE = 'vouchsafe_console_sign_in'
 const PENDING_SECONDS = 600
-/** Attempts that wait at once, each a few hundred bytes; the oldest make room. */
+/** The most attempts that wait at once, each a few hundred bytes; the oldest make room. */
 const MOST_PENDING = 1000
 const NOT_BEGUN = {
   status: 400,

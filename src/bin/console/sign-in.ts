@@ -26,7 +26,7 @@ export interface SignIn {
   isSignedIn(cookies: string | undefined): boolean
 }
 
-/** Sessions at once; the oldest make room. */
+/** The most sessions at once; the oldest make room. */
 const MOST_SESSIONS = 100
 
 /** Makes the sign-in of one console. */

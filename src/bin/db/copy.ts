@@ -14,7 +14,7 @@ import { type CommandResult, rowsText } from './command-result.ts'
 import { refuseWhileOpen } from './replace-file.ts'
 import { readSubject, withTables } from './subject.ts'
 
-/** How often progress is told. */
+/** The pause between two reports of progress. */
 const TELL_EVERY_MS = 2000
 
 interface Ends {

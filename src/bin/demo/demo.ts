@@ -52,7 +52,7 @@ interface Options {
   readonly mayOpen: boolean
 }
 
-/** Something that has to be closed at the end. */
+/** A thing that has to be closed at the end. */
 interface Closable {
   readonly close: () => Promise<void>
 }

@@ -4,7 +4,7 @@ import type { checkSettings } from '../../config/common.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import type { NewFiles } from './files.ts'
 
-/** The longest line of what `init` prints. */
+/** The length of the longest line that `init` prints. */
 const WIDTH = 78
 
 /** Names the settings of the schema that the files have not, in lines, each with its hint where it has one. */

@@ -30,10 +30,13 @@ export interface EvmChain extends Chain {
   account(key: Uint8Array, mostGas?: bigint): EvmAccount
 }
 
-/** Blocks in one question for logs; fewer, where the node finds them too many. */
+/** The number of blocks in one question for logs; fewer, where the node finds them too many. */
 const LOG_BLOCKS = 1000
 const LOG_ADDRESSES = 100
-/** After more blocks than these everything may have changed: to look would take longer than to run everything. */
+/**
+ * The number of blocks after which every contract counts as changed: looking through them would take longer than
+ * running every hook.
+ */
 const MAX_LOOKED_THROUGH = 20_000
 
 /** Returns the chain id that a node says it has, decimal. Rejects with a ChainError. */

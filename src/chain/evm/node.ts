@@ -11,7 +11,7 @@ import { AnswerTooLargeError, type JsonRpc, JsonRpcError, REVERTED } from '../js
 import { revertData, revertReason } from './revert.ts'
 import { data, quantity, readData, readEvmAddress, readHash, reading, readNumber, readQuantity } from './values.ts'
 
-/** Undefined: created by the transaction. */
+/** A call of an EVM; without `to` it creates a contract. */
 export interface EvmCall {
   readonly from?: Address
   readonly to: Address | undefined
@@ -37,10 +37,10 @@ export interface Receipt {
 
 export type BlockTag = number | 'latest' | 'pending'
 
-/** The node answered, with more than is read, or with something else than what was asked. */
+/** The error for an answer that has more than is read, or something else than what was asked. */
 export class UnreadableAnswer extends ChainRefusal {}
 
-/** Logs in one answer. */
+/** The most logs in one answer. */
 const MAX_LOGS = 100_000
 /** The most characters of a node's error message. */
 const MAX_MESSAGE = 500

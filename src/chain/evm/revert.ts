@@ -10,7 +10,7 @@ const PANIC = '4e487b71'
 const SELECTOR_BYTES = 4
 const MAX_REASON = 500
 
-/** Solidity documentation, "Panic via assert and Error via require". */
+/** The panics of Solidity by their codes. Solidity documentation, "Panic via assert and Error via require". */
 const PANICS: Readonly<Record<number, string>> = {
   1: 'an assertion does not hold',
   17: 'a number overflows',

@@ -11,7 +11,7 @@ import { entryAt, readAddressText } from './params.ts'
 
 const FAILED = -32000
 const NOBODY = `0x${'00'.repeat(20)}`
-/** An innocent call with all the gas of a block takes about one second of processor time. */
+/** The time limit of a call: an innocent one with all the gas of a block takes about one second of processor time. */
 const CALL_MS = 2000
 
 /** Returns the output of the contract. Rejects with a JsonRpcError when it refuses, fails, or takes too long. */
@@ -24,7 +24,7 @@ export async function callContract(ledger: Ledger, call: unknown, tag: unknown):
 const SSTORE_SENTRY = 2300n
 /** An estimate may exceed the need by one part in so many. */
 const TOLERANCE = 32n
-/** Then what is known to be enough will do. */
+/** The time after which the search for the least gas ends with what is known to be enough. */
 const LOOKING_MS = 2000
 
 /**

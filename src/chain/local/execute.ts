@@ -8,7 +8,7 @@ import { type Changes, type State, type WorkingState, workingState } from './sta
 
 export const BLOCK_GAS = 30_000_000n
 
-/** The block that it runs in. */
+/** The block that a message runs in. */
 export interface Surroundings {
   readonly number: number
   readonly time: number
@@ -45,12 +45,12 @@ export interface Result {
   readonly logs: readonly Log[]
 }
 
-/** An execution took all the time that it was given. */
+/** The error for an execution that took all the time that it was given. */
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError'
 }
 
-/** Runs one message after the other, as an execution gives no other its turn. */
+/** A virtual machine that runs one message after the other, as an execution gives no other its turn. */
 export interface Machine {
   /**
    * Runs a message on the state after `block`. The sender's nonce goes up, as it does in a block. Rejects with a
@@ -99,8 +99,8 @@ interface VirtualMachine {
 
 const JUMPDEST = 0x5b
 /**
- * No precompiled contract has more gas, as nothing can interrupt it: with all the gas of a block one of them takes ten
- * seconds.
+ * The most gas of a precompiled contract, as nothing can interrupt it: with all the gas of a block one of them takes
+ * ten seconds.
  */
 const PRECOMPILED_GAS = 2_000_000n
 

@@ -1,5 +1,5 @@
 /**
- * Where the blocks of a local chain lie: a numbered file for each. `bin/chain/block-files.ts` implements it on a
+ * The files of the blocks of a local chain: a numbered file for each. `bin/chain/block-files.ts` implements it on a
  * directory.
  */
 

@@ -16,7 +16,7 @@ export interface KeptLogs<Entry extends LoggedBlock> {
   has(entry: Entry): boolean
 }
 
-/** Characters of data, with something for each log beside its data. */
+/** The most characters of data that are kept, with something for each log beside its data. */
 const MOST_SIZE = 32 * 1024 * 1024
 const LOG_SIZE = 400
 

@@ -149,7 +149,7 @@ interface Ran {
   readonly keep: (entry: LedgerEntry) => LedgerEntry
 }
 
-/** A transaction, and who signed it. */
+/** A transaction and its signer. */
 interface Signed {
   readonly transaction: ReadTransaction
   readonly from: string

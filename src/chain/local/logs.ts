@@ -7,15 +7,15 @@ import type { Log } from './execute.ts'
 import type { Ledger, LedgerEntry } from './ledger.ts'
 import { byHash, entryAt, entryOrNone, hashText, readAddressText } from './params.ts'
 
-/** In one answer; nodes give as many. One block may have more. */
+/** The most logs in one answer, as many as nodes give. One block may have more. */
 const MAX_LOGS = 10_000
-/** Characters, of all of them together: more than one block can have. */
+/** The most characters of data in one answer: more than one block can have. */
 const MAX_DATA = 8 * 1024 * 1024
 const MAX_TOPICS = 4
 const MAX_ALTERNATIVES = 1000
 const LIMIT_EXCEEDED = -32005
 
-/** Blocks whose transactions are run again for one answer, as their logs are not in memory any more. */
+/** The most blocks whose transactions are run again for one answer, as their logs are not in memory any more. */
 const MOST_RUN_AGAIN = 100
 
 /**

@@ -16,7 +16,7 @@ type Method = (ledger: Ledger, params: readonly unknown[]) => unknown
 
 const INVALID_PARAMS = -32602
 const EMPTY_SLOT = new Uint8Array(32)
-/** Shown for accounts that have less: nobody needs money here, but wallets look for it. */
+/** The balance that is shown for accounts that have less: nobody needs money here, but wallets look for it. */
 const SHOWN_BALANCE = 10n ** 24n
 
 /** The methods take any block; each block is kept with its state. */
@@ -79,7 +79,7 @@ export async function answer(ledger: Ledger, method: string, params: readonly un
   }
 }
 
-/** Which parameter says the block. */
+/** The index of the parameter that names the block, by method. */
 const BLOCK_AT: ReadonlyMap<string, number> = new Map([
   ['eth_getBlockByNumber', 0],
   ['eth_call', 1],

@@ -20,7 +20,7 @@ export interface PartisiaOptions {
   readonly defaultGas: bigint
 }
 
-/** How long a transaction may wait for its block. */
+/** The time that a transaction may wait for its block. */
 const VALID_MS = 10 * 60_000
 
 export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOptions): Chain {

@@ -14,7 +14,7 @@ export interface JsonAnswer {
   readonly body: Json | undefined
 }
 
-/** JSON over HTTP; `path` begins with a slash. Rejects when there is no answer. */
+/** Requests JSON over HTTP; `path` begins with a slash. Rejects when there is no answer. */
 export type JsonHttp = (method: 'GET' | 'PUT', path: string, body?: Json) => Promise<JsonAnswer>
 
 export interface ShardBlock {

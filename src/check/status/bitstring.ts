@@ -12,7 +12,10 @@ import { signedBy } from '../../keys/signature.ts'
 import { type FetchedStatusList, unpack } from './status-list.ts'
 
 const TYPES: readonly unknown[] = ['vc+jwt', 'JWT', undefined]
-/** Bitstring Status List 1.0, BitstringStatusListCredential: a holder must not stand alone in a list. */
+/**
+ * The least length of a list, so that no holder stands alone in one. Bitstring Status List 1.0,
+ * BitstringStatusListCredential.
+ */
 const MIN_BYTES = 131_072 / 8
 
 /** Throws a MalformedError when the text is no status list credential for `uri`. */

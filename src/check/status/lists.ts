@@ -21,14 +21,17 @@ interface Fetched {
 /** The reason for which there is no list: nobody answered, or the answer is no list. */
 type NotFound = { readonly unreachable: string } | { readonly problem: string }
 
-/** `keep` says that signature, times and issuer are right: until then the list is kept for seconds only. */
+/**
+ * A list, or the reason why there is none. `keep` says that signature, times and issuer were verified; until then the
+ * list is kept for seconds only.
+ */
 export type FetchResult = (Fetched & { readonly kept: boolean; readonly keep: () => void }) | NotFound
 
 type ListReference = Pick<StatusReference, 'kind' | 'uri'>
 
 export type StatusLists = (reference: ListReference, prefersCwt: boolean) => Promise<FetchResult>
 
-/** How the status of a credential is found, and what is done when it cannot be. */
+/** The policy for finding the status of a credential, and for a status that cannot be found. */
 export interface StatusPolicy {
   readonly loadList: StatusLists
   readonly onUnreachable: 'reject' | 'accept'
@@ -42,16 +45,16 @@ interface Kept {
 }
 
 const TIMEOUT_MS = 5000
-/** For a list that names no ttl. */
+/** The time to live of a list that names none. */
 const USUAL_TTL_MS = 300_000
 const MAX_TTL_MS = 12 * 3_600_000
 /** The least time between two questions for a list, and the longest that a list is kept before it is verified. */
 const MIN_TTL_MS = 5000
 const MAX_KEPT = 1000
 const MAX_KEPT_BYTES = 64 * 1024 * 1024
-/** In one response: a wallet waits, and does not wait for long. */
+/** The most lists of one response that may fail to be fetched: a wallet waits, and does not wait for long. */
 const MAX_UNREACHABLE = 2
-/** For all lists of one response: one that comes slowly counts as well. */
+/** The time limit for all lists of one response: one that comes slowly counts as well. */
 const MAX_WAIT_MS = 15_000
 
 export function statusLists(

@@ -21,7 +21,7 @@ interface StatusReferences {
   readonly ignored: readonly string[]
 }
 
-/** Each is somebody to ask. */
+/** The most status entries of a credential, as each may cost a request. */
 const MAX_ENTRIES = 8
 
 /** Throws a MalformedError when the credential has a status that cannot be looked up: that is not the same as none. */

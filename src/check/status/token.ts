@@ -12,14 +12,17 @@ import { type FetchedStatusList, unpack } from './status-list.ts'
 
 export const TOKEN_TYPES = { jwt: 'application/statuslist+jwt', cwt: 'application/statuslist+cwt' } as const
 
-/** Claims and tags: RFC 8392 section 4 and 6; Token Status List, IANA. */
+/** The numbers of claims and tags. RFC 8392 sections 4 and 6; Token Status List, IANA. */
 const CLAIM = { sub: 2, exp: 4, nbf: 5, iat: 6, ttl: 65_534, list: 65_533 } as const
 const CWT = 61
-/** CoAP content formats: Token Status List, IANA. Not registered yet, so that both are texts. */
+/**
+ * The types of a status list token in CWT. Its CoAP content format is not registered yet, so that both are texts. Token
+ * Status List, IANA.
+ */
 const CWT_TYPES: readonly unknown[] = [TOKEN_TYPES.cwt, 'statuslist+cwt']
 const WIDTHS: readonly unknown[] = [1, 2, 4, 8]
 
-/** The claims of either, as values of JSON; `lst` alone has been read. */
+/** The claims of a token in either form, as values of JSON; only `lst` has been read. */
 interface Claims {
   readonly sub: unknown
   readonly iat: unknown

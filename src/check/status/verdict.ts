@@ -10,7 +10,7 @@ import { referencesOf, type StatusReference } from './reference.ts'
 import { signerProblem } from './signer.ts'
 import type { FetchedStatusList } from './status-list.ts'
 
-/** Token Status List, Status Types Values; all others are an application's own. */
+/** The names of status values; all other values are an application's own. Token Status List, Status Types Values. */
 const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
 
 /** Looks at every list that the credential names: one that says no is enough. */

@@ -22,7 +22,7 @@ import { malformed, orProblem } from '../../codec/malformed.ts'
 import type { IssuerSigned } from './issuer-signed.ts'
 import { toJson } from './values.ts'
 
-/** ISO/IEC 18013-5 table 21, and what `node:crypto` calls them. */
+/** The digest algorithms, with their names in `node:crypto`. ISO/IEC 18013-5 table 21. */
 const DIGESTS: ReadonlyMap<Cbor | undefined, string> = new Map([
   ['SHA-256', 'sha256'],
   ['SHA-384', 'sha384'],
@@ -35,7 +35,7 @@ export interface Elements {
   readonly problem: string | undefined
 }
 
-/** IssuerSignedItem. ISO/IEC 18013-5 section 8.3.2.1.2.2. */
+/** An IssuerSignedItem. ISO/IEC 18013-5 section 8.3.2.1.2.2. */
 interface Item {
   readonly digestID: number
   readonly elementIdentifier: string

@@ -21,7 +21,7 @@ interface SignedNameSpace {
   readonly digests: ReadonlyMap<number, Uint8Array>
 }
 
-/** ISO/IEC 18013-5 section 9.1.2.5: at least 16 bytes. */
+/** The length of the random value of an element, at least 16 bytes. ISO/IEC 18013-5 section 9.1.2.5. */
 const RANDOM_BYTES = 16
 const ORDER_BYTES = 4
 

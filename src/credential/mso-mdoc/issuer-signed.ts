@@ -19,7 +19,7 @@ import { strangerText } from '../../keys/certificate-name.ts'
 
 export const MDOC_VERSION = '1.0'
 
-/** Each element is hashed before anybody has verified anything. */
+/** The most elements of an mdoc, as each is hashed before anything is verified. */
 export const MAX_ELEMENTS = 1000
 export const MAX_NAMESPACES = 32
 

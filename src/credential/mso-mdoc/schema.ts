@@ -13,7 +13,7 @@ import { MAX_DEPTH, refuseBitstring } from '../schema.ts'
 import { MAX_ELEMENTS, MAX_NAMESPACES } from './issuer-signed.ts'
 import { toCbor, unicode } from './values.ts'
 
-/** Members and elements: whoever reads an mdoc takes no more than its CBOR then has. */
+/** The most members and elements of a dataset: a reader of an mdoc takes no more than its CBOR then has. */
 const MAX_VALUES = 3000
 
 /** The members of a configuration that only this format has. */

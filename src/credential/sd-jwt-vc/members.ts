@@ -1,6 +1,6 @@
 /** The members that SD-JWT VC gives a meaning. SD-JWT VC, JWT Claims Set. */
 
-/** Only an issuer writes them, and none may be disclosed selectively. RFC 9901 adds `aud`. */
+/** The members that only an issuer writes, and that may not be disclosed selectively. RFC 9901 adds `aud`. */
 export const ALWAYS_SHOWN: readonly string[] = [
   'iss',
   'aud',
@@ -13,5 +13,5 @@ export const ALWAYS_SHOWN: readonly string[] = [
   'status',
 ]
 
-/** About the securing and not about the subject. `sub` is about the subject. */
+/** The members that are about securing the credential and not about its subject. `sub` is about the subject. */
 export const ENVELOPE: readonly string[] = [...ALWAYS_SHOWN, 'iat', 'jti']

@@ -24,7 +24,7 @@ import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
 
 export const IDS = ['jwt_vc_json'] as const
 
-/** Members and elements of a credential: as many as an SD-JWT may have. A query may look at each of them. */
+/** The most members and elements of a credential: as many as an SD-JWT may have. A query may look at each of them. */
 const MAX_VALUES = 3000
 
 /** Throws a MalformedError when the text is no JWT, or one with a presentation of none or several credentials. */

@@ -14,9 +14,12 @@ import type { W3cMembers } from '../w3c/schema.ts'
 
 export const IDS = ['jwt_vc_json-ld', 'vc+sd-jwt'] as const
 
-/** Members of the payload that are about the securing and not about the subject. */
+/** The members of the payload that are about securing the credential and not about its subject. */
 const PROTOCOL_MEMBERS = new Set(['iss', 'iat', 'exp', 'nbf', 'jti', 'sub', 'aud', 'cnf', 'status', '_sd', '_sd_alg'])
-/** Never disclosed selectively: RFC 9901, Security Considerations; VC-JOSE-COSE, Securing with SD-JWT. */
+/**
+ * The members that are never disclosed selectively. RFC 9901, Security Considerations; VC-JOSE-COSE, Securing with
+ * SD-JWT.
+ */
 const ALWAYS_SHOWN = new Set([
   ...PROTOCOL_MEMBERS,
   '@context',

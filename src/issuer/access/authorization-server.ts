@@ -28,10 +28,16 @@ export interface AuthorizationServer {
 }
 
 const MINUTE = 60_000
-/** A key that is taken out of its JWKS counts for ten minutes at most, or for an hour when nobody can look. */
+/**
+ * The times for keys of an authorization server: a key that is taken out of its JWKS counts for ten minutes at most, or
+ * for an hour when the server does not answer.
+ */
 const EXPIRY = { freshMs: 10 * MINUTE, usableMs: 60 * MINUTE, pauseMs: 10_000 }
 const LIMITS = { timeoutMs: 5000, maxBytes: 256 * 1024 }
-/** RFC 8414 section 3 and OpenID Connect Discovery 1.0 section 4.1, in which order. */
+/**
+ * The metadata documents in the order in which they are tried. RFC 8414 section 3; OpenID Connect Discovery 1.0 section
+ * 4.1.
+ */
 const DOCUMENTS = [
   (origin: string, path: string) => `${origin}/.well-known/oauth-authorization-server${path}`,
   (origin: string, path: string) => `${origin}${path}/.well-known/openid-configuration`,

@@ -11,7 +11,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
 import { refuseIfSpent, type Spending } from './spending.ts'
 
-/** How long a nonce is good. */
+/** The lifetime of a nonce. */
 const NONCE_SECONDS = 300
 const RANDOM_BYTES = 16
 const EXPIRY_BYTES = 6

@@ -33,7 +33,7 @@ export interface ClientTerms {
 
 type ClientCheck = Check<ClientEvidence, ClientTerms>
 
-/** How long after it was made a proof is good. */
+/** The lifetime of a proof from when it was made. */
 export const MAX_AGE_SECONDS = 300
 
 const ATTESTATION_TYPE = 'oauth-client-attestation+jwt'

@@ -29,7 +29,7 @@ export interface ClientEvidence {
 
 export type ClientReading = { readonly evidence: ClientEvidence } | Problem
 
-/** The most characters of each; the headers of a request have 16 KiB together. */
+/** The most characters of each header; the headers of a request have 16 KiB together. */
 const MAX_LENGTH = 8192
 
 /** Takes both headers apart, or says why one cannot be read. */

@@ -15,10 +15,10 @@ import type { IssuerCollections } from '../collections.ts'
 import type { IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
 
-/** A code does not come again while tokens that name it may still be about. */
+/** The time for which a code is remembered, so that it does not come again while there may be tokens that name it. */
 const KEPT_MS = 30 * 86_400_000
 
-/** Characters of one that is supplied. */
+/** The most characters of a code that the application brings. */
 export const MAX_CODE = 512
 
 /**

@@ -8,7 +8,7 @@ import type { IssuerContext } from '../context.ts'
 
 const NAME = 'vouchsafe-browser'
 const VALUE = /^[A-Za-z0-9_-]{43}$/
-/** Longer than a person may take at the application and on the way back. */
+/** The lifetime of the cookie: longer than a person may take at the application and on the way back. */
 const MAX_AGE_SECONDS = 1800
 
 /** Returns the cookie of the browser that sends the request; undefined where it has none, or none of our form. */

@@ -13,7 +13,7 @@ import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier, hasGrant, type IssuanceSession, refuseUnlessUnused } from '../session.ts'
 import type { AuthorizationForm } from './schemas.ts'
 
-/** RFC 7636 section 4.2: the SHA-256 of a code_verifier; RFC 7638: that of a key. Both in base64url. */
+/** The form of a SHA-256 in base64url, as of a code_verifier (RFC 7636 section 4.2) or of a key (RFC 7638). */
 const SHA256 = /^[A-Za-z0-9_-]{43}$/
 const VISIBLE = /^[!-~]+$/
 const MAX_CLIENT_ID = 512

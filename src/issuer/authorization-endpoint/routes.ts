@@ -16,9 +16,9 @@ import { returnBrowser } from './return.ts'
 import * as schemas from './schemas.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 
-/** Parameters are short, and reading a form costs more than it costs to send. */
+/** The most bytes of a body: parameters are short, and reading a form costs more than sending it. */
 const BODY_LIMIT = 16 * 1024
-/** How many rows strangers may make, in each process: at once, and more with each second. */
+/** The number of rows that strangers may make in each process: at once, and more with each second. */
 const ROWS = { burst: 6000, perSecond: 100 }
 const admin = { config: { admin: true } } as const
 const pushed = { malformed: 'invalid_request', endpoint: 'pushed-authorization-request' } as const

@@ -6,7 +6,10 @@ import { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
 import { PLAIN_TEXT } from '../../protocol/oid4vci.ts'
 import { Dataset } from '../schemas.ts'
 
-/** All optional: what is missing is refused with the code that OAuth has for it. Unknown parameters are ignored. */
+/**
+ * The parameters of an authorization request. All are optional, so that a missing one is refused with the code that
+ * OAuth has for it; unknown ones are ignored.
+ */
 const parameters = {
   response_type: Type.Optional(Type.String({ description: 'code' })),
   client_id: Type.Optional(Type.String({ description: 'A name of the wallet; nobody needs to register it' })),

@@ -43,7 +43,7 @@ const PURPOSE = 'state of a sign-in'
 const CALLER = 'sign-in'
 /** The error codes for a person who did not want to, or was not let. OpenID Connect Core 1.0 section 3.1.2.6. */
 const DENIALS = ['access_denied', 'login_required', 'interaction_required', 'consent_required']
-/** The codes of a refused dataset: it does not fit, or the session of the offer has one. */
+/** The error codes for a dataset that was refused: it does not fit, or the session of the offer has one. */
 const UNFIT = ['invalid_request', 'invalid_state']
 const MAX_STATE = 1024
 

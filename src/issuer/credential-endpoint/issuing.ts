@@ -32,7 +32,7 @@ interface SpendingOfGrant {
   readonly before?: (session: IssuanceSession) => IssuanceSession
 }
 
-/** How long a wallet waits before it asks again for credentials that come later. */
+/** The time that a wallet waits before it asks again for credentials that come later. */
 const INTERVAL_SECONDS = 5
 /** The bytes of a notification_id. */
 const POSITION_BYTES = 2

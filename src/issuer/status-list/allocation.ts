@@ -14,10 +14,13 @@ import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { AllocateEntries } from '../context.ts'
 import { STATUS_WIDTH, type StatusEntry, type StatusSpace } from '../status-rows.ts'
 
-/** Numbers leased at a time: what a crash loses at most. */
+/** The number of entries that are leased at a time, which is what a crash loses at most. */
 const LEASED = 64
 const FIRST_SPACE = 'current'
-/** Each half has gone through four of them; a balanced Feistel network is called pseudorandom from four in all. */
+/**
+ * The number of rounds, of which four change each half; a balanced Feistel network is called pseudorandom from four
+ * rounds in all.
+ */
 const ROUNDS = 8
 
 interface Lease {

@@ -35,8 +35,8 @@ export interface ListDocument {
 }
 
 /**
- * Run lengths, and no search for longer repetitions: indices are random, so that there are none. The search costs a
- * hundred times as much and finds a tenth at best. docs/decisions/0007-status-lists.md.
+ * The compression by run lengths, without a search for longer repetitions: indices are random, so that there are none.
+ * The search costs a hundred times as much and finds a tenth at best. docs/decisions/0007-status-lists.md.
  */
 const COMPRESSION = { level: constants.Z_BEST_COMPRESSION, strategy: constants.Z_RLE, memLevel: 9 }
 const compressed = {
@@ -44,7 +44,10 @@ const compressed = {
   gzip: promisify<Buffer, object, Buffer>(gzip),
 }
 
-/** Bitstring Status List, Bitstring Generation Algorithm: the least that hides one credential among many. */
+/**
+ * The least number of entries that hides one credential among many. Bitstring Status List, Bitstring Generation
+ * Algorithm.
+ */
 const LEAST_BITSTRING = 131_072
 /** CBOR Web Token claims: RFC 8392 section 4; Token Status List, IANA Considerations. */
 const CWT = { sub: 2, exp: 4, iat: 6, statusList: 65_533, ttl: 65_534 } as const

@@ -6,7 +6,7 @@ import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import type { CredentialStatus, StatusEntry } from '../status-rows.ts'
 
-/** For the W3C's lists of the same bits. Bitstring Status List, BitstringStatusListEntry. */
+/** The purposes of the W3C's lists of the same bits. Bitstring Status List, BitstringStatusListEntry. */
 export const PURPOSES = ['revocation', 'suspension'] as const
 export type StatusPurpose = (typeof PURPOSES)[number]
 

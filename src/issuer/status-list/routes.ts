@@ -12,7 +12,7 @@ import { PURPOSES } from './issued.ts'
 import * as schemas from './schemas.ts'
 import { listServer, type ServedList } from './served.ts'
 
-/** The events that the log has of what was done. */
+/** The name by which the log has each action. */
 const LOGGED = {
   revoke: 'credential_revoked',
   suspend: 'credential_suspended',

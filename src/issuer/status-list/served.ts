@@ -12,9 +12,12 @@ import { contentEncoded, type ListKind, listDocument } from './documents.ts'
 import { listUri, purposeUri } from './issued.ts'
 
 const LIFETIME_MS = 24 * 3_600_000
-/** Served for half its life at most, so that whoever gets it last has the other half. */
+/** The time for which a list is served: half its life at most, so that whoever gets it last has the other half. */
 const RENEWAL_MS = LIFETIME_MS / 2
-/** A list of the usual size is some kilobytes, the largest a few hundred, and there are three or four of each. */
+/**
+ * The most lists in memory: one of the usual size is some kilobytes, the largest a few hundred, and there are three or
+ * four of each.
+ */
 const KEPT = 16
 
 export interface ServedList {

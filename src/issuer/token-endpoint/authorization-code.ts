@@ -19,7 +19,7 @@ import { firstRefreshToken } from './refresh-token.ts'
 
 type RequestRow = Row<StoredAuthorizationRequest> & { readonly id: string }
 
-/** RFC 7636 section 4.1. */
+/** The form of a code_verifier. RFC 7636 section 4.1. */
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 const UNKNOWN = 'the authorization code is unknown or has expired; begin anew with an authorization request'
 const REPLAYED = 'the authorization code has been used, and what it gave is good no more; begin anew'

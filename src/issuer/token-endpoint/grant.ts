@@ -6,7 +6,7 @@ import type { IssuerCollections } from '../collections.ts'
 import type { AuthorizedSession, IssuanceSession, OfferedSession } from '../session.ts'
 import type { MadeRefreshToken } from './refresh-token.ts'
 
-/** A session, and how it stands when a token is asked for. */
+/** A session for which a token is requested. */
 export interface SessionForToken {
   readonly id: string
   readonly session: IssuanceSession
@@ -19,7 +19,7 @@ export interface SessionForToken {
 
 export type GrantDecision = GrantApproval | GrantRefusal
 
-/** The session gets an access token, and a refresh token if it may have one. */
+/** The decision that the session gets an access token, and a refresh token if it may have one. */
 interface GrantApproval {
   readonly session: OfferedSession | AuthorizedSession
   readonly next: MadeRefreshToken | undefined
@@ -34,7 +34,7 @@ interface GrantApproval {
   readonly refusal?: never
 }
 
-/** The description of `invalid_grant`, once the session is stored as it is here. */
+/** The refusal of a grant: the session to store first, and the description for `invalid_grant`. */
 interface GrantRefusal {
   readonly session: IssuanceSession
   readonly refusal: string

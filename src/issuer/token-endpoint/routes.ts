@@ -13,7 +13,7 @@ import * as schemas from '../schemas.ts'
 import { grantOf } from './grants.ts'
 import { answerTokenRequest } from './token-request.ts'
 
-/** A code and a grant type are short, and reading a form costs more than it costs to send. */
+/** The most bytes of a body: a code and a grant type are short, and reading a form costs more than sending it. */
 const BODY_LIMIT = 16 * 1024
 
 export function tokenRoutes(app: App, context: IssuerContext): void {

@@ -18,7 +18,7 @@ export interface MadeTxCode {
   readonly generated: string | undefined
 }
 
-/** Without letters and digits that people take for each other. */
+/** The characters of transaction codes, without letters and digits that people take for each other. */
 const ALPHABETS = { numeric: '0123456789', text: '23456789ABCDEFGHJKLMNPQRSTUVWXYZ' } as const
 /** The least length; the schema has the same for the text before it is normalized. */
 const SHORTEST = 4

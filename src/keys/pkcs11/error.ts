@@ -1,6 +1,6 @@
 /** Says what is wrong with a PKCS #11 token, or with the way to it, and what to do next. PKCS #11 v2.40 section 5.1. */
 
-/** A PKCS #11 token could not be used. The message names the token's own code. */
+/** The error for a PKCS #11 token that could not be used; its message has the token's own code. */
 export class Pkcs11Error extends Error {}
 
 interface Meaning {

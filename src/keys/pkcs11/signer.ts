@@ -29,9 +29,9 @@ export interface Pkcs11Tokens {
   readonly signer: (key: Pkcs11Key, chain: readonly Certificate[]) => Signer
 }
 
-/** Signatures of a token at a time: as many as Node has threads for them. */
+/** The most signatures of a token at a time: as many as Node has threads for them. */
 const PARALLEL = 4
-/** A token that could not be reached is left alone for so long. */
+/** The time for which a token that could not be reached is left alone. */
 const REST_MS = 1000
 
 export interface Pkcs11Effects {

@@ -92,8 +92,8 @@ export function authorizationOf(
 const PARAMETERS = /^(sha256|eip712) (\d{1,16}) (\d{1,16}) ([0-9a-f]{32}) ([0-9a-f]{128})(1b|1c)$/
 
 /**
- * Refuses what has expired, lives longer than five minutes, or was issued more than half a minute ahead of this
- * engine's clock.
+ * Reads a request of this profile; undefined when it has expired, lives longer than five minutes, or was issued more
+ * than half a minute ahead of this engine's clock.
  */
 export const readOffchainV2: Profile = (parameters, request, recipient, now) => {
   const [, scheme, issued = '', expires = '', nonce = '', compact = '', v] = PARAMETERS.exec(parameters) ?? []

@@ -7,7 +7,7 @@ import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js'
 import type { Address } from '../address.ts'
 import type { RecoverableSignature } from './signed-request.ts'
 
-/** The uncompressed public key, 65 bytes; undefined when no key makes this signature. */
+/** Recovers the uncompressed public key, of 65 bytes; undefined when no key makes this signature. */
 export type Recover = (digest: Uint8Array, signature: RecoverableSignature) => Uint8Array | undefined
 
 const DIGEST_BYTES = 32
@@ -16,7 +16,7 @@ const ORDER = secp256k1.Point.Fn.ORDER
 /** Half the order of the group, rounded down. */
 const HALF_ORDER = hexToBytes('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0')
 
-/** Recovery by @noble/curves, for clients: a page loads no WebAssembly for one signature. */
+/** Recovers a key by @noble/curves, for clients: a page loads no WebAssembly for one signature. */
 export const recoverInJavaScript: Recover = lowAlone((digest, { compact, recovery }) => {
   try {
     const { Signature } = secp256k1

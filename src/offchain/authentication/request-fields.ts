@@ -1,6 +1,6 @@
 /** The fields that a request of the profile `offchain-v2` states. */
 
-/** Everything that is signed. */
+/** The fields of a request that are signed. */
 export interface RequestFields {
   readonly chainId: string
   readonly contract: string
@@ -17,5 +17,5 @@ export interface RequestFields {
   readonly nonce: Uint8Array
 }
 
-/** The time of a request and what makes it a request of its own. */
+/** The times of a request and its nonce, by which it differs from every other request. */
 export type Life = Pick<RequestFields, 'issuedAt' | 'expiresAt' | 'nonce'>

@@ -59,7 +59,10 @@ export function signSecp256k1(
   return `secp256k1 ${bytesToHex(signature)} ${now.getTime()}`
 }
 
-/** Refuses what is older than a minute, or more than half a minute ahead of this engine's clock. */
+/**
+ * Reads a request of this profile; undefined when it is older than a minute, or more than half a minute ahead of this
+ * engine's clock.
+ */
 export const readSecp256k1: Profile = (parameters, request, recipient, now) => {
   const [, recovery, compact, time = ''] = /^0([01])([0-9a-f]{128}) (\d{1,16})$/.exec(parameters) ?? []
   const timestamp = parseTime(time)

@@ -5,20 +5,23 @@
 import type { Address } from '../address.ts'
 import type { HttpRequestData } from '../http-data.ts'
 
-/** Whom a signed request is for. A signature for one recipient says nothing to another. */
+/**
+ * The engine, the contract and the chain that a signed request is for. A signature for one recipient says nothing to
+ * another.
+ */
 export interface Recipient {
   readonly engine: Address
   readonly contract: Address
   readonly chain: { readonly id: string; readonly addresses: 'evm' | 'partisia' }
 }
 
-/** r and s, 32 bytes each, and which of the two points that r may stand for. */
+/** A signature: r and s, of 32 bytes each, and which of the two points r may stand for. */
 export interface RecoverableSignature {
   readonly compact: Uint8Array
   readonly recovery: 0 | 1
 }
 
-/** A well-formed signed request of the right time, whose signature nobody has looked at. */
+/** A well-formed signed request of the right time, whose signature is not verified yet. */
 export interface SignedRequest {
   /** 32 bytes: what was signed. */
   readonly digest: Uint8Array
@@ -30,8 +33,8 @@ export interface SignedRequest {
 }
 
 /**
- * A method of authentication: reads what stands after its name in `authorization`. Undefined for whatever it does not
- * accept.
+ * A method of authentication, which reads what stands after its name in `authorization`; undefined for whatever it does
+ * not accept.
  */
 export type Profile = (
   parameters: string,

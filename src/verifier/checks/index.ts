@@ -9,13 +9,13 @@ import { query } from './query.ts'
 import { response } from './response.ts'
 import { validity } from './validity.ts'
 
-/** Asked once of the whole response. */
+/** The checks that are asked once, of the whole response. */
 export const responseChecks = response
 
-/** Asked of each presentation: whether it can be read. */
+/** The checks that are asked of each presentation: whether it can be read. */
 export const readingChecks = presentation
 
-/** Asked of each presentation that could be read. */
+/** The checks that are asked of each presentation that could be read. */
 export const evidenceChecks: readonly Check<Evidence, PresentationContext>[] = [
   ...issuer,
   ...holder,
@@ -23,7 +23,7 @@ export const evidenceChecks: readonly Check<Evidence, PresentationContext>[] = [
   ...query,
 ].map(unlessUnasked)
 
-/** For documents and tests: each check with its id, question, citation and level. */
+/** All checks, each with its id, question, citation and level, for documents and tests. */
 export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks]
 
 /**
