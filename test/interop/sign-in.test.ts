@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { startCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { cookieBrowser } from '../support/cookie-browser.ts'
 import { snippetWith } from '../support/documents.ts'
 import { freePort } from '../support/free-port.ts'
 import { SIGN_IN_PAGE, sendBackTo, startProvider } from '../support/oidc-provider.ts'
@@ -14,36 +15,6 @@ import { runShell } from '../support/shell.ts'
 
 interface Settings {
   readonly integrations: { readonly authentication: Readonly<Record<string, string>> }
-}
-
-/** A browser with cookies, which fills in the forms of the provider as the person does. */
-function browser() {
-  const jar = new Map<string, string>()
-  const pages: { readonly status: number; readonly text: string }[] = []
-  const open = async (address: string, form?: Readonly<Record<string, string>>): Promise<string> => {
-    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-    const body = form && new URLSearchParams(form).toString()
-    const response = await fetch(address, {
-      redirect: 'manual',
-      headers: {
-        accept: 'text/html',
-        cookie,
-        ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
-      },
-      ...(form && { method: 'POST', body: body ?? '' }),
-    })
-    for (const pair of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(pair) ?? []
-      jar.set(name, value)
-    }
-    const location = response.headers.get('location')
-    const text = await response.text()
-    if (location !== null) return open(new URL(location, address).href)
-    pages.push({ status: response.status, text })
-    expect([address, response.status]).toEqual([address, 200])
-    return text
-  }
-  return { open, pages, last: () => pages.at(-1) }
 }
 
 /** The address that a form of the page is sent to. */
@@ -74,7 +45,7 @@ it('a person signs in at oidc-provider, and the wallet has the card of the page'
   await expect.poll(() => said, { timeout: 30_000 }).toMatch(/http:\/\/localhost:\d+\/auth\/authorize\?\S+/)
   const [address = ''] = /http:\/\/localhost:\d+\/auth\/authorize\?\S+/.exec(said) ?? []
 
-  const { open, pages } = browser()
+  const { open, pages } = cookieBrowser()
   const page = await open(address)
   expect(page).toContain('a program on this device')
   const link = /href="(\/auth\/sign-in\/start[^"]+)"/.exec(page)?.[1] ?? ''
@@ -122,7 +93,7 @@ it('a person signs in to the console at oidc-provider, and another may not', { t
     .toBe(401)
 
   const enter = async (login: string) => {
-    const { open, last } = browser()
+    const { open, last } = cookieBrowser()
     const form = await open(`${address}/sign-in/start`)
     const consent = await open(actionOf(form), { prompt: 'login', login, password: 'any' })
     await open(actionOf(consent), { prompt: 'consent' }).catch(() => undefined)

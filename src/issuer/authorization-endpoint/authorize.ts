@@ -57,7 +57,7 @@ export async function authorize(
   admitRow()
   const conflict = await context.store.commit([{ insert: 'authorization_request', id, value, dueAt }])
   if (conflict !== undefined && !(isAsked && (await isSameVisit(context, id, browser)))) {
-    refuse('invalid_request_uri', 'request_uri: it has been used; push again')
+    refuse('invalid_request_uri', 'request_uri: it has been used; begin anew in the wallet, which pushes another')
   }
   if (isAsked) return { address: withParameters(interactionUrl, { interaction: id }), comesBack: true }
   return { address: addressWithCode(context, id, request), comesBack: false }

@@ -81,7 +81,8 @@ export function openPushedRequest(context: IssuerContext, requestUri: string, cl
   const carried = openRequestUri(context, requestUri)
   if (carried === undefined) return refuse('invalid_request_uri', 'request_uri: it is not one of ours')
   const { until, ...identified } = carried
-  if (context.now().getTime() >= until) refuse('invalid_request_uri', 'request_uri: it has expired; push again')
+  if (context.now().getTime() >= until)
+    refuse('invalid_request_uri', 'request_uri: it has expired; begin anew in the wallet, which pushes another')
   if (identified.request.clientId !== clientId) {
     refuse('invalid_request_uri', 'request_uri: it was pushed by another client than client_id')
   }
