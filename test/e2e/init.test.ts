@@ -3,6 +3,8 @@ import { join, resolve } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { commandName, shellWord } from '../../src/bin/command-line.ts'
 import { commandNames } from '../../src/bin/command-table/index.ts'
+import { helpOf } from '../../src/bin/help.ts'
+import { writeFirstFiles } from '../../src/bin/init/init.ts'
 import type { Files } from '../../src/config/files.ts'
 import { EngineSettings } from '../../src/engine/config.ts'
 import { IssuerSettings, readIssuerConfig } from '../../src/issuer/config.ts'
@@ -58,7 +60,7 @@ describe('vouchsafe init', () => {
 
   it('names the issuer in its certificate, which is valid now and for a year', async () => {
     const cwd = temporaryDirectory()
-    await vouchsafe(['init', 'issuer', '--dir', 'a', '--base-url', 'https://issuer.example'], { cwd })
+    await writeFirstFiles(['issuer', '--dir', join(cwd, 'a'), '--base-url', 'https://issuer.example'])
     const read = readIssuerConfig(settingsIn(join(cwd, 'a')), filesIn(join(cwd, 'a')), new Date())
     if ('mistakes' in read) throw new Error(read.mistakes.join())
     const [leaf] = read.config.keys.signing.chain
@@ -92,9 +94,8 @@ describe('vouchsafe init', () => {
   ])('listens for %s on %s, and on every interface where that is undefined', async (baseUrl, host) => {
     const cwd = temporaryDirectory()
     for (const service of ['issuer', 'verifier', 'engine']) {
-      const args = ['init', service, '--dir', service, '--base-url', baseUrl]
-      const { status, stdout } = await vouchsafe(args, { cwd })
-      expect([status, (settingsIn(join(cwd, service)) as { host?: string }).host]).toEqual([0, host])
+      const stdout = await writeFirstFiles([service, '--dir', join(cwd, service), '--base-url', baseUrl])
+      expect((settingsIn(join(cwd, service)) as { host?: string }).host).toBe(host)
       if (host !== undefined) expect(stdout).toContain(`  host                  ${host}: this machine alone`)
       else if (service !== 'engine') expect(stdout).toContain('host (every interface)')
     }
@@ -106,7 +107,7 @@ describe('vouchsafe init', () => {
     ['engine', EngineSettings],
   ] as const)('names every setting that the files do not have: %s', async (service, { properties }) => {
     const cwd = temporaryDirectory()
-    const { stdout } = await vouchsafe(['init', service], { cwd })
+    const stdout = await writeFirstFiles([service, '--dir', cwd])
     const [, others = ''] = /Not there, and good without: (.+?)\. docs/.exec(stdout.replaceAll('\n', ' ')) ?? []
     const names = others.replaceAll(/ \([^)]*\)/g, '').split(', ')
     expect([...names, ...Object.keys(settingsIn(cwd) as object)].toSorted()).toEqual(Object.keys(properties).toSorted())
@@ -114,7 +115,7 @@ describe('vouchsafe init', () => {
 
   it('makes another key each time', async () => {
     const cwd = temporaryDirectory()
-    for (const dir of ['a', 'b']) await vouchsafe(['init', 'issuer', '--dir', dir], { cwd })
+    for (const dir of ['a', 'b']) await writeFirstFiles(['issuer', '--dir', join(cwd, dir)])
     for (const file of ['conf/issuer.key', 'conf/issuer.secrets', 'conf/server.json']) {
       expect(readFileSync(join(cwd, 'a', file))).not.toEqual(readFileSync(join(cwd, 'b', file)))
     }
@@ -156,7 +157,7 @@ describe('the examples in conf/', () => {
   const read = { issuer: readIssuerConfig, verifier: readVerifierConfig }
   it.each(['issuer', 'verifier'] as const)('are those that init writes, but for the key: %s', async (service) => {
     const cwd = temporaryDirectory()
-    await vouchsafe(['init', service, '--base-url', `https://${service}.example`], { cwd })
+    await writeFirstFiles([service, '--dir', cwd, '--base-url', `https://${service}.example`])
     const text = readFileSync(join(import.meta.dirname, `../../conf/${service}.json`), 'utf8')
     expect(read[service](JSON.parse(text), filesIn(cwd), now)).toEqual({
       mistakes: [
@@ -170,10 +171,8 @@ describe('the examples in conf/', () => {
 })
 
 describe('vouchsafe COMMAND --help', () => {
-  it.each(commandNames)('explains %s', async (command) => {
-    const { status, stdout, stderr } = await vouchsafe([command, '--help'])
-    expect([status, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(new RegExp(`\\n {2}vouchsafe ${command} `))
+  it.each(commandNames)('explains %s', (command) => {
+    expect(helpOf(command)).toMatch(new RegExp(`\\n {2}vouchsafe ${command} `))
   })
 
   it('is also what an unknown option ends with; --version is the version', async () => {
@@ -183,6 +182,7 @@ describe('vouchsafe COMMAND --help', () => {
       /^Unknown option '--confg'; did you mean --config\?\n\nUsage:\n {2}vouchsafe issuer \[OPTIONS\]\n\nOptions and examples: \S+ \S+ issuer --help\n$/,
     )
     const help = await vouchsafe(['help', 'demo'])
+    expect([help.status, help.stdout, help.stderr]).toEqual([0, helpOf('demo'), ''])
     expect(help.stdout).toMatch(/--part credential\|secret [\s\S]*--port-base PORT/)
     expect(help.stdout).toBe((await vouchsafe(['demo', '--help'])).stdout)
     const text = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')

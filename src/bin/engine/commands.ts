@@ -19,8 +19,8 @@ export async function loadEngineKind(): Promise<ServiceKind> {
   return (await import('./engine.ts')).engineKind
 }
 
-/** Runs `vouchsafe init engine`. */
-export async function runInitEngine(words: InitWords): Promise<void> {
+/** Runs `vouchsafe init engine`, and returns the text for stdout. */
+export async function writeEngineFiles(words: InitWords): Promise<string> {
   return (await import('./init.ts')).initEngine(words)
 }
 

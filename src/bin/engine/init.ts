@@ -31,7 +31,8 @@ export interface InitWords {
   readonly json: boolean
 }
 
-export async function initEngine({ dir, 'base-url': url, json }: InitWords): Promise<void> {
+/** Writes the files of a new engine, and returns the text for stdout. */
+export async function initEngine({ dir, 'base-url': url, json }: InitWords): Promise<string> {
   const baseUrl = url ?? `http://localhost:${engineDefaults.port}`
   const mistakes = findAddressMistakes(baseUrl)
   if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
@@ -47,7 +48,7 @@ export async function initEngine({ dir, 'base-url': url, json }: InitWords): Pro
   }
   writeFiles(directory, newFiles)
   const facts = { service: 'engine', directory, base_url: baseUrl, address: evmAddress(address) }
-  process.stdout.write(json ? writtenJson(newFiles, facts) : explain(newFiles, { directory, baseUrl, publicKey }))
+  return json ? writtenJson(newFiles, facts) : explain(newFiles, { directory, baseUrl, publicKey })
 }
 
 /** Makes the files of a new engine with a new key, and an API key for its operator. */

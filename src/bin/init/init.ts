@@ -54,10 +54,13 @@ interface Written extends NewFiles {
 }
 
 export async function runInit(args: string[]): Promise<void> {
+  process.stdout.write(await writeFirstFiles(args))
+}
+
+/** Writes the files, and returns the text for stdout. */
+export async function writeFirstFiles(args: string[]): Promise<string> {
   const { values, positionals } = readWords('init', args)
-  if (positionals.join() === 'engine') {
-    return (await import('../engine/commands.ts')).runInitEngine(values)
-  }
+  if (positionals.join() === 'engine') return (await import('../engine/commands.ts')).writeEngineFiles(values)
   const service = serviceOf(positionals)
   const baseUrl = values['base-url'] ?? `http://localhost:${credentialServices[service].defaults.port}`
   const mistakes = findAddressMistakes(baseUrl)
@@ -71,9 +74,7 @@ export async function runInit(args: string[]): Promise<void> {
   if (existing.length > 0) refuseToOverwrite(service, directory, existing)
   writeFiles(directory, files)
   const facts = { service, directory, base_url: baseUrl, port, certificate_valid_until: files.validUntil.toISOString() }
-  process.stdout.write(
-    values.json ? writtenJson(files, facts) : explain({ ...files, service, directory, baseUrl, port, profile }),
-  )
+  return values.json ? writtenJson(files, facts) : explain({ ...files, service, directory, baseUrl, port, profile })
 }
 
 function serviceOf(positionals: readonly string[]): CredentialServiceName {
