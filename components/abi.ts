@@ -64,7 +64,7 @@ export interface Answer {
   readonly uint: (at: number) => bigint
   readonly number: (at: number) => number
   readonly flag: (at: number) => boolean
-  /** 42 hexadecimal characters in lower case. */
+  /** Reads an address, 42 hexadecimal characters in lower case. */
   readonly address: (at: number) => string
   readonly word: (at: number) => Uint8Array
   readonly bytes: (at: number) => Uint8Array

@@ -4,7 +4,7 @@ export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Throws for anything but pairs of hexadecimal digits. */
+/** Decodes hexadecimal. Throws for anything but pairs of hexadecimal digits. */
 export function fromHex(text: string): Uint8Array {
   if (!/^([0-9a-f]{2})*$/i.test(text)) throw new Error('that is not hexadecimal')
   return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))

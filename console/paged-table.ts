@@ -8,7 +8,7 @@ export interface PagedTable<Entry> {
   readonly caption: string
   readonly heads: readonly string[]
   readonly entries: AsyncGenerator<Entry, void> | Iterator<Entry, void>
-  /** The cells of a row, one for each head. */
+  /** Makes the cells of a row, one for each head. */
   readonly cellsOf: (entry: Entry) => readonly (Node | string)[]
   /** The words in place of the rows when there are none. */
   readonly none: string

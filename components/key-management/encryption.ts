@@ -23,12 +23,12 @@ export interface Way {
 
 const NONCE = new Uint8Array(12)
 
-/** Throws when `theirs` is a key that no secret can be shared with. */
+/** Encrypts a share for another engine. Throws when `theirs` is a key that no secret can be shared with. */
 export function encrypt(share: Uint8Array, own: Uint8Array, theirs: Uint8Array, way: Way): Uint8Array {
   return chacha20poly1305(derive(own, theirs, way), NONCE).encrypt(share)
 }
 
-/** Throws when it was not encrypted by the other one, for this way. */
+/** Decrypts a share. Throws when it was not encrypted by the other engine, for this way. */
 export function decrypt(encrypted: Uint8Array, own: Uint8Array, theirs: Uint8Array, way: Way): Uint8Array {
   return chacha20poly1305(derive(own, theirs, way), NONCE).decrypt(encrypted)
 }

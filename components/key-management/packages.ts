@@ -21,7 +21,7 @@ export function writeRound1({ encryptionKey, commitment, proofOfKnowledge }: Rou
   return concat([encryptionKey, ...commitment, proofOfKnowledge])
 }
 
-/** Throws when its length is not that of a threshold. What is in it is not looked at. */
+/** Reads a package of round 1. Throws when its length is not that of a threshold. The content is not checked. */
 export function readRound1(bytes: Uint8Array, threshold: number): Round1 {
   if (bytes.length !== WORD * (threshold + 1) + PROOF) throw new Error('commitments have the wrong length')
   const commitment = Array.from({ length: threshold }, (_, at) => bytes.slice(WORD * (at + 1), WORD * (at + 2)))

@@ -31,9 +31,9 @@ export interface Misbehaviour {
   readonly title: string
   /** The misbehaviour in a sentence. */
   readonly does: string
-  /** The check that has to fail, for a credential of the format. */
+  /** Names the check that has to fail, for a credential of the format. */
   check(format: string): string
-  /** Why it cannot be shown with this answer; undefined when it can. */
+  /** Returns why the misbehaviour cannot be shown with this answer; undefined when it can. */
   problem(answer: AnsweredQuery, remembered: Remembered): string | undefined
   make(remembered: Remembered): MakePresentation
 }

@@ -14,7 +14,7 @@ export interface Behaviour {
 
 export interface Switches {
   readonly drawn: HTMLElement
-  /** The id of the behaviour that is chosen. */
+  /** Returns the id of the behaviour that is chosen. */
   chosen(): string
 }
 

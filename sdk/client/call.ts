@@ -50,7 +50,7 @@ export interface CallContext {
   readonly chain: Recipient['chain']
 }
 
-/** Rejects with an {@link EngineError}, and with the reason of `signal` when that ends it. */
+/** Calls an engine. Rejects with an {@link EngineError}, and with the reason of `signal` when that ends the call. */
 export async function callEngine(
   context: CallContext,
   engine: ListedEngine,

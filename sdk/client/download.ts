@@ -35,8 +35,8 @@ export interface Downloaded {
 }
 
 /**
- * Rejects with a {@link SharingError}: `unknown-sharing`, `not-owner`, `being-deleted`, `incomplete-upload`; or
- * `too-few-shares`, whose `engines` say what each did.
+ * Downloads a secret. Rejects with a {@link SharingError}: `unknown-sharing`, `not-owner`, `being-deleted`,
+ * `incomplete-upload`; or `too-few-shares`, whose `engines` say what each did.
  */
 export async function downloadSecret(context: SecretSharing, download: Download): Promise<Downloaded> {
   const { id, scheme = 'shamir', askAll = false } = download

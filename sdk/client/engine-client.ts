@@ -44,9 +44,9 @@ export interface EngineClient {
    */
   call(engine: ListedEngine, request: EngineRequest, signal?: AbortSignal): Promise<EngineAnswer>
   /**
-   * The same request to many engines at once, signed for each: until `enough` of them answered below 300, all unless
-   * given. The others are then let go. Asks again who says that it is not ready, and so did nothing. Never rejects for
-   * what engines do.
+   * Sends the same request to many engines at once, signed for each, until `enough` of them answered below 300 (all
+   * unless given); the calls of the others are then aborted. An engine that says that it is not ready, and so did
+   * nothing, is asked again. Never rejects for what engines do.
    */
   callAll(
     request: EngineRequest,

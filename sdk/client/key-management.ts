@@ -18,7 +18,7 @@ export interface SigningEngine {
   readonly index: number
   /** For people. */
   readonly name: string
-  /** `body` is JSON. Rejects when the engine cannot be reached. */
+  /** Posts `body`, which is JSON. Rejects when the engine cannot be reached. */
   readonly post: (path: string, body: string) => Promise<{ readonly status: number; readonly body: string }>
 }
 

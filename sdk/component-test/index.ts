@@ -44,7 +44,7 @@ export interface Harness {
   readonly storage: TestStorage
   readonly log: readonly string[]
   readonly block: { number: number; time: Date }
-  /** The engine's clock. */
+  /** Returns the time of the engine's clock. */
   now(): Date
   http(request: TestRequest): Promise<TestResponse>
   stateChange(): Promise<void>

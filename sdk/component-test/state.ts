@@ -22,7 +22,7 @@ export interface HarnessState {
   readonly block: { number: number; time: Date }
   now: Date
   readonly host: Host
-  /** The first timer of those that are due by then; the clock goes to its time. */
+  /** Takes the first timer of those that are due by then; the clock goes to its time. */
   readonly takeDue: (until: number) => DueTimer | undefined
   readonly timers: Map<number, Timer>
   readonly spent: Set<string>

@@ -17,7 +17,7 @@ export interface Context {
   readonly chainId: string
   /** The block at which the contract is read. */
   readonly block: { readonly number: number; readonly time: Date }
-  /** The values that this engine keeps for this contract, by bucket. */
+  /** Returns the values that this engine keeps for this contract in a bucket. */
   storage(bucket: Key): Storage
   /**
    * Sends a transaction to the contract in the engine's name, when the hook has returned. `gas` 0 or none: as much as
@@ -30,34 +30,34 @@ export interface Context {
    */
   read(input: Uint8Array): Uint8Array
   /**
-   * A request to somebody the operator allows. Never throws for what happens out there: status 600 and up says that
-   * there was no answer.
+   * Sends a request to a host that the operator allows. Never throws for what happens on the network: a status of 600
+   * or more says that there was no answer.
    */
   fetch(request: OutboundRequest): OutboundResponse
-  /** So many random bytes. */
+  /** Returns `length` random bytes. */
   random(length: number): Uint8Array
-  /** The engine's clock. */
+  /** Returns the time of the engine's clock. */
   now(): Date
   /**
-   * A text that changes when a backup of this engine's storage was put back. Whatever must never be used twice, such
-   * as a nonce that is stored, is to be bound to it.
+   * Returns a text that changes when a backup of this engine's storage was restored. Whatever must never be used twice,
+   * such as a nonce that is stored, is to be bound to it.
    */
   generation(): string
-  /** The value that the operator has configured under that name. */
+  /** Returns the value that the operator has configured under that name; undefined without one. */
   config(key: string): string | undefined
   readonly timers: Timers
   /**
-   * The one of `addresses` that signed this HTTP request, spelled as it was given; undefined when none of them did, or
-   * the request was used before. Takes 20 bytes in hexadecimal with or without `0x`, or 21 bytes, in either case.
-   * Throws an Error that names an address that is none.
+   * Returns the one of `addresses` that signed this HTTP request, spelled as it was given; undefined when none of them
+   * did, or the request was used before. Takes 20 bytes in hexadecimal with or without `0x`, or 21 bytes, in either
+   * case. Throws an Error that names an address that is none.
    */
   authenticate(addresses: readonly Address[]): Address | undefined
-  /** For the operator's log. No secrets: others may read it. */
+  /** Writes to the operator's log. The text must have no secrets, since others may read it. */
   log(text: string): void
 }
 
 export interface Storage {
-  /** Undefined when there is nothing. */
+  /** Returns the value of a key; undefined when there is none. */
   get(key: Key): Uint8Array | undefined
   set(key: Key, value: Key): void
   delete(key: Key): void
@@ -73,7 +73,7 @@ export interface Timers {
   schedule(id: number, delayMs: number, payload?: Uint8Array): void
   cancel(id: number): void
   status(id: number): TimerStatus
-  /** The timers that are scheduled, or run. */
+  /** Lists the timers that are scheduled, or run. */
   list(): number[]
 }
 

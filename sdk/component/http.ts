@@ -9,12 +9,12 @@ export interface Request {
   readonly path: string
   /** The first value of each name after the question mark, decoded. */
   readonly query: Readonly<Record<string, string>>
-  /** The first value, whatever the case of the name. */
+  /** Returns the first value of a header, whatever the case of the name. */
   header(name: string): string | undefined
   readonly body: Uint8Array
-  /** The body as UTF-8. Throws a TypeError when it is none. */
+  /** Returns the body as UTF-8. Throws a TypeError when it is none. */
   text(): string
-  /** The body as JSON. Throws when it is none. */
+  /** Returns the body as JSON. Throws when it is none. */
   json(): unknown
 }
 

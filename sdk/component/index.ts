@@ -25,16 +25,16 @@ export interface Engine {
 
 /** The hooks of a component. All are optional; a component has at least one. */
 export interface Component {
-  /** An HTTP request to `/offchain/<contract>/…`. */
+  /** Answers an HTTP request to `/offchain/<contract>/…`. */
   readonly http?: (request: Request, context: Context) => Response
   /**
-   * The contract may have changed. Several changes may come as one, and the same may come again: look at what the
-   * contract says now, and do what is still to be done.
+   * Handles a change of the contract, which may have happened. Several changes may come as one, and the same may come
+   * again: look at what the contract says now, and do what is still to be done.
    */
   readonly stateChange?: (context: Context) => void
   /** By the id with which a timer was scheduled. */
   readonly timers?: Readonly<Record<number, (payload: Uint8Array, context: Context) => void>>
-  /** The engines in the state of a contract, on a chain whose contracts do not say them by an interface. */
+  /** Returns the engines in the state of a contract, on a chain whose contracts do not say them by an interface. */
   readonly engines?: (state: Uint8Array, context: Context) => readonly Engine[]
 }
 

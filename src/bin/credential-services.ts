@@ -47,14 +47,14 @@ interface CredentialService<Config extends CommonConfig, C> {
   readonly migrations: readonly Migration[]
   /** The collections that are encrypted where there is a key. */
   readonly encryptedCollections: readonly (keyof C & string)[]
-  /** The background tasks of the service. */
+  /** Makes the background tasks of the service. */
   readonly tasks: (config: Config, effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens }) => readonly Task[]
   /** Ends the sessions that were open before a time, in a database that is a copy; gives their number. */
   readonly voidOpen: (
     effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
     before: Date,
   ) => Promise<number>
-  /** A server that does not listen yet. Its code is loaded with the first. */
+  /** Makes a server that does not listen yet, whose code is loaded with the first. */
   readonly create: (
     config: Config,
     effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens; readonly current: () => Config },

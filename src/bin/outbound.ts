@@ -57,7 +57,7 @@ class StaleConnection extends Error {
   readonly code = 'ECONNRESET'
 }
 
-/** Refuses a request that is invalid before its name is resolved. */
+/** Returns the URL of a request. Throws an OutboundError for an invalid request, before its name is resolved. */
 function addressOf({ url: text, allowPrivateAddresses }: HttpClientRequest): URL {
   if (!URL.canParse(text)) throw new OutboundError('the address is no URL')
   const url = new URL(text)

@@ -32,7 +32,7 @@ interface Renewable<Config> {
 }
 
 interface Renewed<Config> {
-  /** The settings of the start, and their files as they are now. */
+  /** Reads the settings of the start with their files as they are now. */
   readonly read: () => ReadResult<Config>
   /** Names the changes since the start that need a restart. */
   readonly fixed: (config: Config) => readonly string[]

@@ -58,37 +58,37 @@ export interface Chain {
   /** How the address of a public key is made: keccak-256, or SHA-256 as on Partisia. */
   readonly addresses: 'evm' | 'partisia'
   /**
-   * The newest block that is final enough, by what the operator configured. Rejects with a ChainError when the chain
-   * cannot be asked.
+   * Returns the newest block that is final enough, by what the operator configured. Rejects with a ChainError when the
+   * chain cannot be asked.
    */
   head(): Promise<Head>
-  /** Whether this block is still part of the chain. */
+  /** Tests whether this block is still part of the chain. */
   has(block: Pick<Block, 'number' | 'hash'>): Promise<boolean>
-  /** Every contract with an off-chain component, where the chain can list them. */
+  /** Lists every contract with an off-chain component, where the chain can list them. */
   contracts?(block: Block): Promise<readonly Address[]>
-  /** Undefined when there is no such contract, or it has no off-chain component. */
+  /** Reads a contract; undefined when there is none, or it has no off-chain component. */
   contract(address: Address, block: Block): Promise<OffChainContract | undefined>
   /**
    * Reads an answer of the contract; `input` as {@link operation.readContract} says. Rejects with a ChainError when it
    * refuses.
    */
   read(address: Address, input: Uint8Array, block: Block): Promise<Uint8Array>
-  /** The `addresses` that may have changed in the blocks after `from`, up to and with `to`. */
+  /** Returns those of `addresses` that may have changed in the blocks after `from`, up to and with `to`. */
   changed(addresses: readonly Address[], from: Block, to: Block): Promise<readonly Address[]>
   /**
-   * The account of a key: `key` is its secp256k1 private key, 32 bytes. None of its transactions has more gas than
-   * `mostGas`, and one that needs more is refused by `sign`; without it, the chain's own limit holds.
+   * Makes the account of a key: `key` is its secp256k1 private key, 32 bytes. None of its transactions has more gas
+   * than `mostGas`, and one that needs more is refused by `sign`; without it, the chain's own limit holds.
    */
   account(key: Uint8Array, mostGas?: bigint): Account
 }
 
 export interface Account {
   readonly address: Address
-  /** The nonce of its next transaction, those included that wait to be included. */
+  /** Returns the nonce of the account's next transaction, after those that wait to be included. */
   nextNonce(): Promise<number>
   /**
-   * A transaction to a contract, signed and not sent. `gas` 0: as much as it needs. Rejects with a ChainError when it
-   * would fail, or no node would take it.
+   * Signs a transaction to a contract, and does not send it. `gas` 0 stands for as much as it needs. Rejects with a
+   * ChainError when the transaction would fail, or no node would take it.
    */
   sign(to: Address, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
   /** Sends it, or sends it again. */

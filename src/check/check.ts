@@ -17,7 +17,9 @@ export interface Check<Evidence, Context> {
   readonly level: 'MUST' | 'SHOULD'
   /** Checks that must have been answered well before this one means anything. */
   readonly needs?: readonly string[]
-  /** True, or why the question is not asked. It sees what we asked for, never what we were sent. */
+  /**
+   * Returns true, or why the question is not asked. `context` has what this service asked for, never what it was sent.
+   */
   applies?(context: Context): true | string
   run(evidence: Evidence, context: Context): Verdict | Promise<Verdict>
 }

@@ -8,7 +8,7 @@ import type { CollectedEffects } from './effects.ts'
 import { trap } from './trap.ts'
 
 export interface Memory {
-  /** A copy. Traps where it is not all inside. */
+  /** Copies bytes of the memory. Traps where they are not all inside. */
   readonly read: (pointer: number, length: number) => Uint8Array
   readonly write: (pointer: number, bytes: Uint8Array) => void
 }

@@ -9,16 +9,16 @@ import type { CallEffects, RuntimeLimits, StorageChange } from './runtime.ts'
 import { overLimit } from './trap.ts'
 
 export interface CollectedEffects {
-  /** The value that this call has stored; undefined when it has not touched the key. */
+  /** Returns the value that this call has stored; undefined when it has not touched the key. */
   readonly stored: (bucket: Uint8Array, key: Uint8Array) => { readonly value: Uint8Array | undefined } | undefined
   readonly store: (change: StorageChange) => void
-  /** A value is loaded once: a call sees one state. */
+  /** Keeps a value that was loaded, which is loaded once, so that a call sees one state. */
   readonly loaded: (bucket: Uint8Array, key: Uint8Array, value: Uint8Array | undefined) => void
   readonly transact: (payload: Uint8Array, gas: bigint) => void
   readonly timer: (timer: CallEffects['timers'][number]) => void
   readonly timers: () => CallEffects['timers']
   readonly spend: (spent: CallEffects['spent'][number]) => void
-  /** Whose signature was accepted. */
+  /** Notes whose signature was accepted. */
   readonly signed: (address: Address) => void
   readonly log: (text: string) => void
   /** Counts bytes that are kept for the component outside its memory. Traps when they are too many. */

@@ -28,9 +28,9 @@ export interface Hosted {
    * the component gains nothing.
    */
   readonly call: (operation: number, operand: Uint8Array) => Uint8Array | undefined
-  /** Something else of what the component asked failed: as if an operation had. */
+  /** Ends the call for another failure of what the component asked, as if an operation had failed. */
   readonly fail: (error: unknown) => never
-  /** The trap that ended the call, if any. */
+  /** Returns the trap that ended the call, if any. */
   readonly ended: () => Trap | undefined
 }
 

@@ -33,7 +33,10 @@ const STACK_BYTES = 524_288
 /** Free memory that most calls can do with: one that must let the memory grow costs a new instance after it. */
 const SPARE_BYTES = 524_288
 
-/** Throws a ComponentError when the script throws, or asks its engine for anything. */
+/**
+ * Loads a script in a machine of its own. Throws a ComponentError when the script throws, or asks its engine for
+ * anything.
+ */
 export function loadScript(module: WebAssembly.Module, source: string, limits: RuntimeLimits): Script {
   let running: { readonly now: number; readonly hosted: Hosted } | undefined
   const host = {

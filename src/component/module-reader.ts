@@ -15,11 +15,11 @@ export interface ModuleReader {
   readonly at: () => number
   readonly atEnd: () => boolean
   readonly byte: () => number
-  /** LEB128, at most five bytes, below 2^32. */
+  /** Reads a LEB128 of at most five bytes, below 2^32. */
   readonly u32: () => number
   readonly skip: (length: number) => void
   readonly name: () => string
-  /** So many items as a count before them says. */
+  /** Reads as many items as a count before them says. */
   readonly vector: <T>(read: () => T) => T[]
 }
 

@@ -58,7 +58,10 @@ const VALUE_TYPES: Readonly<Record<number, string>> = { 127: 'i', 126: 'I', 125:
 const REFERENCES = [0x70, 0x6f]
 const MOST_TABLES = 16
 
-/** Throws a ComponentError where it is broken, or is more than core WebAssembly with one memory of its own. */
+/**
+ * Reads the outline of a module. Throws a ComponentError where the module is broken, or is more than core WebAssembly
+ * with one memory of its own.
+ */
 export function readModule(bytes: Uint8Array): ModuleOutline {
   const sections = sectionsOf(bytes)
   const open = (id: number, what: string): ModuleReader | undefined => {

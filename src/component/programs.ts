@@ -15,7 +15,10 @@ export interface Prepared {
   readonly hooks: readonly string[] | undefined
 }
 
-/** Rejects with a ComponentError. At most `most` are kept: those that were asked for last. */
+/**
+ * Makes a function that prepares the program of a component, and keeps the `most` programs that were used last. Rejects
+ * with a ComponentError.
+ */
 export function preparedPrograms(limits: RuntimeLimits, most: number): (component: ComponentCode) => Promise<Prepared> {
   const cache = createPromiseCache<Prepared>(most)
   return (component) => cache.get(component.sha256, () => prepare(component, limits))

@@ -43,7 +43,7 @@ type FunctionName =
 
 /** The functions that the machine calls. What they throw ends the call, through whatever the script is doing. */
 export interface QuickJsHost {
-  /** A function of the prelude, by name. Undefined is the value `undefined`. */
+  /** Calls a function of the prelude, by name; undefined is the value `undefined`. */
   readonly call: (name: string, machine: QuickJs, args: readonly number[]) => number | undefined
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -52,12 +52,12 @@ export interface QuickJsHost {
 export interface QuickJs {
   readonly exports: Exported
   readonly bytes: () => Uint8Array
-  /** A copy of what a Uint8Array has in it. Throws when it is none. */
+  /** Copies the bytes of a Uint8Array. Throws when the value is none. */
   readonly bytesOf: (box: number) => Uint8Array
   readonly textOf: (box: number) => string
   readonly newBytes: (bytes: Uint8Array) => number
   readonly newText: (utf8: Uint8Array) => number
-  /** The bytes at a pointer until their end, with a zero after them; the caller lets go of nothing. */
+  /** Writes the bytes, with a zero after them, and returns the pointer to them; the caller frees nothing. */
   readonly write: (bytes: Uint8Array) => number
 }
 

@@ -67,13 +67,15 @@ export interface ComponentCall {
 export interface Host {
   load(bucket: Uint8Array, key: Uint8Array): Promise<Uint8Array | undefined>
   readContract(input: Uint8Array): Promise<Uint8Array>
-  /** Never rejects for what happens out there: status 600 and up, with the reason as the body. */
+  /**
+   * Sends a request. Never rejects for what happens on the network: a status of 600 or more has the reason as the body.
+   */
   send(request: HttpRequestData): Promise<HttpResponseData>
   configuration(key: string): string | undefined
   timers(): Promise<readonly TimerState[]>
-  /** The generation of the engine's database: another one after a backup was put back. */
+  /** Returns the generation of the engine's database, which is another one after a backup was restored. */
   generation(): Promise<string>
-  /** Whether a signed request with that id was accepted before. */
+  /** Tests whether a signed request with that id was accepted before. */
   spent(id: string): Promise<boolean>
 }
 
@@ -129,7 +131,7 @@ export interface Runtime {
    * run under these limits.
    */
   describe(component: ComponentCode): Promise<ComponentDescription>
-  /** Never rejects for what the component does. */
+  /** Runs a call. Never rejects for what the component does. */
   run(call: ComponentCall, host: Host): Promise<RunOutcome>
   /** Calls that run now, and that wait for a worker. */
   load(): { readonly running: number; readonly waiting: number; readonly workers: number }

@@ -5,10 +5,10 @@
 
 export interface WorkerScheduler {
   /**
-   * The index of the next call: the first of the owner that holds the fewest workers. An owner computes on no more
-   * than `workers` at once, and on one less when its calls computed for long (but always on one). Together with the
-   * workers that wait for an answer an owner holds no more than are left for all others, so that each owner leaves
-   * workers to the next. -1 where all that wait belong to owners that have enough.
+   * Returns the index of the next call: the first of the owner that holds the fewest workers. An owner computes on no
+   * more than `workers` at once, and on one less when its calls computed for long (but always on one). Together with
+   * the workers that wait for an answer an owner holds no more than are left for all others, so that each owner leaves
+   * workers to the next. Returns -1 where all that wait belong to owners that have enough.
    */
   readonly next: (waiting: readonly Owned[], held: Iterable<HeldWorker>) => number
   /** Notes for how many milliseconds a call of `owner` computed. */

@@ -7,7 +7,7 @@ import type { Address } from '../offchain/address.ts'
 import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
 
 export interface StoredValues {
-  /** `ask`, which for values of this call's contract is asked once for each version. */
+  /** Wraps `ask` so that each value of this call's contract is asked for once for each version. */
   remembering(
     call: Pick<CallMessage, 'contract' | 'storageVersion'>,
     ask: (question: HostQuestion) => HostAnswer,

@@ -18,7 +18,10 @@ export type Vetted =
 /** The most elements of a table, which no table of functions of a large module exceeds. */
 const MOST_ELEMENTS = 100_000
 
-/** Throws a ComponentError, in words for its author, when it cannot be run under these limits. */
+/**
+ * Checks a component, and returns what a worker gets of it. Throws a ComponentError, in words for its author, when the
+ * component cannot be run under these limits.
+ */
 export function vet(component: ComponentCode, limits: RuntimeLimits): Vetted {
   const { bytes } = component
   if (bytes.length > limits.moduleBytes) {

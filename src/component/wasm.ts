@@ -14,7 +14,7 @@ import { overLimit, trap } from './trap.ts'
 
 /** A module whose hooks can be called. */
 export interface LoadedModule {
-  /** The sections of the hook's result, in a copy. Throws a Trap, or what WebAssembly throws. */
+  /** Runs a hook and copies the sections of its result. Throws a Trap, or what WebAssembly throws. */
   readonly run: (call: { readonly hook: string; readonly input: Uint8Array }, hosted: Hosted) => Uint8Array
 }
 

@@ -13,7 +13,7 @@ declare namespace WebAssembly {
   const Instance: new (module: Module, imports: Imports) => Instance
   interface Memory {
     readonly buffer: ArrayBuffer
-    /** The pages before. Throws a RangeError. */
+    /** Grows the memory, and returns how many pages it had before. Throws a RangeError. */
     grow(pages: number): number
   }
   interface Global<Value = number> {

@@ -145,7 +145,10 @@ export interface Instant {
 export interface HolderEvidence {
   /** Why this is no proof of a holder at all (its type, its algorithm), or undefined. */
   readonly problem: string | undefined
-  /** `binding` is ours, for formats whose signature covers what both sides know and neither sends. */
+  /**
+   * Tests whether `key` made the proof. `binding` is ours, for formats whose signature covers what both sides know and
+   * neither sends.
+   */
   signedBy(key: PublicJwk, binding: Binding): boolean
   readonly nonce: string | undefined
   readonly audience: string | undefined
@@ -158,7 +161,10 @@ export interface HolderEvidence {
   readonly validity: Validity
   /** Whether it was made for exactly these disclosures. */
   readonly coversPresentation: boolean
-  /** Whether it approves exactly these, each the text of the request. OpenID4VP 1.0, Transaction Data. */
+  /**
+   * Tests whether the proof approves exactly these transactions, each the text of the request. OpenID4VP 1.0,
+   * Transaction Data.
+   */
   approves(transactionData: readonly string[]): boolean
 }
 
@@ -203,13 +209,14 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   /** Checks (by id) that have nothing to ask of this format, and why, for the report. */
   readonly unasked: Readonly<Record<string, string>>
   /**
-   * The algorithm of issuer signatures, as this format's metadata names it. OpenID4VCI 1.0, Credential Format Profiles.
+   * Names the algorithm of issuer signatures, as this format's metadata does. OpenID4VCI 1.0, Credential Format
+   * Profiles.
    */
   signingAlgorithm(alg: Algorithm): string | number
   /** `cryptographic_binding_methods_supported`. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
   readonly bindingMethods: readonly string[]
   /**
-   * The members of a configuration that only this format has. Refuses with `invalid_request`, naming the path, a
+   * Parses the members of a configuration that only this format has. Refuses with `invalid_request`, naming the path, a
    * configuration that this format could not issue. `parseConfiguration` of configuration.ts has refused the type
    * members of other formats.
    */
@@ -219,26 +226,29 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   readonly datasetRule: string
   /** Refuses with `invalid_request`, naming the path, a dataset that this configuration cannot be filled with. */
   checkDataset(dataset: JsonObject, configuration: Configuration<OwnMembers>): void
-  /** The claims of a dataset that was checked, rooted as they will be in the credential. */
+  /** Returns the claims of a dataset that was checked, rooted as they will be in the credential. */
   claimsOf(dataset: JsonObject): JsonObject
   /**
-   * The mistakes in a credential query for this format (its `meta`, its paths), in sentences that begin with the path.
-   * `findQueryMistakes` of formats.ts has those that are the same in every format.
+   * Finds the mistakes in a credential query for this format (its `meta`, its paths), in sentences that begin with the
+   * path. `findQueryMistakes` of formats.ts finds those that are the same in every format.
    */
   queryMistakes(query: JsonObject, path: string): Mistakes
-  /** The `meta` with which a query asks for exactly the credentials that an issuer's metadata describes so. */
+  /** Makes the `meta` with which a query asks for exactly the credentials of such a configuration. */
   metaOf(described: JsonObject): JsonObject
   /**
-   * Whether a credential of these types and claims is of a kind that `meta` wants. OpenID4VP 1.0, `meta` of each
+   * Tests whether a credential of these types and claims is of a kind that `meta` wants. OpenID4VP 1.0, `meta` of each
    * format.
    */
   matchesMeta(credential: Pick<Evidence, 'types' | 'claims'>, meta: JsonObject): boolean
   issue(order: Order<OwnMembers>, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string>
-  /** Whether the credential reads, as a wallet reads it, as what was ordered. Throws like `hold`. */
+  /** Tests whether the credential reads, as a wallet reads it, as what was ordered. Throws like `hold`. */
   fulfils(order: Order<OwnMembers>, credential: string): boolean
   /** Throws a MalformedError when the credential is not of this format, or its disclosures do not fit. */
   hold(credential: string): HeldCredential
-  /** The credential with only what is needed to show `places`, bound to the request by the holder's key. */
+  /**
+   * Makes a presentation of the credential with only what is needed to show `places`, bound to the request by the
+   * holder's key.
+   */
   present(
     credential: string,
     places: readonly ClaimPosition[],
@@ -246,7 +256,7 @@ export interface CredentialFormat<OwnMembers extends object = object> {
     holder: Signer,
   ): Promise<string>
   /**
-   * The position of a claim as text for people, without the member around all claims; `claims` are those of the
+   * Formats the position of a claim for people, without the member around all claims; `claims` are those of the
    * credential.
    */
   positionText(position: ClaimPosition, claims: JsonObject): string

@@ -24,7 +24,7 @@ export interface SdJwtContent {
   readonly claims: JsonObject
   /** Members that stand in the clear beside the claims, whatever the configuration says. */
   readonly clearMembers?: JsonObject
-  /** Whether `selective_disclosure: "all"` conceals what stands there. */
+  /** Tests whether `selective_disclosure: "all"` conceals the claim at the position. */
   readonly concealable: (position: ClaimPosition) => boolean
 }
 

@@ -10,7 +10,7 @@ import { runTimer } from './timers.ts'
 export interface Background {
   /** Starts what is to be started, and does not wait for it. */
   readonly round: () => Promise<void>
-  /** When nothing of it runs any more. */
+  /** Resolves when nothing of the background work runs any more. */
   readonly settled: () => Promise<void>
   stop(): void
 }

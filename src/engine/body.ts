@@ -12,7 +12,10 @@ export interface BodyRefusal {
 }
 
 export interface BodyBuffer {
-  /** The body, and what gives its memory back; or the code of the refusal, and then no more of it has been read. */
+  /**
+   * Reads the body, and returns it with what gives its memory back; or the code of the refusal, and then no more of the
+   * body has been read.
+   */
   read(request: IncomingMessage, contract: Address): Promise<ReadBody | BodyRefusal>
   /** Bytes that are in memory now. */
   held(): number

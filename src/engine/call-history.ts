@@ -35,7 +35,7 @@ export interface PastCall extends Omit<EndedCall, 'hook' | 'log'> {
 
 export interface CallHistory {
   add(contract: Address, call: EndedCall): void
-  /** The calls of a contract, the latest first. */
+  /** Returns the calls of a contract, the latest first. */
   of(contract: Address): readonly PastCall[]
 }
 

@@ -7,7 +7,7 @@ import { isAllowed } from './outbound-hosts.ts'
 
 /** Components on this machine, by their SHA-256 in hexadecimal. */
 export interface ComponentFiles {
-  /** Undefined when there is none, or it has more than `maxBytes`. */
+  /** Reads a component; undefined when there is none, or it has more than `maxBytes`. */
   read(sha256: string, maxBytes: number): Promise<Uint8Array | undefined>
   keep(sha256: string, bytes: Uint8Array): Promise<void>
 }

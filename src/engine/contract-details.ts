@@ -8,7 +8,7 @@ import { contractStatus, shownAddress } from './status.ts'
 
 const DAY_MS = 86_400_000
 
-/** Throws a ProblemError with `bad-address` or `unknown-contract`. */
+/** Returns the details of a contract. Throws a ProblemError with `bad-address` or `unknown-contract`. */
 export async function contractDetails(context: EngineContext, text: string) {
   const { chain, watcher, contractRows, outbox, timers, calls, now } = context
   const address = orUndefined(() => parseAddress(text))

@@ -19,12 +19,12 @@ export interface ContractRow {
 
 export interface ContractRows {
   get(contract: Address): Promise<ContractRow>
-  /** Whether the row is current, as far as this process knows; reads the database during a commit. */
+  /** Tests whether the row is current, as far as this process knows; reads the database during a commit. */
   isCurrent(contract: Address, contractRow: ContractRow): Promise<boolean>
   /** Runs `commit`, which may change the row on disk before the cache does. One at a time of each contract. */
   whileCommitting<T>(contract: Address, commit: () => Promise<T>): Promise<T>
   set(contract: Address, row: ContractRow): void
-  /** To be called when another process has changed the row, or may have. */
+  /** Drops the row when another process has changed it, or may have. */
   forget(contract: Address): void
   all(): readonly (readonly [Address, ContractRow])[]
 }

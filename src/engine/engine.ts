@@ -25,7 +25,7 @@ export interface EngineService {
   /** The tasks of the engine, to be run round after round. */
   readonly tasks: readonly Task[]
   readonly metrics: Metrics
-  /** When no hook and no timer runs any more; no more are started. */
+  /** Stops the start of hooks and timers, and resolves when none runs any more. */
   readonly stop: () => Promise<void>
   /** Resolves when what runs in the background has ended; more may be started. */
   settled(): Promise<void>

@@ -7,7 +7,7 @@ import type { Block } from '../chain/chain.ts'
 export interface HeadAge {
   /** Takes the newest block that a look found. `isReorganised`: the chain took back what was seen before. */
   readonly see: (newest: Block, isReorganised: boolean) => void
-  /** Zero before the first look. */
+  /** Returns the age of the head in seconds; zero before the first look. */
   readonly seconds: () => number
 }
 

@@ -18,10 +18,10 @@ export interface OutboxRows {
   load(): Promise<void>
   /** Reads the oldest, in the order in which they were asked for; what is gone is not counted any more. */
   read(): Promise<readonly QueuedTransaction[]>
-  /** To be called when these rows are on disk. */
+  /** Adds rows that are on disk. */
   added(rows: readonly Insert[]): void
   isEmpty(): boolean
-  /** The number of transactions of the contract that wait to be included. */
+  /** Returns the number of transactions of the contract that wait to be included. */
   count(contract: Address): number
   state(now: Date): { readonly count: number; readonly oldestSeconds: number }
 }

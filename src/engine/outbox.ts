@@ -15,11 +15,14 @@ import { createOutboxRows, type Insert, type OutboxRows, orderFairly, type Queue
 import type { RetryList } from './retry-list.ts'
 
 export interface Outbox extends Pick<OutboxRows, 'load' | 'added' | 'count' | 'state'> {
-  /** The rows of transactions, for the batch of the call that asked for them. */
+  /** Makes the rows of transactions, for the batch of the call that asked for them. */
   rows(contract: Address, transactions: CallEffects['transactions']): readonly Insert[]
-  /** To be called when the rows on disk may differ from those in memory: the next round reads them. */
+  /** Has the next round read the rows again, when those on disk may differ from those in memory. */
   doubt(): void
-  /** The chain took back blocks: nonces of what was included in them are free again, and are to be used first. */
+  /**
+   * Notes that the chain took back blocks: nonces of what was included in them are free again, and are to be used
+   * first.
+   */
   doubtNonces(): void
   /**
    * Sends transactions that are to be sent, and looks up the others. `block` is the newest that the watcher has seen.

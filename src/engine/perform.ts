@@ -27,7 +27,7 @@ export interface CallRequest {
   readonly request?: string
   /** The timer that ends with this call. */
   readonly ended?: EndedTimer
-  /** Whether nobody waits for it any more. */
+  /** Tests whether nobody waits for the call any more. */
   readonly isAbandoned?: () => boolean
 }
 

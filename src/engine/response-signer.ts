@@ -15,7 +15,7 @@ import {
 
 export interface ResponseSigner {
   readonly endorsement: Endorsement
-  /** The value of `x-engine-signature`. */
+  /** Makes the value of `x-engine-signature`. */
   sign(parts: Omit<ResponseParts, 'chainId' | 'engine' | 'time'>): string
 }
 

@@ -12,19 +12,19 @@ interface Waiting {
 }
 
 export interface RetryList {
-  /** The ids whose time has come; the one that waited longest is first. */
+  /** Returns the ids whose time has come; the one that waited longest is first. */
   due(now: number): readonly string[]
-  /** Whether the time of the id has not come yet. */
+  /** Tests whether the time of the id has not come yet. */
   isWaiting(id: string, now: number): boolean
   has(id: string): boolean
   ids(): readonly string[]
-  /** The time of the first failure; undefined without a failure. */
+  /** Returns the time of the first failure; undefined without a failure. */
   since(id: string): number | undefined
   /** Adds a failure, and returns whether it is the first. */
   addFailure(id: string, now: number): boolean
   /** Adds an id that was not asked for, and that is due at once. */
   postpone(id: string, now: number): void
-  /** To be called when the question is answered, or of no use any more. */
+  /** Removes an id whose question is answered, or of no use any more. */
   delete(id: string): void
 }
 

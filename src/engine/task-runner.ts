@@ -16,7 +16,7 @@ export interface TaskRunner {
   add(work: BackgroundTask): void
   /** Calls of components. Contracts begin one after another, bit by bit, so that requests pass in between. */
   addCalls(calls: readonly BackgroundTask[]): void
-  /** When nothing of it runs any more. */
+  /** Resolves when no task runs any more. */
   readonly settled: () => Promise<void>
   isStopped(): boolean
   /** Calls whose turn comes later are not made. */

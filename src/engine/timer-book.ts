@@ -11,7 +11,7 @@ const MOST_REMEMBERED = 64
 
 export interface TimerPlan {
   readonly changes: readonly Change<EngineCollections>[]
-  /** To be called once the changes are on disk. */
+  /** Applies the plan in memory, once the changes are on disk. */
   readonly apply: () => void
   /** The number of timers of the contract that will be scheduled, and how many more these are. */
   readonly scheduled: number
@@ -27,11 +27,11 @@ export interface EndedTimer {
 export interface TimerBook {
   /** Reads them all anew. */
   load(): Promise<void>
-  /** To be called when the rows on disk may differ from those in memory: they are read again before any is due. */
+  /** Has the rows read again before any timer is due, when those on disk may differ from those in memory. */
   doubt(): void
   of(contract: Address): readonly TimerState[]
   plan(contract: Address, effects: CallEffects['timers'], now: Date, ended?: EndedTimer): TimerPlan
-  /** The timers that are to run, longest due first. */
+  /** Returns the timers that are to run, longest due first. */
   due(now: Date): Promise<readonly TimerRow[]>
   running(contract: Address, id: number, runs: boolean): void
   /** Delays a timer in memory when the new due time could not be stored. */

@@ -19,7 +19,7 @@ import { createRetryList, type RetryList } from './retry-list.ts'
 export interface Watcher {
   /** Looks at the chain once. Never rejects because the chain cannot be asked. */
   readonly look: () => Promise<void>
-  /** The block that requests are answered at; undefined until the first look. */
+  /** Returns the block that requests are answered at; undefined until the first look. */
   block(): Block | undefined
   /**
    * Seconds since the last successful look, or since the last that could read `contract`; since the start when none
@@ -28,9 +28,12 @@ export interface Watcher {
   unseenSeconds(contract?: Address): number
   /** Seconds for which the chain has had no newer block. */
   headAgeSeconds(): number
-  /** Whether the engine has seen nothing new of the chain, or of the contract, for longer than the operator allows. */
+  /**
+   * Tests whether the engine has seen nothing new of the chain, or of the contract, for longer than the operator
+   * allows.
+   */
   isStale(contract?: Address): boolean
-  /** How many contracts the last look could not read, or did not reach. */
+  /** Returns how many contracts the last look could not read, or did not reach. */
   unread(): number
   get(contract: Address): ContractEntry | undefined
   entries(): Iterable<ContractEntry>

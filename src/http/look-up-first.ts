@@ -4,7 +4,7 @@
 import type { FastifyRequest } from 'fastify'
 
 interface LookedUp<T> {
-  /** The hook of the route; a refusal of the look-up is the response. */
+  /** Handles the beginning of a request of the route; a refusal of the look-up is the response. */
   readonly onRequest: (request: FastifyRequest) => Promise<void>
   /** Returns the subject of a request to the handler of the route. */
   readonly subjectOf: (request: FastifyRequest) => T

@@ -51,7 +51,7 @@ export interface Listing<Value, Entry> {
   readonly query: ListQuery
   /** Makes the entry of a row. */
   readonly entryOf: (id: string, value: Value) => Entry
-  /** Whether the filter admits the entry. */
+  /** Tests whether the filter admits the entry. */
   readonly matches: (entry: Entry) => boolean
 }
 

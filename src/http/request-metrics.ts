@@ -5,9 +5,9 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 /** An observer of the requests to a server. */
 export interface RequestObserver {
   answered(request: FastifyRequest, reply: FastifyReply): void
-  /** `error` is the code that the caller was told. */
+  /** Counts a refusal; `error` is the code that the caller was told. */
   refused(request: FastifyRequest, error: string): void
-  /** `open` is how many event streams this process has. */
+  /** Sets how many event streams of this process are `open`. */
   streams(open: number): void
 }
 

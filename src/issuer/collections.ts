@@ -104,7 +104,7 @@ export const issuerEncryptedCollections: readonly (keyof IssuerCollections)[] = 
   'idempotent_answer',
 ]
 
-/** Refuses with `not_found`. */
+/** Finds a session. Refuses with `not_found`. */
 export async function findIssuanceSession(store: IssuerStore, sessionId: string): Promise<IssuanceSession> {
   const row = await store.get('issuance_session', sessionId)
   return row?.value ?? refuseUnknownSession()

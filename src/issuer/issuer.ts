@@ -25,7 +25,8 @@ import { loadTypeMetadata } from './type-metadata.ts'
 
 export interface IssuerEffects extends Effects<IssuerCollections> {
   /**
-   * The configuration, once its certificates and trust anchors have been read again; the first for ever when absent.
+   * Returns the configuration, once its certificates and trust anchors have been read again; without this function, the
+   * first holds for ever.
    */
   readonly current?: () => IssuerConfig
   /** The PKCS #11 tokens with private keys, for a configuration that names one. */

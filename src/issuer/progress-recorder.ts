@@ -18,11 +18,11 @@ export interface ProgressRecorder {
    * news of others are dropped, and those under an id that cannot be ours.
    */
   addIfExists(sessionId: string, news: SessionProgress): void
-  /** When the offer was fetched, where that is not written yet. */
+  /** Returns when the offer was fetched, where that is not written yet. */
   unwrittenFetch(sessionId: string): number | undefined
   /** Drops when the offer was fetched, since it was written with the session itself. */
   forgetFetch(sessionId: string): void
-  /** The progress of a session with all news that this process has had. */
+  /** Reads the progress of a session with all news that this process has had. */
   read(sessionId: string): Promise<SessionProgress>
   /** Writes at once what is not written yet, and resolves when it is. */
   finish(): Promise<void>

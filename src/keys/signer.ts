@@ -15,6 +15,6 @@ export interface Signer {
    * 4.1.6.
    */
   readonly x5c: readonly string[]
-  /** The raw signature (r and s, for ECDSA) over `data`. */
+  /** Makes the raw signature (r and s, for ECDSA) over `data`. */
   sign(data: Uint8Array): Promise<Uint8Array>
 }

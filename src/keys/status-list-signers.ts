@@ -16,8 +16,8 @@ export interface StatusListSigners {
   /** Signs the lists that do not say which key they were begun with, as those of earlier releases. */
   readonly oldest: Signer
   /**
-   * The signer of a list that was begun with the key `kid`; the current one where that key is gone, or its certificate
-   * is over.
+   * Returns the signer of a list that was begun with the key `kid`; the current one where that key is gone, or its
+   * certificate is over.
    */
   readonly signerOf: (kid: string | undefined, now: Date) => CertifiedSigner
 }

@@ -25,7 +25,7 @@ export function writeRequest({ method, uri, headers, body }: HttpRequestData, to
   return writeHeaders(headers, to.text(method).text(uri)).bytes(body)
 }
 
-/** Throws a MalformedError. */
+/** Reads an HTTP request. Throws a MalformedError. */
 export function readHttpRequest(from: Reader): HttpRequestData {
   return { method: from.text(), uri: from.text(), headers: readHeaders(from), body: from.bytes() }
 }
@@ -34,7 +34,7 @@ export function writeHttpResponse({ status, headers, body }: HttpResponseData, t
   return writeHeaders(headers, to.u32(status)).bytes(body)
 }
 
-/** Throws a MalformedError. */
+/** Reads an HTTP response, which must fill `bytes`. Throws a MalformedError. */
 export function readResponse(bytes: Uint8Array): HttpResponseData {
   const from = reader(bytes)
   const response = { status: from.u32(), headers: readHeaders(from), body: from.bytes() }

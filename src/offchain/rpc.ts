@@ -15,7 +15,7 @@ export interface Writer {
   readonly i64: (value: bigint) => Writer
   /** Writes the bytes as they are, without a length. */
   readonly raw: (bytes: Uint8Array) => Writer
-  /** With a length before them. */
+  /** Writes the bytes with their length before them. */
   readonly bytes: (bytes: Uint8Array) => Writer
   readonly text: (text: string) => Writer
   readonly list: <T>(items: readonly T[], write: (item: T, to: Writer) => void) => Writer
@@ -35,7 +35,7 @@ export interface Reader {
   readonly text: () => string
   readonly list: <T>(read: (from: Reader) => T) => T[]
   readonly option: <T>(read: (from: Reader) => T) => T | undefined
-  /** The bytes that are left. */
+  /** Returns the bytes that are left. */
   readonly rest: () => Uint8Array
   /** Throws a MalformedError when anything is left. */
   readonly end: () => void

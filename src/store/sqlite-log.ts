@@ -13,13 +13,13 @@ const MOST_LOGS = 2 ** 31
 
 /** The keeper of the log that SQLite writes before it writes the file. */
 export interface LogKeeper {
-  /** Within the next transaction, which may be the first in a log. */
+  /** Counts the log within the next transaction, which may be the first in a log. */
   begin(): void
-  /** The log has that transaction. */
+  /** Notes that the log has that transaction. */
   begun(): void
-  /** So many changes more are in the log. */
+  /** Adds `changes` to those in the log, and has the log moved into the file when they are many. */
   written(changes: number): void
-  /** All that was in the log is in the file. */
+  /** Notes that all that was in the log is in the file. */
   emptied(): void
 }
 

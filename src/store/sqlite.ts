@@ -252,7 +252,7 @@ function statementCache(database: DatabaseSync): (sql: string) => StatementSync 
   }
 }
 
-/** Throws what to do where neither Node nor a package has SQLite. */
+/** Loads the driver for SQLite, of Node or of a package. Throws what to do where neither has it. */
 export async function loadDriver(): Promise<typeof DatabaseSync> {
   const builtIn = process.getBuiltinModule('node:sqlite') as { DatabaseSync: typeof DatabaseSync } | undefined
   if (builtIn !== undefined) return builtIn.DatabaseSync

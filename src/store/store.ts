@@ -60,18 +60,18 @@ export type Change<C, K extends keyof C & string = keyof C & string> = {
 /** A store. `C` maps the name of each collection to the type of its values. */
 export interface Store<C> {
   get<K extends keyof C & string>(collection: K, id: string): Promise<Row<C[K]> | undefined>
-  /** Every value of a collection with its id, ordered by id. For collections that are small by nature. */
+  /** Returns every value of a collection with its id, ordered by id. For collections that are small by nature. */
   list<K extends keyof C & string>(collection: K): Promise<readonly { readonly id: string; readonly value: C[K] }[]>
   /**
    * Applies all changes durably, or none. Gives the change that conflicted, the very object of `changes` whose
    * condition did not hold, or undefined when all are on disk. Rejects when the database cannot say that they are.
    */
   commit(changes: readonly Change<C>[]): Promise<Change<C> | undefined>
-  /** The rows of a collection that are due, longest first, and no more than `limit`. */
+  /** Returns the rows of a collection that are due, longest first, and no more than `limit`. */
   due<K extends keyof C & string>(collection: K, now: Date, limit: number): Promise<readonly DueRow<C[K]>[]>
   /**
-   * The rows of a collection in the order of creation, newest first and no more than `limit`: those after `after`, or
-   * the first. No other row is read. For collections with {@link addCreationTime}.
+   * Returns the rows of a collection in the order of creation, newest first and no more than `limit`: those after
+   * `after`, or the first. No other row is read. For collections with {@link addCreationTime}.
    */
   newest<K extends keyof C & string>(
     collection: K,
@@ -83,8 +83,8 @@ export interface Store<C> {
   /** Lets go of old copies of what was replaced or deleted, where the database keeps any for a while. */
   tidy?(): Promise<void>
   /**
-   * A text that differs for a copy of the database that was put in its place, as far as the database can tell; the same
-   * for all who have it open. Bytes that were copied while nobody had it open are the same database to it.
+   * Returns a text that differs for a copy of the database that was put in its place, as far as the database can tell;
+   * the same for all who have it open. Bytes that were copied while nobody had it open are the same database to it.
    */
   origin(): Promise<string>
   /** Rejects when it is known, without writing, that what the database is kept on takes nothing. */

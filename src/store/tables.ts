@@ -31,9 +31,9 @@ export interface TableReader {
   readonly tables: readonly Table[]
   readonly generation: DatabaseGeneration | undefined
   count(table: Table): Promise<number>
-  /** The rows in the order of the bytes of their ids, some at a time; those after `after`, or all. */
+  /** Yields the rows in the order of the bytes of their ids, some at a time; those after `after`, or all. */
   rows(table: Table, after?: string): AsyncIterable<readonly TableRow[]>
-  /** The bytes on disk, with indices and a log that is not in the file yet. */
+  /** Returns the bytes on disk, with indices and a log that is not in the file yet. */
   size(): Promise<number>
 }
 

@@ -50,7 +50,7 @@ export const verifierEncryptedCollections: readonly (keyof VerifierCollections)[
   'idempotent_answer',
 ]
 
-/** Refuses with `not_found`. */
+/** Finds the row of a session. Refuses with `not_found`. */
 export async function findVerificationSession(
   store: VerifierStore,
   sessionId: string,

@@ -27,7 +27,7 @@ export async function createQuery(
   return id
 }
 
-/** Refuses with `not_found`. */
+/** Loads a stored query. Refuses with `not_found`. */
 export async function getQuery({ loadQuery }: VerifierContext, id: string): Promise<DcqlQuery> {
   return (await loadQuery(id)) ?? refuse('not_found', `there is no verification query ${id}`)
 }

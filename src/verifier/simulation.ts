@@ -70,8 +70,8 @@ const MEMBERS: readonly string[] = ['format', 'credential', 'claims', 'type', 'v
 const TYPE_MEMBERS = ['type', 'vct', 'doctype'] as const
 
 /**
- * Refuses with `invalid_request` a query that could not be stored, or a credential that cannot be read, naming the
- * path; and with `request_too_large` what would take long.
+ * Finds which of the given credentials answer a query. Refuses with `invalid_request` a query that could not be stored,
+ * or a credential that cannot be read, naming the path; and with `request_too_large` what would take long.
  */
 export function simulate({ dcql_query: posted, credentials }: Simulation): SimulationResult {
   const query = readNewQuery(posted)

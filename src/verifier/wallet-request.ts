@@ -15,7 +15,10 @@ export interface WalletRequest {
 
 const MAX_NONCE = 512
 
-/** Refuses with `invalid_request` a nonce that is no printable text, and metadata that is no JSON object. */
+/**
+ * Reads what a wallet sends for its request object. Refuses with `invalid_request` a nonce that is no printable text,
+ * and metadata that is no JSON object.
+ */
 export function readWalletRequest({
   wallet_nonce: nonce,
   wallet_metadata: metadata,

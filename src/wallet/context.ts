@@ -19,7 +19,7 @@ export interface WalletContext {
   readonly browser?: () => Promise<BrowserVisit>
   /** Resolves after `seconds`; a wallet without it never waits for a deferred credential. */
   readonly wait?: (seconds: number) => Promise<void>
-  /** Called after each step, for people who watch. A step has no token, key or value of a claim. */
+  /** Hears of each step, for people who watch. A step has no token, key or value of a claim. */
   readonly onStep?: (step: Step) => void
   /** The limits of one response; ten seconds and one megabyte when absent. */
   readonly limits?: { readonly seconds: number; readonly bytes: number }

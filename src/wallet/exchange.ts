@@ -16,7 +16,7 @@ export interface ExchangeRequest extends Pick<Step, 'what' | 'means' | 'spec'> {
   readonly headers?: Readonly<Record<string, string>>
   /** The media type that the response must have, or `any` when nothing reads it; JSON when absent. */
   readonly type?: string
-  /** Called with the headers of the response, also of a refusal. */
+  /** Receives the headers of the response, also of a refusal. */
   readonly onHeaders?: (headers: Headers) => void
 }
 

@@ -112,7 +112,10 @@ async function readRequest(request: IncomingMessage, room: Room, refuse: Refuse)
   return Buffer.concat(parts)
 }
 
-/** Refuses pages of other sites: by the host name, which may lead to this machine, and by the origin. */
+/**
+ * Returns the refusal of a request by a page of another site, told by the host name, which may lead to this machine,
+ * and by the origin; undefined when the request is answered.
+ */
 function refusalOf({ method, headers }: IncomingMessage): Parameters<Refuse> | undefined {
   const { host = '', origin, 'content-type': type = '' } = headers
   if (!isLoopback(urlOf(`http://${host}`)?.hostname ?? ''))

@@ -36,7 +36,8 @@ export async function transact(
 }
 
 /**
- * Rejects with a message for the user when the contract would refuse, most often because another account has to send.
+ * Signs a transaction. Rejects with a message for the user when the contract would refuse, most often because another
+ * account has to send.
  */
 async function signedBy(account: EvmAccount, to: Address | undefined, payload: Uint8Array): Promise<SignedTransaction> {
   try {

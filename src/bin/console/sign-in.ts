@@ -18,11 +18,13 @@ export interface SignIn {
    * some may be other people's programs, but those of a path to this path alone.
    */
   readonly path: string
-  /** The `Set-Cookie` header of a browser that came with the code; undefined when the code is wrong, used or old. */
+  /**
+   * Makes the `Set-Cookie` header of a browser that came with the code; undefined when the code is wrong, used or old.
+   */
   redeem(code: string): string | undefined
-  /** The `Set-Cookie` header of a browser whose person may enter. */
+  /** Makes the `Set-Cookie` header of a browser whose person may enter. */
   open(): string
-  /** Whether the `Cookie` header names an open session. */
+  /** Tests whether the `Cookie` header names an open session. */
   isSignedIn(cookies: string | undefined): boolean
 }
 

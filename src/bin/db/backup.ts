@@ -15,7 +15,10 @@ import { mustBeThere, type Subject, withTables } from './subject.ts'
 
 const BUSY_TIMEOUT_MS = 5000
 
-/** Throws a message for the operator; then there is no file of this name, or the one that was there before. */
+/**
+ * Makes a backup. Throws a message for the operator; then there is no file of this name, or the one that was there
+ * before.
+ */
 export async function backUp({ kind, config }: Subject, file: string): Promise<CommandResult> {
   if (existsSync(file)) throw new Error(`${file}: there is such a file already; name another, or take that one away`)
   const { database } = config

@@ -22,7 +22,7 @@ interface Ends {
   readonly to: string
 }
 
-/** Throws a message for the operator; the source is as it was. */
+/** Copies a database into another. Throws a message for the operator; the source is as it was. */
 export async function copyDatabase(
   { from, to }: Ends,
   tell: (text: string) => void = () => undefined,

@@ -27,7 +27,7 @@ interface Restored {
   readonly schema: string | undefined
 }
 
-/** Throws a message for the operator; then the database is as it was. */
+/** Restores a backup. Throws a message for the operator; then the database is as it was. */
 export async function restoreBackup(subject: Subject, file: string): Promise<CommandResult> {
   mustBeThere(file)
   const { database } = subject.config

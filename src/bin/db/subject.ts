@@ -14,7 +14,10 @@ export interface Subject {
   readonly config: ListeningConfig
 }
 
-/** Throws a message for the operator when the configuration cannot be used. */
+/**
+ * Reads the configuration of the service that a command is about. Throws a message for the operator when the
+ * configuration cannot be used.
+ */
 export async function readSubject(words: { readonly service?: string; readonly config: string }): Promise<Subject> {
   const { service, config: path } = words
   const name = service !== undefined && isKindName(service) ? service : undefined

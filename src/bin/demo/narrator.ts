@@ -13,7 +13,7 @@ export interface Narrator {
   step(step: ShownStep): void
   /** Writes a line about the last step. */
   say(label: string, text: string): void
-  /** The title of the current part. */
+  /** Returns the title of the current part. */
   currentPart(): string
 }
 

@@ -11,7 +11,7 @@ import { dataset } from './data.ts'
 import type { DemoService } from './services.ts'
 
 export interface Portal {
-  /** Told of each call of the issuer that the page makes. */
+  /** Hears of each call of the issuer that the page makes. */
   onCall?: (result: ApiResult) => void
   readonly close: () => Promise<void>
 }

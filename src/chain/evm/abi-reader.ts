@@ -18,11 +18,11 @@ export interface AbiReader {
   readonly word: (index: number) => Uint8Array
   readonly number: (index: number) => number
   readonly address: (index: number) => Address
-  /** The word at `index` says where it begins. */
+  /** Reads the text that begins where the word at `index` says. */
   readonly text: (index: number, maxBytes: number) => string
-  /** A reader at the place that the word at `index` points to. */
+  /** Makes a reader at the place that the word at `index` points to. */
   readonly at: (index: number) => AbiReader
-  /** A dynamic array: its length, and a reader of its elements. */
+  /** Reads a dynamic array: its length, and a reader of its elements. */
   readonly array: (index: number, most: number) => { readonly length: number; readonly elements: AbiReader }
 }
 

@@ -8,7 +8,7 @@ export interface AbiParameter {
   readonly components?: readonly AbiParameter[]
 }
 
-/** Throws, in words, when `json` is none of that type. */
+/** Converts `json` to an argument of the parameter's type. Throws, in words, when `json` is none of that type. */
 export function argumentOf(parameter: AbiParameter, json: Json): unknown {
   const { type, name = '' } = parameter
   const [, inner, length] = /^(.*)\[(\d*)\]$/.exec(type) ?? []

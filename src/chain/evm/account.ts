@@ -11,7 +11,7 @@ import { data } from './values.ts'
 export interface AccountOptions {
   readonly node: EvmNode
   readonly chainId: bigint
-  /** The number of the newest block that is final enough. */
+  /** Returns the number of the newest block that is final enough. */
   readonly head: () => Promise<number>
   /** Resolves once the node was seen to be of the chain. */
   readonly ready: () => Promise<void>

@@ -150,7 +150,7 @@ function readLogs(answer: unknown): readonly Address[] {
   return [...new Set(answer.map((log: unknown) => readEvmAddress(own(object(log), 'address'))))]
 }
 
-/** Throws the meaning of an error of a JsonRpc. */
+/** Throws the error that an error of a JsonRpc means. */
 function refusal(method: string, error: unknown): never {
   const message = (error as Error).message.slice(0, MAX_MESSAGE)
   if (error instanceof AnswerTooLargeError)

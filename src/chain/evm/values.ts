@@ -14,7 +14,10 @@ export function data(bytes: Uint8Array): `0x${string}` {
   return `0x${bytesToHex(bytes)}`
 }
 
-/** Throws a MalformedError, as all of these do. Leading zeros are taken, as some nodes write them. */
+/**
+ * Reads a quantity; leading zeros are accepted, as some nodes write them. Throws a MalformedError, as all readers here
+ * do.
+ */
 export function readQuantity(value: unknown): bigint {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value)) return malformed('it is no quantity')
   return BigInt(value)

@@ -43,7 +43,7 @@ export function writeBlock({ hash, number, parent, time, chainId, transaction }:
   return `${JSON.stringify({ number, parent, time, chainId, transaction, hash }, null, 2)}\n`
 }
 
-/** Throws a MalformedError when it is no block, or was changed after it was written. */
+/** Reads a block. Throws a MalformedError when the text is no block, or was changed after it was written. */
 export function readBlock(text: string): HashedBlock {
   const value = parseJson(text)
   if (!isObject(value)) return malformed('it is no block')

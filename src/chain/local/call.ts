@@ -103,7 +103,7 @@ async function runOrRefuse(ledger: Ledger, trial: Trial): Promise<Result> {
   throw new JsonRpcError(REVERTED, message, data(result.returned))
 }
 
-/** Throws a MalformedError. */
+/** Reads the message of a call. Throws a MalformedError. */
 function messageOf(call: unknown): Message {
   if (!isObject(call)) return malformed('the call is no object')
   const [from, to, gas, value] = ['from', 'to', 'gas', 'value'].map((name) => own(call, name) ?? undefined)

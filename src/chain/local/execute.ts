@@ -14,7 +14,7 @@ export interface Surroundings {
   readonly time: number
   /** The hash of the block before. */
   readonly parent: string
-  /** The hash of an earlier block. */
+  /** Returns the hash of an earlier block. */
   readonly hashOf: (number: number) => string | undefined
 }
 
@@ -93,7 +93,7 @@ interface VirtualMachine {
   readonly chainId: bigint
   readonly manager: StateManagerInterface
   readonly hashOf: (number: number) => string
-  /** Called again and again; what it throws ends the execution. */
+  /** Checks the time, again and again; what it throws ends the execution. */
   readonly checkTime: () => void
 }
 

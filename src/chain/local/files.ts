@@ -6,13 +6,13 @@
 export interface BlockFiles {
   /** For errors: where it is. */
   readonly name: string
-  /** The text of a block; undefined when there is none of that number. */
+  /** Reads the text of a block; undefined when there is none of that number. */
   read(number: number): string | undefined
   /**
    * Writes a whole block that survives a crash, or nothing: false when there is one of that number already, by
    * whomever.
    */
   create(number: number, text: string): Promise<boolean>
-  /** The numbers of the blocks that are there, in any order. Throws when a file lies there that is no block. */
+  /** Lists the numbers of the blocks that are there, in any order. Throws when there is a file that is no block. */
   numbers(): readonly number[]
 }

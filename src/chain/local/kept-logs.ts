@@ -11,7 +11,7 @@ interface LoggedBlock {
 
 export interface KeptLogs<Entry extends LoggedBlock> {
   add(entry: Entry, logs: readonly Log[]): void
-  /** The logs of a block in their order; runs its transaction again where they are not in memory any more. */
+  /** Returns the logs of a block in their order; runs its transaction again where they are not in memory any more. */
   of(entry: Entry): Promise<readonly Log[]>
   has(entry: Entry): boolean
 }

@@ -34,7 +34,7 @@ export interface Ledger {
   /** The blocks that this process has read; see {@link Ledger.catchUp}. The first is always there. */
   readonly entries: readonly LedgerEntry[]
   readonly chainId: bigint
-  /** By the hash of its transaction. */
+  /** Finds a block by the hash of its transaction. */
   find(hash: string): LedgerEntry | undefined
   /** Reads the blocks that others made. Rejects, in words for an operator, when one of them is none of this chain. */
   catchUp(): Promise<void>
@@ -46,9 +46,9 @@ export interface Ledger {
   readonly logs: KeptLogs<LedgerEntry>
   readonly state: State
   readonly machine: Machine
-  /** The surroundings of a block that would follow this one now. */
+  /** Returns the surroundings of a block that would follow this one now. */
   next(block: HashedBlock): Surroundings
-  /** The surroundings of the block itself. */
+  /** Returns the surroundings of the block itself. */
   around(block: HashedBlock): Surroundings
 }
 

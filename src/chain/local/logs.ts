@@ -19,8 +19,8 @@ const LIMIT_EXCEEDED = -32005
 const MOST_RUN_AGAIN = 100
 
 /**
- * Rejects with a MalformedError when the filter is none, and with a JsonRpcError when there are more than are given at
- * once.
+ * Finds the logs that a filter asks for. Rejects with a MalformedError when the filter is none, and with a JsonRpcError
+ * when there are more than are given at once.
  */
 export async function logsOf(ledger: Ledger, filter: unknown): Promise<unknown[]> {
   if (!isObject(filter)) return malformed('the filter is no object')

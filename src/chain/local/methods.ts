@@ -66,7 +66,9 @@ const methods: Readonly<Record<string, Method>> = {
 
 const NO_SUCH_METHOD = -32601
 
-/** Rejects with a JsonRpcError when there is no such method, or it is asked for what cannot be. */
+/**
+ * Answers a call of a method. Rejects with a JsonRpcError when there is no such method, or its parameters are wrong.
+ */
 export async function answer(ledger: Ledger, method: string, params: readonly unknown[]): Promise<unknown> {
   const run = Object.hasOwn(methods, method) ? methods[method] : undefined
   if (run === undefined) throw new JsonRpcError(NO_SUCH_METHOD, `the method ${method.slice(0, 60)} is not available`)

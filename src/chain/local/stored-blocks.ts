@@ -15,14 +15,14 @@ export function genesis(time: number): HashedBlock {
   return hashBlock({ number: 0, parent, time, chainId })
 }
 
-/** Throws an Error, in words for an operator, where block 0 begins no local chain. */
+/** Reads block 0. Throws an Error, in words for an operator, where it begins no local chain. */
 export function readFirstBlock(files: BlockFiles): HashedBlock & { readonly chainId: string } {
   const block = readStoredBlock(files, 0, files.read(0) ?? '')
   if (block.chainId === undefined) throw new Error(`${files.name}: block 0 is no first block of a local chain`)
   return { ...block, chainId: block.chainId }
 }
 
-/** Throws an Error, in words for an operator, that names the block that cannot be read. */
+/** Reads a block from its file. Throws an Error, in words for an operator, that names the block that cannot be read. */
 export function readStoredBlock(files: BlockFiles, number: number, text: string): HashedBlock {
   try {
     return readBlock(text)

@@ -15,7 +15,7 @@ export interface ReadTransaction {
   readonly type: 'legacy' | 'eip1559'
   /** Without its sender. */
   readonly message: Omit<Message, 'from'>
-  /** The account that signed the transaction. Throws a JsonRpcError when none did. */
+  /** Returns the account that signed the transaction. Throws a JsonRpcError when none did. */
   readonly sender: (recover: Recover) => string
 }
 
@@ -26,7 +26,9 @@ export function refuseTransaction(message: string): never {
   throw new JsonRpcError(REFUSED, message)
 }
 
-/** Throws a JsonRpcError when it is none, or of a type that a local chain does not take. */
+/**
+ * Reads a signed transaction. Throws a JsonRpcError when `raw` is none, or of a type that a local chain does not take.
+ */
 export function readTransaction(raw: string): ReadTransaction {
   if (raw.length > 2 * MAX_BYTES) refuseTransaction(`the transaction is larger than ${MAX_BYTES} bytes`)
   const transaction = orRefused(() => Transaction.fromHex(raw))

@@ -18,7 +18,7 @@ const TYPES: readonly unknown[] = ['vc+jwt', 'JWT', undefined]
  */
 const MIN_BYTES = 131_072 / 8
 
-/** Throws a MalformedError when the text is no status list credential for `uri`. */
+/** Reads a status list credential. Throws a MalformedError when the text is none for `uri`. */
 export async function readBitstringCredential(text: string, uri: string): Promise<FetchedStatusList> {
   const jws = readJws(text.trim())
   const { header, payload } = jws

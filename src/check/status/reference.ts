@@ -24,7 +24,10 @@ interface StatusReferences {
 /** The most status entries of a credential, as each may cost a request. */
 const MAX_ENTRIES = 8
 
-/** Throws a MalformedError when the credential has a status that cannot be looked up: that is not the same as none. */
+/**
+ * Returns the references of a credential to status lists. Throws a MalformedError when a status cannot be looked up,
+ * which is not the same as none.
+ */
 export function referencesOf({
   status,
   credentialStatus = [],

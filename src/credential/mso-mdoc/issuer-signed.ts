@@ -45,7 +45,7 @@ export interface MobileSecurityObject {
   readonly status: Cbor | undefined
 }
 
-/** Throws a MalformedError that says what is wrong. */
+/** Reads an IssuerSigned. Throws a MalformedError that says what is wrong. */
 export function readIssuerSigned(value: Cbor | undefined): IssuerSigned {
   const issuerSigned = closedMap(value, 'issuerSigned', ['nameSpaces', 'issuerAuth'])
   const rawIssuerAuth = issuerSigned.get('issuerAuth') ?? malformed('there is no issuerAuth')

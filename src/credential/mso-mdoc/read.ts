@@ -38,7 +38,7 @@ import { toJson } from './values.ts'
 export const IDS = ['mso_mdoc'] as const
 const STATUS_OK = 0
 
-/** Throws a MalformedError when it is no DeviceResponse with one document. */
+/** Reads a presentation. Throws a MalformedError when it is no DeviceResponse with one document. */
 export function read(presentation: string): Evidence {
   // The outer maps are not signed, and wallets write their lengths with more bytes than needed. The signed part is
   // embedded.

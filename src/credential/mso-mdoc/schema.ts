@@ -22,8 +22,8 @@ export interface MdocMembers {
 }
 
 /**
- * Refuses with `invalid_request` a configuration without `doctype`, with a bitstring status, or that hides less than
- * all.
+ * Parses the members of this format. Refuses with `invalid_request` a configuration without `doctype`, with a bitstring
+ * status, or that hides less than all.
  */
 export function parseMembers(posted: CredentialConfiguration): MdocMembers {
   const { doctype, selective_disclosure: disclosure = 'all', credential_metadata: metadata } = posted

@@ -20,7 +20,7 @@ import { claimsOf, type SdJwtVcMembers } from './schema.ts'
 
 export const IDS = ['dc+sd-jwt'] as const
 
-/** Throws a MalformedError when the text is no SD-JWT at all. */
+/** Reads a presentation. Throws a MalformedError when the text is no SD-JWT at all. */
 export function read(presentation: string): Evidence {
   return takeApart(readSdJwt(presentation)).evidence
 }

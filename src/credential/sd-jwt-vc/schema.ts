@@ -29,7 +29,10 @@ export interface SdJwtVcMembers {
   readonly typeIntegrity?: string
 }
 
-/** Refuses with `invalid_request` a configuration without `vct`, and paths that may not be disclosed selectively. */
+/**
+ * Parses the members of this format. Refuses with `invalid_request` a configuration without `vct`, and paths that may
+ * not be disclosed selectively.
+ */
 export function parseMembers(posted: CredentialConfiguration): SdJwtVcMembers {
   const { vct, aka_vcts: akaVcts, selective_disclosure: disclosure } = posted
   if (!vct) {

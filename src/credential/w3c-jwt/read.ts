@@ -27,7 +27,10 @@ export const IDS = ['jwt_vc_json'] as const
 /** The most members and elements of a credential: as many as an SD-JWT may have. A query may look at each of them. */
 const MAX_VALUES = 3000
 
-/** Throws a MalformedError when the text is no JWT, or one with a presentation of none or several credentials. */
+/**
+ * Reads a credential, or a presentation of one. Throws a MalformedError when the text is no JWT, or one with a
+ * presentation of none or several credentials.
+ */
 export function read(presentation: string): Evidence {
   const outer = readJws(presentation)
   const vp = own(outer.payload, 'vp')

@@ -12,8 +12,8 @@ import { credentialStatusMember, isoSeconds, VCDM_1_CONTEXT } from '../w3c/membe
 import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
 
 /**
- * Refuses with `invalid_request` a `credential_definition` without `VerifiableCredential` or for another data model,
- * and a `selective_disclosure` that is not `"none"`.
+ * Parses the members of this format. Refuses with `invalid_request` a `credential_definition` without
+ * `VerifiableCredential` or for another data model, and a `selective_disclosure` that is not `"none"`.
  */
 export function parseMembers(posted: CredentialConfiguration): W3cMembers {
   const { types, contexts = [VCDM_1_CONTEXT] } = parseDefinition(posted, 'type')

@@ -64,7 +64,7 @@ function claimsOf({ configuration, dataset, issuer, issuedAt, expiresAt }: Order
   }
 }
 
-/** Throws a MalformedError when the text is no SD-JWT at all. */
+/** Reads a presentation. Throws a MalformedError when the text is no SD-JWT at all. */
 export function read(presentation: string): Evidence {
   return takeApart(readSdJwt(presentation)).evidence
 }

@@ -8,7 +8,10 @@ import { refuse } from '../../protocol/error.ts'
 import { refuseUnlessStrings } from '../schema.ts'
 import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
 
-/** Refuses with `invalid_request` a `credential_definition` without contexts or without `VerifiableCredential`. */
+/**
+ * Parses the members of this format. Refuses with `invalid_request` a `credential_definition` without contexts or
+ * without `VerifiableCredential`.
+ */
 export function parseMembers(posted: CredentialConfiguration): W3cMembers {
   const { types, contexts = refuseUnlessStrings(undefined, 'credential_definition.@context') } = parseDefinition(
     posted,

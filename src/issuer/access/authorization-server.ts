@@ -17,12 +17,13 @@ import { limitIntrospections } from './introspection-places.ts'
 export interface AuthorizationServer {
   readonly config: AuthorizationServerConfig
   /**
-   * Whether one of its keys signed the JWS. Refuses with `temporarily_unavailable` when there are no keys to be had.
+   * Tests whether one of the server's keys signed the JWS. Refuses with `temporarily_unavailable` when the keys cannot
+   * be fetched.
    */
   hasSigned(jws: Jws): Promise<boolean>
   /**
-   * The server's answer about a token that came from a network. Refuses with `temporarily_unavailable` when there is
-   * none, and when too many tokens are asked about already.
+   * Returns the server's answer about a token that came from a network. Refuses with `temporarily_unavailable` when
+   * there is none, and when too many tokens are asked about already.
    */
   introspect(token: string, network: string): Promise<JsonObject>
 }

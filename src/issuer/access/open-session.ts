@@ -120,7 +120,7 @@ async function sessionOfOwnToken(context: AccessContext, text: string): Promise<
   return { sessionId, row, jkt, authorized, refuseUnlessOpen: openToken }
 }
 
-/** Refuses as `refuseUnlessOpen` does, with the challenge of DPoP. */
+/** Wraps `refuseUnlessOpen` so that its refusals have the challenge of DPoP. */
 function orChallenge(
   { config }: Pick<AccessContext, 'config'>,
   refuseUnlessOpen: OpenSession['refuseUnlessOpen'],

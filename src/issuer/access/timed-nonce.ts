@@ -9,9 +9,9 @@ import { orUndefined } from '../../codec/malformed.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 
 export interface TimedNonces {
-  /** The nonce to use from now on. */
+  /** Returns the nonce to use from now on. */
   readonly current: (now: Date) => string
-  /** Whether the nonce is one of ours, made no longer than five minutes ago. */
+  /** Tests whether the nonce is one of ours, made no longer than five minutes ago. */
   readonly isGood: (nonce: string, now: Date) => boolean
 }
 
