@@ -23,7 +23,7 @@ interface Waiting extends GenNonce {
   readonly generation: string
 }
 
-/** Keeps them, and says until when. */
+/** Stores nonces, and returns until when they are kept. */
 export function addNonces(registration: Uint8Array, caller: string, nonces: GenNonce, context: Context): number {
   const expires = context.now().getTime() + NONCE_LIFE_MS
   store(

@@ -65,7 +65,7 @@ export function announceCollected(context: Context): void {
   if (head === tail) context.timers.schedule(RESEND_TIMER, RESEND_MS)
 }
 
-/** Looks at what has been waiting for long enough. As long as anything waits, a timer is set. */
+/** Sends again what has waited for long enough. As long as anything waits, a timer is set. */
 export function announceAgain(context: Context): void {
   const latest = context.now().getTime() - RESEND_MS
   const collected = batchAt(COLLECTED, context)

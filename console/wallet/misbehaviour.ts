@@ -44,7 +44,7 @@ export type Remembered = Map<string, string>
 const AN_HOUR_MS = 3_600_000
 const SD_JWT = 'only SD-JWT formats can do that'
 
-/** Presents honestly, and remembers what it sent. */
+/** Makes a function that presents honestly, and remembers what it sent. */
 export function rememberingPresentation(remembered: Remembered): MakePresentation {
   return async (wallet, plan, answer) => {
     const presentation = await makePresentation(wallet, plan, answer)

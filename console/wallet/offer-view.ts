@@ -51,7 +51,10 @@ export async function showOffer(place: HTMLElement, desk: Desk, link: string, en
   )
 }
 
-/** Opens the offer again, for who mistyped the code: an offer that was not taken is as good as before. */
+/**
+ * Draws a button that opens the offer again, for who mistyped the code: an offer that was not taken is as good as
+ * before.
+ */
 function drawAgain(desk: Desk, { again }: OfferEnd): HTMLElement {
   const onclick = (): void => {
     desk.guide.tell('offered')
@@ -65,7 +68,7 @@ interface Receipt {
   readonly isReceived: boolean
 }
 
-/** Receives as the wallet was told to behave; gives what is to be said of it. */
+/** Receives an offer as the wallet was told to behave, and returns what is to be said of it. */
 async function receiveOffer(
   place: HTMLElement,
   desk: Desk,

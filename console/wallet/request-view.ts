@@ -149,7 +149,7 @@ function expectation(check: string): string {
   return `The check ${check} has to catch it.`
 }
 
-/** Presents as the wallet was told to behave; gives what is to be said of it. */
+/** Presents as the wallet was told to behave, and returns what is to be said of it. */
 async function presentAs(desk: Desk, wish: Wish, id: string, busy: HTMLElement): Promise<readonly HTMLElement[]> {
   const wrong = misbehaviours.find((each) => each.id === id)
   const plan = planOf(id, wish, desk)

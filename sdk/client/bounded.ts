@@ -1,6 +1,9 @@
 /** The body of an answer, and no more of it than was wanted. */
 
-/** Returns undefined when it is longer than `maxBytes`; nothing more is read then. Rejects when `signal` ends it. */
+/**
+ * Reads a body; undefined when it is longer than `maxBytes`, and then nothing more is read. Rejects when `signal` ends
+ * it.
+ */
 export async function readBounded(
   response: Response,
   maxBytes: number,

@@ -127,7 +127,10 @@ async function commitmentsOf(
   }
 }
 
-/** Returns undefined when one of the shares was not there or wrong: then that engine is among the faults. */
+/**
+ * Asks the signers for their shares, and combines these to a signature; undefined when a share was missing or wrong,
+ * whose engine is then among the faults.
+ */
 async function attempt(
   { id, message, key }: Wanted,
   signers: readonly Committed[],
@@ -155,7 +158,7 @@ async function attempt(
   return frost.aggregate(key, list, signed, shares)
 }
 
-/** Returns undefined when it is no share, or a wrong one. */
+/** Reads a share; undefined when the answer is none, or a wrong one. */
 function whenRight(
   answered: unknown,
   isRight: (share: Uint8Array<ArrayBuffer>) => boolean,

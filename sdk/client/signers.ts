@@ -32,7 +32,7 @@ export interface Eip1193Provider {
 const LIFE_MS = 120_000
 const NONCE_BYTES = 16
 
-/** Signs with a private key of 32 bytes; `secp256k1` is for engines that know nothing newer. */
+/** Makes a signer with a private key of 32 bytes; `secp256k1` is for engines that know nothing newer. */
 export function keySigner(
   key: Uint8Array,
   addresses: 'evm' | 'partisia',
@@ -50,8 +50,8 @@ export function keySigner(
 }
 
 /**
- * Asks a wallet, which shows its owner what is signed. `account` is one of those that it gives by
- * `eth_requestAccounts`.
+ * Makes a signer that asks a wallet, which shows its owner what is signed. `account` is one of those that the wallet
+ * gives by `eth_requestAccounts`.
  */
 export function walletSigner(provider: Eip1193Provider, account: string): RequestSigner {
   const address = parseAddress(account)

@@ -14,7 +14,7 @@ const TIMEOUT_MS = 10_000
 /** The failures in a row after which the person is told. */
 const FAILURES = 3
 
-/** Asks until the signal is aborted: each second, while the page can be seen. */
+/** Asks for the status until the signal is aborted: each second, while the page can be seen. */
 export async function watchStatus(
   url: string,
   credentials: RequestCredentials,
@@ -52,7 +52,9 @@ function ask(url: string, credentials: RequestCredentials, signal: AbortSignal):
   }).catch(() => undefined)
 }
 
-/** Returns the time of an answer: the clock of a phone may be wrong. */
+/**
+ * Returns the time at which an answer was sent, in seconds since the epoch, since the clock of a phone may be wrong.
+ */
 function secondsOf(response: Response | undefined): number {
   return (Date.parse(response?.headers.get('date') ?? '') || Date.now()) / 1000
 }

@@ -36,7 +36,7 @@ export function limitConcurrency(most: number, longMs?: number): <T>(task: () =>
     })
 }
 
-/** Turns an exception that `task` throws at once into a rejection of its own promise. */
+/** Starts `task`, and turns an exception that it throws at once into a rejection. */
 async function start<T>(task: () => Promise<T>): Promise<T> {
   return task()
 }

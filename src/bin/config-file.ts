@@ -13,7 +13,7 @@ const CONTEXT = 10
 
 type ReadValue = { readonly value: unknown } | { readonly mistakes: readonly string[] }
 
-/** Puts the settings of the environment in the places of those that were read from a file, or gives every mistake. */
+/** Replaces settings of a file by those of the environment, or returns every mistake. */
 export function addEnvironment(settings: SettingsShape, read: ReadValue): ReadValue {
   if ('mistakes' in read) return read
   return readEnvironment(settings, read.value, process.env, (path) => files.read(path))

@@ -49,7 +49,7 @@ export interface FileState {
   readonly logs: number
 }
 
-/** Returns undefined when it is not even as long as a header. */
+/** Reads what a file states about itself; undefined when the file is shorter than a header. */
 export function readFileState(file: string): FileState | undefined {
   const size = sizeOf(file)
   const header = size < HEADER_BYTES ? Buffer.alloc(0) : readPart(file, 0, HEADER_BYTES)

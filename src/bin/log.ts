@@ -63,7 +63,9 @@ interface ReaderLines extends DestinationStream {
   readonly onDropped: (report: (count: number) => void) => void
 }
 
-/** Writes at once while there is room in the pipe, as Node does, and never waits. */
+/**
+ * Makes a stream that writes lines to a reader at once while there is room in the pipe, as Node does, and never waits.
+ */
 function readerLines(reader: NodeJS.WriteStream): ReaderLines {
   let dropped = 0
   // A reader that is gone.

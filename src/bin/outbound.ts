@@ -26,7 +26,10 @@ const MAX_SOCKETS = 32
 const MAX_IDLE_SOCKETS = 8
 const IDLE_MS = 15_000
 
-/** Keeps connections for reuse. Connections to private addresses are kept apart, for requests that may use them. */
+/**
+ * Makes an HTTP client that keeps connections for reuse. Connections to private addresses are kept apart, for requests
+ * that may use them.
+ */
 export function createOutbound({ resolve = resolveBySystem, ca }: Options = {}): Outbound {
   const pool = { keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: MAX_IDLE_SOCKETS, timeout: IDLE_MS }
   const http = new HttpAgent(pool)
@@ -83,7 +86,7 @@ function refusal({ protocol, hostname }: URL): OutboundError {
   return new OutboundError(`${hostname} ${why}`)
 }
 
-/** Gives the connection only the addresses that the request may use. */
+/** Makes the look-up of a connection, which gets only the addresses that the request may use. */
 function lookupBy(resolve: Resolve, { url, allowPrivateAddresses }: HttpClientRequest): LookupFunction {
   const { protocol } = new URL(url)
   return (hostname, options, callback) => {

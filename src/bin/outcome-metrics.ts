@@ -56,7 +56,7 @@ function checksThatFailed(changes: readonly Change<Record<string, unknown>>[]): 
   })
 }
 
-/** Gives a store that tells `observe` of every batch that it committed. */
+/** Wraps a store so that `observe` hears of every batch that was committed. */
 export function observeCommits<C>(store: Store<C>, observe: CommitObserver): Store<C> {
   return {
     ...store,

@@ -6,7 +6,10 @@ import type { Task } from '../async/task.ts'
 /** The time for which a running round may keep the service from stopping. The next start finds what was left. */
 const STOP_WAIT_MS = 3000
 
-/** Gives the function that stops them: it resolves when the last rounds have ended, or take too long. */
+/**
+ * Runs the tasks, and returns the function that stops them: it resolves when the last rounds have ended, or take too
+ * long.
+ */
 export function runTasks(tasks: readonly Task[], log: Logger): () => Promise<void> {
   const stop = new AbortController()
   const rounds = tasks.map(async (task) => {

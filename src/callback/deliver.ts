@@ -133,7 +133,10 @@ async function claimDue(
   return { due: rows.length, claims: claims.flat() }
 }
 
-/** Returns true when the event was delivered. Errors of our own are logged, and the claim then expires. */
+/**
+ * Delivers the event of a claim, and returns whether it was delivered. Errors of our own are logged, and the claim then
+ * expires.
+ */
 async function deliverClaimed(context: DeliveryContext, claim: Claim): Promise<boolean> {
   const { sessionId, event } = claim
   try {

@@ -266,7 +266,7 @@ function removeLost(pool: Pool, slot: Slot, why: string): void {
   for (const task of removeAllWaiting(pool)) task.fail(error)
 }
 
-/** Ends a worker, and what it was at. */
+/** Ends a worker and its task. */
 function remove(pool: Pool, slot: Slot, ended: JobOutcome): void {
   if (slot.state === 'gone') return
   slot.state = 'gone'

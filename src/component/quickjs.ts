@@ -61,7 +61,7 @@ export interface QuickJs {
   readonly write: (bytes: Uint8Array) => number
 }
 
-/** Returns an instance whose memory is what the module brings: `_initialize` has not run. */
+/** Makes an instance whose memory is what the module brings: `_initialize` has not run. */
 export function instantiate(module: WebAssembly.Module, host: QuickJsHost): QuickJs {
   const instantiated: { machine?: QuickJs } = {}
   const current = (): QuickJs => instantiated.machine ?? refuseScript('asked before it was there')

@@ -9,7 +9,7 @@ import type { EngineContext } from './context.ts'
 import type { CallTarget } from './contract-entry.ts'
 import { isAllowed } from './outbound-hosts.ts'
 
-/** Notes in `seen` what was read from storage, for the commit. */
+/** Makes the host of a call, which notes in `seen` what was read from storage, for the commit. */
 export function hostOf(context: EngineContext, { entry, contract, block }: CallTarget, seen: Seen): Host {
   const { store, now, random, retryOnConflict, config, timers, metrics, storageIdOf } = context
   const { address } = entry

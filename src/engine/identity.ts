@@ -18,7 +18,7 @@ export function readIdentity(pem: string): Identity {
   return { key, privateKey: privateScalar(key) }
 }
 
-/** Encrypts what components store: whoever has the database alone can read nothing. */
+/** Derives the key that encrypts what components store: whoever has the database alone can read nothing. */
 export function storageEncryptionKey({ key }: Identity): Uint8Array {
   return deriveSecret(key, 'engine database').export()
 }

@@ -179,7 +179,7 @@ async function submit({ account, log, now }: OutboxContext, row: SignedRow, sent
   }
 }
 
-/** Tests whether the chain can be asked for others. */
+/** Tests whether the error is about this transaction alone, so that the chain can be asked about others. */
 function isOfItAlone(error: unknown): error is ChainError {
   return error instanceof ChainRefusal || (error instanceof ChainError && error.reverted)
 }

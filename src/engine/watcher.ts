@@ -139,7 +139,9 @@ function createStandstillLog({ config, log }: WatcherContext, age: HeadAge): () 
   }
 }
 
-/** Returns the block that was looked at: `last`, when there is nothing new. */
+/**
+ * Looks at the chain and reads what changed. Returns the block that was looked at: `last`, when there is nothing new.
+ */
 async function look(context: WatcherContext, watched: WatchedContracts, last: Block | undefined): Promise<Block> {
   const { chain, now, log, metrics } = context
   const head = await chain.head()

@@ -153,7 +153,7 @@ function addHooks(
   })
 }
 
-/** Answers with the error, which it returns as the caller was told of it. */
+/** Answers with the error, and returns it as the caller was told of it. */
 function answerError(thrown: unknown, log: Logger, request: FastifyRequest, reply: FastifyReply): ProtocolError {
   const error = toProtocolError(thrown, request)
   const line = { event: 'refused', ...lineOf(request), error: error.code, why: error.message }

@@ -25,12 +25,12 @@ export interface Allowance {
 
 const REMEMBERED_ADDRESSES = 10_000
 
-/** Allows `perMinute` requests at once, and as many again in the course of a minute. */
+/** Makes an allowance of `perMinute` requests at once, and as many again in the course of a minute. */
 export function allowance(perMinute: number, now: () => Date): Allowance {
   return createTokenBucket(perMinute, perMinute / 60_000, now)
 }
 
-/** Allows `burst` requests at once, and `perMs` more with every millisecond (a token bucket). */
+/** Makes a token bucket: an allowance of `burst` requests at once, and of `perMs` more with every millisecond. */
 export function createTokenBucket(burst: number, perMs: number, now: () => Date): Allowance {
   const left = createLru<string, { readonly count: number; readonly at: number }>(REMEMBERED_ADDRESSES)
   const countOf = (address: string, at: number): number => {

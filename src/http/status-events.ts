@@ -74,7 +74,7 @@ export function statusEvents<Status>(
   }
 }
 
-/** Sends each status that differs from the one before, and the end after the last. */
+/** Makes the function that sends each status that differs from the one before, and the end after the last. */
 function statusWriter<Status>(stream: EventStream, source: StatusSource<Status>, request: FastifyRequest) {
   let latest = ''
   const ended = (): void => {

@@ -125,7 +125,7 @@ function collectNews(store: UpdateEffects<IssuerCollections>['store']) {
   }
 }
 
-/** Writes nothing for a session that is not there, and nothing that is known already. */
+/** Writes the news of a session, unless the session is missing or all news are stored already. */
 function writeProgress(
   { store, retryOnConflict }: UpdateEffects<IssuerCollections>,
   id: string,
@@ -149,7 +149,8 @@ function writeProgress(
 }
 
 /**
- * Returns when the row can be purged. The session itself may stay longer where it is refreshed; every write looks anew.
+ * Returns when the row can be purged. The session itself may stay longer where it is refreshed; every write computes
+ * the time anew.
  */
 function purgedAt(session: IssuanceSession, { sessionSeconds }: Retention): Date {
   return new Date(endOfIssuance(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000)

@@ -28,7 +28,7 @@ export async function sweepIssuanceSessions({ retention }: IssuerConfig, effects
   await effects.store.purge('issuance_dataset', now)
 }
 
-/** Returns the session as it is after `now`; undefined when it is to be purged. Pure. */
+/** Returns the session as it is after `now`; undefined when the session is to be purged. */
 function stepOf(session: IssuanceSession, retention: Retention, now: Date): Step | undefined {
   // A token, or whatever else keeps a session alive, may have moved the end.
   const { erases, purges, next } = planRetention(retention, endOfIssuance(session), session.erasedAt, now)
@@ -63,8 +63,8 @@ async function changesOf(
 }
 
 /**
- * Empties the dataset, and leaves its row to be purged with the session: a row that shrinks in its place leaves no
- * copies of the rows beside it, as one that is deleted can.
+ * Makes the change that empties the dataset, and leaves its row to be purged with the session: a row that shrinks in
+ * its place leaves no copies of the rows beside it, as one that is deleted can.
  */
 async function erasure(
   { store }: IssuerEffects,

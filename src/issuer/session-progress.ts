@@ -26,7 +26,7 @@ export interface SessionProgress {
 /** The most refusals that are kept beside the last one. */
 const MOST_EARLIER = 9
 
-/** Returns the progress with news of the same session. */
+/** Adds news of a session to its progress. */
 export function joinProgress(before: SessionProgress, news: SessionProgress): SessionProgress {
   const refusals = refusalsOf(news).reduce(countRefusal, refusalsOf(before))
   const [problem, earlier] = [refusals.at(-1), refusals.slice(0, -1).slice(-MOST_EARLIER)]

@@ -15,9 +15,10 @@ export type ProviderFetch = (url: string, request: ProviderRequest) => Promise<R
 const LIMITS = { timeoutMs: 5000, maxBytes: 256 * 1024 }
 
 /**
- * Sends requests by `outbound`. The operator named the issuer, so that its own origin may be in this network; any other
- * address comes from its metadata, and has to be public. Rejects as `outbound` does, with an OutboundError too when the
- * answer is JSON that no reader of ours would take, and follows no redirect.
+ * Makes the function by which the library sends its requests through `outbound`. The operator named the issuer, so that
+ * its own origin may be in this network; any other address comes from its metadata, and has to be public. The function
+ * rejects as `outbound` does, with an OutboundError too when the answer is JSON that no reader of ours would take, and
+ * follows no redirect.
  */
 export function providerFetch(issuer: string, outbound: Outbound): ProviderFetch {
   const { origin } = new URL(issuer)

@@ -107,7 +107,7 @@ interface Written {
   readonly value?: unknown
 }
 
-/** Reads and writes values of every collection, those encrypted that are to be. */
+/** Makes the functions that read and write values, encrypted in the collections that are to be. */
 function valueCipher<C>(
   current: EncryptionKey,
   { keys, collections, random, refusesClear = false }: Encryption<C>,
@@ -169,8 +169,8 @@ async function commitWritten<C>(
 }
 
 /**
- * Returns a text, where what is not encrypted is an object or null: the id of the key, a dot, and nonce, ciphertext and
- * tag.
+ * Encrypts a value to a text, where a value that is not encrypted is an object or null. The text is the id of the key,
+ * a dot, and nonce, ciphertext and tag.
  */
 function encrypt(key: EncryptionKey, place: string, value: unknown, random: (bytes: number) => Uint8Array): string {
   return `${key.id}.${toBase64url(encryptText({ secret: key.secret, context: place }, random(NONCE_BYTES), JSON.stringify(value)))}`

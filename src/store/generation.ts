@@ -68,9 +68,9 @@ export interface OutsideKnowledge {
 }
 
 /**
- * Holds the database against what is known outside of it, and begins another generation when it is a copy that was put
- * in its place. Gives why that is so, in words; undefined when the generation goes on, or is the first. Throws when the
- * database has had a higher number.
+ * Compares the database with what is known outside of it, and begins another generation when it is a copy that was put
+ * in its place. Returns why that is so, in words; undefined when the generation goes on, or is the first. Throws when
+ * the database has had a higher number.
  */
 export function confirmGeneration(
   { store, now, random, retryOnConflict }: GenerationEffects,

@@ -56,7 +56,7 @@ export function preparePostgres(options: PostgresServer, migrations: readonly Mi
   })
 }
 
-/** Brings the schema up to date within the current transaction, in which others wait that do the same. */
+/** Brings the schema up to date within the current transaction; other processes that do the same wait for it. */
 export async function applyMissingSteps(
   run: Run,
   { schema }: Pick<PostgresServer, 'schema'>,

@@ -24,9 +24,9 @@ export interface LogKeeper {
 }
 
 /**
- * Counts the logs of the database in its `user_version`, in the first transaction of each: so a log that belongs to
- * another state of the file is told before it is read (`bin/database-file.ts`). SQLite begins a log anew only once all
- * of it is in the file, and that happens here alone.
+ * Makes the keeper of a log, which counts the logs of the database in its `user_version`, in the first transaction of
+ * each: so a log that belongs to another state of the file is told before it is read (`bin/database-file.ts`). SQLite
+ * begins a log anew only once all of it is in the file, and that happens here alone.
  */
 export function logKeeper(database: DatabaseSync): LogKeeper {
   let isFirst = true

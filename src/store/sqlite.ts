@@ -175,7 +175,8 @@ export function migrateSqlite(database: DatabaseSync, migrations: readonly Migra
 }
 
 /**
- * Writes into the generation of a database, when the steps of its schema changed its origin, that it is still no copy.
+ * Updates the origin that the generation of a database names, after the steps of its schema changed it, so that the
+ * database is not taken for a copy.
  */
 function keepOrigin(database: DatabaseSync, before: string): void {
   const tables = database.prepare("select name from sqlite_master where name = 'generation'").all()
@@ -240,7 +241,10 @@ export function rollBack(database: DatabaseSync): void {
   }
 }
 
-/** Prepares each text once. The closure also holds the database, which must outlive its statements. */
+/**
+ * Makes a function that prepares each text once. The closure also holds the database, which must outlive its
+ * statements.
+ */
 function statementCache(database: DatabaseSync): (sql: string) => StatementSync {
   const prepared = new Map<string, StatementSync>()
   return (sql) => {

@@ -22,7 +22,7 @@ const AUTHORITY = ['type', 'values']
 const SET = ['options', 'required']
 const MOST = 10
 
-/** Refuses with `invalid_request` a query with such members, and names each by its path. */
+/** Refuses with `invalid_request` a query with misspelt members, and names each by its path. */
 export function refuseMisspeltQuery(posted: unknown): void {
   const query = posted as Json
   const mistakes: string[] = []

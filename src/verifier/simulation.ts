@@ -141,7 +141,7 @@ function readCandidate(posted: PostedCredential, at: string): Candidate {
   return { format, formatId, types: held.types, claims: held.claims, held }
 }
 
-/** Returns the first format that can read it. */
+/** Reads a credential of unknown format by the first format that can. Refuses with `invalid_request` when none can. */
 function readUnknown(credential: string, at: string): Candidate {
   const problems: string[] = []
   for (const formatId of supportedFormats) {

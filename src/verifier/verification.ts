@@ -112,7 +112,7 @@ export async function verify(
   return { verified: allHold(checksOf(report)), trust, ...report }
 }
 
-/** Returns `parse` with a memory: many checks read the same certificate, which may be large. */
+/** Makes a `parse` that remembers its results, since many checks read the same certificate, which may be large. */
 function parseOnce(parse: PresentationContext['parseCertificate']): PresentationContext['parseCertificate'] {
   const results = new WeakMap<Uint8Array, () => Certificate>()
   return (der) => {

@@ -14,7 +14,7 @@ const NAME = /^(\d{10})\.json$/
 /** The prefix of files that are written aside; a killed process may leave some. */
 const ASIDE = '.'
 
-/** Makes the directory if need be. */
+/** Makes the access to the files of a chain in `directory`, which is made if need be. */
 export function blockFiles(directory: string): BlockFiles {
   const blocks = join(directory, 'blocks')
   makeDirectory(blocks)

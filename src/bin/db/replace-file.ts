@@ -20,7 +20,7 @@ export interface FileReplacement {
   readonly witness: string | undefined
 }
 
-/** Gives where the file of before is; undefined where there was none. */
+/** Puts `copy` in the place of `file`, and returns where the file of before is; undefined where there was none. */
 export function replaceFile({ file, copy, kept, witness = '' }: FileReplacement): string | undefined {
   flushToDisk(copy)
   const beside = generationFile(file)

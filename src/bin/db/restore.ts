@@ -98,7 +98,10 @@ async function prepare({ kind, config }: Subject): Promise<number | undefined> {
   return opened.voided
 }
 
-/** Gives where the database of before is kept. */
+/**
+ * Puts the copy in the place of the database, and returns where the database of before is kept; undefined where there
+ * was none.
+ */
 async function putInPlace({ kind, config: { database, port } }: Subject, copy: string): Promise<string | undefined> {
   const stamp = now().toISOString().replace(/\D/g, '').slice(0, 14)
   const prepared: DatabaseConfig = { kind: 'sqlite', file: copy }

@@ -122,8 +122,8 @@ function showPlan({ narrator }: Cast, { answers, problem }: PresentationPlan): v
 }
 
 /**
- * Returns undefined for the error of a verifier that rejected the presentation, as its report says why; throws any
- * other error.
+ * Presents the plan, and returns the error of a verifier that rejected the presentation, as its report says why; throws
+ * any other error.
  */
 async function presentOrRefusal(wallet: WalletContext, plan: PresentationPlan): Promise<WalletError | undefined> {
   try {

@@ -20,7 +20,7 @@ const PARTISIA_GAS = 100_000n
 
 const MOST_TOLD = 1000
 
-/** Calls `tell` once for each text; forgets all texts when there are very many. */
+/** Makes a function that calls `tell` once for each text, and forgets all texts when there are very many. */
 export function onceEach(tell: (text: string) => void): (text: string) => void {
   const texts = new Set<string>()
   return (text) => {

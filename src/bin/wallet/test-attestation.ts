@@ -59,7 +59,7 @@ export async function attestForTests(directory: string, before: string | undefin
   return { text, until: new Date(expiresAt * 1000) }
 }
 
-/** Attests keys by the provider that attested the wallet, whatever keeps them. */
+/** Makes an attester that attests keys by the provider that attested the wallet, wherever the keys are kept. */
 export function keyAttesterOf(directory: string): KeyAttester {
   return async (keys, { nonce, required }) => {
     const provider = await readProvider(directory)

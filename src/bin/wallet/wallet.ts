@@ -57,7 +57,7 @@ const commands: Readonly<Record<string, { readonly takes?: string; run(command: 
   attest: { takes: 'DIR', run: runAttest },
 }
 
-/** Sets the exit status to 1 when the wallet gives up, to 2 when the command line is wrong. */
+/** Runs `vouchsafe wallet`. The exit status is 1 when the wallet gives up, 2 when the command line is wrong. */
 export async function runWallet(args: string[]): Promise<void> {
   const json = args.includes('--json')
   try {

@@ -7,7 +7,10 @@ import type { Block } from '../chain.ts'
 import { quantity } from '../evm/values.ts'
 import type { JsonRpc } from '../json-rpc.ts'
 
-/** Reads each block once; the blocks of a local chain stay as they are. */
+/**
+ * Makes a function that lists the contracts up to a block. Each block is read once, since the blocks of a local chain
+ * stay as they are.
+ */
 export function deployedContracts(rpc: JsonRpc): (block: Block) => Promise<readonly Address[]> {
   const contracts: { readonly address: Address; readonly block: number }[] = []
   let next = 0

@@ -159,7 +159,7 @@ function signedOf({ raw, from }: StoredBlock['transaction'] & object): Signed {
   return { transaction: readTransaction(raw), from }
 }
 
-/** Runs what is in a block that stands on the newest. */
+/** Runs the transaction of a block that stands on the newest, if there is one. */
 async function run(
   chained: Chained,
   { number, time, parent }: Pick<StoredBlock, 'number' | 'time' | 'parent'>,

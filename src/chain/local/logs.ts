@@ -67,7 +67,8 @@ function entriesOf(ledger: Ledger, filter: Record<string, Json>): readonly Ledge
 }
 
 /**
- * Matches as geth does: an empty list is any, and a topic that is asked for has to be there, also where it may be any.
+ * Makes the test of a filter, which matches as geth does: an empty list is any, and a topic that is asked for has to be
+ * there, also where it may be any.
  */
 function fitting(filter: Record<string, Json>): (log: Log) => boolean {
   const addresses = readAlternatives(own(filter, 'address') ?? [], readAddressText)

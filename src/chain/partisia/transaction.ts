@@ -38,7 +38,7 @@ export function signTransaction(unsigned: Unsigned, chainId: string, key: Uint8A
   return { hash: Buffer.from(identifier).toString('hex'), nonce, raw: raw.toString('hex') }
 }
 
-/** Returns until when a block may take it, in milliseconds since 1970. */
+/** Returns until when a block may take the transaction, in milliseconds since 1970. */
 export function validTo({ raw }: SignedTransaction): number {
   return Number(Buffer.from(raw, 'hex').readBigInt64BE(SIGNATURE_BYTES + NONCE_BYTES))
 }

@@ -150,7 +150,7 @@ function memberOfMap(map: Cbor | undefined, key: CborKey): Cbor | undefined {
   return isMap(map) ? map.get(key) : undefined
 }
 
-/** Gives a set, because a stranger's list can be long and each of as many elements is looked for in it. */
+/** Returns a list as a set, because a stranger's list can be long and each of as many elements is looked for in it. */
 function elementsOf(list: Cbor | undefined): ReadonlySet<Cbor> {
   return new Set(isArray(list) ? list : [])
 }

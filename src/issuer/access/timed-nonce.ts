@@ -21,7 +21,8 @@ const TIME_BYTES = 6
 const MAC_BYTES = 16
 
 /**
- * Makes the nonces under the first of `secrets`, and accepts those of each: every process that has the secrets agrees.
+ * Makes nonces under the first of `secrets`, and accepts those under each, so that every process with the secrets
+ * agrees.
  */
 export function timedNonces(secrets: Secrets): TimedNonces {
   let latest = { period: -1, nonce: '' }

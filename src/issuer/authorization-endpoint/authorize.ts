@@ -79,7 +79,7 @@ export function addressWithCode(context: IssuerContext, id: string, request: Cod
 }
 
 /**
- * Returns the issuer of the endpoints that the request came by, which the wallet holds against the metadata. RFC 9207.
+ * Returns the issuer of the endpoints that the request came by, which the wallet compares with the metadata. RFC 9207.
  */
 export function issuerOf({ config }: IssuerContext, { isAtSession, offerSessionId }: CodeFlowRequest): string {
   return credentialIssuerIdentifier(config, isAtSession ? offerSessionId : undefined)

@@ -40,7 +40,7 @@ type SessionRow = Row<IssuanceSession> & { readonly id: string }
 
 const CHOICES = ['credential_dataset', 'approved', 'deferred', 'denied'] as const
 
-/** Tells what a wallet asks a person for. Refuses with `not_found`, or `gone` when nothing is to be decided. */
+/** Returns what a wallet asks a person for. Refuses with `not_found`, or `gone` when nothing is to be decided. */
 export async function getInteraction(context: IssuerContext, id: string): Promise<Static<typeof Interaction>> {
   const { value } = await openInteraction(context, id)
   const { request, step } = value
@@ -57,9 +57,9 @@ export async function getInteraction(context: IssuerContext, id: string): Promis
 }
 
 /**
- * Decides, once, and says where the browser goes. Refuses with `not_found` or `gone` as {@link getInteraction} does,
- * with `invalid_state` a decision that is not for this session, with `invalid_request`, naming the path, what does not
- * fit.
+ * Records the decision of the application, once, and returns where the browser goes. Refuses with `not_found` or `gone`
+ * as {@link getInteraction} does, with `invalid_state` a decision that is not for this session, with `invalid_request`,
+ * naming the path, what does not fit.
  */
 export async function completeInteraction(
   context: IssuerContext,

@@ -32,8 +32,8 @@ export interface ReceivedRequest<T> {
 type DraftContext = NonceContext & Pick<IssuerContext, 'loadConfiguration'>
 
 /**
- * Has a credential request of any draft answered by `answer`, which knows the final form alone, in the words of the
- * wallet. Refuses like `answer`, with the codes of draft 13 where the request is of a wallet that old; with
+ * Answers a credential request of any draft in the form of that draft, through `answer`, which knows the final form
+ * alone. Refuses like `answer`, with the codes of draft 13 where the request is of a wallet that old; with
  * `invalid_credential_request`, `invalid_proof` or `unknown_credential_configuration` a request of a draft that cannot
  * be put into the final form.
  */

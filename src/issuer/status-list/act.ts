@@ -27,8 +27,9 @@ export interface ActRequest {
 }
 
 /**
- * Gives all credentials of the session another state. What is so already stays as it is. Refuses with `not_found`, and
- * with `invalid_state` where no credential has a status, or where they have been revoked: that is for good.
+ * Changes the state of all credentials of a session; credentials that have the state already stay as they are. Refuses
+ * with `not_found`, and with `invalid_state` where no credential has a status, or where they have been revoked: that is
+ * for good.
  */
 export function changeStatus(context: IssuerContext, request: ActRequest): Promise<ChangedStatus> {
   const { sessionId, act } = request

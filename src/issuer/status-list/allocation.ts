@@ -65,8 +65,8 @@ function nextOf(lease: Lease): StatusEntry | undefined {
 }
 
 /**
- * Moves the row on, again when another process was faster. A list of another generation of the database is left as it
- * is: after a backup was restored, the row knows nothing of what has been leased since.
+ * Leases entries by moving the row on, again when another process was faster. A list of another generation of the
+ * database is left as it is: after a backup was restored, the row knows nothing of what has been leased since.
  */
 function leaseNumbers(effects: AllocationEffects, entries: number, keys: ListKeys): Promise<Lease> {
   const { store, retryOnConflict } = effects

@@ -59,7 +59,7 @@ export async function listDocument(kind: ListKind, list: ListDocument, signer: S
   return Buffer.from(jwt, 'latin1')
 }
 
-/** Returns the document once more for clients that take it so. */
+/** Compresses the document with gzip for clients that accept that. */
 export function contentEncoded(document: Buffer): Promise<Buffer> {
   return compressed.gzip(document, { level: constants.Z_BEST_SPEED })
 }

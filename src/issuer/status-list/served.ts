@@ -37,7 +37,10 @@ interface CachedList {
 /** The part of the context that a list is made of. */
 export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now'>
 
-/** Gives a list as it is now; its document is made when it is asked for. Refuses with `not_found`. */
+/**
+ * Makes the function that returns a list as it is now; its document is made when it is asked for. The function refuses
+ * with `not_found`.
+ */
 export function listServer(context: ListContext): ListServer {
   const documents = createLru<string, CachedList>(KEPT)
   const { ttlSeconds } = context.config.statusList

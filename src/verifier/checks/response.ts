@@ -63,8 +63,8 @@ export const response: readonly Check<ResponseEvidence, ResponseContext>[] = [
 ]
 
 /**
- * Says which approval is missing: a credential that was to approve a transaction is wanted, also where the query leaves
- * it to the wallet.
+ * Returns which approval is missing; undefined when none is. A credential that was to approve a transaction is
+ * required, also where the query leaves it to the wallet.
  */
 function missingApproval(counts: ResponseEvidence['counts'], { transactionData }: ResponseContext['binding']) {
   const missing = transactionData.flatMap((text) => parseTransaction(text).credentialIds).find((id) => !counts.has(id))
