@@ -39,7 +39,7 @@ export interface Key {
 
 export interface Policy {
   readonly signers: readonly string[]
-  /** In milliseconds since 1970; 0 for no end. */
+  /** The end of the policy in milliseconds since 1970; 0 for no end. */
   readonly notAfter: number
   readonly sharesPerDay: number
   readonly prefix: Uint8Array

@@ -16,7 +16,7 @@ export interface Way {
   readonly contract: string
   readonly key: bigint
   readonly registration: Uint8Array
-  /** Places of the engines in the contract's list. */
+  /** The places of the engines in the contract's list. */
   readonly from: number
   readonly to: number
 }

@@ -6,9 +6,11 @@ const PROOF = 64
 
 /** Round 1 of one engine, which everybody reads. */
 export interface Round1 {
-  /** X25519: shares for this engine are encrypted to it. It is made for one key, and gone when that is made. */
+  /**
+   * The X25519 key that shares for this engine are encrypted to. It is made for one key, and gone when that is made.
+   */
   readonly encryptionKey: Uint8Array
-  /** To the coefficients of the engine's polynomial, of which there are as many as the threshold. */
+  /** The commitments to the coefficients of the engine's polynomial, of which there are as many as the threshold. */
   readonly commitment: readonly Uint8Array[]
   /**
    * A Schnorr signature by the first coefficient: nobody can commit to what was computed from the commitments of

@@ -9,7 +9,7 @@ import { fromHex, toHex } from '../bytes.ts'
 
 /** The secrets of a key while it is being made, and what was published of them. */
 export interface Generation {
-  /** X25519, private. */
+  /** The private X25519 key. */
   readonly encryptionKey: Uint8Array
   readonly identifier: bigint
   readonly coefficients: readonly bigint[]

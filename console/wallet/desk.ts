@@ -12,7 +12,7 @@ export interface Desk {
   /** The steps of the wallet since the last look. */
   readonly steps: Step[]
   readonly sessions: IssuanceSessions
-  /** Ends when the page is left. */
+  /** A signal that is aborted when the page is left. */
   readonly signal: AbortSignal
 }
 

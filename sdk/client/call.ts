@@ -17,7 +17,7 @@ export interface EngineRequest {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
-  /** Without one the request is not signed. */
+  /** The signer of the request; without one the request is not signed. */
   readonly signer?: RequestSigner
 }
 
@@ -26,14 +26,14 @@ export interface EngineAnswer {
   readonly status: number
   readonly headers: Headers
   readonly body: Uint8Array
-  /** By which block the engine answered; undefined when it does not say. */
+  /** The block at which the engine answered; undefined when the engine does not say. */
   readonly block: number | undefined
   /** Whether this engine can be held to its answer. A wrong signature is an error. */
   readonly signed: boolean
 }
 
 export interface CallLimits {
-  /** For each engine, its whole answer included. */
+  /** The time limit for each engine, its whole answer included. */
   readonly deadlineMs: number
   readonly maxBytes: number
   readonly requireSignature: boolean

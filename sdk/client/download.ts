@@ -22,8 +22,8 @@ export interface Download {
   /** The scheme that the secret was shared by; `shamir` unless given. */
   readonly scheme?: Scheme
   /**
-   * Asks every engine, so that each that gives a wrong share is found; otherwise no longer than until there are
-   * enough.
+   * Whether to ask every engine, so that each that gives a wrong share is found; otherwise no longer than until there
+   * are enough.
    */
   readonly askAll?: boolean
 }

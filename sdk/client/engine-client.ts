@@ -25,9 +25,9 @@ export interface EngineClientOptions extends Partial<CallLimits>, Pick<EngineLis
   readonly random: (bytes: number) => Uint8Array
   /** Resolves after so many milliseconds. */
   readonly wait: (ms: number) => Promise<void>
-  /** For how long the list of engines is believed; a minute unless given. */
+  /** The time for which the list of engines is cached; a minute unless given. */
   readonly engineListMs?: number
-  /** For how long `callAll` asks an engine again that says that it is not ready; ten seconds unless given. */
+  /** The time for which `callAll` asks an engine again that says that it is not ready; ten seconds unless given. */
   readonly patienceMs?: number
 }
 

@@ -13,9 +13,9 @@ export interface EngineListOptions {
   readonly chain: ChainReader
   readonly contract: Address
   readonly now: () => Date
-  /** For how long a list is believed. */
+  /** The time for which a list is cached. */
   readonly ttlMs: number
-  /** For contracts whose state is no documented interface: finds the engines in it. */
+  /** The function that finds the engines in the state of a contract whose state is no documented interface. */
   readonly extract?:
     | ((contract: OffChainContract, chain: ChainReader, block: Block) => Promise<readonly ListedEngine[]>)
     | undefined

@@ -16,7 +16,7 @@ const MAX_SAID = 200
 /** An engine: its place in the contract's list, and how to send a request that its component takes for the caller's. */
 export interface SigningEngine {
   readonly index: number
-  /** For people. */
+  /** The name of the engine for people. */
   readonly name: string
   /** Posts `body`, which is JSON. Rejects when the engine cannot be reached. */
   readonly post: (path: string, body: string) => Promise<{ readonly status: number; readonly body: string }>

@@ -17,7 +17,9 @@ export interface SecretSharing {
   readonly signer: RequestSigner
   /** The same, as the chain does. */
   readonly transactor: Transactor
-  /** For how long engines may be behind the chain, or busy, before they are given up; half a minute unless given. */
+  /**
+   * The time for which engines may be behind the chain, or busy, before they are given up; half a minute unless given.
+   */
   readonly patienceMs?: number
 }
 

@@ -19,7 +19,7 @@ export interface Sharing {
   readonly commitments: readonly Uint8Array[]
   /** Which engines say on the chain that they hold their share. */
   readonly uploaded: readonly boolean[]
-  /** Until then shares are given out; undefined when nobody asked for them. */
+  /** The time until which shares are given out; undefined when nobody asked for them. */
   readonly downloadDeadline: Date | undefined
   readonly deleting: boolean
 }

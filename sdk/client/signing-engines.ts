@@ -10,7 +10,9 @@ export interface Signing {
   readonly client: EngineClient
   /** A signer that the key's policy allows. */
   readonly signer: RequestSigner
-  /** For how long engines may be behind the chain, or busy, before they are given up; half a minute unless given. */
+  /**
+   * The time for which engines may be behind the chain, or busy, before they are given up; half a minute unless given.
+   */
   readonly patienceMs?: number
 }
 

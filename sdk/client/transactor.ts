@@ -15,7 +15,7 @@ export interface Transactor {
 export interface Patience {
   readonly now: () => Date
   readonly wait: (ms: number) => Promise<void>
-  /** For how long a transaction may take; two minutes unless given. */
+  /** The time that a transaction may take; two minutes unless given. */
   readonly patienceMs?: number
 }
 

@@ -29,11 +29,11 @@ import { sharingMethods } from './sharing-contract.ts'
 export interface Upload {
   readonly chain: string
   readonly contract: Address
-  /** Decimal. */
+  /** The id as a decimal number. */
   readonly id: string
   readonly threshold: number
   readonly engines: readonly Address[]
-  /** In hexadecimal, in the order of the engines. */
+  /** The shares in hexadecimal, in the order of the engines. */
   readonly shares: readonly string[]
 }
 
@@ -49,9 +49,9 @@ export interface NewSecret {
 
 export interface UploadOutcome {
   readonly id: string
-  /** Every engine says on the chain that it holds its share: only then can the secret be downloaded. */
+  /** Whether every engine says on the chain that it holds its share: only then can the secret be downloaded. */
   readonly complete: boolean
-  /** In the order of the contract. */
+  /** The outcomes in the order of the contract. */
   readonly engines: readonly {
     readonly engine: ListedEngine
     readonly uploaded: boolean

@@ -18,9 +18,9 @@ export type { Options, TestStorage as Storage } from './options.ts'
 export type { Transaction } from './state.ts'
 
 export interface TestRequest {
-  /** GET unless given. */
+  /** The method; GET unless given. */
   readonly method?: string
-  /** With its query: `/shares/1?x=2`. */
+  /** The target with its query: `/shares/1?x=2`. */
   readonly uri: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array

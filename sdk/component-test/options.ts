@@ -24,7 +24,10 @@ export interface Options {
   readonly read?: (input: Uint8Array) => Uint8Array
   /** Answers requests to other servers. Without the function there are none: status 600. */
   readonly fetch?: (request: HttpRequestData) => HttpResponseData
-  /** Change it to test what becomes of a component whose engine was restored from a backup. */
+  /**
+   * The generation of the engine's database. Change it to test what becomes of a component whose engine was restored
+   * from a backup.
+   */
   readonly generation?: string
   readonly config?: Readonly<Record<string, string>>
   /** The storage when the test begins. */

@@ -5,7 +5,7 @@ import type { Options, TestStorage } from './options.ts'
 
 export interface Transaction {
   readonly payload: Uint8Array
-  /** 0: as much as it needs. */
+  /** The gas; 0 for as much as the transaction needs. */
   readonly gas: bigint
 }
 

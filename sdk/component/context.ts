@@ -79,7 +79,7 @@ export interface Timers {
 
 export interface OutboundRequest {
   readonly url: string
-  /** GET unless given. */
+  /** The method; GET unless given. */
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Key

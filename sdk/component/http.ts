@@ -19,7 +19,7 @@ export interface Request {
 }
 
 export interface Response {
-  /** 200 to 599. */
+  /** The status, from 200 to 599. */
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array | string

@@ -19,7 +19,7 @@ export { addressBytes, addressOf, parseAddress }
 /** An engine of the contract, as its state names it. */
 export interface Engine {
   readonly address: Address
-  /** URL without a trailing slash; empty when the state does not say. */
+  /** The URL of the engine without a trailing slash; empty when the state names none. */
   readonly endpoint: string
 }
 
@@ -32,7 +32,7 @@ export interface Component {
    * again: look at what the contract says now, and do what is still to be done.
    */
   readonly stateChange?: (context: Context) => void
-  /** By the id with which a timer was scheduled. */
+  /** The functions of timers, by the id with which a timer was scheduled. */
   readonly timers?: Readonly<Record<number, (payload: Uint8Array, context: Context) => void>>
   /** Returns the engines in the state of a contract, on a chain whose contracts do not say them by an interface. */
   readonly engines?: (state: Uint8Array, context: Context) => readonly Engine[]

@@ -17,7 +17,7 @@ export interface ServiceOptions {
 
 export interface ServiceRequest {
   readonly method: 'GET' | 'POST'
-  /** With the query, and every part encoded. */
+  /** The path with the query, every part encoded. */
   readonly path: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>

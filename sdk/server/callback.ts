@@ -9,14 +9,14 @@ export interface CallbackEvent {
   /** The same when the event comes twice. */
   readonly id: string
   readonly type: string
-  /** RFC 3339. */
+  /** The time in RFC 3339. */
   readonly timestamp: string
   readonly data: IssuerSchemas['IssuanceSession'] | VerifierSchemas['VerificationSession']
 }
 
 /** The keys by which a receiver recognizes its service: `sessionCallback.secret`, `sessionCallback.apiKey`, or both. */
 export interface CallbackKeys {
-  /** Base64, with or without `whsec_` before it. */
+  /** The secret in base64, with or without `whsec_` before it. */
   readonly secret?: string
   readonly apiKey?: string
 }

@@ -2,7 +2,10 @@
 import { ServiceError } from './service-error.ts'
 
 export interface WaitOptions {
-  /** Rejects with the code `deadline` when the session has no end within this time; ten minutes when absent. */
+  /**
+   * The time after which the wait rejects with the code `deadline` when the session has no end; ten minutes when
+   * absent.
+   */
   readonly timeoutMilliseconds?: number
   /** The time between two looks at the session; one second when absent. */
   readonly everyMilliseconds?: number

@@ -1,6 +1,6 @@
 /** A background task: periodic work of a service without a request, such as ending what has expired. */
 export interface Task {
-  /** For the log. */
+  /** The name of the task in the log. */
   readonly name: string
   readonly everyMs: number
   /**

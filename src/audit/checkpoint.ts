@@ -14,7 +14,7 @@ import type { LogPosition } from './record.ts'
 export interface Checkpoint extends LogPosition {
   /** The id of the log. */
   readonly log: string
-  /** ISO 8601, in UTC. */
+  /** The time in ISO 8601, in UTC. */
   readonly at: string
 }
 

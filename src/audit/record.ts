@@ -8,7 +8,7 @@ import { malformed } from '../codec/malformed.ts'
 
 /** The content of a record. */
 export interface AuditEntry {
-  /** ISO 8601, in UTC. */
+  /** The time in ISO 8601, in UTC. */
   readonly at: string
   readonly type: string
   /** The label of the API key of the caller. */

@@ -9,7 +9,7 @@ import { type Checkpoint, type CheckpointKeys, readCheckpoint } from './checkpoi
 import { findChainProblem, LOG_STARTED, type LogPosition, ORIGIN, readRecord } from './record.ts'
 
 export interface AuditReport {
-  /** False also when `undecided` says that the result is open. */
+  /** Whether the log is intact; false also when `undecided` says that the result is open. */
   readonly intact: boolean
   /** The faults of the copy in words, at most twenty, each with its line. */
   readonly problems: readonly string[]

@@ -7,7 +7,7 @@ import type { Address } from '../offchain/address.ts'
 
 export interface Block {
   readonly number: number
-  /** Hexadecimal, with the prefix that the chain gives it. */
+  /** The hash in hexadecimal, with the prefix that the chain gives it. */
   readonly hash: string
   readonly time: Date
 }
@@ -20,7 +20,7 @@ export interface Head extends Block {
 
 export interface ListedEngine {
   readonly address: Address
-  /** URL without a trailing slash; empty when the contract does not say. */
+  /** The URL of the engine without a trailing slash; empty when the contract names none. */
   readonly endpoint: string
 }
 
@@ -53,7 +53,7 @@ export interface SignedTransaction {
 export type TransactionOutcome = 'pending' | 'included' | 'failed' | 'exhausted' | 'lost'
 
 export interface Chain {
-  /** Decimal chain id of an EVM; the name of the network on Partisia. */
+  /** The decimal chain id of an EVM; the name of the network on Partisia. */
   readonly id: string
   /** How the address of a public key is made: keccak-256, or SHA-256 as on Partisia. */
   readonly addresses: 'evm' | 'partisia'

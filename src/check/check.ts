@@ -7,11 +7,11 @@ import { MalformedError } from '../codec/malformed.ts'
 import { loggedCause, loggedError } from '../http/logged-error.ts'
 
 export interface Check<Evidence, Context> {
-  /** Stable: reports, documents and tests know it by this. */
+  /** The id of the check, which never changes: reports, documents and tests refer to it. */
   readonly id: `${string}.${string}`
   /** The question, for people. */
   readonly asks: string
-  /** Document and heading. */
+  /** The document and the heading that the check comes from. */
   readonly spec: string
   /** A failed MUST fails the verification; a failed SHOULD is a warning. */
   readonly level: 'MUST' | 'SHOULD'

@@ -31,7 +31,7 @@ export interface CollectedEffects {
 const OVERHEAD = 512
 
 interface Entry extends StorageChange {
-  /** False for what was loaded alone. */
+  /** Whether the call itself stored the value; false for one that was only loaded. */
   readonly own: boolean
 }
 

@@ -37,7 +37,7 @@ export interface Hosted {
 interface Running extends HostedEffects {
   readonly message: CallMessage
   readonly effects: CollectedEffects
-  /** So much is left of limits that are for the whole call. */
+  /** The rest of the limits that are for the whole call. */
   readonly left: { random: number; requests: number }
 }
 

@@ -24,10 +24,10 @@ export type Program =
   | { readonly kind: 'javascript'; readonly source: string }
 
 export interface Job {
-  /** Goes up with each job of a worker; what is asked and answered for it has it too. */
+  /** The number of the job, which goes up with each job of a worker and is in every question and answer of the job. */
   readonly number: number
   readonly component: string
-  /** With the first job of a component. */
+  /** The program of the component, with its first job. */
   readonly program: Program | undefined
   readonly forget: string | undefined
   /** Undefined asks for the hooks of a script. */
@@ -36,7 +36,7 @@ export interface Job {
 
 export interface CallMessage {
   readonly hook: string
-  /** Context, state, and what the hook is about. */
+  /** The context, the state, and what the hook is about. */
   readonly input: Uint8Array
   readonly stateLength: number
   readonly contract: Address
@@ -45,7 +45,7 @@ export interface CallMessage {
   readonly block: { readonly number: number; readonly time: number }
   /** Milliseconds since 1970. */
   readonly now: number
-  /** {@link Call.storageVersion} */
+  /** The version of {@link Call.storageVersion}. */
   readonly storageVersion: number | undefined
   /** The expected content of the result. */
   readonly expects: 'response' | 'engines' | 'nothing'

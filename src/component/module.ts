@@ -18,7 +18,7 @@ export interface SizeLimits {
 
 export interface ModuleOutline {
   readonly imports: readonly { readonly module: string; readonly name: string; readonly type: FunctionType }[]
-  /** Functions alone; of those that are imported and exported again too. */
+  /** The functions that are exported, also those that were imported. */
   readonly functions: ReadonlyMap<string, FunctionType>
   /** The name under which the memory is exported. */
   readonly memoryName: string | undefined

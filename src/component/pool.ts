@@ -47,7 +47,7 @@ interface Pool {
   readonly waiting: WorkerTask[]
   readonly turns: WorkerScheduler
   closed: boolean
-  /** Until a spare worker is started. */
+  /** The timer until a spare worker is started. */
   patience: NodeJS.Timeout | undefined
 }
 

@@ -20,7 +20,7 @@ export interface Owned {
 }
 
 export interface HeldWorker extends Owned {
-  /** False while the worker sleeps until the engine answers it. */
+  /** Whether the worker computes; false while it sleeps until the engine answers it. */
   readonly computes: boolean
 }
 

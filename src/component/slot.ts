@@ -17,7 +17,7 @@ export interface WorkerTask {
   readonly deadlineMs: number
   /** Milliseconds that the task may wait for a worker. */
   readonly queueMs: number | undefined
-  /** Ends the task when it has waited for so long; set while the task waits. */
+  /** The timer that ends the task when it has waited for too long; set while the task waits. */
   queueTimer: NodeJS.Timeout | undefined
   readonly end: (report: JobOutcome) => void
   readonly fail: (error: Error) => void

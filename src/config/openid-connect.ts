@@ -31,7 +31,7 @@ export interface OpenidConnectConfig {
   readonly clientId: string
   readonly clientSecret?: string
   readonly scope: string
-  /** By the scope or the id of a credential configuration. */
+  /** The datasets by the scope or the id of a credential configuration. */
   readonly datasets: ReadonlyMap<string, DatasetMapping>
 }
 

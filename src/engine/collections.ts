@@ -7,9 +7,9 @@ import { createCollection, type Migration, type Store } from '../store/store.ts'
 /** A transaction that a component asked for. Without `signed` it has no nonce yet. */
 export interface OutboxRow {
   readonly contract: Address
-  /** Base64. */
+  /** The payload in base64. */
   readonly payload: string
-  /** Decimal. */
+  /** The gas as a decimal number. */
   readonly gas: string
   /** Milliseconds since the epoch. */
   readonly createdAt: number
@@ -29,18 +29,21 @@ export interface FailedTransaction {
 export interface TimerRow {
   readonly contract: Address
   readonly id: number
-  /** Base64. */
+  /** The payload in base64. */
   readonly payload: string
   readonly status: 'scheduled' | 'done' | 'cancelled' | 'failed'
   /** Milliseconds since the epoch: when it runs; of one that is over, until when that is remembered. */
   readonly at: number
-  /** Runs that did not end well. */
+  /** The number of runs that did not end well. */
   readonly attempts: number
 }
 
 export type EngineCollections = EncryptionCollections &
   GenerationCollections & {
-    /** By contract: a row whose version goes up with every change of its storage, outbox or timers. */
+    /**
+     * The state of a contract by its address: a row whose version goes up with every change of its storage, outbox or
+     * timers.
+     */
     component_state: {
       readonly storageBytes: number
       /** Transactions that it asked for in a day of UTC; days are counted from 1970. */
@@ -48,13 +51,16 @@ export type EngineCollections = EncryptionCollections &
       /** The block that the last change of it all was computed at. */
       readonly block?: { readonly number: number; readonly hash: string }
     }
-    /** By a MAC of contract, bucket and key. `value` in base64; `bytes` is what it counts, its key included. */
+    /**
+     * The stored values by a MAC of contract, bucket and key. `value` is in base64; `bytes` is what the value counts,
+     * its key included.
+     */
     component_storage: { readonly value: string; readonly bytes: number }
-    /** In the order in which they were asked for. */
+    /** The transactions in the order in which components asked for them. */
     outbox: OutboxRow
     failed_transaction: FailedTransaction
     timer: TimerRow
-    /** By the id of a signed request that was accepted, until it could not be accepted any more. */
+    /** The signed requests that were accepted, by their ids, until they could not be accepted any more. */
     spent_request: { readonly at: number }
   }
 

@@ -110,7 +110,7 @@ export interface EngineConfig extends Chosen {
   readonly identity: Identity
   readonly componentDirectory: string
   readonly configuration: ReadonlyMap<string, string>
-  /** Labels by API keys, of which there may be none. */
+  /** The labels by API keys, of which there may be none. */
   readonly apiKeys: Readonly<Record<string, string>>
   readonly limits: Limits
   readonly outbound: { readonly allow: readonly string[]; readonly allowPrivateAddresses: boolean }

@@ -26,7 +26,7 @@ export interface EngineContext extends EngineEffects, CommitContext {
   readonly engine: Address
   readonly metrics: Metrics
   readonly watcher: Watcher
-  /** {@link Chain.read}, of which some answers are remembered. */
+  /** A {@link Chain.read} that remembers some answers. */
   readonly readContract: Chain['read']
   readonly bodyBuffer: BodyBuffer
   readonly signer: ResponseSigner

@@ -16,7 +16,7 @@ export interface HookState {
   pending: boolean
   running: boolean
   attempts: number
-  /** Given up, until the contract changes again. */
+  /** Whether the hook was given up, until the contract changes again. */
   dead: boolean
   /** Milliseconds since the epoch: not before. */
   notBefore: number
@@ -26,7 +26,7 @@ export interface HookState {
 
 /** The state of a contract relative to the fork of the chain that the engine sees. */
 export interface ForkState {
-  /** Grows whenever the chain took back a block. */
+  /** A number that grows whenever the chain took back a block. */
   number: number
   /**
    * `unchecked`: the block of the last commit may be gone; `reconciling`: that block is gone, and the hook runs first.
@@ -49,7 +49,7 @@ export interface ContractEntry {
   readonly hook: HookState
   readonly fork: ForkState
   readonly queue: CallQueue
-  /** To look for the component again. */
+  /** The next attempt to look for the component. */
   retry: { readonly at: number; readonly attempts: number }
 }
 

@@ -11,7 +11,10 @@ export interface ContractRow {
   readonly version: number | undefined
   /** Bytes of all stored values of the contract, with their keys. */
   readonly storageBytes: number
-  /** Transactions in the last day of UTC in which there was one. Stored, so that a restart begins no other day. */
+  /**
+   * The number of transactions in the last day of UTC in which there was one. The row is stored, so that a restart
+   * begins no other day.
+   */
   readonly counted?: EngineCollections['component_state']['asked'] | undefined
   /** The block that its last change was computed at. */
   readonly block?: EngineCollections['component_state']['block'] | undefined

@@ -20,7 +20,7 @@ import { createTimerBook, forgetTimers } from './timer-book.ts'
 import { createWatcher } from './watcher.ts'
 
 export interface EngineService {
-  /** Does not listen. */
+  /** The server, which does not listen yet. */
   readonly app: App
   /** The tasks of the engine, to be run round after round. */
   readonly tasks: readonly Task[]

@@ -5,7 +5,7 @@ import { deriveSecret, kindOf, privateScalar, readAnyPrivateKey } from '../keys/
 import type { Address } from '../offchain/address.ts'
 
 export interface Identity {
-  /** 32 bytes. */
+  /** The private key, of 32 bytes. */
   readonly privateKey: Uint8Array
   readonly key: KeyObject
 }

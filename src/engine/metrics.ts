@@ -19,7 +19,7 @@ export interface Observed {
     readonly headAgeSeconds: number
     readonly unread: number
   }
-  /** By state: served, starting, failed, not-this-engine. */
+  /** The number of contracts by state: served, starting, failed, not-this-engine. */
   readonly contracts: Readonly<Record<string, number>>
   readonly deadHooks: number
   readonly timers: number

@@ -6,7 +6,7 @@ export interface OutboxMemory {
   readonly rows: OutboxRows
   /** Rows that the chain has no answer for. */
   readonly refused: RetryList
-  /** By row: when this process sent it last. */
+  /** The time at which this process sent a row last, by row. */
   readonly sent: Map<string, number>
   /** Whether there may be something to do, whatever the chain says. */
   isDirty: boolean

@@ -5,7 +5,7 @@ import { type Address, parseAddress } from '../offchain/address.ts'
 export interface Target {
   /** Undefined: what stands in its place is none. */
   readonly contract: Address | undefined
-  /** Everything after the address as it was sent: from its first slash, with the query, never decoded. */
+  /** The part of the target after the address as it was sent: from its first slash, with the query, never decoded. */
   readonly uri: string
 }
 

@@ -21,7 +21,7 @@ export interface AuthorizedClient {
 
 /** An access token, as far as it is stored. */
 export interface AccessTokenRecord {
-  /** Only this is kept of it. */
+  /** The digest of the token, of which nothing else is kept. */
   readonly digest: string
   readonly expiresAt: number
   /** The thumbprint of the key that the token is bound to. RFC 9449 section 6.1. */
@@ -38,7 +38,7 @@ export interface RefreshPolicy {
   readonly digest: string
   /** The token before it, for as long as the wallet has not shown that it got the answer to it. */
   readonly retry?: string
-  /** Some of those before that. */
+  /** Some of the tokens before `retry`. */
   readonly spent: readonly string[]
 }
 

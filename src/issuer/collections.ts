@@ -55,19 +55,19 @@ export type IssuerCollections = EventCollections &
     credential_configuration: StoredConfiguration
     issuance_session: IssuanceSession
     /**
-     * By session: what its credentials are filled with; null when it was erased. Apart, since only the credential
-     * request reads it, and nothing else changes it.
+     * The dataset of a session's credentials, by session; null when it was erased. It is apart, since only the
+     * credential request reads it, and nothing else changes it.
      */
     issuance_dataset: JsonObject | null
-    /** By session: what wallets have come to in it. */
+    /** The progress of wallets in a session, by session. */
     issuance_progress: SessionProgress
-    /** By the MAC of a pre-authorized code that the application supplied. */
+    /** The session of a pre-authorized code that the application supplied, by the MAC of the code. */
     pre_authorized_code: { readonly sessionId: string }
-    /** By a random id, which its code begins with: an authorization request that a browser has brought. */
+    /** An authorization request that a browser has brought, by a random id, with which its code begins. */
     authorization_request: StoredAuthorizationRequest
-    /** By transaction id: a request that waits for the dataset of its session. */
+    /** A request that waits for the dataset of its session, by transaction id. */
     deferred_transaction: DeferredTransaction
-    /** By nonce, and by the digest of a DPoP proof; kept until it would have expired anyway. */
+    /** A spent nonce, by its value, or by the digest of a DPoP proof; kept until it would have expired anyway. */
     spent_nonce: Record<string, never>
   }
 

@@ -10,9 +10,9 @@ import { type DeferralDecision, type IssuanceSession, issuanceStatus, isUndecide
 import { type IssuanceStatusBody, makeStatusBody, sessionEvent, withProgress } from './session-status.ts'
 
 /**
- * Decides, once, and gives the status of the session. Refuses with `not_found` or `gone` a session that is not there
- * any more, with `invalid_state` one that has its data or a decision, with `invalid_request`, naming the path, what
- * does not fit.
+ * Records the decision of the application on a session, once, and returns its status. Refuses with `not_found` or
+ * `gone` a session that is not there any more, with `invalid_state` one that has its data or a decision, with
+ * `invalid_request`, naming the path, what does not fit.
  */
 export async function completeSession(
   context: IssuerContext,

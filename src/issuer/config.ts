@@ -138,16 +138,16 @@ export interface IssuerConfig extends CommonConfig {
   readonly registrationCertificate: string | undefined
   /** The authorization code flow of this service; undefined where there is none. */
   readonly codeFlow: CodeFlowConfig | undefined
-  /** Empty: no configuration can require key attestations. */
+  /** The anchors of key attestations; without any no configuration can require key attestations. */
   readonly keyAttestationTrustAnchors: readonly Certificate[]
   readonly issuer: {
     /** `iss` and `issuer` of credentials. */
     readonly id: string
     readonly display: { readonly name: string }
-    /** Not the identifier itself, but which one offers name: one for the session, or the base URL. */
+    /** The kind of identifier that offers name: one for the session, or the base URL. */
     readonly identifier: 'session' | 'base'
   }
-  /** Requests and responses of the credential endpoint come encrypted or not at all; otherwise as the wallet likes. */
+  /** Whether requests and responses of the credential endpoint must be encrypted; otherwise the wallet decides. */
   readonly encryptionRequired: boolean
   readonly statusList: { readonly entries: number; readonly ttlSeconds: number }
   /** Whether a token request without a DPoP proof is refused; otherwise each wallet may send one. */

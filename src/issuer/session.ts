@@ -53,7 +53,7 @@ interface SessionFacts {
   readonly person?: Readonly<Record<string, string>> | undefined
   /** Present in a session that was started without its dataset. */
   readonly deferral?: Deferral
-  /** For how long after its code was redeemed the wallet may ask again. */
+  /** The time after its code was redeemed for which the wallet may ask again. */
   readonly refreshSeconds?: number
   /** Copies given out, oldest first; the index is part of a notification_id and never changes. */
   readonly issued: readonly IssuedCopy[]
@@ -100,7 +100,8 @@ export interface Notification {
 /** The transaction code that the holder has to type in. */
 export interface TxCode {
   /**
-   * Only this is kept of it: a MAC under a secret that no database holds. Absent where another server knows the code.
+   * The MAC of the code under a secret that no database holds; nothing else of the code is kept. Absent where another
+   * server knows the code.
    */
   readonly mac?: string
   /** The description of the code in the offer. */

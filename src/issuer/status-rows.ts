@@ -40,7 +40,7 @@ export interface StoredStatusList {
 
 /** A part of a list's bits, by list and number; a part that is missing is all zero. */
 export interface StatusChunk {
-  /** Base64. */
+  /** The bits in base64. */
   readonly bits: string
 }
 
@@ -53,15 +53,15 @@ export interface StatusSpace {
   readonly listId: string
   readonly entries: number
   readonly next: number
-  /** Base64url: the key of the permutation that makes an index of a number. */
+  /** The key, in base64url, of the permutation that makes an index of a number. */
   readonly key: string
 }
 
 export type StatusCollections = {
-  /** By session. */
+  /** The status of a session's credentials, by session. */
   credential_status: CredentialStatus
   status_list: StoredStatusList
-  /** By list and number, as `list.0`. */
+  /** The chunks of status lists by list and number, as `list.0`. */
   status_chunk: StatusChunk
   /**
    * `current`, and for lists that are signed with another key than those of `current`, a row by the thumbprint of that

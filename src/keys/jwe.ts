@@ -24,13 +24,13 @@ export const jweEncryptions = ['A128GCM', 'A256GCM'] as const
 export interface JweRecipient {
   readonly jwk: PublicJwk
   readonly alg: JweAlgorithm
-  /** Goes into the header, so that the owner knows which key it is. */
+  /** The `kid` for the header, so that the owner knows which key it is. */
   readonly kid: string | undefined
 }
 
 export interface JweParameters extends JweRecipient {
   readonly enc: JweEncryption
-  /** Only where both sides agreed on it. */
+  /** The compression, only where both sides agreed on it. */
   readonly zip?: 'DEF' | undefined
   /** `JWT` when the payload is one. RFC 7519 section 5.2. */
   readonly cty?: 'JWT'

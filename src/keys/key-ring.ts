@@ -39,11 +39,11 @@ export interface KeyRing {
   readonly credentials: Signer
   readonly statusLists: StatusListSigners
   readonly accessTokens: Signer
-  /** Signs the metadata of the issuer; the key of access tokens does where there is none of its own. */
+  /** The signer of the issuer's metadata; that of access tokens where there is none of its own. */
   readonly metadata: Signer
   /** The signers of access tokens that may still be about, to publish their keys; the first signs. */
   readonly accessTokenSigners: readonly Signer[]
-  /** Signs the checkpoints of the audit log. */
+  /** The signer of the checkpoints of the audit log. */
   readonly audit: Signer
   /** The signers of request objects: the one to use, and those of sessions that began with an earlier certificate. */
   readonly requestObjects: readonly [Signer, ...Signer[]]

@@ -39,7 +39,7 @@ export interface CertificateContent {
   readonly serial: Uint8Array
   readonly notBefore: Date
   readonly notAfter: Date
-  /** In DER, as the functions below make them. */
+  /** The extensions in DER, as the functions below make them. */
   readonly extensions: readonly Uint8Array[]
 }
 

@@ -11,9 +11,9 @@ export interface CertifiedSigner {
 }
 
 export interface StatusListSigners {
-  /** Signs the lists that are begun now. */
+  /** The signer of the lists that are begun now. */
   readonly current: Signer
-  /** Signs the lists that do not say which key they were begun with, as those of earlier releases. */
+  /** The signer of the lists that do not say which key they were begun with, as those of earlier releases. */
   readonly oldest: Signer
   /**
    * Returns the signer of a list that was begun with the key `kid`; the current one where that key is gone, or its

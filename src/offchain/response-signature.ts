@@ -65,7 +65,7 @@ export interface EngineSignature {
 export interface Endorsement {
   readonly public_key: string
   readonly issued_at: number
-  /** Recovery id (00 or 01), r and s. */
+  /** The signature: the recovery id (00 or 01), r and s. */
   readonly signature: string
 }
 

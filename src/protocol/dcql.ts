@@ -19,18 +19,18 @@ export interface CredentialQuery {
   readonly format: string
   readonly meta: JsonObject
   readonly claims?: readonly ClaimQuery[]
-  /** Ids of claims; the preferred combination comes first. */
+  /** The ids of claims, by combination; the preferred combination comes first. */
   readonly claim_sets?: readonly (readonly string[])[]
-  /** False when absent. */
+  /** Whether several credentials may answer; false when absent. */
   readonly multiple?: boolean
   /** True when absent. */
   readonly require_cryptographic_holder_binding?: boolean
-  /** At least one of the authorities has to match. */
+  /** The authorities of which at least one has to match. */
   readonly trusted_authorities?: readonly TrustedAuthoritiesQuery[]
 }
 
 export interface CredentialSetQuery {
-  /** Ids of credential queries, of which one whole option is requested. */
+  /** The ids of credential queries, by option, of which one whole option is requested. */
   readonly options: readonly (readonly string[])[]
   /** True when absent. */
   readonly required?: boolean

@@ -64,7 +64,7 @@ export type ErrorCode = keyof typeof HTTP_STATUS
 
 /** Details of a refusal beside its code and its description. */
 export interface RefusalOptions {
-  /** For the log only. */
+  /** The cause, for the log only. */
   readonly cause?: unknown
   readonly members?: Readonly<Record<string, string | number>>
   /** The `WWW-Authenticate` header of a 401, when the code alone does not determine it. */

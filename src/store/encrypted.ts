@@ -16,7 +16,7 @@ export interface EncryptionKey {
 }
 
 export type EncryptionCollections = {
-  /** By the id of a key that values were encrypted with. `replacedAt`: when a newer key took its place. */
+  /** The keys that values were encrypted with, by their ids. `replacedAt` is when a newer key took the place. */
   encryption_key: { readonly replacedAt?: number }
 }
 

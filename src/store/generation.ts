@@ -8,7 +8,7 @@ import type { RetryOnConflict } from './retry.ts'
 import { type Change, createCollection, type Row, type Store, update } from './store.ts'
 
 export interface DatabaseGeneration {
-  /** Random, so that no two are alike, also of databases that were restored from one backup. */
+  /** A random id, so that no two generations are alike, also of databases that were restored from one backup. */
   readonly id: string
   /** The setting `database.generation` when it began. */
   readonly number: number

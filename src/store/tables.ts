@@ -19,7 +19,7 @@ export interface TableRow {
   readonly value: string
   readonly version: number
   readonly dueAt: number | null
-  /** Zero where the collection has no order of creation. */
+  /** The time of creation; zero where the collection has no order of creation. */
   readonly createdAt: number
 }
 

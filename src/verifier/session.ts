@@ -13,7 +13,9 @@ export interface VerificationSession {
   readonly expiresAt: number
   readonly nonce: string
   readonly state: string
-  /** Kept, so that a wallet's answer still fits after the certificate has been renewed. */
+  /**
+   * The client identifier, which is kept so that a wallet's answer still fits after the certificate has been renewed.
+   */
   readonly clientId: string
   /** Absent where it is direct_post. */
   readonly responseMode?: ResponseMode

@@ -27,14 +27,14 @@ export interface VerificationReport {
   readonly trust?: 'open' | 'anchors'
   /** The checks of the response as a whole. */
   readonly checks: readonly CheckResult[]
-  /** By credential query id. */
+  /** The reports of credentials, by credential query id. */
   readonly credentials: Readonly<Record<string, readonly CredentialReport[]>>
 }
 
 /** The report about a credential, which has members about the credential itself only when all its checks hold. */
 export interface CredentialReport {
   readonly format: string
-  /** Whose key signed the credential. */
+  /** The certificate of the key that signed the credential. */
   readonly issuer_certificate?: IssuerCertificate
   /** The issuer that the credential names (`iss`, `issuer`), where that is a canonical https URL, a DID or a URN. */
   readonly issuer?: string
@@ -42,7 +42,7 @@ export interface CredentialReport {
   /** The claims that were disclosed, rooted as DCQL paths are. */
   readonly claims?: JsonObject
   readonly holder_key_thumbprint?: string
-  /** ISO 8601. */
+  /** The beginning of the validity in ISO 8601. */
   readonly valid_from?: string
   readonly valid_until?: string
   readonly checks: readonly CheckResult[]

@@ -13,7 +13,7 @@ export interface WalletContext {
   readonly clientId?: string
   /** The attestation of the provider of this wallet, for issuers that authenticate wallets. */
   readonly attestation?: WalletAttestation
-  /** Has the maker of this wallet attest keys, for credentials whose keys have to be; a wallet without it gets none. */
+  /** The attester of keys, for credentials whose keys have to be attested; a wallet without it gets none. */
   readonly attestKeys?: KeyAttester
   /** Opens a way back from a browser; a wallet without it does no authorization code flow. */
   readonly browser?: () => Promise<BrowserVisit>
@@ -41,7 +41,7 @@ export interface BrowserVisit {
 export interface WalletAttestation {
   /** The JWT, as the provider signed it. */
   readonly jwt: string
-  /** Signs with the attested key. */
+  /** The signer with the attested key. */
   readonly key: Signer
 }
 

@@ -38,7 +38,7 @@ export interface StoredCredential {
   readonly chain: readonly Uint8Array[]
   /** The copy that is presented next, as it was issued. */
   readonly credential: string
-  /** Signs with the key to which that copy is bound. */
+  /** The signer with the key to which that copy is bound. */
   readonly holder: Signer
   /** The copies, which differ in their keys alone, and how many nobody has seen. */
   readonly copies: { readonly all: number; readonly unseen: number }

@@ -2,7 +2,7 @@
 export interface CommandResult {
   readonly text: string
   readonly facts: object
-  /** 0 when absent. */
+  /** The exit status; 0 when absent. */
   readonly status?: 1
 }
 

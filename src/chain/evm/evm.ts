@@ -16,7 +16,9 @@ import { type EvmNode, evmNode, UnreadableAnswer } from './node.ts'
 import { reading } from './values.ts'
 
 export interface EvmOptions {
-  /** Decimal. What the node says of itself is compared with it, before it is asked for anything else. */
+  /**
+   * The decimal chain id. What the node says of itself is compared with it, before the node is asked for anything else.
+   */
   readonly id: string
   /** How many blocks must stand on one before it counts; 0 takes the latest. */
   readonly confirmations: number

@@ -19,7 +19,7 @@ export interface Surroundings {
 }
 
 export interface Message {
-  /** 20 bytes in hexadecimal, after `0x`. */
+  /** The address of the sender: 20 bytes in hexadecimal, after `0x`. */
   readonly from: string
   /** Undefined creates a contract. */
   readonly to: string | undefined

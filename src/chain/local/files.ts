@@ -4,7 +4,7 @@
  */
 
 export interface BlockFiles {
-  /** For errors: where it is. */
+  /** The place of the files, for errors. */
   readonly name: string
   /** Reads the text of a block; undefined when there is none of that number. */
   read(number: number): string | undefined

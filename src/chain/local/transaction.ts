@@ -13,7 +13,7 @@ export interface ReadTransaction {
   readonly nonce: number
   readonly chainId: bigint | undefined
   readonly type: 'legacy' | 'eip1559'
-  /** Without its sender. */
+  /** The message without its sender. */
   readonly message: Omit<Message, 'from'>
   /** Returns the account that signed the transaction. Throws a JsonRpcError when none did. */
   readonly sender: (recover: Recover) => string

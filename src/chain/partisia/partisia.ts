@@ -16,7 +16,7 @@ import { makeAccountAddress, signTransaction, validTo } from './transaction.ts'
 export interface PartisiaOptions {
   /** The name of the chain, such as `Partisia Blockchain`; what the node says is compared with it. */
   readonly id: string
-  /** For a transaction that does not say how much: the node has no question for it. */
+  /** The gas of a transaction that names none, since the node cannot be asked for an estimate. */
   readonly defaultGas: bigint
 }
 

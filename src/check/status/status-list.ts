@@ -12,7 +12,7 @@ export interface FetchedStatusList {
   signedBy(key: KeyObject): boolean
   readonly issuedAt: readonly Instant[]
   readonly validity: Validity
-  /** For how long it may be used, by its own word. */
+  /** The time for which the list may be used, by its own word. */
   readonly ttlSeconds: number | undefined
   /** The issuer that the list names, one entry for each member with the name; empty for a list without such members. */
   readonly identifiers: readonly string[]

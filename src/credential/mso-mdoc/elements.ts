@@ -30,7 +30,7 @@ const DIGESTS: ReadonlyMap<Cbor | undefined, string> = new Map([
 ])
 
 export interface Elements {
-  /** By namespace and element. Empty when there is a problem: an mdoc signs no element in the clear. */
+  /** The claims by namespace and element. Empty when there is a problem: an mdoc signs no element in the clear. */
   readonly claims: JsonObject
   readonly problem: string | undefined
 }

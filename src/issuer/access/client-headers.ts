@@ -10,7 +10,7 @@ import { readX5c } from '../../keys/x5c.ts'
 /** The key of a wallet instance that its provider attests. */
 export interface InstanceKey {
   readonly key: KeyObject
-  /** RFC 7638. */
+  /** The thumbprint of RFC 7638. */
   readonly thumbprint: string
 }
 

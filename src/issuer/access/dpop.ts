@@ -19,7 +19,7 @@ export interface ProvedRequest {
   /** The header of that name, as it came. */
   readonly dpop: string | undefined
   readonly method: string
-  /** Without a query. */
+  /** The path without a query. */
   readonly path: string
 }
 

@@ -16,7 +16,7 @@ import { type KeyProof, orInvalidProof, type ProofClock, readProofJwt, refuseUnl
 export interface KeyAttestationPolicy extends ProofClock {
   /** Undefined: an attestation that is sent must hold, and who signed it does not matter. */
   readonly required: KeyAttestationRequirement | undefined
-  /** Whose attestations count, where one is required. */
+  /** The anchors whose attestations count, where one is required. */
   readonly anchors: readonly Certificate[]
   /** The attestations of the request that hold, by their text: several proofs may have the same one. */
   readonly verified: Map<string, KeyAttestation>

@@ -21,7 +21,10 @@ const RENEWAL_MS = LIFETIME_MS / 2
 const KEPT = 16
 
 export interface ServedList {
-  /** Another for each change of the list, each renewal and each kind; the same in every process of the service. */
+  /**
+   * The entity tag: another for each change of the list, each renewal and each kind; the same in every process of the
+   * service.
+   */
   readonly etag: string
   readonly document: (encoding: 'gzip' | 'identity') => Promise<Buffer>
 }

@@ -23,7 +23,7 @@ export interface Authenticated {
   readonly address: Address
   /** SHA-256 of the signed message in hexadecimal. Never of the signature, which could be written in another way. */
   readonly id: string
-  /** Until then it is to be remembered; after that its time refuses it. */
+  /** The time until which the request is to be remembered; after that its time refuses it. */
   readonly until: Date
   readonly profile: ProfileName
 }

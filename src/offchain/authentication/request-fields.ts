@@ -13,7 +13,7 @@ export interface RequestFields {
   /** Milliseconds since 1970, as is `expiresAt`. */
   readonly issuedAt: number
   readonly expiresAt: number
-  /** 16 bytes. */
+  /** The nonce, of 16 bytes. */
   readonly nonce: Uint8Array
 }
 

@@ -23,12 +23,12 @@ export interface RecoverableSignature {
 
 /** A well-formed signed request of the right time, whose signature is not verified yet. */
 export interface SignedRequest {
-  /** 32 bytes: what was signed. */
+  /** The digest that was signed, of 32 bytes. */
   readonly digest: Uint8Array
   readonly signature: RecoverableSignature
   /** SHA-256 of the signed message in hexadecimal: a request has one, however its signature is written. */
   readonly id: string
-  /** From when on its time refuses it anyway. */
+  /** The time from which the request is refused for its time anyway. */
   readonly until: Date
 }
 
