@@ -138,10 +138,7 @@ export const Completion = Type.Object(
 )
 export type Completion = Static<typeof Completion>
 
-/**
- * The parameters of a token request. All are optional, so that a missing one is refused with the code that OAuth has
- * for it; unknown ones are ignored.
- */
+/** The parameters of a token request: a missing one is refused with the code of OAuth, an unknown one is ignored. */
 export const TokenRequest = Type.Object(
   {
     grant_type: Type.Optional(

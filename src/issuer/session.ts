@@ -116,15 +116,9 @@ export interface TxCode {
 
 export type IssuanceStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
 
-/**
- * The most copies of one credential that an access token gives: for a wallet that lost the answer, not for a
- * collection. A batch is one copy.
- */
+/** The most copies of a credential for an access token: for a wallet that lost the answer. A batch is one copy. */
 const MAX_COPIES = 10
-/**
- * The most credentials of a session, over all its access tokens: each takes an entry of a status list and room in the
- * session.
- */
+/** The most credentials of a session: each takes an entry of a status list and room in the session. */
 const MAX_ISSUED = 1000
 
 /** The number of wrong transaction codes after which the pre-authorized code is locked. */
@@ -156,9 +150,7 @@ export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceSta
   return now.getTime() < endOfIssuance(session) ? 'STARTED' : 'EXPIRED'
 }
 
-/**
- * Returns when the session ends. A redeemed code keeps the session alive while its token is valid or can be refreshed.
- */
+/** Returns when the session ends: not before the token of a redeemed code ends, or can be refreshed no more. */
 export function endOfIssuance(session: IssuanceSession): number {
   if (session.lockedAt !== undefined) return session.lockedAt
   return session.token === undefined ? session.expiresAt : Math.max(session.expiresAt, endOfAuthorization(session))
@@ -290,8 +282,7 @@ function refuseEnded({ expiredAt, erasedAt }: IssuanceSession): void {
 }
 
 /**
- * Refuses with `credential_request_denied` more than {@link MAX_COPIES} of a credential for an access token, and more
- * than {@link MAX_ISSUED} in a session.
+ * Refuses with `credential_request_denied` more copies of a credential, or credentials of a session, than there may be.
  */
 function refuseMoreThanTen({ issued, token, deferral }: IssuanceSession, configurationId: string): void {
   const issuedIds = issued.slice(token?.issuedBefore ?? 0).map((copy) => copy.configurationId)
