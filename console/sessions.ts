@@ -1,6 +1,7 @@
-/** The sessions of both services, page by page. */
+/** The sessions of both services: found by an id, or page by page through a filter. */
 import type { ShowPage } from './app.ts'
-import { issuerClient, verifierClient } from './clients.ts'
+import { configurationName } from './card.ts'
+import { issuerClient, readConfigurations, verifierClient } from './clients.ts'
 import { drawTime, element, field, introduction } from './dom.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { drawState, makeSessionLink } from './session.ts'
@@ -18,21 +19,37 @@ interface ListedSession {
   readonly failed_checks?: readonly string[]
 }
 
-type Filter = { readonly name: 'issuer' | 'verifier'; readonly status: string | undefined }
+interface Filter {
+  readonly name: 'issuer' | 'verifier'
+  readonly status: string | undefined
+  /** The id of a credential configuration, of the issuer alone. */
+  readonly configuration: string | undefined
+}
+
+/** A choice of a menu: the value, and the words for it. */
+type Choice = readonly [value: string, words: string]
 
 export const showSessions: ShowPage = async (main, { services, parts }) => {
   const names = (['issuer', 'verifier'] as const).filter((each) => services[each] !== undefined)
   const name = names.find((each) => each === parts[0]) ?? names[0] ?? 'issuer'
   const status = STATES[name].find((each) => each === parts[1])
+  const configuration = name === 'issuer' && parts[2] !== undefined && parts[2] !== '' ? parts[2] : undefined
+  const filter = { name, status, configuration }
+  const configurations = name === 'issuer' ? [...(await readConfigurations())] : []
   main.append(
     introduction('Sessions', 'The newest first. Choose one to see what happened in it.'),
-    drawFilters(names, { name, status }),
+    drawFilters(
+      filter,
+      names,
+      configurations.map(([id, each]) => [id, configurationName(id, each)]),
+    ),
+    drawSearch(name),
   )
   main.append(
     await drawPagedTable<ListedSession>({
       caption: name === 'issuer' ? 'Sessions of the issuer' : 'Sessions of the verifier',
       heads: ['Session', 'State', 'Started', 'What went wrong'],
-      entries: listSessions({ name, status }),
+      entries: listSessions(filter),
       none: 'there are none.',
       cellsOf: ({ session_id: id, status: state, created_at: at, problem, failed_checks: checks = [] }) => [
         makeSessionLink(name, id),
@@ -44,29 +61,58 @@ export const showSessions: ShowPage = async (main, { services, parts }) => {
   )
 }
 
-function listSessions({ name, status }: Filter): AsyncGenerator<ListedSession, void> {
+function listSessions({ name, status, configuration }: Filter): AsyncGenerator<ListedSession, void> {
   // The words of the menu are those of the service.
   const filter = status === undefined ? {} : { status: status as 'STARTED' }
-  return name === 'issuer' ? issuerClient.listSessions(filter) : verifierClient.listSessions(filter)
+  if (name === 'verifier') return verifierClient.listSessions(filter)
+  return issuerClient.listSessions({
+    ...filter,
+    ...(configuration !== undefined && { credential_configuration_id: configuration }),
+  })
 }
 
-function drawFilters(names: readonly string[], { name, status }: Filter): HTMLElement {
-  const go = (service: string, state: string): void => {
-    location.hash = `#/sessions/${service}/${state}`
+function drawFilters(
+  { name, status = '', configuration = '' }: Filter,
+  names: readonly string[],
+  configurations: readonly Choice[],
+): HTMLElement {
+  const go = (...parts: readonly string[]): void => {
+    location.hash = `#/sessions/${parts.map(encodeURIComponent).join('/')}`
   }
-  const states = ['all', ...STATES[name]]
-  const service = makeMenu(names, name, (word) => go(word, ''))
-  const state = makeMenu(states, status ?? 'all', (word) => go(name, word === 'all' ? '' : word))
-  return element('div', { class: 'filters' }, field('Service', service), field('State', state))
+  const services = names.map((each): Choice => [each, each])
+  const states = STATES[name].map((each): Choice => [each, each.toLowerCase().replaceAll('_', ' ')])
+  const all: Choice = ['', 'all']
+  const service = makeMenu(services, name, (value) => go(value))
+  const state = makeMenu([all, ...states], status, (value) => go(name, value, configuration))
+  const credential = makeMenu([all, ...configurations], configuration, (value) => go(name, status, value))
+  return element(
+    'div',
+    { class: 'filters' },
+    field('Service', service),
+    field('State', state),
+    configurations.length > 0 && field('Credential', credential),
+  )
 }
 
-/** Makes a menu of words. */
-function makeMenu(words: readonly string[], chosen: string, onChoice: (word: string) => void): HTMLSelectElement {
+/** Draws the field for the id of a session, such as one in the log of an application. */
+function drawSearch(name: string): HTMLElement {
+  const input = element('input', { type: 'text', required: true, size: '32', spellcheck: 'false', autocomplete: 'off' })
+  const onsubmit = (event: Event): void => {
+    event.preventDefault()
+    location.hash = `#/session/${name}/${encodeURIComponent(input.value.trim())}`
+  }
+  return element(
+    'form',
+    { class: 'filters', role: 'search', onsubmit },
+    field('Session id', input),
+    element('button', { type: 'submit', class: 'second' }, 'Find'),
+  )
+}
+
+/** Makes a menu of choices. */
+function makeMenu(choices: readonly Choice[], chosen: string, onChoice: (value: string) => void): HTMLSelectElement {
   const select = element('select')
-  for (const word of words)
-    select.append(
-      element('option', { value: word, selected: word === chosen }, word.toLowerCase().replaceAll('_', ' ')),
-    )
+  for (const [value, words] of choices) select.append(element('option', { value, selected: value === chosen }, words))
   select.addEventListener('change', () => onChoice(select.value))
   return select
 }

@@ -187,6 +187,30 @@ describeInBrowser('the console', (openWindow) => {
     expect(await paths()).toEqual([['family_name']])
   })
 
+  it('finds a session by its id, says when there is none, and lists those of one credential', async () => {
+    const { page } = await open('issue')
+    await offer(page)
+    await page.getByRole('link', { name: 'Sessions', exact: true }).click()
+    const link = page.locator('tbody a').first()
+    const id = decodeURIComponent((await link.getAttribute('href'))?.split('/').at(-1) ?? '')
+    const find = async (text: string): Promise<void> => {
+      await page.getByRole('link', { name: 'Sessions', exact: true }).click()
+      await page.getByLabel('Session id').fill(text)
+      await page.getByRole('button', { name: 'Find' }).click()
+    }
+    await find(` ${id} `)
+    await page.getByText('The session was started.').waitFor()
+    await find('of-nobody')
+    expect(await page.getByRole('alert').innerText()).toBe('there is no such session')
+    await page.getByRole('link', { name: 'Sessions', exact: true }).click()
+    const choices = await page.getByLabel('Credential').locator('option').allInnerTexts()
+    expect(choices.length).toBeGreaterThan(1)
+    await page.getByLabel('Credential').selectOption({ index: 1 })
+    await expect.poll(() => page.url()).toMatch(/#\/sessions\/issuer\/\/[\w-]+$/)
+    await page.getByLabel('State').selectOption('expired')
+    await page.getByText('Sessions of the issuer: there are none.').waitFor()
+  })
+
   it('begins the open page anew by its own link in the menu', async () => {
     const { page } = await open('verify')
     await page.getByLabel('Query (DCQL)').fill('{}')
