@@ -39,7 +39,7 @@ describeInBrowser('docs/element.md', (openWindow) => {
     await page.getByRole('timer').waitFor()
     const link = (await readCode(page)) ?? ''
     expect(link).toMatch(/^haip-vp:/)
-    const [toDevice = '', toWallet = ''] = ['My wallet is on this device', 'Open your wallet']
+    const [toDevice, toWallet] = ['My wallet is on this device', 'Open your wallet'] as const
     expect(PAGE).toContain(`**${toDevice}** and then **${toWallet}**`)
     await page.getByRole('button', { name: toDevice }).click()
     expect(await page.getByRole('link', { name: toWallet }).getAttribute('href')).toBe(link)
