@@ -97,7 +97,7 @@ app.get('/visits/:id', async (request, reply) => {
   // Claims count only when everything was verified.
   const name = result?.verified ? result.credentials.card?.[0]?.claims?.name : undefined
   const reasons = (result?.credentials.card?.[0]?.checks ?? []).filter(({ outcome }) => outcome === 'failed')
-  return { status, expires_at, name, reasons: reasons.map(({ asks }) => asks) }
+  return { status, expires_at, name, reasons: reasons.map(({ asks, detail }) => `${asks} No: ${detail}.`) }
 })
 
 app.setErrorHandler((error, _request, reply) => {

@@ -30,6 +30,7 @@ byId('new-card').addEventListener('submit', async (event) => {
   byId('revoke').onclick = async () => {
     const { status } = await post(`/cards/${id}/revoke`)
     byId('card-state').textContent = status === 'REVOKED' ? 'The card is no longer valid.' : status
+    byId('revoke').hidden = status === 'REVOKED'
   }
 })
 
