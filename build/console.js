@@ -1,6 +1,7 @@
-// The pages of the console: a script, a style sheet, a document; and the script of the wallet, which only its page loads.
+// The pages of the console: a document, a style sheet, a script; and the script of the wallet, which only its page loads, and
+// whose parts that receive and present load when a link is opened.
 import './node-version.cjs'
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundle } from './metafile.js'
 
@@ -28,16 +29,14 @@ const inBrowser = {
 /** The files of the page into a directory. */
 export async function buildConsole(directory) {
   mkdirSync(directory, { recursive: true })
-  await bundle({
-    ...shared,
-    entryPoints: ['console/app.ts'],
-    outfile: join(directory, 'app.js'),
-  })
+  // A chunk of an earlier build is no part of this one.
+  for (const name of readdirSync(directory).filter((each) => each.endsWith('.js'))) rmSync(join(directory, name))
   await bundle({
     ...shared,
     ...inBrowser,
-    entryPoints: ['console/wallet/page.ts'],
-    outfile: join(directory, 'wallet.js'),
+    splitting: true,
+    entryPoints: { app: 'console/app.ts', wallet: 'console/wallet/page.ts' },
+    outdir: directory,
   })
   for (const name of ['index.html', 'style.css']) copyFileSync(join(root, 'console', name), join(directory, name))
 }

@@ -6,8 +6,6 @@ import { element, field, introduction } from '../dom.ts'
 import { type Desk, openDesk } from './desk.ts'
 import { drawCredential, drawSteps } from './drawing.ts'
 import { createGuide } from './guide.ts'
-import { showOffer } from './offer-view.ts'
-import { showRequest } from './request-view.ts'
 import { drawService, LIBRARY, type OpenLink, UNIVERSITY, type WalletPane } from './service-card.ts'
 import { drawProblem } from './verdict.ts'
 
@@ -64,7 +62,8 @@ async function openInPane(pane: HTMLElement, desk: Desk, link: string): Promise<
   try {
     const isRequest = /^(haip-vp|openid4vp):/i.test(link.trim())
     const end = { show: onEnd, again: () => openInPane(pane, desk, link) }
-    await (isRequest ? showRequest(pane, desk, link, onEnd) : showOffer(pane, desk, link, end))
+    if (isRequest) await (await import('./request-view.ts')).showRequest(pane, desk, link, onEnd)
+    else await (await import('./offer-view.ts')).showOffer(pane, desk, link, end)
     pane.scrollIntoView({ block: 'start' })
   } catch (error) {
     if (!(error instanceof WalletError)) throw error

@@ -1,10 +1,11 @@
 /** `vouchsafe console`: a page in the browser for whoever integrates or operates an issuer and a verifier. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
 import { builtDirectory } from '../../toolchain/places.ts'
 import { readWords, UsageError } from '../command-line.ts'
 import { now, outbound, random } from '../effects.ts'
 import { type ConsoleClient, readSignInWords } from './allowed-people.ts'
+import type { ConsoleFile } from './answer.ts'
 import type { ConsoleEngine, ConsoleServices } from './endpoints.ts'
 import { createProviderSignIn } from './provider-sign-in.ts'
 import { createConsoleServer } from './server.ts'
@@ -13,13 +14,12 @@ import { createConsoleServer } from './server.ts'
 export const CONSOLE_PORT = 8090
 /** The text in place of the key of an engine that the operator of the console has no key of. */
 const NO_KEY = '-'
-/** The files of the page, with their media types; each is read once. */
-const FILES = {
-  'index.html': 'text/html; charset=utf-8',
-  'app.js': 'text/javascript; charset=utf-8',
-  'wallet.js': 'text/javascript; charset=utf-8',
-  'style.css': 'text/css; charset=utf-8',
-} as const
+/** The media types of the page's files, by how their names end. */
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+}
 
 /** A console that listens. */
 export interface OpenConsole {
@@ -62,12 +62,7 @@ export async function openConsole(
   firstPage = '',
   client?: ConsoleClient,
 ): Promise<OpenConsole> {
-  const files = new Map(
-    Object.entries(FILES).map(([name, type]) => {
-      const text = readFileSync(join(builtDirectory(), 'console', name))
-      return [name === 'index.html' ? '/' : `/${name}`, { type, body: text }]
-    }),
-  )
+  const files = readPageFiles(join(builtDirectory(), 'console'))
   const { server, signInPath } = createConsoleServer({
     ...{ services, files, firstPage, random, now, fetch },
     providerSignIn: client && createProviderSignIn({ client, outbound, random, now, report }),
@@ -92,6 +87,17 @@ export async function openConsole(
         server.closeAllConnections()
       }),
   }
+}
+
+/** Reads the files of the page, each once, into a map by path; `index.html` has the path `/`. */
+function readPageFiles(directory: string): ReadonlyMap<string, ConsoleFile> {
+  return new Map(
+    readdirSync(directory).flatMap((name) => {
+      const type = MEDIA_TYPES[extname(name)]
+      if (type === undefined) return []
+      return [[name === 'index.html' ? '/' : `/${name}`, { type, body: readFileSync(join(directory, name)) }]]
+    }),
+  )
 }
 
 function report(line: string): void {
