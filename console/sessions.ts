@@ -17,13 +17,14 @@ interface ListedSession {
   readonly created_at: number
   readonly problem?: { readonly error: string }
   readonly failed_checks?: readonly string[]
+  readonly verification_query_id?: string
 }
 
 interface Filter {
   readonly name: 'issuer' | 'verifier'
   readonly status: string | undefined
-  /** The id of a credential configuration, of the issuer alone. */
-  readonly configuration: string | undefined
+  /** The id of what the sessions are about: a credential configuration of the issuer, or a query of the verifier. */
+  readonly subject: string | undefined
 }
 
 /** A choice of a menu: the value, and the words for it. */
@@ -33,27 +34,23 @@ export const showSessions: ShowPage = async (main, { services, parts }) => {
   const names = (['issuer', 'verifier'] as const).filter((each) => services[each] !== undefined)
   const name = names.find((each) => each === parts[0]) ?? names[0] ?? 'issuer'
   const status = STATES[name].find((each) => each === parts[1])
-  const configuration = name === 'issuer' && parts[2] !== undefined && parts[2] !== '' ? parts[2] : undefined
-  const filter = { name, status, configuration }
-  const configurations = name === 'issuer' ? [...(await readConfigurations())] : []
+  const subject = parts[2] === '' ? undefined : parts[2]
+  const filter = { name, status, subject }
   main.append(
     introduction('Sessions', 'The newest first. Choose one to see what happened in it.'),
-    drawFilters(
-      filter,
-      names,
-      configurations.map(([id, each]) => [id, configurationName(id, each)]),
-    ),
+    drawFilters(filter, names, await readSubjects(filter)),
     drawSearch(name),
   )
   main.append(
     await drawPagedTable<ListedSession>({
       caption: name === 'issuer' ? 'Sessions of the issuer' : 'Sessions of the verifier',
-      heads: ['Session', 'State', 'Started', 'What went wrong'],
+      heads: ['Session', 'State', ...(name === 'verifier' ? ['Query'] : []), 'Started', 'What went wrong'],
       entries: listSessions(filter),
       none: 'there are none.',
-      cellsOf: ({ session_id: id, status: state, created_at: at, problem, failed_checks: checks = [] }) => [
+      cellsOf: ({ session_id: id, status: state, created_at: at, problem, failed_checks: checks = [], ...rest }) => [
         makeSessionLink(name, id),
         drawState(state),
+        ...(name === 'verifier' ? [makeQueryLink(rest.verification_query_id ?? '', status)] : []),
         drawTime(at),
         problem?.error ?? checks.join(', '),
       ],
@@ -61,36 +58,50 @@ export const showSessions: ShowPage = async (main, { services, parts }) => {
   )
 }
 
-function listSessions({ name, status, configuration }: Filter): AsyncGenerator<ListedSession, void> {
+function listSessions({ name, status, subject }: Filter): AsyncGenerator<ListedSession, void> {
   // The words of the menu are those of the service.
   const filter = status === undefined ? {} : { status: status as 'STARTED' }
-  if (name === 'verifier') return verifierClient.listSessions(filter)
-  return issuerClient.listSessions({
-    ...filter,
-    ...(configuration !== undefined && { credential_configuration_id: configuration }),
-  })
+  if (subject === undefined)
+    return name === 'issuer' ? issuerClient.listSessions(filter) : verifierClient.listSessions(filter)
+  if (name === 'issuer') return issuerClient.listSessions({ ...filter, credential_configuration_id: subject })
+  return verifierClient.listSessions({ ...filter, verification_query_id: subject })
+}
+
+/** Reads what sessions can be about: the issuer's configurations; of the verifier's queries, that of the filter alone. */
+async function readSubjects({ name, subject }: Filter): Promise<readonly Choice[]> {
+  if (name === 'verifier') return subject === undefined ? [] : [[subject, subject]]
+  return [...(await readConfigurations())].map(([id, each]) => [id, configurationName(id, each)])
+}
+
+/** Makes a link to the sessions of a query that have the same state. */
+function makeQueryLink(id: string, status = ''): HTMLElement {
+  return element('a', { href: hashOf('verifier', status, id), title: id }, `${id.slice(0, 10)}…`)
+}
+
+function hashOf(...parts: readonly string[]): string {
+  return `#/sessions/${parts.map(encodeURIComponent).join('/')}`
 }
 
 function drawFilters(
-  { name, status = '', configuration = '' }: Filter,
+  { name, status = '', subject = '' }: Filter,
   names: readonly string[],
-  configurations: readonly Choice[],
+  subjects: readonly Choice[],
 ): HTMLElement {
   const go = (...parts: readonly string[]): void => {
-    location.hash = `#/sessions/${parts.map(encodeURIComponent).join('/')}`
+    location.hash = hashOf(...parts)
   }
   const services = names.map((each): Choice => [each, each])
   const states = STATES[name].map((each): Choice => [each, each.toLowerCase().replaceAll('_', ' ')])
   const all: Choice = ['', 'all']
   const service = makeMenu(services, name, (value) => go(value))
-  const state = makeMenu([all, ...states], status, (value) => go(name, value, configuration))
-  const credential = makeMenu([all, ...configurations], configuration, (value) => go(name, status, value))
+  const state = makeMenu([all, ...states], status, (value) => go(name, value, subject))
+  const about = makeMenu([all, ...subjects], subject, (value) => go(name, status, value))
   return element(
     'div',
     { class: 'filters' },
     field('Service', service),
     field('State', state),
-    configurations.length > 0 && field('Credential', credential),
+    subjects.length > 0 && field(name === 'issuer' ? 'Credential' : 'Query', about),
   )
 }
 

@@ -211,6 +211,27 @@ describeInBrowser('the console', (openWindow) => {
     await page.getByText('Sessions of the issuer: there are none.').waitFor()
   })
 
+  it('lists the sessions of the verifier that have one query', async () => {
+    const { page } = await open('verify')
+    for (const name of ['Given name', 'Family name']) {
+      await page.getByLabel(name, { exact: true }).check()
+      await page.getByRole('button', { name: 'Ask', exact: true }).click()
+      await page.getByText('The session was started.').waitFor()
+      await page.getByRole('link', { name: 'Verify', exact: true }).click()
+    }
+    await page.getByRole('link', { name: 'Sessions', exact: true }).click()
+    await page.getByLabel('Service').selectOption('verifier')
+    const rows = page.locator('tbody tr')
+    await expect.poll(() => rows.count()).toBeGreaterThan(1)
+    const query = rows.first().getByRole('link').nth(1)
+    const id = await query.getAttribute('title')
+    await query.click()
+    await expect.poll(() => page.getByLabel('Query').inputValue()).toBe(id)
+    expect(await rows.count()).toBe(1)
+    await page.getByLabel('Query').selectOption('all')
+    await expect.poll(() => rows.count()).toBeGreaterThan(1)
+  })
+
   it('begins the open page anew by its own link in the menu', async () => {
     const { page } = await open('verify')
     await page.getByLabel('Query (DCQL)').fill('{}')
