@@ -14,7 +14,7 @@ type IssuanceStatus = IssuerSchemas['IssuanceSession']
 type VerificationStatus = VerifierSchemas['VerificationSession']
 
 const STATES: Readonly<Record<string, { readonly word: string; readonly look: string }>> = {
-  STARTED: { word: 'waits for a wallet', look: 'open' },
+  STARTED: { word: 'open', look: 'open' },
   SUCCEEDED: { word: 'issued', look: 'good' },
   VERIFICATION_SUCCEEDED: { word: 'verified', look: 'good' },
   VERIFICATION_FAILED: { word: 'failed', look: 'bad' },

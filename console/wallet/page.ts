@@ -23,7 +23,7 @@ export const showWallet: ShowPage = async (main, { services, parts, signal }) =>
     ),
     isWhole ? guide.drawn : '',
   )
-  const pane = element('div', { class: 'pane' })
+  const pane = element('div', { class: 'pane', tabindex: '-1' })
   const walletPane = controlPane(pane, desk)
   const columns = element(
     'div',
@@ -95,6 +95,8 @@ async function showHome(pane: HTMLElement, desk: Desk, ...above: readonly HTMLEl
         )
       : '',
   )
+  // The button that led here is gone; whoever uses keys goes on from what is said.
+  if (above.length > 0) pane.focus({ preventScroll: true })
 }
 
 /** Makes a form for a link of any issuer or verifier that the console may reach. */

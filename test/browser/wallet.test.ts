@@ -183,7 +183,15 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     const code = await page.locator('strong.code').innerText()
     await page.getByLabel('Transaction code').fill(String((Number(code) + 1) % 10_000).padStart(4, '0'))
     await page.getByRole('button', { name: 'Go on' }).click()
-    await page.getByRole('button', { name: 'Open the offer again' }).click()
+    const again = page.getByRole('button', { name: 'Open the offer again' })
+    await again.waitFor()
+    expect(await page.evaluate(() => document.activeElement?.contains(document.querySelector('[role=alert]')))).toBe(
+      true,
+    )
+    expect(await page.evaluate(() => document.activeElement === document.body)).toBe(false)
+    await page.keyboard.press('Tab')
+    await expect.poll(() => again.evaluate((button) => button === document.activeElement)).toBe(true)
+    await page.keyboard.press('Enter')
     expect(await step.innerText()).toContain('Step 2 of 11')
     await page.getByRole('button', { name: 'Receive' }).click()
     await page.getByLabel('Transaction code').fill(code)
