@@ -5,6 +5,7 @@
 import type { ErrorObject } from 'ajv'
 import type { Static, TObject } from 'typebox'
 import * as Type from 'typebox'
+import { Check } from 'typebox/schema'
 import { isObject, type JsonObject } from '../codec/json.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
 import { SIGNING_KEY } from '../keys/secrets.ts'
@@ -104,10 +105,12 @@ export interface CheckedSettings<Settings> {
 }
 
 /**
- * Checks the members of `value` against `schema`, which refuses unknown members. Each mistake has its path.
+ * Checks the members of `value` against `schema`, which refuses unknown members. Each mistake has its path. The schema
+ * is compiled only to tell mistakes, because that takes a fifth of a start.
  */
 export function checkSettings<Schema extends TObject>(schema: Schema, value: unknown): CheckedSettings<Static<Schema>> {
   if (!isObject(value)) return { mistakes: ['the configuration must be a JSON object'], settings: {} }
+  if (Check(schema, value)) return { mistakes: [], settings: value as Partial<Static<Schema>> }
   const validate = compileSchema(withoutAbsent(schema, value), { all: true })
   const errors = validate(value) ? [] : (validate.errors ?? [])
   const broken = new Set(errors.map(({ instancePath }) => instancePath.split('/')[1]))
