@@ -29,6 +29,13 @@ describe('links', () => {
     expect(missing).toEqual([])
   })
 
+  it.each(pages)('of %s lead nowhere on the machine of who reads it', (page) => {
+    const prose = readFileSync(join(ROOT, page), 'utf8')
+      .replaceAll(/^```[\s\S]*?^```/gm, '')
+      .replaceAll(/`[^`]*`/g, '')
+    expect(prose.match(/https?:\/\/(?:localhost|127\.0\.0\.1)[^\s)]*/g)).toBeNull()
+  })
+
   it.each(pages)('of %s to a heading lead to one', (page) => {
     const text = readFileSync(join(ROOT, page), 'utf8')
     const targets = [...text.matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)].map(([, file = '', heading = '']) => ({
