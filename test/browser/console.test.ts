@@ -213,8 +213,9 @@ describeInBrowser('the console', (openWindow) => {
 
   it('lists the sessions of the verifier that have one query', async () => {
     const { page } = await open('verify')
-    for (const name of ['Given name', 'Family name']) {
-      await page.getByLabel(name, { exact: true }).check()
+    for (const id of ['one', 'another']) {
+      const query = { credentials: [{ id, format: 'dc+sd-jwt', meta: { vct_values: [`urn:${id}`] } }] }
+      await page.getByLabel('Query (DCQL)').fill(JSON.stringify(query))
       await page.getByRole('button', { name: 'Ask', exact: true }).click()
       await page.getByText('The session was started.').waitFor()
       await page.getByRole('link', { name: 'Verify', exact: true }).click()
