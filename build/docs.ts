@@ -1,7 +1,7 @@
 /**
  * Writes the generated documents: docs/checks.md from the list of checks, docs/reference.md from the schemas that read
  * the configurations and validate the requests, docs/errors.md, docs/metrics.md, docs/commands.md, docs/conformance.md from the rows in
- * test/conformance, and the schemas of the client library. With `--check` the script compares instead of writing, and
+ * test/conformance, the schemas of the client library, and the dashboard for Grafana. With `--check` the script compares instead of writing, and
  * fails when a document is not current.
  */
 import { execFileSync } from 'node:child_process'
@@ -16,6 +16,7 @@ import { conformance } from '../test/conformance/index.ts'
 import type { Row } from '../test/conformance/row.ts'
 import { type Services, startServices } from '../test/support/services.ts'
 import { type ApiDocument, writeApiTypes } from './api-types.ts'
+import { dashboardText } from './dashboard.ts'
 import { commandsPage } from './docs-commands.ts'
 import { errorsPage } from './docs-errors.ts'
 import { metricsPage } from './docs-metrics.ts'
@@ -222,6 +223,7 @@ const pages = {
   'docs/commands.md': commandsPage(),
   'docs/metrics.md': metricsPage(),
   'docs/conformance.md': conformancePage(),
+  'deploy/grafana-dashboard.json': dashboardText(),
   'docs/reference.md': await referencePage(services),
   'sdk/server/issuer-schemas.ts': await apiTypes(services, 'IssuerSchemas', 'an issuer'),
   'sdk/server/verifier-schemas.ts': await apiTypes(services, 'VerifierSchemas', 'a verifier'),

@@ -97,23 +97,26 @@ describe('in production', () => {
   })
 })
 
-it('the rules for Prometheus name metrics, labels and types of events that there are', () => {
-  const metrics = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8')
-  const rules = readFileSync(join(import.meta.dirname, '../deploy/prometheus-rules.yaml'), 'utf8')
-  const named = [...rules.matchAll(/vouchsafe_(\(issuer\|verifier\)|\w+?)_(\w+)/g)].map(
-    ([, service = '', name = '']) => ({
-      services: service.startsWith('(') ? ['issuer', 'verifier'] : [service],
-      name,
-    }),
-  )
-  expect(named.length).toBeGreaterThan(8)
-  const missing = named.flatMap(({ services, name }) =>
-    services.map((service) => `vouchsafe_${service}_${name}`).filter((each) => !metrics.includes(`\`${each}\``)),
-  )
-  expect(missing).toEqual([])
-  const types = [...rules.matchAll(/type="([^"]+)"/g)].map(([, type = '']) => type)
-  expect(types.filter((type) => !Object.hasOwn(carriedByCallback, type))).toEqual([])
-})
+it.each(['prometheus-rules.yaml', 'grafana-dashboard.json'])(
+  '%s names metrics and types of events that there are',
+  (file) => {
+    const metrics = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8')
+    const rules = readFileSync(join(import.meta.dirname, '../deploy', file), 'utf8')
+    const named = [...rules.matchAll(/vouchsafe_(\(issuer\|verifier\)|\w+?)_(\w+)/g)].map(
+      ([, service = '', name = '']) => ({
+        services: service.startsWith('(') ? ['issuer', 'verifier'] : [service],
+        name: name.replace(/_bucket$/, ''),
+      }),
+    )
+    expect(named.length).toBeGreaterThan(8)
+    const missing = named.flatMap(({ services, name }) =>
+      services.map((service) => `vouchsafe_${service}_${name}`).filter((each) => !metrics.includes(`\`${each}\``)),
+    )
+    expect(missing).toEqual([])
+    const types = [...rules.matchAll(/type="([^"]+)"/g)].map(([, type = '']) => type)
+    expect(types.filter((type) => !Object.hasOwn(carriedByCallback, type))).toEqual([])
+  },
+)
 
 it('a page names no metric that no service has', () => {
   const metrics = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8')
