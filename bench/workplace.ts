@@ -2,8 +2,11 @@
 import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
 import {
   copyFileSync,
+  cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statfsSync,
@@ -118,6 +121,8 @@ function settings(service: ServiceName, more: object): string {
 function copyBundle(bundle: string, directory: string): string {
   const copy = join(directory, 'vouchsafe.cjs')
   copyFileSync(bundle, copy)
+  const parts = join(dirname(bundle), 'parts')
+  if (existsSync(parts)) cpSync(parts, join(directory, 'parts'), { recursive: true })
   // Where Node has no SQLite of its own, the bundle looks for a package.
   symlinkSync(resolve(dirname(bundle), '..', 'node_modules'), join(directory, 'node_modules'), 'junction')
   return copy
@@ -125,7 +130,9 @@ function copyBundle(bundle: string, directory: string): string {
 
 /** `synchronous` belongs to a connection and cannot be asked for from outside, so the text of the bundle has to say it. */
 function refuseUnlessDurable(bundle: string): void {
-  if (/pragma synchronous\s*=\s*full/i.test(readFileSync(bundle, 'utf8'))) return
+  const parts = join(dirname(bundle), 'parts')
+  const files = [bundle, ...(existsSync(parts) ? readdirSync(parts).map((name) => join(parts, name)) : [])]
+  if (files.some((file) => /pragma synchronous\s*=\s*full/i.test(readFileSync(file, 'utf8')))) return
   throw new Error(`${bundle} does not set synchronous=FULL: what is measured must be durable`)
 }
 

@@ -1,8 +1,7 @@
-// Bundles the command into files: one read and one parse at start-up instead of some hundred. What belongs to the execution
-// engine is in a file of its own, which issuers and verifiers never load.
+// Bundles the command into files: `dist/vouchsafe.cjs`, which is small, and parts, each of which is read when it is used first.
 import './node-version.cjs'
-import { mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { transformSync } from 'esbuild'
 import { buildSdk, buildWorker } from './component.js'
 import { buildComponents } from './components.js'
@@ -17,13 +16,11 @@ const shared = {
   platform: 'node',
   target: 'node20.19',
   format: 'cjs',
-  // Before it runs CommonJS, `import()` reads the whole file once more for the names that it exports: `require` does not.
-  supported: { 'dynamic-import': false },
   // Not the names: errors and profiles stay readable, and a closure costs no more than it must.
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: 'linked',
-  define: { 'import.meta.dirname': '__dirname' },
+  define: { 'import.meta.dirname': 'DIST' },
   // The OpenAPI plug-in could write YAML as well, and trace what it does; nobody asks it to.
   alias: { yaml: './build/no-yaml.js', debug: './build/no-debug.cjs' },
   // Native code of optional dependencies: keys in tokens, SQLite, where Node has none of its own.
@@ -37,42 +34,48 @@ const shared = {
   logLevel: 'warning',
 }
 
+/** Before it runs CommonJS, `import()` reads the whole file once more for the names that it exports: `require` does not. */
+const WITH_REQUIRE = { supported: { 'dynamic-import': false } }
+
 const versionGate = transformSync(readFileSync(join(import.meta.dirname, 'node-version.cjs'), 'utf8'), {
   minifyWhitespace: true,
 }).code.trim()
 
-/** Leaves the words of the engine to their own file. */
-const engineApart = {
-  name: 'engine-apart',
-  setup: ({ onResolve }) => {
-    onResolve({ filter: /\/engine\/commands\.ts$/ }, () => ({ path: './engine.cjs', external: true }))
-  },
+/** Bundles the command. Only modules can be split, and so each file is made CommonJS afterwards, which starts sooner. */
+async function bundleCommand() {
+  const files = await bundle({
+    ...shared,
+    ...{ format: 'esm', splitting: true, write: false },
+    entryPoints: ['src/bin/vouchsafe.ts'],
+    outdir: 'dist',
+    outExtension: { '.js': '.cjs' },
+    chunkNames: 'parts/[name]-[hash]',
+  })
+  rmSync(join(root, 'dist', 'parts'), { recursive: true, force: true })
+  mkdirSync(join(root, 'dist', 'parts'))
+  for (const { path, text } of files) writeFileSync(path, path.endsWith('.cjs') ? toCommonJs(path, text) : text)
 }
 
-/** Leaves the package that signs people in to a file of its own, which is loaded when somebody does. */
-const signInApart = {
-  name: 'sign-in-apart',
-  setup: ({ onResolve }) => {
-    onResolve({ filter: /^openid-client$/ }, ({ kind }) =>
-      kind === 'entry-point' ? undefined : { path: './openid-client.cjs', external: true },
-    )
-  },
+function toCommonJs(path, text) {
+  const isPart = basename(dirname(path)) === 'parts'
+  // An older Node meets the gate before anything that it cannot run.
+  const start = isPart
+    ? 'const DIST=require("node:path").dirname(__dirname);'
+    : `#!/usr/bin/env node\n{${versionGate}}const DIST=__dirname;`
+  const { minifyWhitespace, minifySyntax, platform, target } = shared
+  return transformSync(text, {
+    ...{ minifyWhitespace, minifySyntax, platform, target, format: 'cjs', banner: start },
+    ...WITH_REQUIRE,
+  }).code
 }
 
-await bundle({
-  ...shared,
-  entryPoints: ['src/bin/vouchsafe.ts'],
-  outfile: 'dist/vouchsafe.cjs',
-  // An older Node meets this before anything that it cannot run.
-  banner: { js: `#!/usr/bin/env node\n{${versionGate}}` },
-  plugins: [engineApart, signInApart],
-})
-await bundle({ ...shared, entryPoints: ['src/bin/engine/commands.ts'], outfile: 'dist/engine.cjs' })
-await bundle({ ...shared, entryPoints: ['openid-client'], outfile: 'dist/openid-client.cjs' })
+await bundleCommand()
 // What runs in threads beside the one that serves.
 await bundle({
   ...shared,
   entryPoints: ['src/bin/chain/local-chain-worker.ts', 'src/store/sqlite-writer.ts'],
+  ...WITH_REQUIRE,
+  define: { 'import.meta.dirname': '__dirname' },
   outdir: 'dist',
   entryNames: '[name]',
   outExtension: { '.js': '.cjs' },

@@ -9,10 +9,11 @@ export const BUNDLED = join(import.meta.dirname, '..', 'node_modules', '.vouchsa
 
 const bundled = { inputs: {}, outputs: {} }
 
-/** Bundles as esbuild does. */
+/** Bundles as esbuild does, and returns the files where they are not written. */
 export async function bundle(options) {
-  const { metafile } = await build({ ...options, metafile: true })
+  const { metafile, outputFiles } = await build({ ...options, metafile: true })
   add(metafile)
+  return outputFiles
 }
 
 /** Goes on from what another process bundled. */

@@ -112,7 +112,8 @@ describe('packages', () => {
 
   it('are all in the bundles: an installation brings none but the optional ones', () => {
     expect(manifest.dependencies).toBeUndefined()
-    const bundles = readdirSync(dirname(COMMAND)).filter((name) => name.endsWith('.cjs'))
+    const files = readdirSync(dirname(COMMAND), { recursive: true, encoding: 'utf8' })
+    const bundles = files.filter((name) => name.endsWith('.cjs'))
     const required = bundles.flatMap((name) =>
       [...text(join(dirname(COMMAND), name)).matchAll(/\b(?:require|import)\("([^".][^"]*)"\)/g)].map(
         ([, to = '']) => to,

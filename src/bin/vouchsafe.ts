@@ -26,7 +26,7 @@ const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>>
   completion: async (args) => (await import('./completion/completion.ts')).runCompletion(args),
 }
 
-/** Runs a command of the execution engine, whose code is in a file of its own. */
+/** Runs a command of the execution engine. */
 async function runWord(word: 'chain' | 'component' | 'secret', args: string[]): Promise<void> {
   return (await import('./engine/commands.ts')).engineCommands[word](args)
 }

@@ -16,8 +16,17 @@ const compile = Module.prototype._compile
 // V8 refuses code that was compiled under other flags than those of the process that takes it.
 if (isMaking) v8.setFlagsFromString = () => {}
 
+// What runs until the end of a process is compiled then; a thread may be ended at any time.
+const atExit = []
+if (isMaking && isMainThread) {
+  process.on('exit', () => {
+    for (const write of atExit) write()
+  })
+}
+
 Module.prototype._compile = function (content, filename, ...rest) {
-  const file = dirname(filename) === join(root, 'dist') ? placeOf(filename) : undefined
+  const isOurs = [join(root, 'dist'), join(root, 'dist', 'parts')].includes(dirname(filename))
+  const file = isOurs ? placeOf(filename) : undefined
   const isThere = file !== undefined && existsSync(file)
   if (file === undefined || (!isThere && !isMaking)) return compile.call(this, content, filename, ...rest)
   const script = new Script(Module.wrap(content.replace(/^#!/, '//')), {
@@ -30,8 +39,7 @@ Module.prototype._compile = function (content, filename, ...rest) {
     writeFileSync(file, script.createCachedData())
   }
   const require = Module.createRequire(filename)
-  // What runs until the end of a process is compiled then; a thread may be ended at any time.
-  if (!isThere && isMainThread) process.on('exit', write)
+  if (!isThere && isMainThread) atExit.push(write)
   const result = script.runInThisContext().call(this.exports, this.exports, require, this, filename, dirname(filename))
   if (!isThere && !isMainThread) write()
   return result

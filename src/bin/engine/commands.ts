@@ -1,6 +1,5 @@
 /**
- * The commands of the execution engine, in a file of their own: `dist/engine.cjs`, which is loaded for these commands
- * only.
+ * The commands of the execution engine, whose code is loaded for them alone.
  */
 import type { DemoEngine } from '../demo/engines.ts'
 import type { SecretPlay } from '../demo/secret.ts'
