@@ -148,6 +148,12 @@ export const rows: readonly Row[] = [
         unit: 'short',
         means: 'File descriptors of a process.',
       },
+      {
+        title: 'Connections to PostgreSQL',
+        queries: [{ expr: credentialServices('database_connections'), legend: '{{instance}} {{state}}' }],
+        unit: 'short',
+        means: 'Where statements wait for a connection, raise database.maxConnections. An embedded database has none.',
+      },
     ],
   },
   {

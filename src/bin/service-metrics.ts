@@ -23,13 +23,14 @@ interface Measured {
   readonly now: () => Date
 }
 
-/** Makes the metrics of a service: requests, outcomes, callbacks, conflicts, certificates, and the process. */
+/** Makes the metrics of a service: requests, outcomes, callbacks, connections, conflicts, certificates, process. */
 export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Measured): ServiceMetrics {
   const registry = new Registry()
   const prefix = `vouchsafe_${name}_`
   collectDefaultMetrics({ register: registry })
   countConflicts(prefix, registry, measured.conflicts)
   measureCallbacks(prefix, registry, measured.store, measured.now)
+  measureConnections(prefix, registry, measured.store)
   new Gauge({
     name: `${prefix}certificate_expires_seconds`,
     help: 'Time until the certificate of a key ends, by the setting of the key',
@@ -44,6 +45,20 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Meas
   })
   const committed = countOutcomes(name, prefix, registry)
   return { registry, observer: createRequestObserver(prefix, registry), committed }
+}
+
+function measureConnections(prefix: string, registry: Registry, store: Measured['store']): void {
+  new Gauge({
+    name: `${prefix}database_connections`,
+    help: 'Connections to PostgreSQL that are busy or idle, and statements that wait for one; nothing of SQLite',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [state, count] of Object.entries(store().countConnections?.() ?? {}))
+        this.set({ state }, Number(count))
+    },
+  })
 }
 
 function countConflicts(prefix: string, registry: Registry, counts: ConflictCounts): void {

@@ -3,6 +3,7 @@
  * has a sentence and a code, and no value of the statement.
  */
 import type { ClientConfig, Pool, PoolClient } from 'pg'
+import type { ConnectionCounts } from './store.ts'
 
 /** The code of the error that our own schema raises; its detail says which changes of a batch did not apply. */
 export const NOT_APPLIED = 'VS001'
@@ -55,6 +56,7 @@ export interface Connections {
   readonly run: Run
   /** Runs the work on a connection of its own, which is closed afterwards when the work rejects. */
   together<T>(work: (run: Run) => Promise<T>): Promise<T>
+  count(): ConnectionCounts
   close(): Promise<void>
 }
 
@@ -87,6 +89,11 @@ export async function openConnections(options: PostgresOptions): Promise<Connect
         (client) => work((statement) => client.query(queryOf(statement))),
         () => true,
       ),
+    count: () => ({
+      busy: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     close: () => pool.end(),
   }
 }

@@ -104,6 +104,18 @@ describe('PostgreSQL with others on it', () => {
     await small.close()
   })
 
+  it('counts its connections, and the statements that wait for one', async () => {
+    const small = await openPostgres<Things>(postgresOf(url, { maxConnections: 1 }), migrations)
+    const counts = await whileLocked(async () => {
+      const work = [small.commit([next(1)]), small.commit([next(2)])]
+      const busy = small.countConnections?.()
+      void Promise.allSettled(work)
+      return busy
+    }, undefined)
+    expect(counts).toEqual({ busy: 1, idle: 0, waiting: 1 })
+    await small.close()
+  })
+
   it('goes on after its connections were ended, also while it used them', async () => {
     // A user of its own, so that nobody else's connections are ended.
     const user = `ended_${randomBytes(8).toString('hex')}`

@@ -69,6 +69,7 @@ function createStore<C>(connections: Connections): Store<C> {
         if (rowCount !== PURGED_AT_ONCE) return purged
       }
     },
+    countConnections: () => connections.count(),
     close: () => connections.close(),
   }
 }

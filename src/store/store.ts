@@ -57,6 +57,13 @@ export type Change<C, K extends keyof C & string = keyof C & string> = {
     | { readonly touch: Name; readonly id: string }
 }[K]
 
+/** The connections that run a statement, those that could, and the statements that wait for one. */
+export interface ConnectionCounts {
+  readonly busy: number
+  readonly idle: number
+  readonly waiting: number
+}
+
 /** A store. `C` maps the name of each collection to the type of its values. */
 export interface Store<C> {
   get<K extends keyof C & string>(collection: K, id: string): Promise<Row<C[K]> | undefined>
@@ -87,6 +94,8 @@ export interface Store<C> {
    * the same for all who have it open. Bytes that were copied while nobody had it open are the same database to it.
    */
   origin(): Promise<string>
+  /** Counts the connections of this process to a server; without one there are none to count. */
+  countConnections?(): ConnectionCounts
   /** Rejects when it is known, without writing, that what the database is kept on takes nothing. */
   checkMedium?(): Promise<void>
   close(): Promise<void>

@@ -35,7 +35,7 @@ afterAll(async () => {
 })
 
 /** In the form of JDBC, with user and password beside the address. */
-function directoryOn(service: 'issuer' | 'verifier', address: string): Promise<string> {
+function directoryOn(service: 'issuer' | 'verifier', address: string, more: object = {}): Promise<string> {
   const url = new URL(address)
   const { username: user, password } = url
   Object.assign(url, { username: '', password: '' })
@@ -46,7 +46,11 @@ function directoryOn(service: 'issuer' | 'verifier', address: string): Promise<s
     user,
     password,
   }
-  return serviceDirectory(service, { baseUrl: service === 'issuer' ? ISSUER_URL : VERIFIER_URL, database })
+  return serviceDirectory(service, {
+    baseUrl: service === 'issuer' ? ISSUER_URL : VERIFIER_URL,
+    database,
+    ...more,
+  })
 }
 
 async function started(service: 'issuer' | 'verifier', count: number): Promise<Running[]> {
@@ -64,6 +68,16 @@ function overAll(processes: readonly Running[]): Services {
   }
   return { fetch: fetchFromNext, clock: { now: new Date() } } as unknown as Services
 }
+
+it('says in its metrics how many connections it has', async () => {
+  const directory = await directoryOn('verifier', freshUrl(), { management: { port: 0 } })
+  const service = await start('verifier', directory)
+  running.push(service)
+  const metrics = await (await fetch(`http://127.0.0.1:${String(service.listening.managementPort)}/metrics`)).text()
+  const counts = [...metrics.matchAll(/^vouchsafe_verifier_database_connections\{state="(\w+)"\} (\d+)$/gm)]
+  expect(counts.map(([, state]) => state)).toEqual(['busy', 'idle', 'waiting'])
+  expect(counts.reduce((sum, [, , count]) => sum + Number(count), 0)).toBeGreaterThan(0)
+})
 
 const fifty = <T>(work: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: 50 }, work))
 
