@@ -32,9 +32,9 @@ it('a verifier trusts one more issuer without a restart', async () => {
   const fingerprint = /Fingerprint=([\dA-F:]+)/i.exec(shown)?.[1]?.replaceAll(':', '').toLowerCase() ?? 'none'
   const doctor = await runShell(snippetWith(ANCHOR, 'vouchsafe doctor'), directory)
   expect(doctor).toContain('issuerTrustAnchors: CN=Example Issuer is valid until')
-  await runShell(snippetWith(ANCHOR, 'kill -HUP'), directory, { PID: String(child.pid) })
   let log = ''
   child.stdout?.on('data', (chunk: string) => (log += chunk))
+  await runShell(snippetWith(ANCHOR, 'kill -HUP'), directory, { PID: String(child.pid) })
   await expect.poll(() => log).toContain('"event":"renewed"')
   child.kill('SIGTERM')
   await ended
@@ -65,10 +65,10 @@ describe('in production', () => {
     const child = spawn(process.execPath, [COMMAND, ...words], { cwd: directory })
     onTestFinished(() => void child.kill('SIGKILL'))
     const ended = endOf(child)
-    await listening(child, ended)
-    await runShell(directive('ExecReload').replace('/bin/kill', 'kill'), directory, { MAINPID: String(child.pid) })
     let log = ''
     child.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()))
+    await listening(child, ended)
+    await runShell(directive('ExecReload').replace('/bin/kill', 'kill'), directory, { MAINPID: String(child.pid) })
     await expect.poll(() => log).toContain('"event":"renewed"')
     child.kill('SIGTERM')
     expect((await ended).status).toBe(0)
