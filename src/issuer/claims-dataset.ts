@@ -50,9 +50,15 @@ export function datasetOfClaims(claims: JsonObject, mappings: readonly DatasetMa
   return { dataset: parts.reduce(mergeMembers, {}), missing: [...missing] }
 }
 
-/** Tests whether the claims are those of the person; one that the provider has not verified is none. */
+/**
+ * Tests whether the claims are those of the person. An address or a number counts when the provider says that it is
+ * verified: whoever may write their own account could be anybody by it.
+ */
 export function isPerson(claims: JsonObject, person: Readonly<Record<string, string>>): boolean {
-  return Object.entries(person).every(([name, value]) => findClaim(claims, [name]) === value)
+  return Object.entries(person).every(([name, value]) => {
+    const isVouchedFor = verifierOf(name) === undefined || isVerified(claims, name) === true
+    return isVouchedFor && findClaim(claims, [name]) === value
+  })
 }
 
 function namesIn(template: ClaimTemplate): readonly string[] {
@@ -83,10 +89,19 @@ function isPath(value: ClaimTemplate | readonly string[]): value is readonly str
  */
 function findClaim(claims: JsonObject, path: readonly string[]): Json | undefined {
   const [first = ''] = path
-  const verifiedBy = verifierOf(first)
-  if (verifiedBy !== undefined && own(claims, verifiedBy) === false) return undefined
+  if (isVerified(claims, first) === false) return undefined
   const value = path.reduce<Json | undefined>((from, name) => memberOf(from, name), claims)
   return value === null || value === '' ? undefined : value
+}
+
+/**
+ * Returns whether the provider has verified the claim; undefined where it does not say, and where no claim would say
+ * it. Some providers write `true` as a text.
+ */
+function isVerified(claims: JsonObject, name: string): boolean | undefined {
+  const verifiedBy = verifierOf(name)
+  const said = verifiedBy === undefined ? undefined : own(claims, verifiedBy)
+  return said === undefined ? undefined : said === true || said === 'true'
 }
 
 function verifierOf(name: string): string | undefined {

@@ -190,6 +190,8 @@ describe('an offer that is for one person', () => {
     ['another account signs in', PERSON, { sub: 'thief' }],
     ['an account has the name of the person in another claim', PERSON, { sub: 'thief', name: PERSON.sub }],
     ['an account has an address that nobody has verified', { email: ACCOUNT.email }, { email_verified: false }],
+    ['a provider writes that in quotes', { email: ACCOUNT.email }, { email_verified: 'false' }],
+    ['nobody says whether the address is verified', { email: ACCOUNT.email }, { email_verified: undefined }],
     ['an account has a part of what is asked', { ...PERSON, email: 'ada@other.example' }, PERSON],
   ])('is not given away when %s, and stays for the person', async (_, person, account) => {
     const state = await offered(all, person)

@@ -104,11 +104,22 @@ describe('signing in for a wallet', () => {
     })
   })
 
-  it('leaves an address out that the provider has not verified', async () => {
-    all.provider.account = { ...ACCOUNT, email_verified: false }
+  it.each([false, 'false', 'no', null])('leaves an address out that is verified: %j', async (verified) => {
+    all.provider.account = { ...ACCOUNT, email_verified: verified }
     const at = await comeToPage(all.services)
     await wayToWallet(all.services, at.browser, await comeBack(all, at))
     expect(JSON.stringify(await datasetOf(await sessionOf(at)))).not.toContain('ada@example.edu')
+  })
+
+  it.each<[string, object]>([
+    ['is verified', { email_verified: true }],
+    ['is verified, in quotes', { email_verified: 'true' }],
+    ['nothing is said of', { email_verified: undefined }],
+  ])('keeps an address that %s', async (_, said) => {
+    all.provider.account = { ...ACCOUNT, ...said }
+    const at = await comeToPage(all.services)
+    await wayToWallet(all.services, at.browser, await comeBack(all, at))
+    expect(JSON.stringify(await datasetOf(await sessionOf(at)))).toContain('ada@example.edu')
   })
 
   it('tells the wallet when the person stops, and when the provider lets nobody in', async () => {
