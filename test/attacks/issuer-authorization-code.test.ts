@@ -369,6 +369,16 @@ describe('an attack on the authorization code flow', () => {
       await push(services, walletAsking({ scope }).form)
       const long = walletAsking({ scope: `${SCOPE} ${'b'.repeat(2048)}` }).form
       await refuses(() => postForm(services, PAR, long), 'invalid_scope', /2048/)
+      const scopes = Array.from({ length: 40 }, (_, index) => `${index}`.padStart(50, 's'))
+      for (const each of scopes) await declareWithScope(services, each)
+      const most = {
+        scope: scopes.join(' '),
+        state: 's'.repeat(1024),
+        client_id: 'c'.repeat(512),
+        redirect_uri: `https://wallet.example/${'r'.repeat(2000)}`,
+      }
+      await push(services, walletAsking({ ...most, state: 'short' }).form)
+      await refuses(() => postForm(services, PAR, walletAsking(most).form), 'invalid_request', /6144 bytes/)
     })
 
     it('fills rows by visits, of which there are so many in a process and no more, and which are purged', async () => {
