@@ -16,8 +16,9 @@ import type { AuthorizationForm } from './schemas.ts'
 /** The form of a SHA-256 in base64url, as of a code_verifier (RFC 7636 section 4.2) or of a key (RFC 7638). */
 const SHA256 = /^[A-Za-z0-9_-]{43}$/
 const VISIBLE = /^[!-~]+$/
-const MAX_CLIENT_ID = 512
-const MAX_STATE = 1024
+const CLIENT_ID = { most: 512, form: VISIBLE, hint: 'only visible ASCII characters' }
+/** RFC 6749 appendix A.5 */
+const STATE = { most: 1024, form: /^[ -~]+$/, hint: 'only visible ASCII characters and spaces' }
 const MAX_SCOPE = 2048
 const MAX_CONFIGURATIONS = 50
 
@@ -48,13 +49,13 @@ export async function readAuthorizationRequest(
   context: IssuerContext,
   { form, sessionId }: SentRequest,
 ): Promise<CodeFlowRequest> {
-  const clientId = readText('client_id', form.client_id, MAX_CLIENT_ID)
+  const clientId = readText('client_id', form.client_id, CLIENT_ID)
   const redirectUri = form.redirect_uri || refuse('invalid_request', 'redirect_uri is missing')
   const problem = redirectUriProblem(redirectUri, codeFlowOf(context).redirectUris)
   if (problem !== undefined) refuse('invalid_request', `redirect_uri: ${problem}`)
   refuseOtherFlows(form)
   const codeChallenge = readCodeChallenge(form)
-  const state = form.state ? readText('state', form.state, MAX_STATE) : undefined
+  const state = form.state ? readText('state', form.state, STATE) : undefined
   const jkt = form.dpop_jkt || undefined
   if (jkt !== undefined && !SHA256.test(jkt)) refuse('invalid_request', 'dpop_jkt: it is not the thumbprint of a key')
   const choice = await findChoice(context, form, sessionId)
@@ -99,10 +100,10 @@ function readCodeChallenge({ code_challenge: challenge, code_challenge_method: m
     : refuse('invalid_request', 'code_challenge: it is not a SHA-256 in base64url')
 }
 
-function readText(name: string, value: string | undefined, most: number): string {
+function readText(name: string, value: string | undefined, { most, form, hint }: typeof CLIENT_ID): string {
   if (!value) return refuse('invalid_request', `${name} is missing`)
   if (value.length > most) refuse('invalid_request', `${name}: it is longer than ${most} characters`)
-  return VISIBLE.test(value) ? value : refuse('invalid_request', `${name}: only visible ASCII characters`)
+  return form.test(value) ? value : refuse('invalid_request', `${name}: ${hint}`)
 }
 
 /**
