@@ -2,7 +2,7 @@
  * Attacks on the authorization code flow: on the code, on what was pushed, on where the browser goes, on who is at the browser, and
  * on the tokens. RFC 9700, RFC 9126 section 7, RFC 9207, OpenID4VCI 1.0, Security Considerations.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { secretName } from '../../src/issuer/access/pre-authorized-code.ts'
 import { deriveSecret } from '../../src/keys/file-signer.ts'
 import { thumbprint } from '../../src/keys/jwk.ts'
@@ -36,7 +36,7 @@ import {
 import { dpopNonce, dpopProof } from '../support/dpop.ts'
 import { expectIssued, expectRefusal, request, TOKEN_ENDPOINT } from '../support/issuance.ts'
 import { ISSUER_URL, type Services } from '../support/services.ts'
-import { codeOf, dataset, GRANT, holderSigner, postForm, startIssuance } from '../support/wire.ts'
+import { call, codeOf, dataset, GRANT, holderSigner, postForm, startIssuance } from '../support/wire.ts'
 
 const SESSIONS = { refresh_seconds: 86_400, credential_dataset: dataset }
 
@@ -211,6 +211,16 @@ describe('an attack on the authorization code flow', () => {
       const answer = () => visit(services, newVisitor(), authorizeUrl(form))
       await refuses(answer, own, changed.request_uri === undefined ? why : /nothing else/)
       expect((await answer()).headers.get('location')).toBeNull()
+    })
+
+    it('asks for more than fifty configurations', async () => {
+      const many = await startCodeFlow()
+      onTestFinished(() => many.close())
+      const scopes = Array.from({ length: 51 }, (_, index) => `s${index}`)
+      for (const each of scopes) await declareWithScope(many, each)
+      const asking = (some: readonly string[]) => postForm(many, PAR, walletAsking({ scope: some.join(' ') }).form)
+      expect((await asking(scopes.slice(1))).status).toBe(201)
+      await expectRefusal(await asking(scopes), { status: 400, error: 'invalid_scope', why: /more than 50/ })
     })
 
     it('asks for a configuration that nobody can ask for without an offer', async () => {
@@ -456,6 +466,33 @@ describe('an attack on the authorization code flow', () => {
       const url = authorizeUrl({ client_id: CLIENT_ID, request_uri: pushed })
       await refuses(() => visit(services, newVisitor(), url), 'invalid_request', /offer has been used/)
       await refuses(() => decide(services, third, { approved: true }), 'gone', /offer has been used/, 410)
+    })
+
+    const deferred = { deferred: true, credential_dataset: undefined }
+    it.each<[string, object, object, RegExp]>([
+      ['data in the place of those that the offer has', {}, { credential_dataset: dataset }, /has its dataset already/],
+      ['to wait, which the offer says', deferred, { deferred: true }, /^deferred: the session of the offer says that/],
+      ['a time to refresh', {}, { approved: true, refresh_seconds: 60 }, /^refresh_seconds: the session of the offer/],
+    ])('is decided with %s', async (_, offer, decision, why) => {
+      const { issuerState } = await offerFor(services, configurationId, offer)
+      const interaction = await bring(services, newVisitor(), { requestUri: await push(services, asking(issuerState)) })
+      await refuses(() => decide(services, interaction, decision), 'invalid_state', why, 409)
+      await decided(services, interaction, { approved: true })
+    })
+
+    it('is approved although the application has refused it', async () => {
+      const { sessionId, issuerState } = await offerFor(services, configurationId, deferred)
+      const interaction = await bring(services, newVisitor(), { requestUri: await push(services, asking(issuerState)) })
+      const denied = await call(services, `${ISSUER_URL}/issuance/oid4vci/complete/${sessionId}`, { denied: true })
+      expect(denied.status).toBe(200)
+      for (const body of [{ approved: true }, { credential_dataset: dataset }]) {
+        await refuses(() => decide(services, interaction, body), 'invalid_state', /has been denied/, 409)
+      }
+    })
+
+    it('is approved where there is none', async () => {
+      const interaction = await bring(services, newVisitor(), { requestUri: await push(services, walletAsking().form) })
+      await refuses(() => decide(services, interaction, { approved: true }), 'invalid_state', /there is no offer/, 409)
     })
 
     it('gets the data of another person who answered the same offer', async () => {

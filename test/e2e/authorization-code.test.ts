@@ -140,7 +140,7 @@ describe('the authorization code flow', () => {
     const later = { deferred: true, credential_dataset: undefined }
     const { sessionId, issuerState } = await offerFor(services, configurationId, later)
     const done = await coded(services, { asked: { scope: SCOPE, issuer_state: issuerState } })
-    expect(done.sessionId).toBe(sessionId)
+    expect([done.sessionId, done.response.iss]).toEqual([sessionId, ISSUER_URL])
     expect(await statusOf(services, ISSUER_URL, sessionId)).toMatchObject({ deferred: { state: 'COMPLETED' } })
     const token = await tokenBody(await redeemCode(services, done.form))
     await expectIssued(await readyWith(done, token.access_token, configurationId))
