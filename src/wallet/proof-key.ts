@@ -34,7 +34,11 @@ export function readProofKey(configuration: JsonObject, canAttest: boolean): Pro
   }
   const required = memberOf(proof, 'key_attestations_required')
   if (required !== undefined && !canAttest) {
-    abort('unsupported', 'the issuer wants an attestation of the key, and this wallet has nobody to attest it')
+    const attest = 'wallet attest gives it a provider for tests'
+    abort(
+      'unsupported',
+      `the issuer wants an attestation of the key, and this wallet has nobody to attest it; ${attest}`,
+    )
   }
   const attested = isObject(required) ? { attestation: required } : {}
   const methods = stringsIn(own(configuration, 'cryptographic_binding_methods_supported'))

@@ -58,13 +58,17 @@ export async function receiveUnoffered(wallet: WalletContext, ask: UnofferedAsk)
 }
 
 function readIdsOf({ configurations }: IssuerDescription, credential: UnofferedAsk['credential']): readonly string[] {
-  const ids = Object.keys(configurations).filter((id) => {
-    if ('configurationId' in credential) return id === credential.configurationId
-    return memberOf(own(configurations, id), 'scope') === credential.scope
+  const scopeOf = (id: string) => memberOf(own(configurations, id), 'scope')
+  const ids = Object.keys(configurations)
+  const asked = ids.filter((id) => {
+    return 'scope' in credential ? scopeOf(id) === credential.scope : id === credential.configurationId
   })
-  if (ids.length > 0) return ids
-  const name = 'scope' in credential ? credential.scope : credential.configurationId
-  const all = Object.keys(configurations).join(', ') || 'none at all'
+  if (asked.length > 0) return asked
+  const [name, names] =
+    'scope' in credential
+      ? [`with the scope ${credential.scope}`, ids.map(scopeOf).filter((scope) => typeof scope === 'string')]
+      : [credential.configurationId, ids]
+  const all = [...new Set(names)].join(', ') || 'none at all'
   return abort('not_found', `the issuer offers no credential ${name} to wallets that ask; there are: ${all}`)
 }
 

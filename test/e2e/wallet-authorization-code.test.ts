@@ -23,6 +23,7 @@ import {
   WALLET,
   walletAttestation,
 } from '../support/wallet-attestation.ts'
+import { declare } from '../support/wire.ts'
 
 const PAGE = 'docs/authorization-code.md'
 const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
@@ -179,5 +180,18 @@ describe('a wallet whose provider attests it', () => {
     expect(new Set(forms.map((form) => form.get('client_id')))).toEqual(new Set([WALLET]))
     const { wallet: stranger } = testWallet(services.fetch, services.clock, { browser })
     expect((await errorOf(receiveUnoffered(stranger, ask))).server).toMatchObject({ error: 'invalid_client' })
+  })
+
+  it('says by what names an issuer can be asked, in the words of whoever asked by another', async () => {
+    const services = await startCodeFlow()
+    onTestFinished(() => services.close())
+    const ids = [await declareWithScope(services), await declareWithScope(services), await declare(services)]
+    const { browser } = visitor(services)
+    const { wallet } = testWallet(services.fetch, services.clock, { browser })
+    const messageFor = async (credential: { scope: string } | { configurationId: string }) =>
+      (await errorOf(receiveUnoffered(wallet, { credentialIssuer: ISSUER_URL, credential }))).message
+    expect(await messageFor({ scope: 'library_card' })).toMatch(/ with the scope library_card to .*: student_card$/)
+    const { length } = ids
+    expect((await messageFor({ configurationId: 'x' })).split(/: |, /).slice(-length).sort()).toEqual(ids.sort())
   })
 })
