@@ -480,6 +480,14 @@ describe('an attack on the authorization code flow', () => {
       await decided(services, interaction, { approved: true })
     })
 
+    it('is decided with data that do not fit', async () => {
+      const { issuerState } = await offerFor(services, configurationId, deferred)
+      const interaction = await bring(services, newVisitor(), { requestUri: await push(services, asking(issuerState)) })
+      const unfit = () => decide(services, interaction, { credential_dataset: { nothing: 'x' } })
+      await refuses(unfit, 'invalid_request', /^credential_dataset/)
+      await decided(services, interaction)
+    })
+
     it('is approved although the application has refused it', async () => {
       const { sessionId, issuerState } = await offerFor(services, configurationId, deferred)
       const interaction = await bring(services, newVisitor(), { requestUri: await push(services, asking(issuerState)) })
@@ -488,11 +496,6 @@ describe('an attack on the authorization code flow', () => {
       for (const body of [{ approved: true }, { credential_dataset: dataset }]) {
         await refuses(() => decide(services, interaction, body), 'invalid_state', /has been denied/, 409)
       }
-    })
-
-    it('is approved where there is none', async () => {
-      const interaction = await bring(services, newVisitor(), { requestUri: await push(services, walletAsking().form) })
-      await refuses(() => decide(services, interaction, { approved: true }), 'invalid_state', /there is no offer/, 409)
     })
 
     it('gets the data of another person who answered the same offer', async () => {

@@ -5,8 +5,9 @@
  */
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type HttpClientRequest, OutboundError } from '../../src/http/outbound.ts'
+import { openidProvider } from '../../src/openid-connect/provider.ts'
 import { makeTestKey } from '../support/authorization-server.ts'
-import { type Form, offerFor, SCOPE, visit } from '../support/code-flow.ts'
+import { type Browser, type Form, offerFor, SCOPE, visit } from '../support/code-flow.ts'
 import { expectRefusal } from '../support/issuance.ts'
 import { PROVIDER, type Wrongs } from '../support/openid-provider.ts'
 import {
@@ -334,6 +335,42 @@ describe('a provider', () => {
       url: `${PROVIDER}/.well-known/openid-configuration`,
       allowPrivateAddresses: true,
     })
+  })
+
+  it('has its own name, also where the package would take another', async () => {
+    const issuer = 'https://login.microsoftonline.com/common/v2.0'
+    const tenant = 'https://login.microsoftonline.com/{tenantid}/v2.0'
+    const metadata = {
+      issuer: tenant,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+    }
+    const body = Buffer.from(JSON.stringify(metadata))
+    const answer = { status: 200, headers: { 'content-type': 'application/json' }, body }
+    const client = { issuer, clientId: 'us', scope: 'openid', redirectUri: `${SIGN_IN}/answer`, claims: [] }
+    const provider = openidProvider(client, { outbound: () => Promise.resolve(answer), now: () => new Date() })
+    await expect(provider.begin({ state: 's', nonce: 'n', verifier: 'v'.repeat(43) })).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+      cause: { message: expect.stringContaining('another issuer') as string },
+    })
+  })
+
+  it('is asked by fifty people at once, and no more', async () => {
+    const slow = await startSigningIn()
+    onTestFinished(() => slow.services.close())
+    const people = await Promise.all(Array.from({ length: 51 }, () => comeToPage(slow.services)))
+    const ways = await Promise.all(people.map((at) => leaveForProvider(slow.services, at)))
+    let lose: (error: Error) => void = () => undefined
+    const lost = new Promise<never>((_, reject) => (lose = reject))
+    slow.provider.wrongs = { answers: { '/token': () => lost } }
+    const answers = ways.map((way, index) => {
+      return visit(slow.services, people[index]?.browser as Browser, slow.provider.signIn(way).href)
+    })
+    const first = await Promise.race(answers)
+    expect([first.status, slow.services.logLines.join()]).toEqual([503, expect.stringContaining('too many people')])
+    expect(slow.provider.requests.filter(({ url }) => url.endsWith('/token'))).toHaveLength(50)
+    lose(new OutboundError('connection lost'))
+    await Promise.all(answers)
   })
 
   it('is asked for nothing before somebody signs in, and once for its metadata', async () => {
