@@ -13,7 +13,7 @@ import { IssuerSettings } from '../src/issuer/config.ts'
 import { allChecks } from '../src/verifier/checks/index.ts'
 import { VerifierSettings } from '../src/verifier/config.ts'
 import { conformance } from '../test/conformance/index.ts'
-import type { Row } from '../test/conformance/row.ts'
+import type { Row, Section } from '../test/conformance/row.ts'
 import { type Services, startServices } from '../test/support/services.ts'
 import { type ApiDocument, writeApiTypes } from './api-types.ts'
 import { dashboardText } from './dashboard.ts'
@@ -74,8 +74,8 @@ function conformancePage(): string {
 # What others ask of Vouchsafe, and what shows it
 
 On this page you see which demands of others are tested here, and find the test of each. ${all.length} items: the modules of the OpenID Foundation's conformance suite, the security considerations of the specifications, defects that
-other products shipped, and the rules of the given interface. This page has the sums; the rows, each with the tests that show it, are data in the
-files linked below. [conformance.test.ts](../test/conformance/conformance.test.ts) fails when a test that a row names is gone or skipped, and when a
+other products shipped, and the rules of the given interface. This page has the sums, and the modules of the suite by their names; the rows, each with
+the tests that show it, are data in the files linked below. [conformance.test.ts](../test/conformance/conformance.test.ts) fails when a test that a row names is gone or skipped, and when a
 row has neither a test nor a reason why it is not offered. Every check of a verification has an attack of its own beside these rows ([checks.md](checks.md)).
 
 | what is asked | items | shown by tests | not offered | rows |
@@ -91,27 +91,52 @@ ${rowsBySpecification(all)
   .map(([name, rows]) => `| ${name} | ${countCells(rows)} |`)
   .join('\n')}
 
+## The modules of the OpenID Foundation’s suite
+
+${conformance
+  .filter(({ file }) => file === SUITE)
+  .map(modulesTable)
+  .join('\n\n')}
+
 ## How to run them
 
 | command | does |
 |---|---|
 | \`npm test -- test/conformance\` | checks that every test that a row names is there and is not skipped |
-| \`npm test -- test/e2e/oidf-issuer.test.ts test/e2e/oidf-verifier.test.ts\` | plays every module of the OpenID Foundation's suite against the services |
+| \`npm test -- test/e2e/oidf-\` | plays every module of the OpenID Foundation's suite against the services |
 | \`npm test -- test/attacks\` | runs the attacks |
 | \`npm test\` | runs the tests that rows name, except those in \`test/interop\` and \`test/contracts\` |
 | \`npm run test:others\` | installs implementations of other parties, and runs the tests in \`test/interop\` and \`test/contracts\` |
 
 ## What is not offered
 
-${all
-  .filter(({ notOffered }) => notOffered !== undefined)
-  .map(({ id, asks, notOffered = '' }) => `- \`${id}\` (${asks}): ${notOffered}.`)
-  .join('\n')}
+${
+  all
+    .filter(({ notOffered }) => notOffered !== undefined)
+    .map(({ id, asks, notOffered = '' }) => `- \`${id}\` (${asks}): ${notOffered}.`)
+    .join('\n') || 'Nothing of these.'
+}
 
 ## What each section asks
 
 ${conformance.map(({ heading, about }) => `**${heading}.** ${about}`).join('\n\n')}
 `
+}
+
+const SUITE = 'test/conformance/suite.ts'
+
+/** The modules of a suite with the file of the test that plays each. */
+function modulesTable({ heading, rows }: Section): string {
+  const playedBy = ({ tests = [], notOffered = '' }: Row) => {
+    const [file] = tests[0] ?? []
+    return file === undefined ? notOffered : `[${file.split('/').at(-1) ?? ''}](../${file})`
+  }
+  const lines = rows.map((row) => `| \`${row.id}\` | ${row.asks} | ${playedBy(row)} |`)
+  return `${heading}: each module, what it asks, and the file with the test of its name.
+
+| module | asks | passes in |
+|---|---|---|
+${lines.join('\n')}`
 }
 
 /** The number of the rows, of those that tests show and of those that are not offered, as cells of a table. */
