@@ -1,5 +1,5 @@
 /** The authorization code flow of this service, from the request to the credential. OpenID4VCI 1.0, RFC 9126, RFC 7636, RFC 9207. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import {
   AUTHORIZE,
   authorizeUrl,
@@ -144,6 +144,25 @@ describe('the authorization code flow', () => {
     expect(await statusOf(services, ISSUER_URL, sessionId)).toMatchObject({ deferred: { state: 'COMPLETED' } })
     const token = await tokenBody(await redeemCode(services, done.form))
     await expectIssued(await readyWith(done, token.access_token, configurationId))
+  })
+
+  it('gives a refresh token where the reuse policy of the credential lets wallets ask for new ones', async () => {
+    const option = { details: ['once_only'], batch_size: 10, reissue_trigger_unused: 2 }
+    const renewing = await startCodeFlow()
+    onTestFinished(() => renewing.close())
+    await declare(renewing, {
+      format: 'dc+sd-jwt',
+      vct: 'urn:example:renewed-card',
+      scope: SCOPE,
+      batch_size: 10,
+      validity_seconds: 86_400,
+      credential_metadata: { credential_reuse_policy: { id: 'arf_annex_ii', options: [option] } },
+    })
+    const done = await coded(renewing)
+    const { refresh_token: token } = await tokenBody(await redeemCode(renewing, done.form))
+    expect(token).toEqual(expect.any(String))
+    const row = await renewing.issuerStore.get('issuance_session', done.sessionId)
+    expect(row?.value.refreshSeconds).toBe(86_400)
   })
 
   it('lets the wallet wait for data that comes later, and refresh its token meanwhile', async () => {
