@@ -100,8 +100,8 @@ function findClaim(claims: JsonObject, path: readonly string[]): Json | undefine
  */
 function isVerified(claims: JsonObject, name: string): boolean | undefined {
   const verifiedBy = verifierOf(name)
-  const said = verifiedBy === undefined ? undefined : own(claims, verifiedBy)
-  return said === undefined ? undefined : said === true || said === 'true'
+  const statement = verifiedBy === undefined ? undefined : own(claims, verifiedBy)
+  return statement === undefined ? undefined : statement === true || statement === 'true'
 }
 
 function verifierOf(name: string): string | undefined {

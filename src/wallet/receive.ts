@@ -60,10 +60,10 @@ export async function receiveUnoffered(wallet: WalletContext, ask: UnofferedAsk)
 function readIdsOf({ configurations }: IssuerDescription, credential: UnofferedAsk['credential']): readonly string[] {
   const scopeOf = (id: string) => memberOf(own(configurations, id), 'scope')
   const ids = Object.keys(configurations)
-  const asked = ids.filter((id) => {
+  const matching = ids.filter((id) => {
     return 'scope' in credential ? scopeOf(id) === credential.scope : id === credential.configurationId
   })
-  if (asked.length > 0) return asked
+  if (matching.length > 0) return matching
   const [name, names] =
     'scope' in credential
       ? [`with the scope ${credential.scope}`, ids.map(scopeOf).filter((scope) => typeof scope === 'string')]
