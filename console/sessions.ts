@@ -67,7 +67,7 @@ function listSessions({ name, status, subject }: Filter): AsyncGenerator<ListedS
   return verifierClient.listSessions({ ...filter, verification_query_id: subject })
 }
 
-/** Reads what sessions can be about: the issuer's configurations; of the verifier's queries, that of the filter alone. */
+/** Reads what sessions can be about: the issuer's configurations, and of the verifier's queries that of the filter. */
 async function readSubjects({ name, subject }: Filter): Promise<readonly Choice[]> {
   if (name === 'verifier') return subject === undefined ? [] : [[subject, subject]]
   return [...(await readConfigurations())].map(([id, each]) => [id, configurationName(id, each)])
