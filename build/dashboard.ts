@@ -220,7 +220,7 @@ const WIDTH = 6
 const HEIGHT = { number: 4, lines: 8 }
 
 /** Makes the dashboard, as Grafana imports it. */
-export function dashboardText(): string {
+export function drawDashboard(): string {
   const dashboard = {
     title: 'Vouchsafe',
     uid: 'vouchsafe',
@@ -232,7 +232,7 @@ export function dashboardText(): string {
     templating: { list: [dataSource, instances] },
     panels: placeRows(),
   }
-  return `${JSON.stringify(dashboard, null, 2)}\n`
+  return JSON.stringify(dashboard, null, 2)
 }
 
 const dataSource = { name: 'source', label: 'Prometheus', type: 'datasource', query: 'prometheus' }

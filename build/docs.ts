@@ -16,7 +16,7 @@ import { conformance } from '../test/conformance/index.ts'
 import type { Row, Section } from '../test/conformance/row.ts'
 import { type Services, startServices } from '../test/support/services.ts'
 import { type ApiDocument, writeApiTypes } from './api-types.ts'
-import { dashboardText } from './dashboard.ts'
+import { drawDashboard } from './dashboard.ts'
 import { commandsPage } from './docs-commands.ts'
 import { errorsPage } from './docs-errors.ts'
 import { metricsPage } from './docs-metrics.ts'
@@ -248,7 +248,7 @@ const pages = {
   'docs/commands.md': commandsPage(),
   'docs/metrics.md': metricsPage(),
   'docs/conformance.md': conformancePage(),
-  'deploy/grafana-dashboard.json': dashboardText(),
+  'deploy/grafana-dashboard.json': formatAs('dashboard.json', drawDashboard()),
   'docs/reference.md': await referencePage(services),
   'sdk/server/issuer-schemas.ts': await apiTypes(services, 'IssuerSchemas', 'an issuer'),
   'sdk/server/verifier-schemas.ts': await apiTypes(services, 'VerifierSchemas', 'a verifier'),
@@ -266,11 +266,13 @@ if (process.argv.includes('--check')) {
 async function apiTypes({ fetch }: Services, name: string, service: string): Promise<string> {
   const baseUrl = name === 'IssuerSchemas' ? 'http://issuer.localhost' : 'http://verifier.localhost'
   const document = (await (await fetch(`${baseUrl}/openapi`)).json()) as ApiDocument
-  const text = writeApiTypes(name, service, document)
-  return execFileSync('node_modules/.bin/biome', ['format', '--stdin-file-path', 'sdk/server/schemas.ts'], {
-    input: text,
-    encoding: 'utf8',
-  })
+  return formatAs('sdk/server/schemas.ts', writeApiTypes(name, service, document))
+}
+
+/** Formats the text of a file that has the path. */
+function formatAs(path: string, text: string): string {
+  const words = ['format', '--stdin-file-path', path]
+  return execFileSync('node_modules/.bin/biome', words, { input: text, encoding: 'utf8' })
 }
 
 function read(file: string): string {
