@@ -110,7 +110,7 @@ export interface CheckedSettings<Settings> {
  */
 export function checkSettings<Schema extends TObject>(schema: Schema, value: unknown): CheckedSettings<Static<Schema>> {
   if (!isObject(value)) return { mistakes: ['the configuration must be a JSON object'], settings: {} }
-  if (Check(schema, value)) return { mistakes: [], settings: value as Partial<Static<Schema>> }
+  if (Check(schema, value)) return { mistakes: [], settings: value }
   const validate = compileSchema(withoutAbsent(schema, value), { all: true })
   const errors = validate(value) ? [] : (validate.errors ?? [])
   const broken = new Set(errors.map(({ instancePath }) => instancePath.split('/')[1]))

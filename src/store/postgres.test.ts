@@ -106,11 +106,9 @@ describe('PostgreSQL with others on it', () => {
 
   it('counts its connections, and the statements that wait for one', async () => {
     const small = await openPostgres<Things>(postgresOf(url, { maxConnections: 1 }), migrations)
-    const counts = await whileLocked(async () => {
-      const work = [small.commit([next(1)]), small.commit([next(2)])]
-      const busy = small.countConnections?.()
-      void Promise.allSettled(work)
-      return busy
+    const counts = await whileLocked(() => {
+      void Promise.allSettled([small.commit([next(1)]), small.commit([next(2)])])
+      return Promise.resolve(small.countConnections?.())
     }, undefined)
     expect(counts).toEqual({ busy: 1, idle: 0, waiting: 1 })
     await small.close()
