@@ -292,6 +292,13 @@ describe('an attack on the authorization code flow', () => {
     const address = (requestUri: string, more: Form = {}) =>
       authorizeUrl({ client_id: CLIENT_ID, request_uri: requestUri, ...more })
 
+    it('is not used up by who asks for the headers alone, as what looks at links beforehand does', async () => {
+      const requestUri = await push(services, walletAsking().form)
+      const { status } = await services.fetch(address(requestUri), { method: 'HEAD', redirect: 'manual' })
+      expect(status).toBeGreaterThanOrEqual(400)
+      await bring(services, newVisitor(), { requestUri })
+    })
+
     it('brings the request of another client', async () => {
       const requestUri = await push(services, walletAsking().form)
       const other = address(requestUri, { client_id: 'com.example.thief' })

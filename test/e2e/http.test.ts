@@ -380,7 +380,15 @@ describe('every endpoint', () => {
     },
   )
 
-  it.each(endpoints.filter(({ method }) => method === 'GET'))('$service answers HEAD for $path', async (endpoint) => {
+  /** What a visit uses up, and is asked for by GET alone. */
+  const isGoodOnce = ({ path }: { readonly path: string }): boolean => /^\/auth\/(authorize|return)\b/.test(path)
+  const read = endpoints.filter(({ method }) => method === 'GET')
+  it.each(read.filter(isGoodOnce))('$service does not take HEAD for $path', async (endpoint) => {
+    const { statusCode, body } = await send(endpoint, 'HEAD', authorization)
+    expect([statusCode, body]).toEqual([405, ''])
+  })
+
+  it.each(read.filter((each) => !isGoodOnce(each)))('$service answers HEAD for $path', async (endpoint) => {
     const [head, get] = [await send(endpoint, 'HEAD', authorization), await send(endpoint, 'GET', authorization)]
     expect([head.statusCode, head.body]).toEqual([get.statusCode, ''])
     expectHeaders(head)

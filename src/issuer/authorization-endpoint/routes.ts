@@ -60,15 +60,15 @@ function browserRoutes(app: App, context: IssuerContext): void {
     if (comesBack) keepCookie(context, reply, browser)
     return sendTo(reply, address)
   }
-  app.get('/auth/authorize', { config: visited, schema: schemas.authorizeRoute }, (request, reply) =>
+  // A request and a decision are good for one visit, and whoever asks for the headers alone is no visitor.
+  const visit = { config: visited, exposeHeadRoute: false }
+  app.get('/auth/authorize', { ...visit, schema: schemas.authorizeRoute }, (request, reply) =>
     bring(request.query, request, reply),
   )
   const schema = { ...schemas.authorizeRoute, operationId: 'authorizeSession', params: SessionParams }
-  app.get('/auth/authorize/:session_id', { config: visited, schema }, (request, reply) =>
-    bring(request.query, request, reply),
-  )
-  const config = { isForBrowsers: true }
-  app.get('/auth/return/:interaction_id', { config, schema: schemas.returnRoute }, async (request, reply) => {
+  app.get('/auth/authorize/:session_id', { ...visit, schema }, (request, reply) => bring(request.query, request, reply))
+  const back = { config: { isForBrowsers: true }, exposeHeadRoute: false, schema: schemas.returnRoute }
+  app.get('/auth/return/:interaction_id', back, async (request, reply) => {
     const { params, query } = request
     const cookie = browserOf(context, request)
     return sendTo(
