@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { mutateJson, mutateStructured, seededRandom } from '../../test/fuzz/mutate.ts'
 import { configurationOf } from '../../test/support/configuration.ts'
 import { profiles } from '../../test/support/profiles.ts'
-import { seeds } from '../../test/support/seeds.ts'
+import { seeds, TIMES } from '../../test/support/seeds.ts'
 import { bindingTo, dataset } from '../../test/support/wire.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import { isObject } from '../codec/json.ts'
@@ -66,7 +66,7 @@ describe.each(profiles)('a reader of $format', (profile) => {
         read('read', pieces.join(''))
         read('hold', pieces.join(''))
       }),
-      { seed: 20_260_601, numRuns: 1000 },
+      { seed: 20_260_601, numRuns: 250 * TIMES },
     )
   })
 

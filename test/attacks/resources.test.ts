@@ -17,7 +17,7 @@ import { verify } from '../../src/verifier/verification.ts'
 import { silentLog } from '../support/check-log.ts'
 import { COMMAND, startCommand } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
-import { processorMs } from '../support/processor-time.ts'
+import { partOfLimit } from '../support/processor-time.ts'
 import { serviceDirectory } from '../support/service-process.ts'
 import { noStatus } from './attack.ts'
 
@@ -26,11 +26,11 @@ describe('what is sent costs little to refuse', () => {
     const jwk = { kty: 'RSA', n: toBase64url(Buffer.alloc(384, 0xc1)), e: toBase64url(Buffer.alloc(384, 0xb3)) }
     const key = createPublicKey({ key: jwk, format: 'jwk' })
     const algorithm = { digest: 'sha256', keyType: 'rsa' } as Parameters<typeof verifyCertificateSignature>[0]
-    const taken = await processorMs(() => {
+    const taken = await partOfLimit(100, () => {
       for (let i = 0; i < 100; i++)
         expect(verifyCertificateSignature(algorithm, key, Buffer.from('a'), Buffer.alloc(384, 1))).toBe(false)
     })
-    expect(taken).toBeLessThan(100)
+    expect(taken).toBeLessThan(1)
   })
 
   it('a payload of more values than can be disclosed', () => {

@@ -11,7 +11,7 @@ import {
   toPem,
   usualExtensions,
 } from '../../src/keys/make-certificate.ts'
-import { processorMs } from '../support/processor-time.ts'
+import { partOfLimit } from '../support/processor-time.ts'
 import { makeKey, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { authorization, call } from '../support/wire.ts'
 
@@ -190,11 +190,11 @@ describe('the trust anchors of a verifier', () => {
     const longName = await issue('University', root, { name: attributes })
     expect([manyNames.der.length, longName.certificate.der.length].every((length) => length > 8000)).toBe(true)
     let [refused, text] = ['', '']
-    const taken = await processorMs(async () => {
+    const taken = await partOfLimit(1000, async () => {
       refused = await (await call(services, TEST, { certificates: toPem(manyNames.der) })).text()
       text = JSON.stringify(await test(longName.pem))
     })
-    expect(taken).toBeLessThan(1000)
+    expect(taken).toBeLessThan(1)
     expect(refused).toMatch(/certificates: certificate 1: the extension .* it has more than 100 names/)
     expect(text.length).toBeLessThan(5000)
     expect(JSON.parse(text)).toMatchObject({ trusted: true, anchor: { subject: 'CN=Root' } })

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { startCodeFlow } from '../support/code-flow.ts'
 import { encryptedRequest } from '../support/encryption.ts'
 import { CREDENTIAL_ENDPOINT, type Ready, readySession, requestOf } from '../support/issuance.ts'
+import { seeds, TIMES } from '../support/seeds.ts'
 import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
 import { authorization, startIssuance, startVerification } from '../support/wire.ts'
 import { mutateJson, seededRandom } from './mutate.ts'
@@ -53,7 +54,7 @@ describe.each([
         const headers = { ...authorization, ...(type && { 'content-type': type }) }
         await expectAnswer(await services.fetch(url, { method: 'POST', headers, body }))
       })
-      await fc.assert(property, { seed: 20_260_601, numRuns: 60 })
+      await fc.assert(property, { seed: 20_260_601, numRuns: 15 * TIMES })
     }
   }, 120_000)
 })
@@ -77,7 +78,7 @@ describe('an encrypted credential request', () => {
     const property = fc.asyncProperty(bodies, fc.constantFrom('DEF', undefined), async (body, zip) => {
       await expectAnswer(await post(await encryptedRequest(metadata, body, { enc: 'A128GCM', ...(zip && { zip }) })))
     })
-    await fc.assert(property, { seed: 20_260_601, numRuns: 200 })
+    await fc.assert(property, { seed: 20_260_601, numRuns: 50 * TIMES })
   })
 
   it('can have any part that is another one', async () => {
@@ -89,7 +90,7 @@ describe('an encrypted credential request', () => {
     }
     const encryption = { jwk: { ...jwk, alg: 'ECDH-ES', kid: 'ac' }, enc: 'A128GCM' }
     const right = (await requestOf(ready, { credential_response_encryption: encryption })) as JsonObject
-    for (let seed = 0; seed < 300; seed++) {
+    for (const seed of seeds(75)) {
       const other: Json = mutateJson(seededRandom(seed), right)
       await expectAnswer(await post(await encryptedRequest(metadata, JSON.stringify(other), { enc: 'A256GCM' })))
     }

@@ -1,9 +1,7 @@
 /** The processor time of a request, as a part of what its size allows. */
-import { createHash } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { JsonObject } from '../../src/codec/json.ts'
-import { processorMs } from '../support/processor-time.ts'
+import { slowness } from '../support/processor-time.ts'
 import { type Candidate, traitOf } from './cost-candidates.ts'
 import type { CostRequest, CostTarget, CostWorld } from './cost-world.ts'
 import type { Growth } from './growth.ts'
@@ -13,8 +11,6 @@ const BASE_MS = 40
 const MS_PER_KB = 0.2
 /** How often a request is measured that seems to cost too much. */
 const MEASUREMENTS = 7
-/** Milliseconds of processor time that the work which is known takes on a machine for which these limits are meant. */
-const KNOWN_WORK_MS = 20
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -33,23 +29,6 @@ export async function measured(world: CostWorld, target: CostTarget, growths: re
   const ratio = (user + system) / 1000 / allowedFor(request)
   const trait = traitOf(statusCode, body, logs.flat())
   return { growths, ratio: ratio > 1 ? ratio / (await slowness()) : ratio, trait }
-}
-
-/** How many times longer the work that is known takes on this machine at present than the limits suppose; at least 1. */
-async function slowness(): Promise<number> {
-  let least = Number.POSITIVE_INFINITY
-  for (let count = 0; count < MEASUREMENTS; count += 1) least = Math.min(least, await processorMs(knownWork))
-  return Math.max(1, least / KNOWN_WORK_MS)
-}
-
-/** Does what requests cost: writes, reads and looks through JSON, decodes and hashes. */
-function knownWork(): string {
-  const members = Array.from({ length: 9000 }, (_, at) => [`name ${at}`, { id: at, type: [`type ${at}`] }] as const)
-  const text = Buffer.from(JSON.stringify(Object.fromEntries(members))).toString('base64url')
-  const read = new Map(Object.entries(JSON.parse(Buffer.from(text, 'base64url').toString()) as JsonObject))
-  const digest = createHash('sha256')
-  for (const [name] of members) digest.update(JSON.stringify(read.get(name)))
-  return digest.digest('hex')
 }
 
 /**

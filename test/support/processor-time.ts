@@ -1,4 +1,11 @@
 /** Processor time of this process, all its threads together: other work of the machine does not lengthen it. */
+import { createHash } from 'node:crypto'
+import type { JsonObject } from '../../src/codec/json.ts'
+
+/** Milliseconds of processor time that the known work takes on a machine for which the limits of tests are meant. */
+const KNOWN_WORK_MS = 20
+/** How often the known work is measured: the first times compile it. */
+const KNOWN_WORK_TIMES = 7
 
 /** The milliseconds of processor time that `run` took. */
 export async function processorMs(run: () => unknown): Promise<number> {
@@ -12,4 +19,31 @@ export async function processorMs(run: () => unknown): Promise<number> {
 export async function leastProcessorMs(run: () => unknown): Promise<number> {
   const times = [await processorMs(run), await processorMs(run), await processorMs(run)]
   return Math.min(...times)
+}
+
+/**
+ * The processor time of `run` as a part of `limitMs`, of which a slow machine is allowed more. The least of three times
+ * decides; the first that is at most 1 is enough.
+ */
+export async function partOfLimit(limitMs: number, run: () => unknown): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let count = 0; count < 3 && least > 1; count += 1) least = Math.min(least, (await processorMs(run)) / limitMs)
+  return least > 1 ? least / (await slowness()) : least
+}
+
+/** How many times longer the known work takes on this machine at present than the limits suppose; at least 1. */
+export async function slowness(): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let count = 0; count < KNOWN_WORK_TIMES; count += 1) least = Math.min(least, await processorMs(knownWork))
+  return Math.max(1, least / KNOWN_WORK_MS)
+}
+
+/** Does what requests cost: writes, reads and looks through JSON, decodes and hashes. */
+function knownWork(): string {
+  const members = Array.from({ length: 9000 }, (_, at) => [`name ${at}`, { id: at, type: [`type ${at}`] }] as const)
+  const text = Buffer.from(JSON.stringify(Object.fromEntries(members))).toString('base64url')
+  const read = new Map(Object.entries(JSON.parse(Buffer.from(text, 'base64url').toString()) as JsonObject))
+  const digest = createHash('sha256')
+  for (const [name] of members) digest.update(JSON.stringify(read.get(name)))
+  return digest.digest('hex')
 }

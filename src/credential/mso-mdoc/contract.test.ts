@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../test/fuzz/mutate.ts'
 import { configurationOf } from '../../../test/support/configuration.ts'
-import { seeds } from '../../../test/support/seeds.ts'
+import { seeds, TIMES } from '../../../test/support/seeds.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import {
   CBOR_TAG,
@@ -115,7 +115,7 @@ describe('mobile documents', () => {
           expect(() => msoMdoc[how](toBase64url(bytes))).toThrow(MalformedError)
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 250 * TIMES },
     )
   })
 
