@@ -9,7 +9,8 @@ const temporary = mkdtempSync(join(tmpdir(), 'vouchsafe-tests-'))
 // The PostgreSQL server, which runs as another user, passes through the directory.
 chmodSync(temporary, 0o711)
 for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = temporary
-process.on('exit', () => rmSync(temporary, { recursive: true, force: true }))
+// A process that was ended may write for a moment still, and is waited for.
+process.on('exit', () => rmSync(temporary, { recursive: true, force: true, maxRetries: 10 }))
 
 // vitest groups failures with Map.groupBy, which Node 20 does not have; without it a failing test reads as a crash.
 Map.groupBy ??= (items, keyOf) => {
