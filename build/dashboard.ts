@@ -1,9 +1,10 @@
 /** deploy/grafana-dashboard.json: what an operator looks at, as panels of Grafana over the metrics of docs/metrics.md. */
 
-/** A panel. A query may use `$instance`, and `legend` names each line by a label of it. */
+/** A panel with one query. The query may use `$instance`, and `legend` names each line by its labels. */
 export interface Panel {
   readonly title: string
-  readonly queries: readonly { readonly expr: string; readonly legend: string }[]
+  readonly expr: string
+  readonly legend: string
   readonly unit: 'short' | 'reqps' | 's' | 'bytes' | 'percentunit'
   /** Draws the newest value as a number rather than lines over time. */
   readonly isNumber?: true
@@ -30,23 +31,24 @@ export const rows: readonly Row[] = [
     panels: [
       {
         title: 'Services that answer',
-        queries: [{ expr: 'up{job=~"vouchsafe.*",instance=~"$instance"}', legend: '{{instance}}' }],
+        expr: 'up{job=~"vouchsafe.*",instance=~"$instance"}',
+        legend: '{{instance}}',
         unit: 'short',
         isNumber: true,
         means: '1 where the metrics of a service can be read, else 0.',
       },
       {
         title: 'The certificate that ends first',
-        queries: [
-          { expr: `min by (instance) (${credentialServices('certificate_expires_seconds')})`, legend: '{{instance}}' },
-        ],
+        expr: `min by (instance) (${credentialServices('certificate_expires_seconds')})`,
+        legend: '{{instance}}',
         unit: 's',
         isNumber: true,
         means: 'Time left; renew it two weeks before its end.',
       },
       {
         title: 'Age of the oldest callback',
-        queries: [{ expr: credentialServices('callback_oldest_seconds'), legend: '{{instance}} {{state}}' }],
+        expr: credentialServices('callback_oldest_seconds'),
+        legend: '{{instance}} {{state}}',
         unit: 's',
         isNumber: true,
         means:
@@ -54,7 +56,8 @@ export const rows: readonly Row[] = [
       },
       {
         title: 'Callbacks that wait, or were given up',
-        queries: [{ expr: credentialServices('callbacks'), legend: '{{instance}} {{state}}' }],
+        expr: credentialServices('callbacks'),
+        legend: '{{instance}} {{state}}',
         unit: 'short',
         isNumber: true,
         means: 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000.',
@@ -66,54 +69,57 @@ export const rows: readonly Row[] = [
     panels: [
       {
         title: 'Events',
-        queries: [{ expr: `60 * ${rateOf('events_total', 'type')}`, legend: '{{type}}' }],
+        expr: `60 * ${rateOf('events_total', 'type')}`,
+        legend: '{{type}}',
         unit: 'short',
         means: 'What became of sessions, a minute, by the type of the event.',
       },
       {
         title: 'Checks that failed',
-        queries: [
-          {
-            expr: '60 * sum by (check) (rate(vouchsafe_verifier_failed_checks_total{instance=~"$instance"}[$__rate_interval]))',
-            legend: '{{check}}',
-          },
-        ],
+        expr: '60 * sum by (check) (rate(vouchsafe_verifier_failed_checks_total{instance=~"$instance"}[$__rate_interval]))',
+        legend: '{{check}}',
         unit: 'short',
         means: 'Checks of verifications that failed, a minute. docs/checks.md says what each asks.',
       },
       {
         title: 'Requests by status',
-        queries: [{ expr: rateOf('http_requests_total', 'status'), legend: '{{status}}' }],
+        expr: rateOf('http_requests_total', 'status'),
+        legend: '{{status}}',
         unit: 'reqps',
         means: 'Answers a second. One of 500 and more is a fault of the service or its database.',
       },
       {
         title: 'Refusals',
-        queries: [{ expr: `60 * ${rateOf('http_refusals_total', 'route, error')}`, legend: '{{route}} {{error}}' }],
+        expr: `60 * ${rateOf('http_refusals_total', 'route, error')}`,
+        legend: '{{route}} {{error}}',
         unit: 'short',
         means: 'Requests that were refused, a minute, by route and error. docs/errors.md says what to do about each.',
       },
       {
         title: 'Time to answer, median',
-        queries: [{ expr: quantile('0.5'), legend: '{{route}}' }],
+        expr: quantile('0.5'),
+        legend: '{{route}}',
         unit: 's',
         means: 'Half of the requests of a route were answered faster.',
       },
       {
         title: 'Time to answer, 99 of 100',
-        queries: [{ expr: quantile('0.99'), legend: '{{route}}' }],
+        expr: quantile('0.99'),
+        legend: '{{route}}',
         unit: 's',
         means: 'All but one in a hundred requests of a route were answered faster.',
       },
       {
         title: 'Conflicts',
-        queries: [{ expr: `60 * ${rateOf('store_conflicts_total', 'instance, end')}`, legend: '{{instance}} {{end}}' }],
+        expr: `60 * ${rateOf('store_conflicts_total', 'instance, end')}`,
+        legend: '{{instance}} {{end}}',
         unit: 'short',
         means: 'Work that met a change by another, a minute: done anew, or given up.',
       },
       {
         title: 'Open streams of events',
-        queries: [{ expr: credentialServices('event_streams'), legend: '{{instance}}' }],
+        expr: credentialServices('event_streams'),
+        legend: '{{instance}}',
         unit: 'short',
         means: 'Pages and applications that follow a session.',
       },
@@ -124,33 +130,36 @@ export const rows: readonly Row[] = [
     panels: [
       {
         title: 'Processor time',
-        queries: [
-          { expr: `rate(${ofProcess('process_cpu_seconds_total')}[$__rate_interval])`, legend: '{{instance}}' },
-        ],
+        expr: `rate(${ofProcess('process_cpu_seconds_total')}[$__rate_interval])`,
+        legend: '{{instance}}',
         unit: 'percentunit',
         means: 'One process serves with one core: near 100 % it is at its limit.',
       },
       {
         title: 'Memory',
-        queries: [{ expr: ofProcess('process_resident_memory_bytes'), legend: '{{instance}}' }],
+        expr: ofProcess('process_resident_memory_bytes'),
+        legend: '{{instance}}',
         unit: 'bytes',
         means: 'Resident memory.',
       },
       {
         title: 'Delay of the event loop, 99 of 100',
-        queries: [{ expr: ofProcess('nodejs_eventloop_lag_p99_seconds'), legend: '{{instance}}' }],
+        expr: ofProcess('nodejs_eventloop_lag_p99_seconds'),
+        legend: '{{instance}}',
         unit: 's',
         means: 'The time for which requests wait for others.',
       },
       {
         title: 'Open files and connections',
-        queries: [{ expr: ofProcess('process_open_fds'), legend: '{{instance}}' }],
+        expr: ofProcess('process_open_fds'),
+        legend: '{{instance}}',
         unit: 'short',
         means: 'File descriptors of a process.',
       },
       {
         title: 'Connections to PostgreSQL',
-        queries: [{ expr: credentialServices('database_connections'), legend: '{{instance}} {{state}}' }],
+        expr: credentialServices('database_connections'),
+        legend: '{{instance}} {{state}}',
         unit: 'short',
         means: 'Where statements wait for a connection, raise database.maxConnections. An embedded database has none.',
       },
@@ -161,52 +170,43 @@ export const rows: readonly Row[] = [
     panels: [
       {
         title: 'Calls by how they ended',
-        queries: [
-          {
-            expr: `sum by (hook, outcome) (rate(${ofEngine('calls_total')}[$__rate_interval]))`,
-            legend: '{{hook}} {{outcome}}',
-          },
-        ],
+        expr: `sum by (hook, outcome) (rate(${ofEngine('calls_total')}[$__rate_interval]))`,
+        legend: '{{hook}} {{outcome}}',
         unit: 'reqps',
         means: 'Calls of components a second.',
       },
       {
         title: 'Time of a call, 99 of 100',
-        queries: [
-          {
-            expr: `histogram_quantile(0.99, sum by (le, hook) (rate(${ofEngine('call_seconds_bucket')}[$__rate_interval])))`,
-            legend: '{{hook}}',
-          },
-        ],
+        expr: `histogram_quantile(0.99, sum by (le, hook) (rate(${ofEngine('call_seconds_bucket')}[$__rate_interval])))`,
+        legend: '{{hook}}',
         unit: 's',
         means: 'Without the wait for the calls before it.',
       },
       {
         title: 'How far behind the chain',
-        queries: [{ expr: ofEngine('chain_unseen_seconds'), legend: '{{instance}}' }],
+        expr: ofEngine('chain_unseen_seconds'),
+        legend: '{{instance}}',
         unit: 's',
         means: 'Time since the last successful look at the chain.',
       },
       {
         title: 'Transactions that wait',
-        queries: [{ expr: ofEngine('outbox'), legend: '{{instance}}' }],
+        expr: ofEngine('outbox'),
+        legend: '{{instance}}',
         unit: 'short',
         means: 'Transactions that wait to be included in a block.',
       },
       {
         title: 'Contracts',
-        queries: [{ expr: `sum by (state) (${ofEngine('contracts')})`, legend: '{{state}}' }],
+        expr: `sum by (state) (${ofEngine('contracts')})`,
+        legend: '{{state}}',
         unit: 'short',
         means: 'Contracts by how they stand.',
       },
       {
         title: 'Answers of engines that are errors',
-        queries: [
-          {
-            expr: `60 * sum by (error) (rate(vouchsafe_engine_http_answers_total{instance=~"$instance",error!=""}[$__rate_interval]))`,
-            legend: '{{error}}',
-          },
-        ],
+        expr: `60 * sum by (error) (rate(vouchsafe_engine_http_answers_total{instance=~"$instance",error!=""}[$__rate_interval]))`,
+        legend: '{{error}}',
         unit: 'short',
         means: 'Errors a minute; docs/engine.md says what each means.',
       },
@@ -265,18 +265,13 @@ function placeRows(): readonly object[] {
   })
 }
 
-function drawPanel({ title, queries, unit, isNumber, means }: Panel): object {
+function drawPanel({ title, expr, legend, unit, isNumber, means }: Panel): object {
   return {
     title,
     description: means,
     type: isNumber ? 'stat' : 'timeseries',
     datasource: { type: 'prometheus', uid: '$source' },
-    targets: queries.map(({ expr, legend }, index) => ({
-      refId: String.fromCharCode(65 + index),
-      expr,
-      legendFormat: legend,
-      ...(isNumber && { instant: true, range: false }),
-    })),
+    targets: [{ refId: 'A', expr, legendFormat: legend, ...(isNumber && { instant: true, range: false }) }],
     fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
     options: isNumber
       ? { reduceOptions: { calcs: ['lastNotNull'] }, textMode: 'value_and_name', colorMode: 'none' }
