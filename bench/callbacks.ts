@@ -1,6 +1,6 @@
 /**
- * Does telling the application keep up with issuing, and what does it cost issuing that an application cannot be told? Two
- * issuers, each in a place of its own, by turns: one without callbacks, one with a receiver that is up or down.
+ * Does telling the application keep up with issuing, and what does it cost issuing that an application cannot be told?
+ * Two issuers, each in a place of its own, run by turns: one without callbacks, one with a receiver that is up or down.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -21,14 +21,14 @@ export interface CallbackOptions {
   readonly rounds: number
   readonly flows: number
   readonly warmUp: number
-  /** For the second place. */
+  /** The bundle for the second place. */
   readonly bundle: string
 }
 
 const BACKLOG = 10_000
 const MAX_COST = 0.05
 const MAX_LAG_SECONDS = 2
-/** A port that nobody has: the connection is refused. */
+/** The address of a port on which nobody listens, so that the connection is refused. */
 const DOWN = 'http://127.0.0.1:9/events'
 
 export async function measureCallbacks(workplace: Workplace, options: CallbackOptions): Promise<Verdict> {
@@ -70,7 +70,7 @@ export async function measureCallbacks(workplace: Workplace, options: CallbackOp
   }
 }
 
-/** How far delivery is behind when the load ends. */
+/** Measures how far delivery is behind when the load ends. */
 async function lagOf(workplace: Workplace, { rounds, flows, warmUp }: CallbackOptions) {
   let received = 0
   const server = createServer((request, response) => {
@@ -88,11 +88,11 @@ async function lagOf(workplace: Workplace, { rounds, flows, warmUp }: CallbackOp
     const perSecond: number[] = []
     const lags: number[] = []
     for (let round = 1; round <= rounds; round += 1) {
-      const wanted = received + flows
+      const expected = received + flows
       perSecond.push(flows / (await issuer.run(flows)).seconds)
       const end = performance.now()
-      const behind = wanted - received
-      await waitUntil(() => received === wanted)
+      const behind = expected - received
+      await waitUntil(() => received === expected)
       lags.push((performance.now() - end) / 1000)
       note(`callbacks, round ${round}: ${behind} of ${flows} were still to come, ${lags.at(-1)?.toFixed(2)} s`)
     }
@@ -104,13 +104,13 @@ async function lagOf(workplace: Workplace, { rounds, flows, warmUp }: CallbackOp
   }
 }
 
-/** Rounds by turns, each with the one beside it. */
-async function costOf(plain: Workplace, told: Workplace, { rounds, flows, warmUp }: CallbackOptions) {
-  setCallback(told, DOWN)
-  const [without, withBacklog] = [await startIssuer(plain), await startIssuer(told)]
+/** Measures rounds by turns, each with the one beside it. */
+async function costOf(plain: Workplace, withCallbacks: Workplace, { rounds, flows, warmUp }: CallbackOptions) {
+  setCallback(withCallbacks, DOWN)
+  const [without, withBacklog] = [await startIssuer(plain), await startIssuer(withCallbacks)]
   const figures = { without: [] as number[], with: [] as number[], shares: [] as number[] }
   try {
-    await fill(told)
+    await fill(withCallbacks)
     for (const issuer of [without, withBacklog]) await issuer.run(warmUp)
     for (let round = 1; round <= rounds; round += 1) {
       const [a, b] = [(await without.run(flows)).processorMs, (await withBacklog.run(flows)).processorMs]
@@ -138,7 +138,7 @@ async function startIssuer(workplace: Workplace) {
   const service: Running = await startService(workplace, { service: 'issuer' })
   const make = await kind.prepare(workplace, service.port)
   return {
-    /** Milliseconds of processor a flow, and the seconds of all. */
+    /** Returns the milliseconds of processor of each flow, and the seconds of all. */
     run: async (count: number) => {
       const flows = await make(count, 'service')
       const before = processorTimeMs(service.pid)

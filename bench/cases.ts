@@ -1,4 +1,4 @@
-/** What is issued and presented, once for each format: one credential, of which one claim is asked for. */
+/** The credentials that are issued and presented, one for each format, of which one claim is asked for. */
 
 import { type JsonObject, own } from '../src/codec/json.ts'
 import type { CredentialFormat, Order } from '../src/credential/format.ts'
@@ -13,7 +13,7 @@ export interface Case {
   readonly format: string
   readonly configuration: JsonObject
   readonly dataset: JsonObject
-  /** Of the query, whose id is `card`. */
+  /** The credential query, whose id is `card`. */
   readonly query: JsonObject
   /** The claim that the query asks for. */
   readonly place: readonly string[]
@@ -23,7 +23,7 @@ const DOCTYPE = 'org.iso.18013.5.1.mDL'
 const NAMESPACE = 'org.iso.18013.5.1'
 const PORTRAIT_BYTES = 2048
 
-/** 20 elements: those that ISO/IEC 18013-5, table 5, makes mandatory, and more of it. */
+/** The 20 elements are those that ISO/IEC 18013-5, table 5, makes mandatory, and some of its others. */
 const licence = {
   family_name: 'Lovelace',
   given_name: 'Ada',
@@ -76,7 +76,7 @@ export function pluginOf({ format }: Pick<Case, 'format'>): CredentialFormat {
   return plugin
 }
 
-/** What the issuer would issue to the key now. */
+/** Returns the order that the issuer would issue to the key now. */
 export function orderOf({ configuration, dataset: ordered }: Case, holderKey: PublicJwk): Order {
   const hour = 3_600_000
   const now = Math.floor(Date.now() / hour) * hour

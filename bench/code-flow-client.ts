@@ -47,7 +47,7 @@ export function attest(provider: Signer, { jwk }: Signer): Promise<string> {
   return writeJws(header, claims, (data) => provider.sign(data))
 }
 
-/** From the metadata to the credential, without an offer. */
+/** Runs the flow from the metadata to the credential, without an offer. */
 export async function wholeFlow(terms: Whole): Promise<void> {
   const { port, client, dataset } = terms
   await object(await send(port, '/.well-known/openid-credential-issuer'), 200)
@@ -85,7 +85,7 @@ export async function pushRequest({ port, scope }: FlowTerms, client = makeClien
   return { requestUri: requestUri as string, verifier }
 }
 
-/** The browser brings the request, which is a row from then on. */
+/** Visits the address as the browser does that brings the request, which is a row from then on. */
 export async function visitOnly({ port }: FlowTerms, { requestUri }: Pushed) {
   const query = new URLSearchParams({ client_id: CLIENT_ID, request_uri: requestUri }).toString()
   const answer = await send(port, `/auth/authorize?${query}`)
@@ -131,7 +131,7 @@ async function freshNonce(port: number): Promise<{ readonly proof: string; reado
   return { proof: (await object(answer, 200)).c_nonce as string, dpop }
 }
 
-/** The proof of a wallet that has a key. RFC 9449 section 4.2. */
+/** Makes the DPoP proof of a wallet that has a key. RFC 9449 section 4.2. */
 async function dpopHeader({ dpopKey, nonce }: Client, path: string, token?: string): Promise<Record<string, string>> {
   if (dpopKey === undefined) return {}
   const claims = {
@@ -146,7 +146,10 @@ async function dpopHeader({ dpopKey, nonce }: Client, path: string, token?: stri
   return { dpop: await writeJws(header, claims, (data) => dpopKey.sign(data)) }
 }
 
-/** The attestation, and the proof of its key with a fresh challenge. Attestation-Based Client Authentication. */
+/**
+ * Makes the headers with the attestation and the proof of its key, with a fresh challenge. Attestation-Based Client
+ * Authentication.
+ */
 async function attestationHeaders({ dpopKey, attestation }: Client, port: number): Promise<Record<string, string>> {
   if (dpopKey === undefined || attestation === undefined) return {}
   const answer = await object(await send(port, '/auth/challenge', { body: '' }), 200)
@@ -166,7 +169,7 @@ interface Sent {
   readonly body?: string
 }
 
-/** A POST where there is a body. */
+/** Sends a request, by POST where there is a body. */
 function send(port: number, path: string, { headers = {}, body }: Sent = {}): Promise<Response> {
   const method = body === undefined ? 'GET' : 'POST'
   const init = { method, headers, redirect: 'manual' as const, ...(body === undefined ? {} : { body }) }

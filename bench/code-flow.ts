@@ -1,6 +1,6 @@
 /**
- * What does the authorization code flow cost beside the pre-authorized one, and what do requests cost that were pushed and
- * never brought? Both flows run by turns at one issuer; the requests and what they answer are those of wallets.
+ * How much does the authorization code flow cost beside the pre-authorized one, and how much do requests cost that were
+ * pushed and never brought? Both flows run by turns at one issuer; the requests and their answers are those of wallets.
  */
 import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ const PUSHED = 100_000
 const PUSHED_WARM_UP = 10_000
 /** The rows that strangers may make at once. */
 const VISITS = 6_000
-/** What memory may grow by 100,000 requests that are stored nowhere. */
+/** The growth of memory that 100,000 requests may cause, which are stored nowhere. */
 const MAX_GROWTH_MEGABYTES = 30
 
 type Kind = 'pre-authorized' | 'bearer' | 'dpop' | 'attested'

@@ -1,6 +1,6 @@
 /**
- * One keep-alive connection with one request at a time: as much HTTP as the load generator needs, so that it stays cheaper
- * than what it measures. Bodies must come with a Content-Length; anything else ends the run.
+ * A keep-alive connection with one request at a time: as much HTTP as the load generator needs, so that it stays
+ * cheaper than what it measures. Bodies must come with a Content-Length; anything else ends the run.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -43,7 +43,7 @@ function onSocket(socket: Socket, port: number): Connection {
       const answer = readAnswer(received)
       if (answer === undefined) return
       received = Buffer.alloc(0)
-      const { resolve } = waiting ?? unexpected()
+      const { resolve } = waiting ?? refuseAnswer()
       waiting = undefined
       resolve(answer)
     } catch (error) {
@@ -69,7 +69,7 @@ function requestText({ method, path, headers = {}, body }: Request, port: number
   return `${lines.join('\r\n')}${END_OF_HEAD}${body ?? ''}`
 }
 
-/** The whole answer, or undefined when there is more to come. */
+/** Reads the whole answer, or returns undefined when there is more to come. */
 function readAnswer(received: Buffer): Answer | undefined {
   const end = received.indexOf(END_OF_HEAD)
   if (end === -1) return undefined
@@ -77,12 +77,12 @@ function readAnswer(received: Buffer): Answer | undefined {
   const [, length] = /^content-length: *(\d+)/im.exec(head) ?? []
   if (length === undefined) throw new Error(`an answer without Content-Length:\n${head}`)
   const bodyEnd = end + END_OF_HEAD.length + Number(length)
-  if (received.length > bodyEnd) unexpected()
+  if (received.length > bodyEnd) refuseAnswer()
   if (received.length < bodyEnd) return undefined
   const [, type = ''] = /^content-type: *(.*)$/im.exec(head) ?? []
   return { status: Number(head.slice(9, 12)), type, body: received.toString('utf8', bodyEnd - Number(length)) }
 }
 
-function unexpected(): never {
+function refuseAnswer(): never {
   throw new Error('the server sent something that nobody asked for')
 }

@@ -1,6 +1,6 @@
 /**
- * Which files and functions of src/ a piece of work runs through, by V8's precise coverage. The process runs one bundle, in which
- * the bundler has a comment with the path before the text of each file.
+ * The files and functions of src/ that a piece of work runs through, by V8's precise coverage. The process runs one
+ * bundle, in which the bundler has a comment with the path before the text of each file.
  */
 import { readFileSync } from 'node:fs'
 import { type Profiler, Session } from 'node:inspector/promises'
@@ -10,7 +10,7 @@ export interface Trace {
   /** Paths from src/ on, in the order of the alphabet. */
   readonly files: readonly string[]
   readonly namedFunctions: number
-  /** Of named functions. */
+  /** The number of calls of named functions. */
   readonly calls: number
 }
 
@@ -49,10 +49,10 @@ function traceOf(script: Profiler.ScriptCoverage | undefined, sections: readonly
     const isOfSource = section?.file.startsWith('src/') === true && range !== undefined && range.count > 0
     return isOfSource ? [{ name, file: section.file.slice('src/'.length), count: range.count }] : []
   })
-  const named = ran.filter(({ name }) => name !== '')
+  const namedFunctions = ran.filter(({ name }) => name !== '')
   return {
     files: [...new Set(ran.map(({ file }) => file))].sort(),
-    namedFunctions: named.length,
-    calls: named.reduce((sum, { count }) => sum + count, 0),
+    namedFunctions: namedFunctions.length,
+    calls: namedFunctions.reduce((sum, { count }) => sum + count, 0),
   }
 }

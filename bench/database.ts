@@ -22,7 +22,7 @@ type Collections = { session: { readonly text: string }; nonce: Record<string, n
 const migrations: readonly Migration[] = [
   { id: 'bench-0001', statements: [...createCollection('session'), ...createCollection('nonce')] },
 ]
-/** About what a session is. */
+/** A text of about the size of a session. */
 const value = { text: 'a'.repeat(600) }
 const FILLED = `insert into session (id, value, version, due_at) select`
 
@@ -71,7 +71,7 @@ async function median(store: Store<Collections>): Promise<number> {
   return percentile(rounds, 50)
 }
 
-/** Sessions are begun, read, moved twice with a nonce spent each time, and ended. */
+/** Moves sessions through their life: begins, reads, moves twice with a nonce spent each time, and ends each. */
 async function sessionsPerSecond(store: Store<Collections>): Promise<number> {
   let left = SESSIONS
   const begin = performance.now()

@@ -1,7 +1,8 @@
 /**
- * What no engine can do without, on bare `node:http`: SHA-256 of the request's body and of the answer's, an Ed25519 signature of the
- * answer; of an upload also the recovery of who signed it, by the same library, and a row on disk before the answer, one commit for
- * all that came at once. No sandbox, no encryption, no check, no chain, no log.
+ * The work that no engine can do without, on bare `node:http`: SHA-256 of the request's body and of the answer's, and
+ * an Ed25519 signature of the answer; for an upload also the recovery of the key that signed it, by the same library,
+ * and a row on disk before the answer, one commit for all that came at once. The floor has no sandbox, no encryption,
+ * no check, no chain and no log.
  */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -17,7 +18,7 @@ const MIGRATIONS = [{ id: 'floor-0001', statements: createCollection('share') }]
 
 export async function runEngineFloor(): Promise<void> {
   const recover = await loadRecovery()
-  // In the engine's place, which the benchmark takes away.
+  // The file stands in the engine's place, which the benchmark takes away.
   const store = await openSqlite<Collections>('floor.db', MIGRATIONS)
   let stored = 0
   const { privateKey } = generateKeyPairSync('ed25519')
@@ -37,8 +38,8 @@ export async function runEngineFloor(): Promise<void> {
     }
     const body = isUpload ? Buffer.alloc(0) : value
     const signature = sign(null, Buffer.concat([digest, sha256(body)]), privateKey).toString('hex')
-    const given = { 'content-length': body.length, 'x-engine-signature': signature }
-    response.writeHead(isUpload ? 201 : 200, given).end(body)
+    const answerHeaders = { 'content-length': body.length, 'x-engine-signature': signature }
+    response.writeHead(isUpload ? 201 : 200, answerHeaders).end(body)
   }
   server.keepAliveTimeout = 65_000
   server.listen(0, '127.0.0.1', () => {

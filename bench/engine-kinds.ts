@@ -1,4 +1,4 @@
-/** What an engine is measured with: calls of components that read, and signed uploads of shares. */
+/** The requests that an engine is measured with: calls of components that read, and signed uploads of shares. */
 import { type Address, evmAddress } from '../src/offchain/address.ts'
 import { signSecp256k1 } from '../src/offchain/authentication/secp256k1.ts'
 import type { Request } from './connection.ts'
@@ -6,16 +6,16 @@ import { type EnginePlace, PATHS, type Upload } from './engine-place.ts'
 
 export interface Kind {
   readonly name: string
-  /** Calls a second. */
+  /** The number of calls a second that is wanted. */
   readonly target: number
-  /** Each once only, and so registered before. */
+  /** An upload counts once only, and so its secret is registered before. */
   readonly isUpload: boolean
   readonly traffic: (place: EnginePlace) => Traffic
 }
 
 export interface Traffic {
   readonly status: number
-  /** So many requests that were not there before. */
+  /** Makes so many requests that were not there before. */
   readonly requests: (count: number, of: 'engine' | 'floor') => readonly Request[]
   /** Resolves when the engine has done what these requests left to be done. */
   readonly settled?: () => Promise<void>
@@ -24,9 +24,9 @@ export interface Traffic {
 
 export type Measuring = Kind & Traffic
 
-/** So many uploads for a call: one costs as much as ten. */
+/** The uploads for each call, because one upload costs as much as ten calls. */
 const UPLOADS = 0.1
-/** Until V8 compiles hardly anything any more, which takes up to 30 ms of a core at a time. */
+/** The uploads until V8 compiles hardly anything any more, which takes up to 30 ms of a core at a time. */
 const WARM_UP_UPLOADS = 3000
 
 export const KINDS: readonly Kind[] = [
@@ -37,7 +37,7 @@ export const KINDS: readonly Kind[] = [
   { name: 'uploads', target: 300, isUpload: true, traffic: uploading },
 ]
 
-/** Calls before the first round, and in a round. */
+/** Returns the number of calls before the first round, and in a round. */
 export function amountOf({ isUpload }: Kind, { calls, warmUp }: { readonly calls: number; readonly warmUp: number }) {
   return isUpload ? { warmUp: WARM_UP_UPLOADS, round: Math.ceil(UPLOADS * calls) } : { warmUp, round: calls }
 }
@@ -66,7 +66,7 @@ function uploading(place: EnginePlace): Traffic {
   return {
     status: 201,
     requests: (count, of) => Array.from({ length: count }, (_, at) => uploadRequest(place, take(at, of))),
-    settled: () => confirmed(place, sent),
+    settled: () => waitForConfirmations(place, sent),
   }
 }
 
@@ -77,8 +77,8 @@ function uploadRequest({ owner, engine }: EnginePlace, { contract, id, share }: 
   return { method: 'PUT', path: pathOf(contract, uri), headers: { authorization }, body: share }
 }
 
-/** Until the contracts know of all of these, which takes them out of the list. */
-async function confirmed({ isConfirmed }: EnginePlace, sent: Upload[]): Promise<void> {
+/** Waits until the contracts know of all of these uploads, and takes them out of the list. */
+async function waitForConfirmations({ isConfirmed }: EnginePlace, sent: Upload[]): Promise<void> {
   const deadline = performance.now() + CONFIRMED_WITHIN_MS
   for (let last = sent.at(-1); last !== undefined; last = sent.at(-1)) {
     if (await isConfirmed(last)) sent.pop()

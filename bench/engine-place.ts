@@ -28,7 +28,7 @@ export interface EnginePlace {
   readonly owner: Party
   /** Shares by contract that nobody has uploaded yet. */
   readonly uploads: readonly Upload[]
-  /** Whether its contract knows of an upload. */
+  /** Tests whether the contract of an upload knows of it. */
   readonly isConfirmed: (upload: Upload) => Promise<boolean>
   remove(): void
 }
@@ -39,7 +39,7 @@ export interface Upload {
   readonly share: string
 }
 
-/** `chain`: whether the engine runs the chain itself, or asks a process that does. */
+/** Starts the engine; `chain` says whether the engine runs the chain itself, or asks a process that does. */
 export async function startEngineProcess(place: EnginePlace, chain: 'local' | 'served'): Promise<Running> {
   const { directory } = place
   const program = join(directory, 'dist', 'vouchsafe.cjs')
@@ -58,13 +58,13 @@ async function serveChain(program: string, directory: string) {
   const args = [program, 'chain', 'serve', '--dir', 'chain', '--port', '0']
   const node = spawn(process.execPath, args, { cwd: directory, stdio: ['ignore', 'pipe', 'inherit'] })
   process.on('exit', () => node.kill())
-  const [said] = (await once(node.stdout, 'data')) as [Buffer]
-  const [url] = /http:\S+/.exec(said.toString()) ?? []
-  if (url === undefined) throw new Error(`the chain is not served: ${said.toString()}`)
+  const [output] = (await once(node.stdout, 'data')) as [Buffer]
+  const [url] = /http:\S+/.exec(output.toString()) ?? []
+  if (url === undefined) throw new Error(`the chain is not served: ${output.toString()}`)
   return { url, stop: () => stop(node) }
 }
 
-/** `dist` is copied, so that a build in the meantime changes nothing. */
+/** Makes the directory, with a copy of `dist`, so that a build in the meantime changes nothing. */
 export async function makeEnginePlace(bundle: string, uploads: number): Promise<EnginePlace> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-bench-'))
   cpSync(dirname(bundle), join(directory, 'dist'), { recursive: true })
@@ -109,16 +109,16 @@ type Send = (to: Address | undefined, data: Uint8Array) => Promise<string | unde
 
 async function register(send: Send, contracts: readonly Address[], count: number): Promise<Upload[]> {
   const { registerSharing } = createContract(artifacts.SecretSharing.abi as unknown as ParsedABI)
-  const made: Upload[] = []
+  const uploads: Upload[] = []
   for (let at = 0; at < count; at++) {
     const contract = contracts[at % contracts.length] ?? ''
     const [id, share] = [BigInt(at + 1), randomBytes(32).toString('hex')]
     const digest = new Uint8Array(createHash('sha256').update(share).digest())
     const input = { id, threshold: 1n, commitments: [digest] }
     await send(contract, registerSharing?.encodeInput(input) ?? new Uint8Array())
-    made.push({ contract, id, share })
+    uploads.push({ contract, id, share })
   }
-  return made
+  return uploads
 }
 
 async function isConfirmed(rpc: JsonRpc, { contract, id }: Upload): Promise<boolean> {
@@ -129,7 +129,10 @@ async function isConfirmed(rpc: JsonRpc, { contract, id }: Upload): Promise<bool
   return decoded?.uploaded[0] === true
 }
 
-/** Every transaction of this chain is a block at once, so that its receipt is there. Gives the contract that it made. */
+/**
+ * Returns a function that sends a transaction and gives the contract that it made. Each transaction of this chain is a
+ * block at once, so that its receipt is there.
+ */
 async function sender(rpc: JsonRpc, from: Party): Promise<Send> {
   const chainId = BigInt((await rpc('eth_chainId', [])) as string)
   let nonce = 0n
@@ -158,7 +161,7 @@ function bytesOf(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text.replace(/^0x/, ''), 'hex'))
 }
 
-/** RFC 5915 in PKCS #8, as `vouchsafe init engine` writes it. */
+/** Writes the key in PEM, RFC 5915 in PKCS #8, as `vouchsafe init engine` does. */
 function pemOf(key: Uint8Array): string {
   const head = '303e020100301006072a8648ce3d020106052b8104000a042730250201010420'
   const der = Buffer.from(head + Buffer.from(key).toString('hex'), 'hex').toString('base64')
@@ -179,7 +182,7 @@ function settings({ readers, sharing }: EnginePlace, rpcUrl: string | undefined)
   })
 }
 
-/** GET reads a value of 1 KiB and answers it; PUT stores it. */
+/** The module answers GET with a stored value of 1 KiB, and stores a value for PUT. */
 const READER_MODULE = moduleText(
   `(local $packed i64)
   (if (i32.eq (i32.load8_u (i32.add (local.get $ptr) (i32.const 46))) (i32.const 80))
@@ -203,7 +206,7 @@ component({ http: (request, context) => {
 } })`
 
 async function readerScript(dist: string): Promise<Uint8Array> {
-  // Where the bundler is found from.
+  // The directory is one from which the bundler is found.
   const source = mkdtempSync(join(process.cwd(), 'node_modules', '.bench-'))
   try {
     writeFileSync(join(source, 'reader.ts'), READER_SCRIPT)

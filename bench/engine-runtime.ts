@@ -1,6 +1,7 @@
 /**
- * What one call of a component costs, apart from HTTP, chain and database: processor time of the whole process, and calls per second with
- * two workers and some calls at a time. The component reads 1 KiB of storage, which is one question to the engine, and answers it.
+ * The cost of a call of a component, apart from HTTP, chain and database: processor time of the whole process, and
+ * calls per second with two workers and some calls at a time. The component reads 1 KiB of storage, which is one
+ * question to the engine, and answers with the value.
  *
  * npm run bench -- engine-runtime, or: node build/run.js bench/engine-runtime.ts
  */

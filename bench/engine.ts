@@ -1,6 +1,7 @@
 /**
- * What a call costs an engine, and how many there are a second: to components that read 1 KiB of storage, in WebAssembly and in
- * TypeScript, and signed uploads of shares over eight contracts, which are on disk when they are answered. Beside it the floor.
+ * How much does a call cost an engine, and how many calls are there a second: to components that read 1 KiB of storage,
+ * in WebAssembly and in TypeScript, and as signed uploads of shares over eight contracts, which are on disk when they
+ * are answered? The floor stands beside it.
  */
 import { fileURLToPath } from 'node:url'
 import { evmAddress } from '../src/offchain/address.ts'
@@ -16,12 +17,12 @@ import { percent, stolen } from './stolen.ts'
 export interface EngineOptions {
   readonly bundle: string
   readonly rounds: number
-  /** In a round; of uploads a tenth. */
+  /** The calls in a round; of uploads a tenth. */
   readonly calls: number
   /** Calls before the first round; of uploads always {@link WARM_UP_UPLOADS}. */
   readonly warmUp: number
   readonly only: string
-  /** Run by the engine itself, or by another process, whose time is not counted. */
+  /** The process that runs the chain: the engine itself, or another process, whose time is not counted. */
   readonly chain: 'local' | 'served'
 }
 
@@ -34,7 +35,10 @@ interface Result {
   readonly engine: Round
   readonly floor: Round
   readonly ratio: number
-  /** At half of what was reached, or of the target where that is less: milliseconds from when a call was due. Medians of the rounds. */
+  /**
+   * The delay in milliseconds from when a call was due, at half of the rate that was reached, or of the target where
+   * that is less; medians of the rounds.
+   */
   readonly halfLoad: { readonly engine: Late; readonly floor: Late }
 }
 
@@ -43,7 +47,7 @@ interface Late {
   readonly p99: number
 }
 
-/** Where the targets were set, one core recovered so many keys a second in JavaScript. */
+/** On the machine where the targets were set, one core recovered so many keys a second in JavaScript. */
 const WHERE_SET = 1000
 const HALF_LOAD_SECONDS = 5
 const MOST_ADDED_MS = 10
@@ -78,7 +82,7 @@ export async function measureEngine(options: EngineOptions): Promise<Verdict> {
   }
 }
 
-/** In a place of its own: a local chain keeps all its blocks in memory. */
+/** Measures the kind in a place of its own: a local chain keeps all its blocks in memory. */
 async function measureInPlace(kind: Kind, options: EngineOptions): Promise<Result> {
   const { warmUp, round } = amountOf(kind, options)
   const uploads = kind.isUpload ? warmUp + options.rounds * (round + (HALF_LOAD_SECONDS * kind.target) / 2) : 0
@@ -88,7 +92,7 @@ async function measureInPlace(kind: Kind, options: EngineOptions): Promise<Resul
   try {
     return await measureKind({ ...kind, ...kind.traffic(place) }, place, options)
   } finally {
-    // What the process is to do at its end would keep the chain in memory until then.
+    // A listener for the end of this process would keep the chain in memory until then.
     process.off('exit', remove)
     remove()
   }
@@ -107,8 +111,8 @@ async function measureKind(kind: Measuring, place: EnginePlace, options: EngineO
   })
   const { warmUp, round: count } = amountOf(kind, options)
   try {
-    await prepared(kind, place, engine.port)
-    // Not all at once: what is signed is good for a minute.
+    await prepare(kind, place, engine.port)
+    // The requests are made in parts, because a signature is good for a minute.
     for (let left = warmUp; left > 0; left -= WARM_UP_AT_ONCE) {
       await runRound(engine, kind.requests(Math.min(left, WARM_UP_AT_ONCE), 'engine'), kind)
       await runRound(floor, kind.requests(Math.min(left, WARM_UP_AT_ONCE), 'floor'), kind)
@@ -121,9 +125,9 @@ async function measureKind(kind: Measuring, place: EnginePlace, options: EngineO
       const b = await runRound(floor, kind.requests(count, 'floor'), kind)
       const pace = Math.min(a.perSecond, kind.target) / 2
       const some = (of: 'engine' | 'floor') => kind.requests(Math.floor(pace * HALF_LOAD_SECONDS), of)
-      const lateA = await paced(engine.port, some('engine'), pace, kind)
+      const lateA = await sendPaced(engine.port, some('engine'), pace, kind)
       await kind.settled?.()
-      const lateB = await paced(floor.port, some('floor'), pace, kind)
+      const lateB = await sendPaced(floor.port, some('floor'), pace, kind)
       rounds.push({ engine: { ...a, ...lateA }, floor: { ...b, ...lateB } })
       const others = `other machines took ${percent(taken())}`
       note(`${kind.name}, round ${round}: engine ${told(a, lateA)}, floor ${told(b, lateB)}; ${others}`)
@@ -140,14 +144,14 @@ async function measureKind(kind: Measuring, place: EnginePlace, options: EngineO
   }
 }
 
-/** Until the engine serves the contracts; what a reader reads is stored then. */
-async function prepared({ first, requests }: Traffic, { sharing }: EnginePlace, port: number): Promise<void> {
+/** Waits until the engine serves the contracts, and stores the value that a reader reads. */
+async function prepare({ first, requests }: Traffic, { sharing }: EnginePlace, port: number): Promise<void> {
   const connection = await openConnection(port)
-  const asked =
+  const firstRequests =
     first === undefined
       ? sharing.map((contract): Request => ({ method: 'GET', path: `/offchain/${evmAddress(contract)}/` }))
       : [first, ...requests(1, 'engine')]
-  for (const request of asked) {
+  for (const request of firstRequests) {
     for (;;) {
       const { status, body } = await connection.send(request)
       if (status === 200 || body.includes('Invalid URL')) break
@@ -157,7 +161,7 @@ async function prepared({ first, requests }: Traffic, { sharing }: EnginePlace, 
   connection.close()
 }
 
-/** What `settled` waits for is part of the processor time, and not of the calls per second. */
+/** Runs one round. The work that `settled` waits for is part of the processor time, and not of the calls per second. */
 async function runRound(
   { pid, port }: Running,
   requests: readonly Request[],
@@ -179,8 +183,13 @@ async function runRound(
   return { processorMs: (processorTimeMs(pid) - before) / count, perSecond: count / seconds }
 }
 
-/** So many a second, each at its time whatever became of those before it. */
-async function paced(port: number, requests: readonly Request[], perSecond: number, kind: Measuring): Promise<Late> {
+/** Sends so many requests a second, each at its time, whatever became of those before it. */
+async function sendPaced(
+  port: number,
+  requests: readonly Request[],
+  perSecond: number,
+  kind: Measuring,
+): Promise<Late> {
   const queue = requests.entries()
   const connections = await Promise.all(Array.from({ length: 2 * CONCURRENCY }, () => openConnection(port)))
   const [latencies, begin]: [number[], number] = [[], performance.now()]
@@ -190,7 +199,7 @@ async function paced(port: number, requests: readonly Request[], perSecond: numb
         const due = begin + (at * 1000) / perSecond
         const early = due - performance.now()
         if (early > 0) await new Promise((resolve) => setTimeout(resolve, early))
-        // From when it was due, also where those before it kept the connection: what waits is late.
+        // A delay counts from when the request was due, also where those before it kept the connection.
         const begun = Math.min(due, performance.now())
         expect(kind, await connection.send(request))
         latencies.push(performance.now() - begun)

@@ -43,7 +43,7 @@ export async function startFloor(kind: Kind, workplace: Workplace, port: number,
   }
   const file = (ending: string) => join(workplace.directory, `floor-${kind.name.replaceAll(/\W/g, '-')}.${ending}`)
   writeFileSync(file('json'), JSON.stringify(script), { mode: 0o600 })
-  // This program again: it is one file when it runs.
+  // The floor is this program again, which is one file when it runs.
   const program = fileURLToPath(import.meta.url)
   return start({
     args: [program, 'floor', file('json')],
@@ -61,7 +61,7 @@ async function recordAnswers(port: number, make: MakeFlows): Promise<Map<string,
   return recorded
 }
 
-/** The request object with a key whose private part is known. The floor signs it anew. */
+/** Replaces the key in the request object by one whose private part is known. The floor signs the object anew. */
 function withResponseKey(requestObject: string, key: PrivateJwk): string {
   const { payload } = readJws(requestObject)
   const metadata = isObject(payload.client_metadata) ? payload.client_metadata : {}
@@ -70,7 +70,7 @@ function withResponseKey(requestObject: string, key: PrivateJwk): string {
   return [header, toBase64url(Buffer.from(JSON.stringify(changed))), signature].join('.')
 }
 
-/** What the device of an mdoc signs to answer the request. */
+/** Returns the bytes that the device of an mdoc signs to answer the request. */
 function deviceSigned(requestObject: string): string {
   const { binding } = readRequest(readJws(requestObject).payload)
   const docType = ownString(licenceCase.configuration, 'doctype') ?? ''

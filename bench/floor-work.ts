@@ -1,4 +1,7 @@
-/** What the floor does for real: signatures, and the decryption of a response. By `node:crypto`, and without any check. */
+/**
+ * The work that the floor does for real: signatures, and the decryption of a response, by `node:crypto` and without any
+ * check.
+ */
 import {
   createDecipheriv,
   createHash,
@@ -12,23 +15,26 @@ import {
 } from 'node:crypto'
 import { decode, encode } from 'cborg'
 
-/** What a body is verified for before it is answered. */
+/** The kind of signatures that are verified in a body before the answer. */
 export type Verified = 'proof' | 'sd-jwt' | 'vp-jwt' | 'mdoc'
-/** What is signed anew in an answer: the first JWS, or the COSE_Sign1 of a credential. */
+/** The part of an answer that is signed anew: the first JWS, or the COSE_Sign1 of a credential. */
 export type Signed = 'jws' | 'mdoc'
 
-/** What of a verification does not change from one presentation to the next. */
+/** The parts of a verification that do not change from one presentation to the next. */
 export interface Constants {
   readonly issuerKey: KeyObject
-  /** Of the session, when its response is encrypted: a JWK, imported for each response as the key of a session has to be. */
+  /**
+   * The key of the session, when its response is encrypted: a JWK, imported for each response as the key of a session
+   * has to be.
+   */
   readonly responseKey?: JsonWebKey | undefined
-  /** What the device of an mdoc signs for the session. */
+  /** The bytes that the device of an mdoc signs for the session. */
   readonly deviceSigned?: Uint8Array | undefined
 }
 
-export function verified(what: Verified, body: string, constants: Constants): boolean {
+export function verifyBody(what: Verified, body: string, constants: Constants): boolean {
   if (what === 'proof') return provedKey(body)
-  const presentation = presented(body, constants)
+  const presentation = readPresentation(body, constants)
   if (what === 'mdoc') return verifiedMdoc(presentation, constants)
   return what === 'sd-jwt' ? verifiedSdJwt(presentation, constants) : verifiedVpJwt(presentation, constants)
 }
@@ -65,12 +71,12 @@ function provedKey(body: string): boolean {
   return isSignedJwt(proof.jwt, importKey(json(kid.slice('did:jwk:'.length, -'#0'.length))))
 }
 
-function presented(body: string, { responseKey }: Constants): string {
+function readPresentation(body: string, { responseKey }: Constants): string {
   const form = new URLSearchParams(body)
   const token =
     responseKey === undefined
       ? (JSON.parse(form.get('vp_token') ?? '') as { card: [string] })
-      : (JSON.parse(decrypted(form.get('response') ?? '', responseKey)) as { vp_token: { card: [string] } }).vp_token
+      : (JSON.parse(decryptJwe(form.get('response') ?? '', responseKey)) as { vp_token: { card: [string] } }).vp_token
   return token.card[0]
 }
 
@@ -105,7 +111,7 @@ function verifiedMdoc(presentation: string, { issuerKey, deviceSigned = new Uint
   )
 }
 
-/** Without what a tag says: 24 leaves the embedded bytes. */
+/** Decodes CBOR, without the meaning of a tag: 24 leaves the embedded bytes. */
 function decodeCbor(bytes: Uint8Array): unknown {
   const inner = (value: () => unknown) => value()
   return decode(bytes, { useMaps: true, tags: { 0: inner, 24: inner, 1004: inner } })
@@ -119,8 +125,8 @@ function sigStructure(protectedHeader: Uint8Array, payload: Uint8Array): Uint8Ar
   return encode(['Signature1', protectedHeader, new Uint8Array(0), payload])
 }
 
-/** RFC 7516 with ECDH-ES, by RFC 7518 section 4.6.2. What it decrypts is of the load generator; nothing is checked. */
-function decrypted(jwe: string, jwk: JsonWebKey): string {
+/** Decrypts a JWE of the load generator with ECDH-ES and without any check. RFC 7516; RFC 7518 section 4.6.2. */
+function decryptJwe(jwe: string, jwk: JsonWebKey): string {
   const [header = '', , iv = '', ciphertext = '', tag = ''] = jwe.split('.')
   const { epk, enc } = json(header) as { epk: object; enc: 'A128GCM' | 'A256GCM' }
   const privateKey = createPrivateKey({ key: jwk, format: 'jwk' })

@@ -1,35 +1,36 @@
 /**
- * The floor: what no service that speaks these protocols can do without, on bare `node:http`. It answers the requests of a
- * flow with bodies of the service's own, recorded from it, and for real it only
+ * The floor: the work that no service of these protocols can do without, on bare `node:http`. The floor answers the
+ * requests of a flow with bodies of the service's own, recorded from it, and for real it only
  * - signs the access token and the credential, or the request object, anew each time with ES256,
  * - imports the holder's key from its JWK and verifies the key proof, or the issuer's signature and the holder's,
  * - decrypts the response, where it is encrypted.
- * It parses of a request what leads to these signatures. No database, no sessions, no schema, no digest, no check, no log.
+ * The floor parses of a request what leads to these signatures. It has no database, no sessions, no schema, no digest,
+ * no check and no log.
  */
 import { createPrivateKey, createPublicKey, type JsonWebKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Constants, type Signed, type Verified, verified, writer } from './floor-work.ts'
+import { type Constants, type Signed, type Verified, verifyBody, writer } from './floor-work.ts'
 
-/** What the floor is told in a file. Keys are PEM. */
+/** The script that the floor reads from a file. Keys are PEM. */
 export interface FloorScript {
   readonly signingKey: string
   readonly issuerKey: string
   readonly responseKey?: JsonWebKey | undefined
-  /** Base64. */
+  /** The bytes that the device of an mdoc signs, in Base64. */
   readonly deviceSigned?: string | undefined
   readonly answers: readonly FloorAnswer[]
 }
 
-/** What is done before an answer. */
+/** The work that is done before an answer. */
 export interface FloorWork {
   readonly verify?: Verified
   readonly sign?: Signed
 }
 
 export interface FloorAnswer {
-  /** How the path of the request begins. */
+  /** The beginning of the path of the request. */
   readonly prefix: string
   readonly type: string
   readonly body: string
@@ -52,7 +53,7 @@ export function runFloor(scriptFile: string): void {
     readBody(request, (body) => {
       const answer = answers.find(({ prefix }) => request.url?.startsWith(prefix))
       const what = answer?.work.verify
-      if (answer === undefined || (what !== undefined && !verified(what, body, constants))) {
+      if (answer === undefined || (what !== undefined && !verifyBody(what, body, constants))) {
         response.writeHead(400, { 'content-length': 0 }).end()
         return
       }

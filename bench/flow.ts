@@ -1,10 +1,10 @@
-/** What a flow is to the load generator: named steps, one after the other, on one connection. */
+/** A flow as the load generator runs it: named steps, one after the other, on one connection. */
 import type { Answer, Connection, Request } from './connection.ts'
 
 /** Times a step, by name, and gives what was answered. A status other than 200 voids the run. */
 export type Step = (name: string, request: Request) => Promise<Answer>
 
-/** One whole flow; it verifies what it gets and throws at the first thing that is not as it must be. */
+/** Runs one whole flow, which verifies what it gets and throws at the first thing that is not as it must be. */
 export type Flow = (step: Step) => Promise<void>
 
 /** Calls `measured` with each answer and how long it took, in milliseconds. */

@@ -1,6 +1,8 @@
 /**
- * The benchmark: `npm run bench`, or `npm run bench -- issuing|status|code-flow|callbacks|engine|memory|startup|trips|install|profile|all`. One file per question beside
- * this one; what the floor is, floor.ts says. It exits with 1 when a target is missed, and when an answer was wrong.
+ * The benchmark: `npm run bench`, or `npm run bench --
+ * issuing|status|code-flow|callbacks|engine|memory|startup|trips|install|profile|all`. Each question has a file beside
+ * this one; floor.ts says what the floor is. The program exits with 1 when a target is missed, and when an answer was
+ * wrong.
  */
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/support/postgres-server.ts'
@@ -81,12 +83,12 @@ async function main(): Promise<void> {
     else await runEngineFloor()
     return
   }
-  const asked =
+  const chosen =
     word === 'all'
       ? questions.filter((each) => !['profile', 'database', 'engine', 'trips', 'code-flow'].includes(each))
       : questions.filter((each) => each === word)
   const kinds = [...issuances, ...verifications].filter(({ name }) => name.includes(values.only))
-  if (asked.length === 0 || (kinds.length === 0 && word !== 'engine')) {
+  if (chosen.length === 0 || (kinds.length === 0 && word !== 'engine')) {
     process.stderr.write(USAGE)
     process.exitCode = 2
     return
@@ -108,7 +110,7 @@ async function main(): Promise<void> {
   }
   const verdicts = await inWorkplace(values.bundle, values.database, async (workplace) => {
     const all: Verdict[] = []
-    for (const question of asked) {
+    for (const question of chosen) {
       note(`${question}, on Node ${process.version}`)
       if (question === 'flows') all.push(await measureSpeed(workplace, { ...speed, kinds }))
       else if (question === 'issuing') all.push(await measureIssuing(workplace, speed))
@@ -150,6 +152,6 @@ async function inWorkplace<T>(
 
 main().catch((error: unknown) => {
   process.stderr.write(`The run is void: ${(error as Error).message}\n`)
-  // At once: the processes it started would keep this one waiting.
+  // The program exits at once, because the processes it started would keep it waiting.
   process.exit(1)
 })

@@ -6,7 +6,7 @@ import type { Signer } from '../src/keys/signer.ts'
 
 const AT_ONCE = 64
 
-/** The synchronous generator can hang on Node 20. */
+/** Makes a key without the synchronous generator, which can hang on Node 20. */
 export async function makeSigner(): Promise<Signer> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
   return createSigner(privateKey, [])

@@ -1,4 +1,4 @@
-/** One complete issuance, as an integrating application and a wallet take it: seven requests, every answer checked. */
+/** A complete issuance, as an integrating application and a wallet run it: seven requests, every answer checked. */
 import type { KeyObject } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { own } from '../src/codec/json.ts'
@@ -16,7 +16,7 @@ export const authorization = { authorization: `Bearer ${API_KEY}` }
 export const json = { 'content-type': 'application/json' }
 export const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** Each request of the flow, and how its path begins. */
+/** The requests of the flow, each with the beginning of its path. */
 export const ISSUANCE_STEPS = [
   ['new-session', '/issuance/oid4vci/new-session'],
   ['credential-offer', '/issuance/oid4vci/credential-offer/'],
@@ -51,13 +51,13 @@ export async function create(port: number, path: string, posted: object): Promis
 
 export function issuanceFlow(target: IssuanceTarget, holder: Signer): Flow {
   return async (step) => {
-    const answer = await object(step, 'credential', await askedCredential(step, target, holder))
+    const answer = await object(step, 'credential', await requestCredential(step, target, holder))
     checkCredential((answer.credentials as [{ credential: string }])[0].credential, target, holder)
   }
 }
 
-/** Everything that comes before the credential request, and that request. */
-export async function askedCredential(step: Step, target: IssuanceTarget, holder: Signer): Promise<Request> {
+/** Takes every step before the credential request, and that request. */
+export async function requestCredential(step: Step, target: IssuanceTarget, holder: Signer): Promise<Request> {
   const { session_id: id } = await object(step, 'new-session', {
     method: 'POST',
     path: '/issuance/oid4vci/new-session',
@@ -136,7 +136,7 @@ function checkCredential(credential: string, target: IssuanceTarget, holder: Sig
   const { issued, issuerKey, bindsHolder } = target
   const held = pluginOf(issued).hold(credential)
   must(held.issuer.signedBy(issuerKey), 'credential', 'the signature is not by the issuer')
-  // Which entry of a status list it got is the service's to choose.
+  // The service chooses which entry of a status list the credential has.
   const { idx: index, uri } = (held.status?.status_list ?? {}) as { idx?: number; uri?: string }
   const status = index === undefined || uri === undefined ? {} : { status: { index, uri } }
   const order = { ...orderOf(issued, holder.jwk), ...status }

@@ -1,6 +1,6 @@
 /**
- * How much processor time does issuing one mdoc cost: by the function alone, with the reading back that the service does of
- * everything it issues, and as a whole credential request?
+ * How much processor time does issuing one mdoc cost: by the function alone, with the reading back that the service
+ * does of everything it issues, and as a whole credential request?
  */
 import { randomBytes } from 'node:crypto'
 import type { Signer } from '../src/keys/signer.ts'
@@ -8,7 +8,7 @@ import { elementCount, licenceCase, orderOf, pluginOf } from './cases.ts'
 import { openConnection, type Request } from './connection.ts'
 import { must, stepOn } from './flow.ts'
 import { makeHolders } from './holders.ts'
-import { askedCredential, declareConfiguration } from './issuance-flow.ts'
+import { declareConfiguration, requestCredential } from './issuance-flow.ts'
 import { CONCURRENCY } from './load.ts'
 import { processorTimeMs, type Running } from './processes.ts'
 import { note, percentile, show, table, type Verdict } from './report.ts'
@@ -59,7 +59,7 @@ function orderFor(holder: Signer) {
   return orderOf(licenceCase, holder.jwk)
 }
 
-/** Milliseconds of processor for each, in this process, by round. */
+/** Measures the milliseconds of processor for each credential, in this process, by round. */
 async function inLoop({ rounds, flows, warmUp }: IssuingOptions, work: (holder: Signer) => Promise<unknown>) {
   const [holder] = await makeHolders(1)
   if (holder === undefined) throw new Error('no holder')
@@ -74,7 +74,10 @@ async function inLoop({ rounds, flows, warmUp }: IssuingOptions, work: (holder: 
   return times
 }
 
-/** The same for the service, which does nothing else in the meantime: all requests are made before the first is sent. */
+/**
+ * Measures the same for the service, which does nothing else in the meantime: all requests are made before the first is
+ * sent.
+ */
 async function throughService(workplace: Workplace, { rounds, flows, warmUp }: IssuingOptions) {
   const service = await startService(workplace, { service: 'issuer' })
   try {
@@ -85,7 +88,7 @@ async function throughService(workplace: Workplace, { rounds, flows, warmUp }: I
       const queue = (await makeHolders(count))[Symbol.iterator]()
       await onConnections(service, async (connection) => {
         const step = stepOn(connection, () => undefined)
-        for (const holder of queue) requests.push(await askedCredential(step, target, holder))
+        for (const holder of queue) requests.push(await requestCredential(step, target, holder))
       })
       return requests
     }

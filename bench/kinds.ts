@@ -7,7 +7,7 @@ import { declareConfiguration, ISSUANCE_STEPS, issuanceFlow } from './issuance-f
 import { createQuery, issueTo, verificationFlow, verificationSteps } from './verification-flow.ts'
 import type { Profile, ServiceName, Workplace } from './workplace.ts'
 
-/** Flows with a fresh holder key each. `floor` says that the answers name another holder. */
+/** Makes flows with a fresh holder key each. `floor` says that the answers name another holder. */
 export type MakeFlows = (count: number, of: 'service' | 'floor') => Promise<Flow[]>
 
 export interface Kind {
@@ -18,7 +18,7 @@ export interface Kind {
   readonly steps: readonly (readonly [name: string, prefix: string])[]
   readonly floorWork: Readonly<Record<string, FloorWork>>
   readonly floorDoes: string
-  /** How many times the processor time of the floor it may cost; undefined where the target is another one. */
+  /** The ratio to the processor time of the floor that the kind may cost; undefined where the target is another one. */
   readonly maxRatio: number | undefined
   /** Declares at the running service what the flows are about. */
   prepare(workplace: Workplace, port: number): Promise<MakeFlows>
@@ -32,7 +32,7 @@ export const verifications: readonly Kind[] = [
   ...cases.map((each) => verificationOf(each)),
   verificationOf(sdJwtVcCase, 'haip'),
 ]
-/** In one format, for what depends little on it. */
+/** The kinds in one format, for figures that depend little on the format. */
 export const [issuance, verification] = [issuanceOf(usualCase), verificationOf(usualCase)]
 
 function issuanceOf(issued: Case): Kind {
@@ -44,7 +44,8 @@ function issuanceOf(issued: Case): Kind {
     steps: ISSUANCE_STEPS,
     floorWork: { token: { sign: 'jws' }, credential: { verify: 'proof', sign: cose ? 'mdoc' : 'jws' } },
     floorDoes: `7 requests; 1 ES256 verification with a fresh key from its JWK, 2 ES256 signatures; ${BARE}`,
-    // Most of it are the digests of the elements, which the floor does not make; issuing.ts has a target in milliseconds.
+    // Most of the cost are the digests of the elements, which the floor does not make; issuing.ts has a target in
+    // milliseconds.
     maxRatio: cose ? undefined : MAX_RATIO,
     async prepare({ publicKeys }, port) {
       const configurationId = await declareConfiguration(port, issued)
@@ -56,23 +57,29 @@ function issuanceOf(issued: Case): Kind {
   }
 }
 
-function verificationOf(asked: Case, profile?: Profile): Kind {
-  const encrypted = profile === 'haip' || asked.format === 'mso_mdoc'
+function verificationOf(card: Case, profile?: Profile): Kind {
+  const encrypted = profile === 'haip' || card.format === 'mso_mdoc'
   const sealed = encrypted ? '1 ECDH on P-256 with both keys fresh from their JWK, 1 AES-GCM decryption, ' : ''
   return {
-    name: `verification ${asked.format}${profile ? `, ${profile}` : ''}`,
+    name: `verification ${card.format}${profile ? `, ${profile}` : ''}`,
     service: 'verifier',
     ...(profile ? { profile } : {}),
     encrypted,
     steps: verificationSteps(encrypted),
-    floorWork: { 'request-object': { sign: 'jws' }, response: { verify: presentationOf(asked) } },
+    floorWork: { 'request-object': { sign: 'jws' }, response: { verify: presentationOf(card) } },
     floorDoes: `4 requests; ${sealed}2 ES256 verifications, one with a fresh key, 1 ES256 signature; ${BARE}`,
     maxRatio: MAX_RATIO,
     async prepare({ publicKeys, signers }, port) {
-      const queryId = await createQuery(port, asked)
+      const queryId = await createQuery(port, card)
       return async (count, of) => {
-        const target = { queryId, asked, encrypted, verifierKey: publicKeys.verifier, reportsHolder: of === 'service' }
-        const held = (await makeHolders(count)).map((holder) => issueTo(holder, signers.issuer, asked))
+        const target = {
+          queryId,
+          card,
+          encrypted,
+          verifierKey: publicKeys.verifier,
+          reportsHolder: of === 'service',
+        }
+        const held = (await makeHolders(count)).map((holder) => issueTo(holder, signers.issuer, card))
         return (await Promise.all(held)).map((each) => verificationFlow(target, each))
       }
     },

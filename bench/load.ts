@@ -20,9 +20,9 @@ export async function runLoad({ port, flows, latencies = new Map() }: Load): Pro
     await Promise.all(
       connections.map(async (connection) => {
         const step = stepOn(connection, (name, milliseconds) => {
-          const known = latencies.get(name)
-          if (known === undefined) latencies.set(name, [milliseconds])
-          else known.push(milliseconds)
+          const times = latencies.get(name)
+          if (times === undefined) latencies.set(name, [milliseconds])
+          else times.push(milliseconds)
         })
         for (const flow of queue) await flow(step)
       }),

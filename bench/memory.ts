@@ -9,7 +9,7 @@ const EARLY = 10_000
 const LATE = 50_000
 const AT_A_TIME = 2_500
 const MAX_MEGABYTES = 130
-/** What still counts as flat: the collector does not return every page at once. */
+/** The growth that still counts as flat: the collector does not return every page at once. */
 const MAX_GROWTH = 1.1
 
 interface Sample {

@@ -12,11 +12,11 @@ export interface Running {
 export interface Command {
   readonly args: readonly string[]
   readonly directory: string
-  /** What it prints goes here: a pipe to this process would make it wait for this process. */
+  /** The file for the output of the process, because a pipe to this process would make it wait for this process. */
   readonly logFile: string
 }
 
-/** What still runs is ended with this process, however that ends. */
+/** The processes that still run; they are ended with this process, however that ends. */
 const children = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL')
@@ -50,7 +50,7 @@ export function listeningPort(log: string): number | undefined {
   return line === undefined ? undefined : (JSON.parse(line) as { port: number }).port
 }
 
-/** SIGTERM, and the end of the process. */
+/** Sends SIGTERM, and waits for the end of the process. */
 export async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise((resolve) => child.once('exit', resolve))
@@ -62,8 +62,8 @@ const TICKS_PER_SECOND =
   process.platform === 'linux' ? Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : 100
 
 /**
- * Processor time of all threads of a process, user and system, in milliseconds. Linux says it in ticks of 10 ms in
- * /proc; elsewhere `ps` says it as [[dd-]hh:]mm:ss[.cc].
+ * Returns the processor time of all threads of a process, user and system, in milliseconds. Linux says it in ticks of
+ * 10 ms in /proc; elsewhere `ps` says it as [[dd-]hh:]mm:ss[.cc].
  */
 export function processorTimeMs(pid: number): number {
   if (process.platform === 'linux') {
@@ -78,7 +78,7 @@ export function processorTimeMs(pid: number): number {
   return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
 }
 
-/** Resident memory in megabytes (10^6 bytes), and the most it has ever been where the system says so. */
+/** Returns the resident memory in megabytes (10^6 bytes), and the most it has ever been where the system says so. */
 export function residentMemory(pid: number): { readonly now: number; readonly peak: number | undefined } {
   if (process.platform === 'linux') {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')

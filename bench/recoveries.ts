@@ -1,4 +1,4 @@
-/** What machines are told apart by: how many keys one core recovers a second, in JavaScript. */
+/** The figure by which machines are told apart: how many keys one core recovers a second, in JavaScript. */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { recoverInJavaScript } from '../src/offchain/authentication/recover.ts'
 import { percentile } from './report.ts'
@@ -15,7 +15,7 @@ export function recoveriesPerSecond(): number {
     for (let done = 0; done < IN_A_ROUND; done++) recoverInJavaScript(digest, signature)
     return (1000 * IN_A_ROUND) / (performance.now() - begin)
   }
-  // Until it is compiled.
+  // Rounds run until the code is compiled.
   round()
   return percentile(Array.from({ length: ROUNDS }, round), 50)
 }

@@ -1,4 +1,7 @@
-/** What people read, and what is kept: one JSON file per day and commit, with the machine that the figures are of. */
+/**
+ * The report that people read, and the figures that are kept: one JSON file per day and commit, with the machine of the
+ * figures.
+ */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem } from 'node:os'
@@ -15,7 +18,7 @@ export interface Verdict {
   readonly targets: readonly { readonly target: string; readonly reached: boolean; readonly figure: string }[]
 }
 
-/** Progress, apart from the result. */
+/** Prints progress, apart from the result. */
 export function note(text: string): void {
   process.stderr.write(`  ${text}\n`)
 }
@@ -24,7 +27,7 @@ export function show(text: string): void {
   process.stdout.write(`\n${text}\n`)
 }
 
-/** The first column to the left, the others to the right. */
+/** Writes a table with the first column to the left and the others to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)))
   const line = (cells: readonly string[]) =>
@@ -34,7 +37,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), widths.map((width) => '-'.repeat(width)).join('  '), ...rows.map(line)].join('\n')
 }
 
-/** The nearest rank; NaN of nothing. */
+/** Returns the value at the nearest rank; NaN where there are no values. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN
@@ -63,7 +66,7 @@ export function keep(root: string, verdicts: readonly Verdict[]): string {
     machine: machine(),
     verdicts,
   }
-  writeFileSync(file, `${JSON.stringify({ runs: [...earlier, run] }, rounded, 2)}\n`)
+  writeFileSync(file, `${JSON.stringify({ runs: [...earlier, run] }, roundFigure, 2)}\n`)
   return relative(root, file)
 }
 
@@ -79,11 +82,11 @@ function machine() {
   }
 }
 
-function rounded(_: string, value: unknown): unknown {
+function roundFigure(_: string, value: unknown): unknown {
   return typeof value === 'number' ? Number(value.toPrecision(5)) : value
 }
 
-/** Undefined where there is no git, or no repository. */
+/** Returns the output of git, or undefined where there is no git, or no repository. */
 function git(root: string, ...args: string[]): string | undefined {
   try {
     return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()

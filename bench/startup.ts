@@ -57,7 +57,7 @@ async function startOnce({ directory, bundle }: Workplace, service: ServiceName)
   return time
 }
 
-/** A process that does nothing: what no program on Node can be below. */
+/** Measures a process that does nothing, below which no program on Node can be. */
 function nodeAlone(): Promise<number> {
   const begin = performance.now()
   const child = spawn(process.execPath, ['-e', '0'], { stdio: 'ignore' })

@@ -1,6 +1,7 @@
 /**
- * How much processor time does the service need to serve a status list: after a change, and to who has it already? Lists with
- * entries revoked at random, since indices are; the change is made beside the service, as another process would.
+ * How much processor time does the service need to serve a status list: after a change, and to a client that has it
+ * already? Entries are revoked at random, since indices are; the change is made beside the service, as another process
+ * would.
  */
 import { randomBytes, randomInt } from 'node:crypto'
 import { join } from 'node:path'
@@ -25,7 +26,7 @@ const REBUILDS = 40
 const CONDITIONAL = 4000
 const MAX_CONDITIONAL_MS = 0.3
 
-/** What is asked for, of a list. */
+/** The requests for a list that are measured. */
 const KINDS: readonly { readonly name: string; readonly path: string; readonly headers: Record<string, string> }[] = [
   { name: 'JWT', path: '', headers: { accept: 'application/statuslist+jwt' } },
   { name: 'JWT, gzip', path: '', headers: { accept: 'application/statuslist+jwt', 'accept-encoding': 'gzip' } },
@@ -84,7 +85,7 @@ async function makeList(store: Store<IssuerCollections>, entries: number, share:
   const chunks = Array.from({ length: CHUNKS }, (_, chunk) => {
     const bytes = new Uint8Array((size * STATUS_WIDTH) / 8)
     for (let index = 0; index < size; index += 1) {
-      // One in five is suspended.
+      // A fifth of these is suspended.
       if (randomInt(10_000) < share * 10_000) setStatus(bytes, STATUS_WIDTH, index, randomInt(5) === 0 ? 2 : 1)
     }
     const value = { bits: Buffer.from(bytes).toString('base64') }
@@ -94,7 +95,7 @@ async function makeList(store: Store<IssuerCollections>, entries: number, share:
   return listId
 }
 
-/** Each request after a change: everything that it takes, HTTP as well. */
+/** Measures each request after a change: everything that it takes, HTTP as well. */
 async function rebuilt(target: Target, kind: (typeof KINDS)[number]) {
   let bytes = 0
   const once = async (): Promise<void> => {
@@ -102,7 +103,7 @@ async function rebuilt(target: Target, kind: (typeof KINDS)[number]) {
     const response = await ask(target, kind.path, kind.headers)
     must(response.status === 200, 'status list', `${response.status}`)
     const body = await response.arrayBuffer()
-    // Fetch undoes the encoding; what went over the wire is in the header.
+    // `fetch` undoes the encoding; the header has the length of what went over the wire.
     bytes = Number(response.headers.get('content-length') ?? body.byteLength)
   }
   for (let left = 5; left > 0; left -= 1) await once()
@@ -130,7 +131,7 @@ async function conditional(target: Target): Promise<number> {
 }
 
 function ask({ service, listId }: Target, path: string, headers: Record<string, string>): Promise<Response> {
-  // Fetch would ask for gzip by itself.
+  // `fetch` would ask for gzip by itself.
   const all = { 'accept-encoding': 'identity', ...headers }
   return fetch(`http://127.0.0.1:${service.port}/status-list/${listId}${path}`, { headers: all })
 }

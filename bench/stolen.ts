@@ -1,10 +1,16 @@
-/** What other machines on the same host took of this one's processors: no figure that was measured meanwhile is as good as it could be. */
+/**
+ * The processor time that other machines on the same host took of this one's: a figure that was measured meanwhile is
+ * worse than it could be.
+ */
 import { readFileSync } from 'node:fs'
 
 /** Where `steal` stands among the times of /proc/stat; the two after it are counted in others already. */
 const STEAL = 7
 
-/** Begins to look. Gives the part of all processor time since, between 0 and 1; undefined where the system does not say. */
+/**
+ * Begins to look, and returns a function that gives the part of all processor time since, between 0 and 1; undefined
+ * where the system does not say.
+ */
 export function stolen(): () => number | undefined {
   const before = times()
   return () => {

@@ -1,6 +1,7 @@
 /**
- * How many files and functions of src/ does a request run through? In this process, with SQLite, a bearer token and one JWT proof
- * for a `jwt_vc_json-ld`; each trip is made twice, and the second counts, so that no start of a module and no first look-up does.
+ * How many files and functions of src/ does a request run through? Requests run in this process, with SQLite, a bearer
+ * token and one JWT proof for a `jwt_vc_json-ld`; each trip is made twice, and the second counts, so that no start of a
+ * module and no first look-up does.
  */
 import { ISSUER_URL, type Services, startServices } from '../test/support/services.ts'
 import {
@@ -39,7 +40,7 @@ const trips: Readonly<Record<string, Trip>> = {
 const FRAME = 'http'
 const FOLDERS = ['issuer', 'verifier', 'credential', 'codec', 'keys', 'protocol', 'store', 'memory', 'async', 'event']
 
-/** With the word `files` among `words`, the files of each trip are named. */
+/** Measures the trips, and names the files of each where `words` has the word `files`. */
 export async function measureTrips(words: readonly string[]): Promise<Verdict> {
   const services = await startServices()
   const trace = await startCoverage()
@@ -67,7 +68,7 @@ function rowOf([name, trace]: readonly [string, Trace]): readonly string[] {
   return [name, ...[filesBeside(trace).length, namedFunctions, calls, ...counts].map(String)]
 }
 
-/** The files that a trip runs through beside those of the frame. */
+/** Lists the files that a trip runs through beside those of the frame. */
 function filesBeside({ files }: Trace = { files: [], namedFunctions: 0, calls: 0 }): readonly string[] {
   return files.filter((file) => !file.startsWith(`${FRAME}/`))
 }
@@ -80,7 +81,7 @@ async function tokenTrip(services: Services) {
   }
 }
 
-/** What a wallet sends for a credential of a new session. */
+/** Prepares the request that a wallet sends for a credential of a new session. */
 async function preparedRequest(services: Services) {
   const id = await declare(services)
   const { sessionId } = await startIssuance(services, { credential_configurations: [id] })

@@ -1,4 +1,4 @@
-/** One complete verification, as an integrating application and a wallet take it: four requests, every answer checked. */
+/** A complete verification, as an integrating application and a wallet run it: four requests, every answer checked. */
 import { type KeyObject, randomBytes } from 'node:crypto'
 import { type JsonObject, own, ownString } from '../src/codec/json.ts'
 import { readJws } from '../src/codec/jws.ts'
@@ -16,7 +16,7 @@ import { BASE_URL } from './workplace.ts'
 const RESPONSE = '/presentation/oid4vp/authorization-response/'
 const ENCRYPTED_RESPONSE = '/presentation/oid4vp/encrypted-authorization-response/'
 
-/** Each request of the flow, and how its path begins. */
+/** Returns the requests of the flow, each with the beginning of its path. */
 export function verificationSteps(encrypted: boolean) {
   return [
     ['new-session', '/presentation/oid4vp/new-session'],
@@ -28,7 +28,7 @@ export function verificationSteps(encrypted: boolean) {
 
 export interface VerificationTarget {
   readonly queryId: string
-  readonly asked: Case
+  readonly card: Case
   /** Whether the response has to be encrypted. */
   readonly encrypted: boolean
   readonly verifierKey: KeyObject
@@ -41,7 +41,7 @@ export interface Held {
   readonly credential: string
 }
 
-/** What the request object asks for. */
+/** The members of the request object that the wallet needs. */
 export interface Requested {
   readonly binding: Omit<Binding, 'transactionData'>
   readonly state: string
@@ -52,9 +52,9 @@ export async function createQuery(port: number, { query }: Case): Promise<string
   return create(port, '/verification-query/create', { dcql_query: { credentials: [query] } })
 }
 
-/** A credential as the issuer would issue it to the holder. */
-export async function issueTo(holder: Signer, issuer: Signer, asked: Case): Promise<Held> {
-  return { holder, credential: await pluginOf(asked).issue(orderOf(asked, holder.jwk), issuer, randomBytes) }
+/** Makes a credential as the issuer would issue it to the holder. */
+export async function issueTo(holder: Signer, issuer: Signer, card: Case): Promise<Held> {
+  return { holder, credential: await pluginOf(card).issue(orderOf(card, holder.jwk), issuer, randomBytes) }
 }
 
 export function verificationFlow(target: VerificationTarget, held: Held): Flow {
@@ -77,12 +77,12 @@ export function verificationFlow(target: VerificationTarget, held: Held): Flow {
     must(status.status === 'VERIFICATION_SUCCEEDED', 'status', JSON.stringify(status))
     if (!target.reportsHolder) return
     const { result } = status as { result: { credentials: { card: [{ holder_key_thumbprint: string }] } } }
-    const known = result.credentials.card[0].holder_key_thumbprint
-    must(known === thumbprint(held.holder.jwk), 'status', 'of another holder')
+    const reported = result.credentials.card[0].holder_key_thumbprint
+    must(reported === thumbprint(held.holder.jwk), 'status', 'of another holder')
   }
 }
 
-/** What a request object says, which the caller has verified. */
+/** Reads a request object, which the caller has verified. */
 export function readRequest(payload: JsonObject): Requested {
   const [nonce, audience, state, responseUri] = ['nonce', 'client_id', 'state', 'response_uri'].map((name) =>
     ownString(payload, name),
@@ -104,9 +104,9 @@ async function fetchRequest(step: Step, id: string, { verifierKey, encrypted }: 
   return requested
 }
 
-async function responseBody({ binding, state, encryption }: Requested, { asked }: VerificationTarget, held: Held) {
+async function responseBody({ binding, state, encryption }: Requested, { card }: VerificationTarget, held: Held) {
   const bound = { ...binding, transactionData: [], at: new Date() }
-  const presentation = await pluginOf(asked).present(held.credential, [asked.place], bound, held.holder)
+  const presentation = await pluginOf(card).present(held.credential, [card.place], bound, held.holder)
   const token = { card: [presentation] }
   const members =
     encryption === undefined

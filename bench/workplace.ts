@@ -1,4 +1,6 @@
-/** A directory on disk with the keys, certificates and configurations of both services, and the services started in it. */
+/**
+ * A directory on disk with the keys, certificates and configurations of both services, and the services started in it.
+ */
 import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
 import {
   copyFileSync,
@@ -27,14 +29,16 @@ export type ServiceName = 'issuer' | 'verifier'
 export type Profile = 'haip'
 
 export const API_KEY = randomBytes(32).toString('hex')
-/** What the services tell wallets. Nobody connects to it: the load generator uses the port that each really has. */
+/**
+ * The addresses that the services tell wallets. The load generator connects to the port that each really has instead.
+ */
 export const BASE_URL = { issuer: 'http://issuer.localhost', verifier: 'http://verifier.localhost' } as const
 
 export interface Workplace {
   readonly directory: string
   /** A copy of the built command that is measured, so that a build in the meantime changes nothing. */
   readonly bundle: string
-  /** Where the services keep what they know, if not in files. */
+  /** The server that keeps the data of the services, if they are not in files. */
   readonly postgres: string | undefined
   /** The keys the services sign with, and their certificates. */
   readonly signers: Readonly<Record<ServiceName, Signer>>
@@ -47,7 +51,7 @@ export const keyFile = (service: ServiceName): string => `${service}.key`
 export const configFile = (service: ServiceName, profile?: Profile): string =>
   `${profile ? `${service}-${profile}` : service}.json`
 
-/** `postgres` is the address of a server; without it the services have files of their own. */
+/** Makes the workplace; `postgres` is the address of a server, without which the services have files of their own. */
 export async function makeWorkplace(bundle: string, postgres?: string): Promise<Workplace> {
   refuseUnlessDurable(bundle)
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-bench-'))
@@ -128,7 +132,10 @@ function copyBundle(bundle: string, directory: string): string {
   return copy
 }
 
-/** `synchronous` belongs to a connection and cannot be asked for from outside, so the text of the bundle has to say it. */
+/**
+ * Refuses a bundle whose text has no `synchronous` setting, which belongs to a connection and cannot be asked for from
+ * outside.
+ */
 function refuseUnlessDurable(bundle: string): void {
   const parts = join(dirname(bundle), 'parts')
   const files = [bundle, ...(existsSync(parts) ? readdirSync(parts).map((name) => join(parts, name)) : [])]

@@ -29,7 +29,7 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-/** The interface `name`, whose members are the schemas that the operations of an integrating application use. */
+/** Writes the interface `name`, whose members are the schemas that the operations of an integrating application use. */
 export function writeApiTypes(name: string, service: string, { paths, components }: ApiDocument): string {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
   const names = new Set<string>()

@@ -1,4 +1,5 @@
-// Bundles the command into files: `dist/vouchsafe.cjs`, which is small, and parts, each of which is read when it is used first.
+// Bundles the command into files: `dist/vouchsafe.cjs`, which is small, and parts, each of which is read when it is
+// used first.
 import './node-version.cjs'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -16,16 +17,16 @@ const shared = {
   platform: 'node',
   target: 'node20.19',
   format: 'cjs',
-  // Not the names: errors and profiles stay readable, and a closure costs no more than it must.
+  // Names are not shortened: errors and profiles stay readable, and a closure costs no more than it must.
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: 'linked',
   define: { 'import.meta.dirname': 'DIST' },
-  // The OpenAPI plug-in could write YAML as well, and trace what it does; nobody asks it to.
+  // The OpenAPI plug-in could write YAML as well, and trace its steps; the product uses neither.
   alias: { yaml: './build/no-yaml.js', debug: './build/no-debug.cjs' },
-  // Native code of optional dependencies: keys in tokens, SQLite, where Node has none of its own.
-  // Two that the PostgreSQL driver would take where they are installed, which they are not. And two that Fastify would take
-  // if `http/app.ts` did not tell it how to check and to write.
+  // Native code of optional dependencies stays outside: keys in tokens, and SQLite, where Node has none of its own. So
+  // do two packages that the PostgreSQL driver would take where they are installed, which they are not, and two that
+  // Fastify would take if `http/app.ts` did not tell Fastify how to check and to write.
   external: [
     'pkcs11js',
     ...['@photostructure/sqlite', 'pg-native', 'pg-cloudflare'],
@@ -34,14 +35,19 @@ const shared = {
   logLevel: 'warning',
 }
 
-/** Before it runs CommonJS, `import()` reads the whole file once more for the names that it exports: `require` does not. */
+/**
+ * Before Node runs CommonJS, `import()` reads the whole file once more for the names of its exports: `require` does
+ * not.
+ */
 const WITH_REQUIRE = { supported: { 'dynamic-import': false } }
 
 const versionGate = transformSync(readFileSync(join(import.meta.dirname, 'node-version.cjs'), 'utf8'), {
   minifyWhitespace: true,
 }).code.trim()
 
-/** Bundles the command. Only modules can be split, and so each file is made CommonJS afterwards, which starts sooner. */
+/**
+ * Bundles the command. Only modules can be split, and so each file is made CommonJS afterwards, which starts sooner.
+ */
 async function bundleCommand() {
   const files = await bundle({
     ...shared,
@@ -70,7 +76,7 @@ function toCommonJs(path, text) {
 }
 
 await bundleCommand()
-// What runs in threads beside the one that serves.
+// The program of the threads beside the one that serves is a bundle of its own.
 await bundle({
   ...shared,
   entryPoints: ['src/bin/chain/local-chain-worker.ts', 'src/store/sqlite-writer.ts'],

@@ -1,5 +1,5 @@
-// `npm run check`: everything CI asks of a change, in the order in which it fails fastest, with the linter beside it. `--fast` ends
-// after the types, and `--no-tests` before the tests.
+// `npm run check`: everything CI asks of a change, in the order in which it fails fastest, with the linter beside it.
+// `--fast` ends after the types, and `--no-tests` before the tests.
 import './node-version.cjs'
 import { install, TESTED_WITH } from './install.js'
 import { startStep, step } from './step.js'

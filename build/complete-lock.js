@@ -1,6 +1,6 @@
-// Completes a package-lock.json: npm leaves out the packages for other platforms that it could not see when it wrote the
-// file, and `npm ci` then refuses it everywhere. Each gets the digest that the registry has of it: without one, npm would take
-// whatever came. Run after a change of dependencies: node build/complete-lock.js [folder]
+// Completes a package-lock.json: npm leaves out the packages for other platforms that it could not see when it wrote
+// the file, and `npm ci` then refuses it everywhere. Each gets the digest that the registry has of it: without one, npm
+// would take whatever came. Run after a change of dependencies: node build/complete-lock.js [folder]
 import './node-version.cjs'
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ for (const { optionalDependencies = {} } of Object.values(lock.packages).slice(1
     const words = name.split(/[-/@]/)
     const os = SYSTEMS.filter((system) => words.includes(system))
     const cpu = PROCESSORS.filter((processor) => words.includes(processor))
-    // What is for every platform is npm's to find, and a range is no version.
+    // npm finds a package for every platform by itself, and a range is no version.
     if ((os.length === 0 && cpu.length === 0) || !/^\d/.test(version)) continue
     lock.packages[`node_modules/${name}`] ??= {
       version,

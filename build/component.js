@@ -1,4 +1,4 @@
-// What components need beside the command: the thread they run in, QuickJS, and what their authors import.
+// The parts that components need beside the command: the thread they run in, QuickJS, and what their authors import.
 import './node-version.cjs'
 import { mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,7 +9,7 @@ import { bundle } from './metafile.js'
 const root = join(import.meta.dirname, '..')
 const shared = { absWorkingDir: root, bundle: true, target: 'node20.19', legalComments: 'none', logLevel: 'warning' }
 
-/** The worker and `quickjs.wasm` into a directory. */
+/** Bundles the worker into a directory, and copies `quickjs.wasm` there. */
 export async function buildWorker(directory) {
   mkdirSync(directory, { recursive: true })
   await bundle({
@@ -26,7 +26,7 @@ export async function buildWorker(directory) {
   await bundle({ ...shared, entryPoints, outfile: join(directory, 'quickjs.wasm'), loader: { '.wasm': 'copy' } })
 }
 
-/** `vouchsafe/component` into a directory: what is bundled into components. */
+/** Bundles `vouchsafe/component`, which is bundled into components, into a directory. */
 export async function buildComponentSdk(directory) {
   await bundle({
     ...shared,
@@ -37,7 +37,7 @@ export async function buildComponentSdk(directory) {
   })
 }
 
-/** That, `vouchsafe/component-test`, `vouchsafe/server`, `vouchsafe/client` and `vouchsafe/element` into a directory. */
+/** Bundles `vouchsafe/component`, `/component-test`, `/server`, `/client` and `/element` into a directory. */
 export async function buildSdk(directory) {
   const outfile = (name) => join(directory, `${name}.js`)
   await buildComponentSdk(directory)
@@ -52,7 +52,7 @@ export async function buildSdk(directory) {
     ...shared,
     entryPoints: ['sdk/server/index.ts'],
     outfile: outfile('server'),
-    // For Deno, Bun and Workers too: nothing of Node.
+    // Deno, Bun and Workers run the bundle too, so that it uses nothing of Node.
     platform: 'neutral',
     target: 'es2023',
     format: 'esm',
@@ -61,7 +61,7 @@ export async function buildSdk(directory) {
     ...shared,
     entryPoints: ['sdk/client/index.ts'],
     outfile: outfile('client'),
-    // For pages too: nothing of Node.
+    // Pages run the bundle too, so that it uses nothing of Node.
     platform: 'browser',
     target: 'es2023',
     format: 'esm',

@@ -1,2 +1,2 @@
-/** The files of the page into a directory. */
+/** Writes the files of the page into a directory. */
 export declare function buildConsole(directory: string): Promise<void>

@@ -1,5 +1,5 @@
-// The pages of the console: a document, a style sheet, a script; and the script of the wallet, which only its page loads, and
-// whose parts that receive and present load when a link is opened.
+// The pages of the console: a document, a style sheet, a script; and the script of the wallet, which only its page
+// loads, and whose parts that receive and present load when a link is opened.
 import './node-version.cjs'
 import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ const inBrowser = {
   inject: ['console/wallet/node/buffer.ts'],
 }
 
-/** The files of the page into a directory. */
+/** Writes the files of the page into a directory. */
 export async function buildConsole(directory) {
   mkdirSync(directory, { recursive: true })
   // A chunk of an earlier build is no part of this one.

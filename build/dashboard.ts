@@ -1,4 +1,6 @@
-/** deploy/grafana-dashboard.json: what an operator looks at, as panels of Grafana over the metrics of docs/metrics.md. */
+/**
+ * deploy/grafana-dashboard.json: what an operator looks at, as panels of Grafana over the metrics of docs/metrics.md.
+ */
 
 /** A panel with one query. The query may use `$instance`, and `legend` names each line by its labels. */
 export interface Panel {

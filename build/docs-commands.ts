@@ -1,4 +1,7 @@
-/** docs/commands.md: the words, options, examples and exit statuses of the command, from the table that reads and completes them. */
+/**
+ * docs/commands.md: the words, options, examples and exit statuses of the command, from the table that reads and
+ * completes them.
+ */
 import { COMMAND_GROUPS, type CommandEntry } from '../src/bin/command-table/command.ts'
 import { commandEntry, commandNames } from '../src/bin/command-table/index.ts'
 import { optionText } from '../src/bin/help.ts'

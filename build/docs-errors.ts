@@ -196,7 +196,7 @@ function engineRows(): string[][] {
   })
 }
 
-/** The paths that answer each code, as the documents have them in the descriptions of their refusals. */
+/** Returns the paths that answer each code, as the documents have them in the descriptions of their refusals. */
 function endpointsOfErrors(documents: readonly OpenApi[]): ReadonlyMap<string, readonly string[]> {
   const places = new Map<string, Set<string>>()
   for (const { paths } of documents) {

@@ -37,7 +37,7 @@ ${metricsTable(engineRegistry())}
 `
 }
 
-/** A registry that nobody reads: its values would need a service that runs. */
+/** Makes a registry whose values stay unread, since they would need a service that runs. */
 function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
   const unread = (): never => {
     throw new Error('the names of metrics are read, and not their values')

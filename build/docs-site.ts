@@ -1,4 +1,7 @@
-/** `npm run docs:site`: makes a site of static pages with search from docs/, in docs/site/dist or the folder that follows. */
+/**
+ * `npm run docs:site`: makes a site of static pages with search from docs/, in docs/site/dist or the folder that
+ * follows.
+ */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'

@@ -1,8 +1,8 @@
 /**
  * Writes the generated documents: docs/checks.md from the list of checks, docs/reference.md from the schemas that read
- * the configurations and validate the requests, docs/errors.md, docs/metrics.md, docs/commands.md, docs/conformance.md from the rows in
- * test/conformance, the schemas of the client library, and the dashboard for Grafana. With `--check` the script compares instead of writing, and
- * fails when a document is not current.
+ * the configurations and validate the requests, docs/errors.md, docs/metrics.md, docs/commands.md, docs/conformance.md
+ * from the rows in test/conformance, the schemas of the client library, and the dashboard for Grafana. With `--check`
+ * the script compares instead of writing, and fails when a document is not current.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -67,7 +67,9 @@ ${rowsOf([...clientReadingChecks, ...clientChecks])}
 `
 }
 
-/** Sums of the rows in test/conformance: by section, by specification, and what is not offered. */
+/**
+ * Writes the page with the sums of the rows in test/conformance: by section, by specification, and what is not offered.
+ */
 function conformancePage(): string {
   const all = conformance.flatMap(({ rows }) => rows)
   return `${GENERATED}
@@ -125,7 +127,7 @@ ${conformance.map(({ heading, about }) => `**${heading}.** ${about}`).join('\n\n
 
 const SUITE = 'test/conformance/suite.ts'
 
-/** The modules of a suite with the file of the test that plays each. */
+/** Writes the modules of a suite, each with the file of the test that plays it. */
 function modulesTable({ heading, rows }: Section): string {
   const playedBy = ({ tests = [], notOffered = '' }: Row) => {
     const [file] = tests[0] ?? []
@@ -139,15 +141,15 @@ function modulesTable({ heading, rows }: Section): string {
 ${lines.join('\n')}`
 }
 
-/** The number of the rows, of those that tests show and of those that are not offered, as cells of a table. */
+/** Writes the number of the rows, of those that tests show and of those that are not offered, as cells of a table. */
 function countCells(rows: readonly Row[]): string {
-  const shown = rows.filter(({ tests }) => tests !== undefined).length
-  return `${rows.length} | ${shown} | ${rows.length - shown || ''}`
+  const tested = rows.filter(({ tests }) => tests !== undefined).length
+  return `${rows.length} | ${tested} | ${rows.length - tested || ''}`
 }
 
 const SPECIFICATION = /^(?:RFC \d+|ISO\/IEC [\d-]+|OpenID4V.*? 1\.0|SD-JWT VC|Token Status List)/
 
-/** The rows of each specification that a source names, the specification with most rows first. */
+/** Groups the rows by each specification that a source names, the specification with most rows first. */
 function rowsBySpecification(rows: readonly Row[]): [name: string, rows: Row[]][] {
   const bySpecification = new Map<string, Row[]>()
   for (const row of rows) {

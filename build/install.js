@@ -1,4 +1,4 @@
-// Installs the packages that a command needs, and none that are there already: npm notes in node_modules what it installed.
+// Installs the packages that a command needs and that are not there: npm notes in node_modules what it installed.
 import './node-version.cjs'
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
@@ -6,10 +6,12 @@ import { join, resolve } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
-/** Folders with packages of their own, beside those of the product: what tests compare with, and what makes the site. */
+/**
+ * Folders with packages of their own, beside those of the product: what tests compare with, and what makes the site.
+ */
 export const TESTED_WITH = ['test/interop', 'test/contracts', 'test/browser', 'docs/site', 'build/sbom']
 
-/** The folders among these whose packages are not installed as their lock file has them. */
+/** Returns the folders among these whose packages are not installed as their lock file has them. */
 export function lacking(folders) {
   return folders.filter((folder) => !isInstalled(resolve(root, folder)))
 }
@@ -43,22 +45,22 @@ function installFolder(folder) {
   refuseReadOnly()
   const started = Date.now()
   process.stderr.write(`Installing packages for ${folder === '.' ? 'Vouchsafe' : folder} (once) ... `)
-  // Nothing here needs an install script, so none gets to run.
+  // No package needs its install script, so none gets to run.
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const { status, stdout, stderr, error } = npm(['ci', ...flags], join(root, folder))
   if (status !== 0) {
-    const told = `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`
-    stop(`failed\n${told}\n${adviceOn(told)}`)
+    const output = `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`
+    stop(`failed\n${output}\n${adviceOn(output)}`)
   }
   process.stderr.write(`${((Date.now() - started) / 1000).toFixed(0)} s\n`)
 }
 
-/** What to do next, by what npm said. */
-export function adviceOn(told) {
-  if (/EROFS|EACCES|EPERM/.test(told))
+/** Returns the next step for a person, by the text that npm printed. */
+export function adviceOn(output) {
+  if (/EROFS|EACCES|EPERM/.test(output))
     return `npm may not write where it has to: give yourself the folder (${root}), or copy it.`
-  if (/ENOSPC/.test(told)) return 'The disk is full: make room, then run the same command again.'
-  if (/ENOENT/.test(told) && /spawn/.test(told))
+  if (/ENOSPC/.test(output)) return 'The disk is full: make room, then run the same command again.'
+  if (/ENOENT/.test(output) && /spawn/.test(output))
     return 'There is no npm on the path: install it beside Node, then run the same command again.'
   return 'The package registry must be reachable the first time; then run the same command again.'
 }

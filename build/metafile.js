@@ -1,4 +1,4 @@
-// esbuild for all bundles of the package, which keeps what went into each: the bill of materials is made of that.
+// esbuild for all bundles of the package, with a list of what went into each, of which the bill of materials is made.
 import './node-version.cjs'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,2 +1,3 @@
-// In place of the package debug, in the bundle: it looks about in the environment at each start, and nobody reads what it says.
+// Takes the place of the package debug in the bundle, because that package looks through the environment at each start
+// for a log that nobody reads.
 module.exports = () => () => {}

@@ -1,4 +1,4 @@
-// In place of the package yaml, in the bundle.
+// Takes the place of the package yaml in the bundle.
 export function stringify() {
   throw new Error('the OpenAPI document is served as JSON')
 }

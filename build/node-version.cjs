@@ -1,5 +1,5 @@
-// The first module that each entry loads: ends on a Node that is too old, and says which one is needed and where to get it. Written in a
-// syntax that every such Node reads. It stands at the top of `dist/vouchsafe.cjs` as well.
+// The first module that each entry loads ends the process on a Node that is too old, and says which one is needed and
+// where to get it. Its syntax is one that every such Node reads. It stands at the top of `dist/vouchsafe.cjs` as well.
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(

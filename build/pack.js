@@ -1,5 +1,5 @@
-// What the package is packed from, where nothing but Node may be installed: the bundles, and the types of what authors of components
-// import. The types are not part of every build: they take the compiler.
+// Makes what the package is packed from, where nothing but Node may be installed: the bundles, and the types of what
+// authors of components import. The types are not part of every build, since they take the compiler.
 import './node-version.cjs'
 import { install } from './install.js'
 import { step } from './step.js'

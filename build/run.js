@@ -1,4 +1,4 @@
-// Runs a TypeScript file: bundled first, since Node 20 reads no types. Arguments after the file go to it.
+// Runs a TypeScript file, bundled first, since Node 20 reads no types. Arguments after the file go to it.
 import './node-version.cjs'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ const { build } = await import('esbuild')
 
 const [entry, ...args] = process.argv.slice(2)
 const root = join(import.meta.dirname, '..')
-// Below node_modules, so that the packages the file imports are found from there.
+// The bundle is below node_modules, so that the packages the file imports are found from there.
 const directory = mkdtempSync(join(root, 'node_modules', '.run-'))
 process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
 const outfile = join(directory, 'entry.mjs')

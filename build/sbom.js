@@ -1,5 +1,5 @@
-// The bill of materials of the package, `dist/sbom.cdx.json` in CycloneDX: the packages that are in its bundles and in its components,
-// each with version and licence. Made when the package is packed, after the bundles.
+// Writes the bill of materials of the package, `dist/sbom.cdx.json` in CycloneDX: the packages that are in its bundles
+// and in its components, each with version and licence. It runs when the package is packed, after the bundles.
 import './node-version.cjs'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ const components = readdirSync(join(root, 'components'), { withFileTypes: true }
   .map(({ name }) => `components/${name}/component.ts`)
 
 readMetafile(BUNDLED)
-// The command bundles components: this is only to know what goes into them.
+// The command bundles components; this bundle only tells what goes into them.
 await bundle({
   absWorkingDir: root,
   entryPoints: components,

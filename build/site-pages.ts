@@ -46,7 +46,7 @@ export function sitePages(root: string): Site {
   return { pages, pictures, sidebar: withOthers(sidebarOf(readFileSync(join(root, INDEX), 'utf8')), pages) }
 }
 
-/** The Markdown files that belong to the site even where nothing links to them. */
+/** Lists the Markdown files that belong to the site even where nothing links to them. */
 function documentsOf(root: string): string[] {
   const below = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md') && !path.startsWith('site'))
@@ -54,7 +54,7 @@ function documentsOf(root: string): string[] {
   return [...below, ...readdirSync(root).filter((name) => name.endsWith('.md'))].sort()
 }
 
-/** The path in the site of a file of the repository. */
+/** Returns the path in the site of a file of the repository. */
 export function sitePath(file: string): string {
   if (file === INDEX) return 'index.md'
   if (PICTURE.test(file)) return file.replace(/^docs\//, '')
@@ -67,7 +67,7 @@ function relativeLink(from: string, to: string): string {
   return link.startsWith('.') ? link : `./${link}`
 }
 
-/** A page that shows a file of code, or lists the files of a folder. Links in it are paths of the repository. */
+/** Writes a page that shows a file of code, or lists the files of a folder. Links in it are paths of the repository. */
 function codePage(root: string, file: string): string {
   const path = join(root, file)
   if (statSync(path).isDirectory()) {
@@ -79,7 +79,7 @@ function codePage(root: string, file: string): string {
   return `# ${posix.basename(file)}\n\n\`${file}\`\n\n\`\`\`\`\`${language}\n${text.trimEnd()}\n\`\`\`\`\`\n`
 }
 
-/** The text with each target of a link replaced, outside of code. */
+/** Replaces each target of a link in the text, outside of code. */
 function mapLinks(text: string, map: (target: string) => string): string {
   const replaced = (prose: string): string =>
     prose.replace(/\]\(([^)#\s]*)(#[^)\s]*)?\)/g, (_, target: string, anchor = '') => `](${map(target)}${anchor})`)
@@ -92,7 +92,7 @@ function mapLinks(text: string, map: (target: string) => string): string {
 /** Documents that another page lists, or that are a page of a folder. */
 const LISTED = /^(code|project|decisions|divergences|components)\/|^(index|conformance)\.md$/
 
-/** The sidebar with a last group of the documents that the index does not have. */
+/** Adds to the sidebar a last group, of the documents that the index does not have. */
 function withOthers(sidebar: readonly SidebarGroup[], pages: ReadonlyMap<string, string>): readonly SidebarGroup[] {
   const linked = new Set(sidebar.flatMap(({ items }) => items.map(({ link }) => link)))
   const items = [...pages].flatMap(([path, text]) => {
@@ -103,7 +103,7 @@ function withOthers(sidebar: readonly SidebarGroup[], pages: ReadonlyMap<string,
   return items.length === 0 ? sidebar : [...sidebar, { text: 'More', items }]
 }
 
-/** The sidebar: a group for each heading of the index, with the pages that it links to. */
+/** Makes the sidebar: a group for each heading of the index, with the pages that it links to. */
 function sidebarOf(index: string): SidebarGroup[] {
   const [, ...sections] = index.split(/^## /m)
   return sections.map((section) => {

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path'
 const root = join(import.meta.dirname, '..')
 const bin = join(root, 'node_modules', '.bin')
 
-/** `command` is a program of node_modules/.bin or `node`, with its arguments. */
+/** Runs `command`, a program of node_modules/.bin or `node`, with its arguments. */
 export function step(title, [command, ...args], { quiet = false } = {}) {
   if (!quiet) process.stderr.write(`\n> ${title}\n`)
   const { status, signal, error } = spawnSync(programOf(command), args, { ...options(), stdio: 'inherit' })
@@ -16,7 +16,9 @@ export function step(title, [command, ...args], { quiet = false } = {}) {
   process.exit(status ?? 1)
 }
 
-/** Starts one command beside the steps that follow; the function that it gives waits for the end, and shows the output. */
+/**
+ * Starts one command beside the steps that follow, and returns a function that waits for the end and shows the output.
+ */
 export function startStep(title, [command, ...args]) {
   const child = spawn(programOf(command), args, { ...options(), stdio: ['ignore', 'pipe', 'pipe'] })
   const output = []

@@ -1,4 +1,5 @@
-// `npm run test:others`: installs the packages of other parties, builds, and runs the tests that need these. Arguments go to vitest.
+// `npm run test:others`: installs the packages of other parties, builds, and runs the tests that need these. Arguments
+// go to vitest.
 import './node-version.cjs'
 import { install, lacking, TESTED_WITH } from './install.js'
 import { step } from './step.js'

@@ -4,7 +4,7 @@ interface Fault {
   readonly text: string
 }
 
-/** The faults of one text, without those of its exports. */
+/** Returns the faults of one text, without those of its exports. */
 export function faultsOf(path: string, text: string): readonly Fault[]
-/** The exported names that several of the texts declare, by path. */
+/** Returns the exported names that several of the texts declare, by path. */
 export function homonymsOf(texts: ReadonlyMap<string, string>): readonly (Fault & { readonly path: string })[]
