@@ -5,7 +5,6 @@ import {
   AUTHORIZE,
   bring,
   type CodeWallet,
-  decided,
   declareWithScope,
   type Form,
   INTERACTION_URL,
@@ -13,6 +12,7 @@ import {
   PAR,
   response,
   SCOPE,
+  sendDecision,
   tokenBody,
   tokenForm,
   walletAsking,
@@ -68,7 +68,7 @@ describe('an attack on a code of a wallet instance', () => {
     const { request_uri: requestUri = '' } = (await pushed.json()) as Record<string, string>
     const browser = newVisitor()
     const interaction = await bring(services, browser, { requestUri, clientId: WALLET, url: AUTHORIZE })
-    const { code = '' } = await response(services, browser, (await decided(services, interaction)).address)
+    const { code = '' } = await response(services, browser, (await sendDecision(services, interaction)).address)
     return tokenForm(wallet, code)
   }
 
@@ -165,7 +165,7 @@ describe('an attack on a code of a wallet instance', () => {
     const { request_uri: requestUri = '' } = (await (await sent(PAR, wallet.form, own)).json()) as Form
     const interaction = await bring(services, browser, { requestUri, clientId: WALLET, url: AUTHORIZE })
     const decision = { credential_dataset: dataset, refresh_seconds: 3600 }
-    const { address } = await decided(services, interaction, decision)
+    const { address } = await sendDecision(services, interaction, decision)
     const form = tokenForm(wallet, (await response(services, browser, address)).code ?? '')
     const other = await sent(TOKEN_ENDPOINT, form, thief)
     await expectRefusal(other, { status: 400, error: 'invalid_grant', why: /another key/ })

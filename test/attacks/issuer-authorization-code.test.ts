@@ -8,12 +8,11 @@ import { deriveSecret } from '../../src/keys/file-signer.ts'
 import { thumbprint } from '../../src/keys/jwk.ts'
 import {
   AUTHORIZE,
+  authorizeForCode,
   authorizeUrl,
   bring,
   CLIENT_ID,
-  coded,
   decide,
-  decided,
   declareWithScope,
   type Form,
   INTERACTION_URL,
@@ -26,6 +25,7 @@ import {
   redeemCode,
   response,
   SCOPE,
+  sendDecision,
   startCodeFlow,
   tokenBody,
   tokenForm,
@@ -81,19 +81,19 @@ describe('an attack on the authorization code flow', () => {
       ['with another redirect URI', { redirect_uri: `${REDIRECT_URI}/x` }, 'invalid_grant', /redirect_uri/],
       ['without a redirect URI', { redirect_uri: '' }, 'invalid_request', /redirect_uri is missing/],
     ])('is injected %s', async (_, changed, error, why) => {
-      const done = await coded(services)
+      const done = await authorizeForCode(services)
       await refuses(() => redeemCode(services, { ...done.form, ...changed }), error, why)
       await tokenBody(await redeemCode(services, done.form))
     })
 
     it('sends the challenge in the place of the verifier, as with a plain one', async () => {
-      const done = await coded(services)
+      const done = await authorizeForCode(services)
       const challenge = done.wallet.form.code_challenge ?? ''
       await refuses(() => redeemCode(services, { ...done.form, code_verifier: challenge }), 'invalid_grant', /verifier/)
     })
 
     it('comes a second time, and ends what it gave', async () => {
-      const done = await coded(services, { decision: SESSIONS })
+      const done = await authorizeForCode(services, { decision: SESSIONS })
       const token = await tokenBody(await redeemCode(services, done.form))
       await expectIssued(await readyWith(done, token.access_token, configurationId))
       await expectRefusal(await redeemCode(services, done.form), {
@@ -108,7 +108,7 @@ describe('an attack on the authorization code flow', () => {
     })
 
     it('comes twenty times at once, and leaves no token that is good', async () => {
-      const done = await coded(services)
+      const done = await authorizeForCode(services)
       const answers = await Promise.all(Array.from({ length: 20 }, () => redeemCode(services, done.form)))
       const given = answers.filter(({ status }) => status === 200)
       expect(given).toHaveLength(1)
@@ -119,13 +119,13 @@ describe('an attack on the authorization code flow', () => {
     })
 
     it('comes after a minute', async () => {
-      const done = await coded(services)
+      const done = await authorizeForCode(services)
       await later(60, () => refuses(() => redeemCode(services, done.form), 'invalid_grant', /expired/))
       await later(59, async () => tokenBody(await redeemCode(services, done.form)))
     })
 
     it('is made up of the id of the interaction, and changed in each part', async () => {
-      const done = await coded(services)
+      const done = await authorizeForCode(services)
       const code = done.form.code ?? ''
       for (const forged of [done.interaction, `${done.interaction}.x`, `${code}x`, code.slice(1), `.${code}`]) {
         await refuses(() => redeemCode(services, { ...done.form, code: forged }), 'invalid_grant', /unknown/)
@@ -141,7 +141,7 @@ describe('an attack on the authorization code flow', () => {
 
     it('is bound to a key, and comes with another or with none', async () => {
       const [key, thief] = [await holderSigner(), await holderSigner()]
-      const done = await coded(services, { asked: { scope: SCOPE, dpop_jkt: thumbprint(key.jwk) } })
+      const done = await authorizeForCode(services, { asked: { scope: SCOPE, dpop_jkt: thumbprint(key.jwk) } })
       await refuses(() => redeemCode(services, done.form), 'invalid_dpop_proof', /the code is bound to a key/)
       await refuses(() => redeemCode(services, done.form, thief), 'invalid_grant', /another key/)
       expect(await tokenBody(await redeemCode(services, done.form, key))).toMatchObject({ token_type: 'DPoP' })
@@ -158,13 +158,13 @@ describe('an attack on the authorization code flow', () => {
 
     it('is redeemed at the endpoint of another session', async () => {
       const { sessionId } = await offerFor(services, configurationId)
-      const done = await coded(services)
+      const done = await authorizeForCode(services)
       const url = `${TOKEN_ENDPOINT}/${sessionId}`
       await refuses(() => redeemCode(services, done.form, undefined, url), 'invalid_grant', /unknown/)
     })
 
     it('is a pre-authorized one of a session that offers none', async () => {
-      const done = await coded(services)
+      const done = await authorizeForCode(services)
       const code = secretName([deriveSecret(services.issuerKey, 'pre-authorized code')], done.sessionId)
       const form = { grant_type: GRANT, 'pre-authorized_code': code }
       await refuses(() => postForm(services, TOKEN_ENDPOINT, form), 'invalid_grant', /unknown/)
@@ -267,7 +267,7 @@ describe('an attack on the authorization code flow', () => {
       async (uri) => {
         const [wallet, browser] = [walletAsking({ scope: SCOPE, redirect_uri: uri }), newVisitor()]
         const interaction = await bring(services, browser, { requestUri: await push(services, wallet.form) })
-        const { address } = await decided(services, interaction)
+        const { address } = await sendDecision(services, interaction)
         const location = (await visit(services, browser, address)).headers.get('location') ?? ''
         expect(location.startsWith(`${uri}${uri.includes('?') ? '&' : '?'}code=`)).toBe(true)
       },
@@ -327,7 +327,7 @@ describe('an attack on the authorization code flow', () => {
       await refuses(() => visit(services, { ...other }, address(requestUri)), 'invalid_request_uri', /has been used/)
       // A page that is loaded anew leads to the same question.
       expect(await bring(services, browser, { requestUri })).toBe(interaction)
-      await decided(services, interaction)
+      await sendDecision(services, interaction)
       await refuses(() => visit(services, { ...browser }, address(requestUri)), 'invalid_request_uri', /has been used/)
     })
 
@@ -457,7 +457,7 @@ describe('an attack on the authorization code flow', () => {
       const { issuerState } = await offerFor(services, configurationId)
       const asked = { scope: SCOPE, issuer_state: issuerState }
       const approved = { asked, decision: { approved: true } }
-      const [first, second] = [await coded(services, approved), await coded(services, approved)]
+      const [first, second] = [await authorizeForCode(services, approved), await authorizeForCode(services, approved)]
       const pushed = await push(services, asking(issuerState))
       const third = await bring(services, newVisitor(), { requestUri: await push(services, asking(issuerState)) })
       await later(601, async () => {
@@ -484,7 +484,7 @@ describe('an attack on the authorization code flow', () => {
       const { issuerState } = await offerFor(services, configurationId, offer)
       const interaction = await bring(services, newVisitor(), { requestUri: await push(services, asking(issuerState)) })
       await refuses(() => decide(services, interaction, decision), 'invalid_state', why, 409)
-      await decided(services, interaction, { approved: true })
+      await sendDecision(services, interaction, { approved: true })
     })
 
     it('is decided with data that do not fit', async () => {
@@ -492,7 +492,7 @@ describe('an attack on the authorization code flow', () => {
       const interaction = await bring(services, newVisitor(), { requestUri: await push(services, asking(issuerState)) })
       const unfit = () => decide(services, interaction, { credential_dataset: { nothing: 'x' } })
       await refuses(unfit, 'invalid_request', /^credential_dataset/)
-      await decided(services, interaction)
+      await sendDecision(services, interaction)
     })
 
     it('is approved although the application has refused it', async () => {
@@ -509,9 +509,9 @@ describe('an attack on the authorization code flow', () => {
       const more = { deferred: true, credential_dataset: undefined }
       const { issuerState } = await offerFor(services, configurationId, more)
       const asked = { scope: SCOPE, issuer_state: issuerState }
-      const waiting = await coded(services, { asked, decision: { approved: true } })
+      const waiting = await authorizeForCode(services, { asked, decision: { approved: true } })
       const thief = await bring(services, newVisitor(), { requestUri: await push(services, asking(issuerState)) })
-      const person = await coded(services, { asked })
+      const person = await authorizeForCode(services, { asked })
       for (const body of [{ approved: true }, { credential_dataset: dataset }]) {
         await refuses(() => decide(services, thief, body), 'invalid_state', /another interaction/, 409)
       }
@@ -531,7 +531,7 @@ describe('an attack on the authorization code flow', () => {
     it('lures a person into its own authorization, and gets no code', async () => {
       const thief = await begun()
       // The person follows the link of the thief, and the application asks and believes the person.
-      const { address } = await decided(services, thief.interaction)
+      const { address } = await sendDecision(services, thief.interaction)
       const victim = newVisitor()
       await expectRefusal(await visit(services, victim, address), {
         status: 400,
@@ -544,13 +544,13 @@ describe('an attack on the authorization code flow', () => {
 
     it('lures a person who has an authorization of their own', async () => {
       const [thief, victim] = [await begun(), await begun()]
-      const { address } = await decided(services, thief.interaction)
+      const { address } = await sendDecision(services, thief.interaction)
       await expectRefusal(await visit(services, victim.browser, address), {
         status: 400,
         error: 'invalid_request',
         why: another,
       })
-      const own = await decided(services, victim.interaction)
+      const own = await sendDecision(services, victim.interaction)
       expect(await response(services, victim.browser, own.address)).toHaveProperty('code')
     })
 
@@ -558,7 +558,7 @@ describe('an attack on the authorization code flow', () => {
       const { browser, interaction } = await begun()
       const back = `${ISSUER_URL}/auth/return/${interaction}`
       await refuses(() => visit(services, browser, back), 'invalid_request', /has not completed/)
-      const { address } = await decided(services, interaction)
+      const { address } = await sendDecision(services, interaction)
       for (const wrong of ['', '?completion=', '?completion=x', `?completion=${interaction}`]) {
         await refuses(() => visit(services, browser, `${back}${wrong}`), 'invalid_request', /completion/)
       }
@@ -573,7 +573,7 @@ describe('an attack on the authorization code flow', () => {
       ['a second cookie of the name', (cookie) => `${cookie}; ${cookie.replace(/=.*/, `=${'a'.repeat(43)}`)}`],
     ])('comes back with %s', async (_, change) => {
       const { browser, interaction } = await begun()
-      const { address } = await decided(services, interaction)
+      const { address } = await sendDecision(services, interaction)
       const changed = { cookie: change(browser.cookie ?? '') }
       await expectRefusal(await visit(services, changed, address), {
         status: 400,
@@ -584,7 +584,7 @@ describe('an attack on the authorization code flow', () => {
 
     it('comes back twice, or twenty times at once, and gets one code', async () => {
       const { browser, interaction } = await begun()
-      const { address } = await decided(services, interaction)
+      const { address } = await sendDecision(services, interaction)
       const cookie = { cookie: browser.cookie }
       const answers = await Promise.all(Array.from({ length: 20 }, () => visit(services, { ...cookie }, address)))
       expect(answers.filter(({ status }) => status === 303)).toHaveLength(1)
@@ -594,7 +594,7 @@ describe('an attack on the authorization code flow', () => {
     it('is late at the application, and late on the way back', async () => {
       const { browser, interaction } = await begun()
       await later(600, () => refuses(() => decide(services, interaction, { denied: true }), 'gone', /expired/, 410))
-      const { address } = await decided(services, interaction)
+      const { address } = await sendDecision(services, interaction)
       await later(300, () => refuses(() => visit(services, browser, address), 'gone', /over/, 410))
       await later(299, async () => expect(await response(services, browser, address)).toHaveProperty('code'))
     })
@@ -629,7 +629,7 @@ describe('an attack on the authorization code flow', () => {
   describe('by the tokens', () => {
     it('has stolen a refresh token: it is bound to the client and to the key', async () => {
       const key = await holderSigner()
-      const done = await coded(services, { decision: SESSIONS })
+      const done = await authorizeForCode(services, { decision: SESSIONS })
       const token = await tokenBody(await redeemCode(services, done.form, key))
       const refresh = { grant_type: 'refresh_token', refresh_token: token.refresh_token ?? '', client_id: CLIENT_ID }
       const other = { ...refresh, client_id: 'com.example.thief' }
@@ -643,7 +643,7 @@ describe('an attack on the authorization code flow', () => {
 
     it('has stolen the DPoP key: it opens nothing without the verifier, and a replay ends what it gave', async () => {
       const key = await holderSigner()
-      const done = await coded(services)
+      const done = await authorizeForCode(services)
       const wrong = { ...done.form, code_verifier: 'a'.repeat(43) }
       await refuses(() => redeemCode(services, wrong, key), 'invalid_grant', /code_verifier/)
       const token = await tokenBody(await redeemCode(services, done.form, key))
@@ -656,10 +656,10 @@ describe('an attack on the authorization code flow', () => {
     it('finds neither code nor secret nor cookie in the database, nor in the log', async () => {
       const [wallet, browser] = [walletAsking(), newVisitor()]
       const denied = await bring(services, newVisitor(), { requestUri: await push(services, wallet.form) })
-      await decided(services, denied, { denied: true, reason: 'No, Ada.' })
+      await sendDecision(services, denied, { denied: true, reason: 'No, Ada.' })
       const requestUri = await push(services, wallet.form)
       const interaction = await bring(services, browser, { requestUri })
-      const { address } = await decided(services, interaction)
+      const { address } = await sendDecision(services, interaction)
       const { code = '' } = await response(services, browser, address)
       await redeemCode(services, tokenForm(wallet, code))
       await redeemCode(services, tokenForm(wallet, code))

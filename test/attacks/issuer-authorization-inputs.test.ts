@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   bring,
   decide,
-  decided,
   declareWithScope,
   newVisitor,
   PAR,
   push,
   SCOPE,
+  sendDecision,
   startCodeFlow,
   visit,
   walletAsking,
@@ -65,7 +65,7 @@ describe('a text that ends up in a header', () => {
       why: /^reason/,
     })
     const reason = "No&code=stolen&state=x#<script>alert('x')</script>"
-    const { address } = await decided(services, interaction, { denied: true, reason })
+    const { address } = await sendDecision(services, interaction, { denied: true, reason })
     const answer = await visit(services, browser, address)
     const location = answer.headers.get('location') ?? ''
     expect(location).toMatch(/^[!-~]+$/)

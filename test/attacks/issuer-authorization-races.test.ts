@@ -1,11 +1,10 @@
 /** Attacks on the authorization code flow by requests that come at once, and by what comes after a replayed code. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
+  authorizeForCode,
   bring,
   type Coded,
-  coded,
   decide,
-  decided,
   declareWithScope,
   newVisitor,
   offerFor,
@@ -14,6 +13,7 @@ import {
   redeemCode,
   response,
   SCOPE,
+  sendDecision,
   startCodeFlow,
   tokenBody,
   tokenForm,
@@ -42,7 +42,7 @@ describe('an attack by requests at once', () => {
     })
 
   it('replays the code while its token is refreshed, and leaves nothing to refresh', async () => {
-    const done = await coded(services, { decision: REFRESHED })
+    const done = await authorizeForCode(services, { decision: REFRESHED })
     const { refresh_token: first } = await tokenBody(await redeemCode(services, done.form))
     const [replay, answer] = await Promise.all([redeemCode(services, done.form), refreshed(done, first)])
     expect(replay.status).toBe(400)
@@ -64,7 +64,7 @@ describe('an attack by requests at once', () => {
   })
 
   it('completes an interaction while its code is redeemed', async () => {
-    const done = await coded(services)
+    const done = await authorizeForCode(services)
     const body = { credential_dataset: dataset }
     const [token, completed] = await Promise.all([
       redeemCode(services, done.form),
@@ -74,7 +74,7 @@ describe('an attack by requests at once', () => {
   })
 
   it('replays a code whose row has been purged, and gets nothing', async () => {
-    const done = await coded(services)
+    const done = await authorizeForCode(services)
     await tokenBody(await redeemCode(services, done.form))
     const { now } = services.clock
     services.clock.now = new Date(now.getTime() + 3_600_000)
@@ -90,7 +90,7 @@ describe('an attack by requests at once', () => {
     const answering = async (): Promise<Coded['form']> => {
       const [wallet, browser] = [walletAsking({ scope: SCOPE, issuer_state: issuerState }), newVisitor()]
       const interaction = await bring(services, browser, { requestUri: await push(services, wallet.form) })
-      const { address } = await decided(services, interaction, { approved: true })
+      const { address } = await sendDecision(services, interaction, { approved: true })
       return tokenForm(wallet, (await response(services, browser, address)).code ?? '')
     }
     const forms = await Promise.all([answering(), answering()])

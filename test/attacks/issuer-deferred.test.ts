@@ -20,7 +20,7 @@ import {
   startedSession,
   TOKEN_ENDPOINT,
 } from '../support/issuance.ts'
-import { decrypted } from '../support/oidf-issuer.ts'
+import { decryptResponse } from '../support/oidf-issuer.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import {
   call,
@@ -304,13 +304,13 @@ describe('a deferred session', () => {
       const body = JSON.stringify({ transaction_id: id, credential_response_encryption })
       return fetchLater(ready.token, await encryptedRequest(metadata, body, { enc: 'A256GCM' }), 'application/jwt')
     }
-    const pending = await decrypted(await ask(), privateKey)
+    const pending = await decryptResponse(await ask(), privateKey)
     expect([pending.status, await pending.json()]).toEqual([202, { transaction_id: id, interval: 5 }])
     // Nobody on the way can have the answer encrypted to a key of their own.
     const inClear = await fetchLater(ready.token, { transaction_id: id, credential_response_encryption })
     await expectRefusal(inClear, { status: 400, error: 'invalid_encryption_parameters' })
     await complete(ready.sessionId)
-    const issued = await decrypted(await ask(), privateKey)
+    const issued = await decryptResponse(await ask(), privateKey)
     expect([issued.status, await issued.json()]).toEqual([200, oneCredential])
   })
 })

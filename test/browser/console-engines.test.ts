@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { parseAddress } from '../../src/offchain/address.ts'
 import { vouchsafe } from '../support/command.ts'
 import { ROOT } from '../support/documents.ts'
-import { type EngineProcess, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import { type EngineProcess, makeDirectory, makeEngine, waitUntilServed } from '../support/engine-process.ts'
 import { type Services, startServices } from '../support/services.ts'
 import { describeInBrowser, faultsForSomebody, keepPicture, PHONE } from './browser.ts'
 import { type ConsoleCommand, startConsoleCommand } from './console-page.ts'
@@ -27,7 +27,7 @@ describeInBrowser('the engines in the console', (openWindow) => {
     engines = [await makeEngine({ chain }), await makeEngine({ chain })]
     for (const engine of engines) await engine.start()
     address = await deploy(HELLO)
-    await served(engines, parseAddress(address))
+    await waitUntilServed(engines, parseAddress(address))
     services = await startServices()
     const listen = (name: 'issuer' | 'verifier') => services[name].listen({ port: 0, host: '127.0.0.1' })
     const words = engines.flatMap(({ url }) => ['--engine', url])

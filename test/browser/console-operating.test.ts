@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { readySession, startedSession } from '../support/issuance.ts'
 import { ISSUER_URL, type Services } from '../support/services.ts'
-import { act, issued } from '../support/status.ts'
+import { act, issueWithStatus } from '../support/status.ts'
 import { postForm, presentationOf, startVerification } from '../support/wire.ts'
 import { describeInBrowser, faultsForSomebody, keepPicture, PHONE } from './browser.ts'
 import { type OperatedConsole, operateConsole } from './operated-console.ts'
@@ -37,12 +37,12 @@ describeInBrowser('the console for operating', (openWindow) => {
   async function deadAndWaiting(count: number): Promise<void> {
     isUp = false
     for (let n = 0; n < count; n += 1) {
-      await issued(operated.services)
+      await issueWithStatus(operated.services)
       await later(1000)
     }
     // One at a time is tried while the receiver is down.
     for (let n = 0; n < 4 * count + 2; n += 1) await later(n === 0 ? 25 * HOUR : 60_000)
-    const { sessionId } = await issued(operated.services)
+    const { sessionId } = await issueWithStatus(operated.services)
     await act(operated.services, 'suspend', sessionId)
     await later(1000)
   }
@@ -108,7 +108,7 @@ describeInBrowser('the console for operating', (openWindow) => {
     })
     await startVerification(services)
     await later(HOUR)
-    await issued(services)
+    await issueWithStatus(services)
     await later(30 * 60_000)
     const { page, faults } = await operated.open(openWindow, 'overview')
     const ofIssuer = page.locator('#issuer')
@@ -193,7 +193,7 @@ describeInBrowser('the console for operating', (openWindow) => {
     'has nothing that axe finds in a session of any kind: %s',
     async (colorScheme) => {
       const { services } = operated
-      const revoked = await issued(services)
+      const revoked = await issueWithStatus(services)
       await act(services, 'revoke', revoked.sessionId)
       const later = await readySession(services, { credential_dataset: undefined, deferred: true })
       const failed = await failedVerification(services)
@@ -233,7 +233,7 @@ async function changeRecord({ verifierStore }: Services): Promise<void> {
 
 /** A session whose wallet proved its key over another nonce than that of the request; resolves with its id. */
 async function failedVerification(services: Services): Promise<string> {
-  const { credential, holder } = await issued(services)
+  const { credential, holder } = await issueWithStatus(services)
   const { sessionId, request } = await startVerification(services)
   const wrong = { ...request, nonce: 'of another request' }
   const presentation = await presentationOf(credential, holder, wrong, { now: services.clock.now })

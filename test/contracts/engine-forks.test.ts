@@ -10,7 +10,7 @@ import { decodeAnswer, encodeCall } from '../../src/chain/evm/abi.ts'
 import type { Json } from '../../src/codec/json.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
 import {
-  deployed,
+  deployComponent,
   keepComponent,
   nextContracts,
   ownerOf,
@@ -18,7 +18,7 @@ import {
   place,
   send,
 } from '../support/engine-contracts.ts'
-import { type EngineProcess, eventually, makeEngine, served } from '../support/engine-process.ts'
+import { type EngineProcess, eventually, makeEngine, waitUntilServed } from '../support/engine-process.ts'
 import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
 const DIST = join(import.meta.dirname, '..', '..', 'dist', 'components')
@@ -42,10 +42,10 @@ beforeAll(async () => {
   for (const address of accounts) await owner.rpc('hardhat_setBalance', [evmAddress(address), '0xde0b6b3a7640000'])
   for (const engine of engines) for (const file of [SHARING, KEYS]) keepComponent(engine, readFileSync(file))
   await Promise.all(engines.map((engine) => engine.start()))
-  const sharing = await deployed(owner, 'SecretSharing', SHARING, engines)
-  contracts = { sharing, keys: await deployed(owner, 'KeyManagement', KEYS, engines) }
+  const sharing = await deployComponent(owner, 'SecretSharing', SHARING, engines)
+  contracts = { sharing, keys: await deployComponent(owner, 'KeyManagement', KEYS, engines) }
   await mine(CONFIRMATIONS)
-  for (const contract of [contracts.sharing, contracts.keys]) await served(engines, contract)
+  for (const contract of [contracts.sharing, contracts.keys]) await waitUntilServed(engines, contract)
 }, STARTS_MS)
 afterAll(async () => {
   await Promise.all(engines.map((engine) => engine.remove()))

@@ -1,9 +1,9 @@
 /** Tests an engine whose Hardhat node is reorganised, ends, falls behind, and comes back with another history. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { componentFile, deployed, keepComponent, nextContracts, place } from '../support/engine-contracts.ts'
+import { componentFile, deployComponent, keepComponent, nextContracts, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
-import { type EngineProcess, eventually, makeEngine, served } from '../support/engine-process.ts'
+import { type EngineProcess, eventually, makeEngine, waitUntilServed } from '../support/engine-process.ts'
 import { HARDHAT_KEY, startHardhat } from '../support/hardhat.ts'
 
 const STARTS_MS = 120_000
@@ -28,8 +28,8 @@ it(
     keepComponent(engine, readFileSync(file))
     await engine.start()
     const before = await at.rpc('evm_snapshot', [])
-    const contract = await deployed(at, 'Component', file, [engine])
-    await served([engine], contract)
+    const contract = await deployComponent(at, 'Component', file, [engine])
+    await waitUntilServed([engine], contract)
     const answer = async (): Promise<string> => {
       const response = await fetch(`${engine.url}/offchain/${contract}/x`)
       return response.headers.get('x-engine-error') ?? (await response.text())
@@ -40,7 +40,7 @@ it(
     await at.rpc('hardhat_mine', ['0x5'])
     await until('unknown-contract')
     expect(engine.log().some(({ event }) => event === 'reorganised')).toBe(true)
-    expect(await deployed(at, 'Component', file, [engine])).toBe(contract)
+    expect(await deployComponent(at, 'Component', file, [engine])).toBe(contract)
     await until('/x')
     await hardhat.stop()
     await until('stale-chain')
@@ -49,7 +49,7 @@ it(
     // Of another history, at the same place.
     hardhat = await startHardhat(hardhat.port)
     await until('unknown-contract')
-    expect(await deployed(at, 'Component', file, [engine])).toBe(contract)
+    expect(await deployComponent(at, 'Component', file, [engine])).toBe(contract)
     await until('/x')
     await hardhat.stop()
   },

@@ -7,7 +7,7 @@ import { sealEvents } from '../../src/event/seal.ts'
 import { partOf, type Store } from '../../src/store/store.ts'
 import { readySession, request } from '../support/issuance.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
-import { act, issued } from '../support/status.ts'
+import { act, issueWithStatus } from '../support/status.ts'
 import {
   call,
   configuration,
@@ -137,7 +137,7 @@ describe('a clock that is set back by an hour', () => {
     const setBack = () => {
       services.clock.now = new Date(services.clock.now.getTime() - 3_600_000)
     }
-    const { sessionId } = await issued(services)
+    const { sessionId } = await issueWithStatus(services)
     for (const name of ['suspend', 'reinstate', 'suspend', 'revoke']) {
       setBack()
       expect(await act(services, name, sessionId)).toMatchObject([200, {}])
@@ -159,7 +159,7 @@ describe('a clock that is set back by an hour', () => {
     expect(posted.map(({ type }) => type)).toEqual(['issuance.succeeded', ...acts])
 
     // An event that waits for its first attempt does not wait for the hour to come again either.
-    const { sessionId: later } = await issued(services)
+    const { sessionId: later } = await issueWithStatus(services)
     const { issuerStore } = services
     await sealEvents({ store: partOf(issuerStore), callback: true, now: () => services.clock.now, random: randomBytes })
     setBack()
@@ -170,7 +170,7 @@ describe('a clock that is set back by an hour', () => {
   it('changes the order of none of the events that come after the session was purged', async () => {
     const services = await startServices({ issuer: { retention: { sessionSeconds: 0 } } })
     onTestFinished(() => services.close())
-    const { sessionId } = await issued(services)
+    const { sessionId } = await issueWithStatus(services)
     await act(services, 'suspend', sessionId)
     services.clock.now = new Date(services.clock.now.getTime() + 7_200_000)
     await services.runTasks()

@@ -2,13 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import {
   AUTHORIZE,
+  authorizeForCode,
   authorizeUrl,
   bring,
   CLIENT_ID,
   type Coded,
-  coded,
   decide,
-  decided,
   declareWithScope,
   INTERACTION_URL,
   newVisitor,
@@ -20,6 +19,7 @@ import {
   redeemCode,
   response,
   SCOPE,
+  sendDecision,
   sentTo,
   startCodeFlow,
   tokenBody,
@@ -65,7 +65,7 @@ describe('the authorization code flow', () => {
         expires_at: Math.floor(services.clock.now.getTime() / 1000) + 600,
       },
     })
-    const { sessionId, address } = await decided(services, interaction)
+    const { sessionId, address } = await sendDecision(services, interaction)
     const given = await response(services, browser, address)
     expect(given).toEqual({
       code: expect.stringMatching(/^[\w-]{32}\.[\w-]{43}$/) as string,
@@ -87,7 +87,7 @@ describe('the authorization code flow', () => {
   })
 
   it('issues by authorization details, and names the credentials in the token response', async () => {
-    const done = await coded(services, { asked: details(configurationId) })
+    const done = await authorizeForCode(services, { asked: details(configurationId) })
     const token = await tokenBody(await redeemCode(services, done.form))
     expect(token).not.toHaveProperty('scope')
     const [named] = token.authorization_details as { credential_identifiers: string[] }[]
@@ -103,7 +103,7 @@ describe('the authorization code flow', () => {
     const [wallet, browser] = [walletAsking(), newVisitor()]
     const address = await sentTo(await visit(services, browser, authorizeUrl(wallet.form)))
     const interaction = address.searchParams.get('interaction') ?? ''
-    const given = await response(services, browser, (await decided(services, interaction)).address)
+    const given = await response(services, browser, (await sendDecision(services, interaction)).address)
     await tokenBody(await redeemCode(services, tokenForm(wallet, given.code ?? '')))
   })
 
@@ -113,7 +113,7 @@ describe('the authorization code flow', () => {
     const interaction = await bring(services, browser, { requestUri: await push(services, wallet.form) })
     const { body } = await interactionOf(interaction)
     expect(body).toMatchObject({ session_id: sessionId, needs_dataset: false })
-    const decision = await decided(services, interaction, { approved: true })
+    const decision = await sendDecision(services, interaction, { approved: true })
     expect(decision.sessionId).toBe(sessionId)
     const given = await response(services, browser, decision.address)
     const token = await tokenBody(await redeemCode(services, tokenForm(wallet, given.code ?? '')))
@@ -125,7 +125,7 @@ describe('the authorization code flow', () => {
   it('names the issuer of the session where its endpoints have the session in their path', async () => {
     const { sessionId, issuerState } = await offerFor(services, configurationId)
     const path = `/${sessionId}`
-    const done = await coded(services, {
+    const done = await authorizeForCode(services, {
       asked: { scope: SCOPE, issuer_state: issuerState },
       decision: { approved: true },
       path,
@@ -139,7 +139,7 @@ describe('the authorization code flow', () => {
   it('gives the dataset of the person to a session that was started without one', async () => {
     const later = { deferred: true, credential_dataset: undefined }
     const { sessionId, issuerState } = await offerFor(services, configurationId, later)
-    const done = await coded(services, { asked: { scope: SCOPE, issuer_state: issuerState } })
+    const done = await authorizeForCode(services, { asked: { scope: SCOPE, issuer_state: issuerState } })
     expect([done.sessionId, done.response.iss]).toEqual([sessionId, ISSUER_URL])
     expect(await statusOf(services, ISSUER_URL, sessionId)).toMatchObject({ deferred: { state: 'COMPLETED' } })
     const token = await tokenBody(await redeemCode(services, done.form))
@@ -158,7 +158,7 @@ describe('the authorization code flow', () => {
       validity_seconds: 86_400,
       credential_metadata: { credential_reuse_policy: { id: 'arf_annex_ii', options: [option] } },
     })
-    const done = await coded(renewing)
+    const done = await authorizeForCode(renewing)
     const { refresh_token: token } = await tokenBody(await redeemCode(renewing, done.form))
     expect(token).toEqual(expect.any(String))
     const row = await renewing.issuerStore.get('issuance_session', done.sessionId)
@@ -166,7 +166,7 @@ describe('the authorization code flow', () => {
   })
 
   it('lets the wallet wait for data that comes later, and refresh its token meanwhile', async () => {
-    const done = await coded(services, { decision: { deferred: true } })
+    const done = await authorizeForCode(services, { decision: { deferred: true } })
     const token = await tokenBody(await redeemCode(services, done.form))
     const first = await request(await readyWith(done, token.access_token, configurationId))
     expect([first.status, await first.json()]).toMatchObject([202, { interval: 5 }])
@@ -180,7 +180,7 @@ describe('the authorization code flow', () => {
   it('tells the wallet that the application has said no, and why', async () => {
     const [wallet, browser] = [walletAsking(), newVisitor()]
     const interaction = await bring(services, browser, { requestUri: await push(services, wallet.form) })
-    const { address, sessionId } = await decided(services, interaction, { denied: true, reason: 'Not a student.' })
+    const { address, sessionId } = await sendDecision(services, interaction, { denied: true, reason: 'Not a student.' })
     expect(sessionId).toBe('')
     expect(await response(services, browser, address)).toEqual({
       error: 'access_denied',
@@ -203,7 +203,7 @@ describe('the authorization code flow', () => {
       body: new URLSearchParams(wallet.form).toString(),
     })
     const { request_uri: requestUri } = (await pushed.json()) as { request_uri: string }
-    const { sessionId, address } = await decided(services, await bring(services, browser, { requestUri }))
+    const { sessionId, address } = await sendDecision(services, await bring(services, browser, { requestUri }))
     const { code = '' } = await response(services, browser, address)
     const form = tokenForm(wallet, code)
     await expectRefusal(await redeemCode(services, form), { status: 400, error: 'invalid_dpop_proof' })
@@ -277,7 +277,9 @@ describe('the authorization code flow', () => {
   })
 
   it('ignores scopes and parameters that nobody here knows', async () => {
-    const done = await coded(services, { asked: { scope: `openid ${SCOPE} profile`, prompt: 'login', nonce: 'x' } })
+    const done = await authorizeForCode(services, {
+      asked: { scope: `openid ${SCOPE} profile`, prompt: 'login', nonce: 'x' },
+    })
     expect(await tokenBody(await redeemCode(services, done.form))).toMatchObject({ scope: SCOPE })
   })
 
@@ -286,7 +288,7 @@ describe('the authorization code flow', () => {
     const { issuerState } = await offerFor(services, configurationId, {
       credential_configurations: [configurationId, other],
     })
-    const done = await coded(services, {
+    const done = await authorizeForCode(services, {
       asked: { scope: SCOPE, issuer_state: issuerState },
       decision: { approved: true },
     })
@@ -298,7 +300,7 @@ describe('the authorization code flow', () => {
   })
 
   it('keeps a session without an offer from having one', async () => {
-    const done = await coded(services)
+    const done = await authorizeForCode(services)
     const offer = await services.fetch(`${ISSUER_URL}/issuance/oid4vci/credential-offer/${done.sessionId}`)
     await expectRefusal(offer, { status: 404, error: 'not_found' })
   })
@@ -306,7 +308,7 @@ describe('the authorization code flow', () => {
   it('leaves no personal data of an authorization that nobody finishes', async () => {
     const [wallet, browser] = [walletAsking(), newVisitor()]
     const interaction = await bring(services, browser, { requestUri: await push(services, wallet.form) })
-    const { sessionId } = await decided(services, interaction)
+    const { sessionId } = await sendDecision(services, interaction)
     const real = services.clock.now
     services.clock.now = new Date(real.getTime() + 3_600_000)
     await services.runTasks()
@@ -332,7 +334,7 @@ describe('the authorization code flow', () => {
   ])('refuses %s as a decision, and takes a right one', async (_, body, status, error, why) => {
     const interaction = await bring(services, newVisitor(), { requestUri: await push(services, walletAsking().form) })
     await expectRefusal(await decide(services, interaction, body), { status, error, why })
-    await decided(services, interaction)
+    await sendDecision(services, interaction)
     const again = await decide(services, interaction, { denied: true })
     await expectRefusal(again, { status: 410, error: 'gone', why: /has been completed/ })
     expect((await interactionOf(interaction)).status).toBe(410)

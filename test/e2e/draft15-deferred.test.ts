@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { boundSession, dpopProof } from '../support/dpop.ts'
 import { expectRefusal, proofOf, type Ready, readySession } from '../support/issuance.ts'
-import { decrypted } from '../support/oidf-issuer.ts'
+import { decryptResponse } from '../support/oidf-issuer.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import { call, dataset, fetchNonce, requestCredential, statusOf } from '../support/wire.ts'
 
@@ -47,7 +47,7 @@ describe('a wallet of draft 15', () => {
   })
   /** The members of an answer that is encrypted to the wallet. */
   const opened = async (response: Response) => {
-    return (await (await decrypted(response, key)).json()) as JsonObject
+    return (await (await decryptResponse(response, key)).json()) as JsonObject
   }
 
   it('is told issuance_pending at an endpoint that only its metadata names, until the credential is there', async () => {

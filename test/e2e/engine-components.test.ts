@@ -13,7 +13,7 @@ import { decodeAnswer, encodeCall } from '../../src/chain/evm/abi.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
 import { vouchsafe } from '../support/command.ts'
 import {
-  deployed,
+  deployComponent,
   keepComponent,
   nextContracts,
   ownerOf,
@@ -21,7 +21,13 @@ import {
   place,
   send,
 } from '../support/engine-contracts.ts'
-import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import {
+  type EngineProcess,
+  eventually,
+  makeDirectory,
+  makeEngine,
+  waitUntilServed,
+} from '../support/engine-process.ts'
 import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
 const DIST = join(import.meta.dirname, '..', '..', 'dist', 'components')
@@ -44,8 +50,8 @@ async function onLocalChain(): Promise<World> {
   const dir = makeDirectory('chain')
   const at = await place({ dir })
   const engines = await started({ chain: { type: 'local', directory: dir } })
-  const sharing = await deployed(at, 'SecretSharing', SHARING, engines)
-  const keys = await deployed(at, 'KeyManagement', KEYS, engines)
+  const sharing = await deployComponent(at, 'SecretSharing', SHARING, engines)
+  const keys = await deployComponent(at, 'KeyManagement', KEYS, engines)
   const stop = async (): Promise<void> => {
     await Promise.all(engines.map((engine) => engine.remove()))
     rmSync(join(dir, '..'), { recursive: true })
@@ -64,8 +70,8 @@ async function onHardhat(): Promise<World> {
     await at.rpc('hardhat_setBalance', [evmAddress(address), '0xde0b6b3a7640000'])
   }
   for (const engine of engines) for (const file of [SHARING, KEYS]) keepComponent(engine, readFileSync(file))
-  const sharing = await deployed(at, 'SecretSharing', SHARING, engines)
-  const keys = await deployed(at, 'KeyManagement', KEYS, engines)
+  const sharing = await deployComponent(at, 'SecretSharing', SHARING, engines)
+  const keys = await deployComponent(at, 'KeyManagement', KEYS, engines)
   expect([sharing, keys].map(evmAddress)).toEqual(contractFilter)
   // As on a chain that others use too: its blocks go on.
   const mining = setInterval(() => void at.rpc('evm_mine', []).catch(() => undefined), 100)
@@ -92,7 +98,7 @@ describe(`three engines on ${begin === onHardhat ? 'a Hardhat node' : 'a local c
   beforeAll(async () => {
     world = await begin()
     owner = ownerOf(world.at, world.sharing)
-    for (const contract of [world.sharing, world.keys]) await served(world.engines, contract)
+    for (const contract of [world.sharing, world.keys]) await waitUntilServed(world.engines, contract)
   }, STARTS_MS)
   afterAll(() => world.stop(), STARTS_MS)
 
@@ -117,7 +123,7 @@ describe(`three engines on ${begin === onHardhat ? 'a Hardhat node' : 'a local c
     const { secret: again } = await downloadSecret(owner, { id: 7n })
     expect(Buffer.from(again)).toEqual(secret)
     await third().start()
-    await served([third()], world.sharing)
+    await waitUntilServed([third()], world.sharing)
   })
 
   it('forget it when its owner says so', async () => {
@@ -169,7 +175,7 @@ describe(`three engines on ${begin === onHardhat ? 'a Hardhat node' : 'a local c
     expect(verify(null, MESSAGE, verifier, without.signature)).toBe(true)
     expect(without.faults.map(({ engine }) => engine)).toEqual([first().url])
     await first().start()
-    await served([first()], contract)
+    await waitUntilServed([first()], contract)
 
     const other = new TextEncoder().encode('take 10')
     await expect(signTogether(1n, other, key, asked)).rejects.toThrow('fewer than 2 engines signed')

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { coreModule } from '../support/core-module.ts'
-import { deployed, place } from '../support/engine-contracts.ts'
-import { makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import { deployComponent, place } from '../support/engine-contracts.ts'
+import { makeDirectory, makeEngine, waitUntilServed } from '../support/engine-process.ts'
 
 it('is run by an engine, and what it stores survives a restart', { timeout: 120_000 }, async () => {
   const directory = makeDirectory('chain')
@@ -13,9 +13,9 @@ it('is run by an engine, and what it stores survives a restart', { timeout: 120_
   const engine = await makeEngine({ chain: { type: 'local', directory } })
   onTestFinished(() => engine.remove())
   await engine.start()
-  const contract = await deployed(await place({ dir: directory }), 'Component', file, [engine])
+  const contract = await deployComponent(await place({ dir: directory }), 'Component', file, [engine])
   const count = async (method: string): Promise<number | undefined> => {
-    await served([engine], contract)
+    await waitUntilServed([engine], contract)
     const response = await fetch(`${engine.url}/offchain/${contract}/`, { method })
     expect(response.status).toBe(200)
     return new Uint8Array(await response.arrayBuffer())[0]

@@ -12,8 +12,14 @@ import { keySigner, type RequestSigner } from '../../sdk/client/signers.ts'
 import { readArtifact } from '../../src/bin/chain/artifact.ts'
 import { decodeAnswer, encodeCall } from '../../src/chain/evm/abi.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
-import { deployed, type Place, place, send } from '../support/engine-contracts.ts'
-import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import { deployComponent, type Place, place, send } from '../support/engine-contracts.ts'
+import {
+  type EngineProcess,
+  eventually,
+  makeDirectory,
+  makeEngine,
+  waitUntilServed,
+} from '../support/engine-process.ts'
 
 const KEYS = join(import.meta.dirname, '..', '..', 'dist', 'components', 'key-management.js')
 const STARTS_MS = 120_000
@@ -31,8 +37,8 @@ beforeAll(async () => {
   const settings = { chain: { type: 'local', directory: dir }, pollMilliseconds: 25 }
   engines = [await makeEngine(settings), await makeEngine(settings)]
   await Promise.all(engines.map((engine) => engine.start()))
-  contract = await deployed(at, 'KeyManagement', KEYS, engines)
-  await served(engines, contract)
+  contract = await deployComponent(at, 'KeyManagement', KEYS, engines)
+  await waitUntilServed(engines, contract)
   signer = keySigner(at.key(), 'evm')
   const wait = (ms: number): Promise<void> => sleep(ms)
   client = engineClient({ chain: at.chain, contract, fetch, now: () => new Date(), random: randomBytes, wait })
@@ -101,7 +107,7 @@ it('an engine that is killed among them gives no second one when it is back', as
   await engines[0].kill()
   const before = await Promise.allSettled(asked)
   await engines[0].start()
-  await served([engines[0]], contract)
+  await waitUntilServed([engines[0]], contract)
   const after = await Promise.all([0, 1, 2].map((n) => share(nonces, `after ${n}`)))
   const answered = [...before.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])), ...after]
   // None, when it was lost on its way to us.

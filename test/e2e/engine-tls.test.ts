@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { Address } from '../../src/offchain/address.ts'
-import { componentFile, deployed, type Place, place } from '../support/engine-contracts.ts'
+import { componentFile, deployComponent, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
 import {
   contractOf,
@@ -16,7 +16,7 @@ import {
   eventually,
   makeDirectory,
   makeEngine,
-  served,
+  waitUntilServed,
 } from '../support/engine-process.ts'
 import { makeKey, pemOf } from '../support/services.ts'
 
@@ -85,7 +85,7 @@ it(
     const [first, second] = [await certificate('first'), await certificate('second')]
     write(first)
     await engine.start()
-    const contract = await deployed(at, 'Component', file, [engine])
+    const contract = await deployComponent(at, 'Component', file, [engine])
     const url = `${engine.url}/offchain/${contract}/a%2Fb?q=%20`
     const answer = await eventually(async () => {
       const one = await secure(url, { ca: first.cert })
@@ -132,7 +132,7 @@ it(
     await new Promise((resolve) => proxy.once('listening', resolve))
     try {
       const base = `https://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-      const contract: Address = await deployed(at, 'Component', file, [{ address: engine.address, url: base }])
+      const contract: Address = await deployComponent(at, 'Component', file, [{ address: engine.address, url: base }])
       const path = `/offchain/${contract}/a%2F..%2fb/./c//d?x=%41+b&&y`
       // Asked by another address, which has its own allowance.
       await eventually(async () => {
@@ -168,8 +168,8 @@ it(
     const { port } = hold.address() as AddressInfo
     const engine = await made({ outbound: { allow: [`127.0.0.1:${port}`], allowPrivateAddresses: true } })
     await engine.start()
-    const contract = await deployed(at, 'Component', file, [engine])
-    await served([engine], contract)
+    const contract = await deployComponent(at, 'Component', file, [engine])
+    await waitUntilServed([engine], contract)
     const { url } = engine
     const held = fetch(`${url}/offchain/${contract}/hold?url=http://127.0.0.1:${port}/`, { method: 'PUT' })
     await asked
@@ -185,7 +185,7 @@ it(
     expect((await held).status).toBe(201)
     expect(await engine.ended).toMatchObject({ status: 0, signal: null })
     await engine.start()
-    await served([engine], contract)
+    await waitUntilServed([engine], contract)
     expect(await (await fetch(`${engine.url}/offchain/${contract}/left`)).json()).toEqual(['before', 'after'])
     expect((await contractOf(engine, contract))?.state).toBe('served')
     hold.close()

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { sharingStatus } from '../../sdk/client/secret-sharing.ts'
 import { prepareUpload, upload } from '../../sdk/client/upload.ts'
-import { deployed, ownerOf, place } from '../support/engine-contracts.ts'
-import { eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import { deployComponent, ownerOf, place } from '../support/engine-contracts.ts'
+import { eventually, makeDirectory, makeEngine, waitUntilServed } from '../support/engine-process.ts'
 
 const DIST = join(import.meta.dirname, '..', '..', 'dist', 'components')
 
@@ -18,8 +18,8 @@ it('keeps what it has said of a share', async () => {
   const engines = [engine, other]
   try {
     await Promise.all(engines.map((each) => each.start()))
-    const contract = await deployed(at, 'SecretSharing', join(DIST, 'secret-sharing.js'), engines)
-    await served(engines, contract)
+    const contract = await deployComponent(at, 'SecretSharing', join(DIST, 'secret-sharing.js'), engines)
+    await waitUntilServed(engines, contract)
     let restarted: Promise<void> | undefined
     const owner = ownerOf(at, contract, async (url, init) => {
       const response = await fetch(url, init)

@@ -3,14 +3,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
-import { componentFile, deployed, keepComponent, type Place, place, send } from '../support/engine-contracts.ts'
+import { componentFile, deployComponent, keepComponent, type Place, place, send } from '../support/engine-contracts.ts'
 import {
   contractOf,
   type EngineProcess,
   eventually,
   makeDirectory,
   makeEngine,
-  served,
+  waitUntilServed,
 } from '../support/engine-process.ts'
 
 const STARTS_MS = 120_000
@@ -55,7 +55,7 @@ const change = (contract: Address, method: string, ...args: Parameters<typeof se
   send(at, contract, 'Component', method, args)
 
 it('a contract that comes, changes its component, and leaves its engine, while the engine runs', async () => {
-  const contract = await deployed(at, 'Component', one.file, [engine])
+  const contract = await deployComponent(at, 'Component', one.file, [engine])
   await until(contract, 'one')
   keepComponent(engine, two.bytes)
   await change(contract, 'setComponent', `0x${two.sha256}`, '')
@@ -67,7 +67,7 @@ it('a contract that comes, changes its component, and leaves its engine, while t
 })
 
 it('a contract that lists an engine whose filter does not have it is not served there', async () => {
-  const contract = await deployed(at, 'Component', one.file, [engine, narrow])
+  const contract = await deployComponent(at, 'Component', one.file, [engine, narrow])
   await until(contract, 'one')
   expect(await said(contract, narrow)).toBe('404 unknown-contract')
   expect(await contractOf(narrow, contract)).toBeUndefined()
@@ -75,7 +75,7 @@ it('a contract that lists an engine whose filter does not have it is not served 
 
 it('a component that is missing, or whose bytes are others, is said to be so, and comes back when it is there', async () => {
   const three = await saying('three')
-  const contract = await deployed(at, 'Component', undefined, [engine])
+  const contract = await deployComponent(at, 'Component', undefined, [engine])
   await change(contract, 'setComponent', `0x${three.sha256}`, '')
   const why = async () => {
     const status = await contractOf(engine, contract)
@@ -93,7 +93,7 @@ it('a component that is missing, or whose bytes are others, is said to be so, an
 it('a component is fetched from a host that is allowed, and refused when it is another', async () => {
   const four = await saying('four')
   handed = two.bytes
-  const contract = await deployed(at, 'Component', undefined, [engine])
+  const contract = await deployComponent(at, 'Component', undefined, [engine])
   await change(contract, 'setComponent', `0x${four.sha256}`, 'https://elsewhere.example/c.js')
   const why = async (part: string) => (await contractOf(engine, contract))?.why?.includes(part)
   expect(await eventually(() => why('outbound.allow does not have the host'))).toBe(true)
@@ -102,5 +102,5 @@ it('a component is fetched from a host that is allowed, and refused when it is a
   expect(await said(contract)).toBe('503 component-unavailable')
   handed = four.bytes
   await until(contract, 'four')
-  await served([engine], contract)
+  await waitUntilServed([engine], contract)
 })

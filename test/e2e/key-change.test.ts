@@ -14,7 +14,7 @@ import {
   startServices,
   VERIFIER_URL,
 } from '../support/services.ts'
-import { act, type Issued, issued, verifiedCwt } from '../support/status.ts'
+import { act, type Issued, issueWithStatus, verifiedCwt } from '../support/status.ts'
 import {
   call,
   codeOf,
@@ -59,7 +59,7 @@ describe('a new key of the issuer', () => {
 
   beforeAll(async () => {
     services = await startServices()
-    older = await issued(services)
+    older = await issueWithStatus(services)
     const { key, certificate } = await newKey()
     pems = { old: services.files.get('issuer.pem') ?? '', next: certificate }
     files = { 'next.key': key, 'next.pem': certificate }
@@ -98,7 +98,7 @@ describe('a new key of the issuer', () => {
   })
 
   it('makes credentials that are good at verifiers that know the new certificate alone', async () => {
-    const newer = await issued(changed)
+    const newer = await issueWithStatus(changed)
     expect(await verified(newer, [pems.next], changed)).toEqual(GOOD)
     expect(await verified(older, [pems.old, pems.next], changed)).toEqual(GOOD)
     expect((await verified(newer, [pems.old], changed)).failed).toContain('issuer.trusted')
@@ -106,17 +106,17 @@ describe('a new key of the issuer', () => {
 
   it('begins a list of its own, and goes on with that and with the older one after another restart', async () => {
     const again = await restarted({ signing: { ...SIGNING, previous: [OLD] } })
-    const [before, after] = [await issued(changed), await issued(again)]
+    const [before, after] = [await issueWithStatus(changed), await issueWithStatus(again)]
     expect(after.status.uri).toBe(before.status.uri)
     expect(after.status.uri).not.toBe(older.status.uri)
     // A process that has the old key still, as in a restart of one after the other.
-    const beside = await issued(services)
+    const beside = await issueWithStatus(services)
     expect(beside.status.uri).toBe(older.status.uri)
     expect(await verified(beside, [pems.old], changed)).toEqual(GOOD)
   })
 
   it('lets older credentials be revoked, for verifiers that know the old certificate alone', async () => {
-    const [revoked, kept] = [await issued(services), await issued(services)]
+    const [revoked, kept] = [await issueWithStatus(services), await issueWithStatus(services)]
     expect(await verified(revoked, [pems.old], changed)).toEqual(GOOD)
     expect(await act(changed, 'revoke', revoked.sessionId)).toMatchObject([200, {}])
     expect((await verified(revoked, [pems.old], changed)).failed).toEqual(['status.valid'])
@@ -174,7 +174,7 @@ describe('a new key of the issuer', () => {
     const signing = { keyFile: 'short.key', certificateFiles: ['short.pem'] }
     const short = await restarted({ signing }, { 'short.key': key, 'short.pem': certificate })
     const end = Date.parse(new X509Certificate(certificate).validTo) / 1000
-    const { uri } = (await issued(short)).status
+    const { uri } = (await issueWithStatus(short)).status
     const list = async (path: string, accept = '*/*') =>
       Buffer.from(await (await short.fetch(`${uri}${path}`, { headers: { accept } })).arrayBuffer())
     const payloadOf = async (path: string) => readJws((await list(path)).toString()).payload
@@ -182,7 +182,7 @@ describe('a new key of the issuer', () => {
     expect(verifiedCwt(await list('', 'application/statuslist+cwt')).get(4)).toBe(end)
     const validUntil = new Date(end * 1000).toISOString()
     expect(await payloadOf('/revocation')).toMatchObject({ exp: end, validUntil })
-    expect(await verified(await issued(short), [certificate], short)).toEqual(GOOD)
+    expect(await verified(await issueWithStatus(short), [certificate], short)).toEqual(GOOD)
     // The list of another key has the whole day.
     const { iat, exp } = readJws(await (await changed.fetch(older.status.uri)).text()).payload
     expect(Number(exp) - Number(iat)).toBe(86_400)

@@ -12,17 +12,17 @@ import { CREDENTIAL_ENDPOINT } from '../support/issuance.ts'
 import {
   addressOf,
   asking,
-  authorized,
   expectErrorPage,
   expectOauthError,
   expectResource,
   type FapiClient,
   type FlowVariant,
-  finished,
+  finishFlow,
   flowOf,
+  followAddress,
   makeClient,
   post,
-  pushed,
+  pushForm,
   type ResourceChanges,
   redeem,
   resource,
@@ -96,8 +96,8 @@ describe.each(variants)('%s, FAPI 2.0 of an issuer by HAIP', (variant) => {
   it('fapi2-security-profile-final-user-rejects-authentication', async () => {
     for (const each of [client, await secondClient(client)]) {
       const { form } = await asking(each, { state: 's'.repeat(128) })
-      const address = addressOf(each, await pushed(each, form))
-      const { back } = await authorized(each, newVisitor(), address, { denied: true })
+      const address = addressOf(each, await pushForm(each, form))
+      const { back } = await followAddress(each, newVisitor(), address, { denied: true })
       expect(back.href.startsWith(each.redirectUri)).toBe(true)
       const { dummy1, dummy2, ...answer } = Object.fromEntries(back.searchParams)
       expect(answer).toEqual({ error: 'access_denied', iss: ISSUER_URL, state: 's'.repeat(128) })
@@ -108,10 +108,10 @@ describe.each(variants)('%s, FAPI 2.0 of an issuer by HAIP', (variant) => {
   it('fapi2-security-profile-final-ensure-authorization-request-without-state-success', async () => {
     const wallet = await asking(client)
     const stateless = { ...wallet, form: without(wallet.form, 'state') }
-    const requestUri = await pushed(client, stateless.form)
+    const requestUri = await pushForm(client, stateless.form)
     const browser = newVisitor()
-    const { back, sessionId } = await authorized(client, browser, addressOf(client, requestUri))
-    const flow = finished(client, { wallet: stateless, browser, requestUri, sessionId, back })
+    const { back, sessionId } = await followAddress(client, browser, addressOf(client, requestUri))
+    const flow = finishFlow(client, { wallet: stateless, browser, requestUri, sessionId, back })
     expect(Object.keys(flow.response).sort()).toEqual(['code', 'iss'])
     await tokensOf(client, flow)
   })
@@ -164,7 +164,7 @@ describe.each(variants)('%s, FAPI 2.0 of an issuer by HAIP', (variant) => {
 
   it('fapi2-security-profile-final-ensure-different-state-inside-and-outside-request-object', async () => {
     const { form } = await asking(client)
-    await expectErrorPage(client, addressOf(client, await pushed(client, form), { state: 'another' }))
+    await expectErrorPage(client, addressOf(client, await pushForm(client, form), { state: 'another' }))
   })
 
   it('fapi2-security-profile-final-ensure-authorization-request-with-long-state', async () => {
@@ -173,7 +173,7 @@ describe.each(variants)('%s, FAPI 2.0 of an issuer by HAIP', (variant) => {
 
   it('fapi2-security-profile-final-state-only-outside-request-object-not-used', async () => {
     const { form } = await asking(client)
-    const requestUri = await pushed(client, without(form, 'state'))
+    const requestUri = await pushForm(client, without(form, 'state'))
     await expectErrorPage(client, addressOf(client, requestUri, { state: 'outside' }))
   })
 
@@ -312,11 +312,11 @@ describe.each(variants)('%s, FAPI 2.0 of an issuer by HAIP', (variant) => {
 
   it('fapi2-security-profile-final-par-ensure-reused-request-uri-prior-to-auth-completion-succeeds', async () => {
     const wallet = await asking(client)
-    const requestUri = await pushed(client, wallet.form)
+    const requestUri = await pushForm(client, wallet.form)
     const [browser, address] = [newVisitor(), addressOf(client, requestUri)]
     expect((await visit(world.services, browser, address)).status).toBe(303)
-    const { back, sessionId } = await authorized(client, browser, address)
-    await tokensOf(client, finished(client, { wallet, browser, requestUri, sessionId, back }))
+    const { back, sessionId } = await followAddress(client, browser, address)
+    await tokensOf(client, finishFlow(client, { wallet, browser, requestUri, sessionId, back }))
   })
 
   it('fapi2-security-profile-final-par-attempt-reuse-request_uri', async () => {
@@ -325,12 +325,12 @@ describe.each(variants)('%s, FAPI 2.0 of an issuer by HAIP', (variant) => {
   })
 
   it('fapi2-security-profile-final-par-attempt-to-use-expired-request_uri', async () => {
-    const requestUri = await pushed(client, (await asking(client)).form)
+    const requestUri = await pushForm(client, (await asking(client)).form)
     await later(60, () => expectErrorPage(client, addressOf(client, requestUri)))
   })
 
   it('fapi2-security-profile-final-par-attempt-to-use-request_uri-for-different-client', async () => {
-    const requestUri = await pushed(client, (await asking(client)).form)
+    const requestUri = await pushForm(client, (await asking(client)).form)
     await expectErrorPage(client, addressOf(await secondClient(client), requestUri))
   })
 
@@ -366,8 +366,8 @@ describe.each(variants)('%s, FAPI 2.0 of an issuer by HAIP', (variant) => {
 
   it('fapi2-security-profile-final-par-without-duplicate-parameters', async () => {
     // Every flow here passes client_id and request_uri and nothing else.
-    const requestUri = await pushed(client, (await asking(client)).form)
-    const { back } = await authorized(client, newVisitor(), addressOf(client, requestUri))
+    const requestUri = await pushForm(client, (await asking(client)).form)
+    const { back } = await followAddress(client, newVisitor(), addressOf(client, requestUri))
     expect(back.searchParams.has('code')).toBe(true)
   })
 })

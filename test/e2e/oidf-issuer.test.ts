@@ -22,14 +22,14 @@ import {
   credentialIn,
   credentialResponse,
   type DrivenServices,
-  decrypted,
+  decryptResponse,
   discover,
   documentAt,
   expectError,
   type Identifier,
   nonceFor,
-  notified,
   proofFor,
+  sendNotification,
   startHttpsHaip,
   startHttpsServices,
   textOf,
@@ -140,13 +140,13 @@ describe.each(plans)('$format from an issuer known by its $identifier, $by', ({ 
     const { uri, idx } = referenceOf(driven.format, String(credential)) ?? expect.fail('it has no status')
     expect(uri).toMatch(/^https:/)
     expect((await readList(services, uri))[idx]).toBe(0)
-    expect((await notified(wallet, { notification_id: id, event: 'credential_accepted' })).status).toBe(204)
+    expect((await sendNotification(wallet, { notification_id: id, event: 'credential_accepted' })).status).toBe(204)
     // The encrypted variant, compressed or not.
     const { privateKey, jwk } = await responseKey()
     for (const more of [{ enc: 'A128GCM' }, { enc: 'A256GCM' }, { enc: 'A128GCM', zip: 'DEF' }]) {
       const members = { credential_response_encryption: { jwk, ...more } }
       const response = await credentialResponse(wallet, { members, encrypted: more })
-      const encrypted = await credentialIn(await decrypted(response, privateKey))
+      const encrypted = await credentialIn(await decryptResponse(response, privateKey))
       expect(driven.mistakesIn(encrypted, wallet.holder.jwk, services.clock.now)).toEqual([])
     }
   })
@@ -158,7 +158,7 @@ describe.each(plans)('$format from an issuer known by its $identifier, $by', ({ 
     const { notification_id: id } = (await response.clone().json()) as JsonObject
     const credential = await credentialIn(response)
     expect(driven.mistakesIn(credential, wallet.holder.jwk, services.clock.now)).toEqual([])
-    expect((await notified(wallet, { notification_id: id, event: 'credential_accepted' })).status).toBe(204)
+    expect((await sendNotification(wallet, { notification_id: id, event: 'credential_accepted' })).status).toBe(204)
   })
 
   it('oid4vci-1_0-issuer-happy-flow-additional-requests', async () => {

@@ -6,7 +6,7 @@ import { type EventCollections, recordEvent } from '../../src/event/event.ts'
 import { sealEvents } from '../../src/event/seal.ts'
 import { partOf, type Store } from '../../src/store/store.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
-import { act, issued } from '../support/status.ts'
+import { act, issueWithStatus } from '../support/status.ts'
 import { call, dataset, declare, startVerification } from '../support/wire.ts'
 
 type Body = Readonly<Record<string, unknown>>
@@ -81,7 +81,7 @@ async function later(milliseconds: number): Promise<void> {
 async function deadCallbacks(count: number): Promise<readonly string[]> {
   const ids: string[] = []
   for (let n = 0; n < count; n += 1) {
-    ids.push((await issued(services)).sessionId)
+    ids.push((await issueWithStatus(services)).sessionId)
     await later(1000)
   }
   // One at a time is tried while the receiver is down.
@@ -91,7 +91,7 @@ async function deadCallbacks(count: number): Promise<readonly string[]> {
 
 describe('callbacks that wait', () => {
   it('are listed by session with attempts, the problem and the next attempt, and without their data', async () => {
-    const { sessionId } = await issued(services)
+    const { sessionId } = await issueWithStatus(services)
     await act(services, 'suspend', sessionId)
     await services.runTasks()
     const { callbacks, next } = await read<Listed>(WAITING)
@@ -121,7 +121,7 @@ describe('callbacks that wait', () => {
   it('come page by page, each once, the newest session first', async () => {
     const ids: string[] = []
     for (let n = 0; n < 5; n += 1) {
-      ids.unshift((await issued(services)).sessionId)
+      ids.unshift((await issueWithStatus(services)).sessionId)
       await later(1000)
     }
     const first = await read<Listed>(WAITING, { limit: '2' })
@@ -202,7 +202,7 @@ describe('callbacks that are dead', () => {
 
 describe('the records of the audit log', () => {
   it('come newest first, page by page, with the head and its signature, and say who read them', async () => {
-    const { sessionId } = await issued(services)
+    const { sessionId } = await issueWithStatus(services)
     for (const name of ['suspend', 'reinstate', 'revoke']) await act(services, name, sessionId)
     await services.runTasks()
     const first = await read<Records>(RECORDS, { limit: '3' })
@@ -356,8 +356,8 @@ describe('the endpoints for whoever operates', () => {
     await declare(services)
     await fill(3, 1)
     const { next: record = '' } = await read<Records>(RECORDS, { limit: '1' })
-    await issued(services)
-    await issued(services)
+    await issueWithStatus(services)
+    await issueWithStatus(services)
     await services.runTasks()
     const { next: waiting = '' } = await read<Listed>(WAITING, { limit: '1' })
     expect([record, waiting].every((cursor) => cursor.length > 10)).toBe(true)

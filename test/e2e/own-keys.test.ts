@@ -22,7 +22,7 @@ import {
   startServices,
   VERIFIER_URL,
 } from '../support/services.ts'
-import { issued } from '../support/status.ts'
+import { issueWithStatus } from '../support/status.ts'
 import { retryOnConflict } from '../support/store.ts'
 import { redeem, startIssuance, startVerification } from '../support/wire.ts'
 
@@ -75,7 +75,7 @@ describe('keys of their own', () => {
     (files[`${name}.pem`] ?? services.files.get(`${name}.pem`) ?? '').replace(/-----.*-----|\n/g, '')
 
   it('sign status lists, access tokens and metadata, and nothing else', async () => {
-    const { credential, status } = await issued(services)
+    const { credential, status } = await issueWithStatus(services)
     expect(headerOf(credential).x5c).toEqual([x5cOf('issuer')])
     expect(headerOf(await (await services.fetch(status.uri)).text()).x5c).toEqual([x5cOf('lists')])
 
@@ -90,7 +90,7 @@ describe('keys of their own', () => {
   })
 
   it('sign the checkpoints of the audit log of either service', async () => {
-    await issued(services)
+    await issueWithStatus(services)
     await startVerification(services)
     services.clock.now = new Date(services.clock.now.getTime() + 120_000)
     await services.runTasks()
@@ -112,7 +112,7 @@ describe('keys of their own', () => {
 
   it('leave a status list with the key that it was begun with', async () => {
     const before = await restartedIssuer(services, {})
-    const { status } = await issued(before)
+    const { status } = await issueWithStatus(before)
     const listOf = async (at: Services) => headerOf(await (await at.fetch(status.uri)).text()).x5c
     expect([await listOf(before), await listOf(services)]).toEqual([[x5cOf('issuer')], [x5cOf('issuer')]])
     await before.issuer.close()

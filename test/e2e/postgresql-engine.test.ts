@@ -8,8 +8,14 @@ import { readSharing, sharingMethods } from '../../sdk/client/sharing-contract.t
 import { keySigner } from '../../sdk/client/signers.ts'
 import { transact } from '../../src/bin/chain/transactions.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
-import { deployed, place, send } from '../support/engine-contracts.ts'
-import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import { deployComponent, place, send } from '../support/engine-contracts.ts'
+import {
+  type EngineProcess,
+  eventually,
+  makeDirectory,
+  makeEngine,
+  waitUntilServed,
+} from '../support/engine-process.ts'
 import { freshUrl, postgresOf } from '../support/store.ts'
 
 const SHARING = join(import.meta.dirname, '..', '..', 'dist', 'components', 'secret-sharing.js')
@@ -50,8 +56,8 @@ it(
     // The other engine is nothing but an account that says it has its share.
     const other = await place({ dir })
     const listed = [engine, { address: other.chain.account(other.key()).address, url: '' }]
-    const contract = await deployed(at, 'SecretSharing', SHARING, listed)
-    await served([engine], contract)
+    const contract = await deployComponent(at, 'SecretSharing', SHARING, listed)
+    await waitUntilServed([engine], contract)
     const share = Buffer.from(`a share that nobody is to read ${randomBytes(16).toString('hex')}`)
     await transact(at, contract, sharingMethods.registerSharing(7n, 2, [sha256(share), sha256(randomBytes(32))]))
     const signer = keySigner(at.key(), 'evm')
@@ -76,7 +82,7 @@ it(
 
     await engine.kill()
     await engine.start()
-    await served([engine], contract)
+    await waitUntilServed([engine], contract)
     expect([(await put()).status, (await put()).status]).toEqual([401, 401])
     await send(other, contract, 'SecretSharing', 'registerShared', ['7'])
     await eventually(async () => (await readSharing(at.chain, contract, 7n, await at.chain.head()))?.uploaded[0])

@@ -10,7 +10,7 @@ import {
   act,
   copyOf,
   type Issued,
-  issued,
+  issueWithStatus,
   readBitstring,
   readCborList,
   readList,
@@ -48,7 +48,7 @@ const get = (url: string, headers: Record<string, string> = {}) => services.fetc
 
 describe('a credential', () => {
   it.each(formats)('of the format %s names its entry, and the entry follows it', async (_, posted, data) => {
-    const { sessionId, status } = await issued(services, posted, data)
+    const { sessionId, status } = await issueWithStatus(services, posted, data)
     expect(status).toEqual({
       idx: expect.any(Number) as number,
       uri: expect.stringMatching(/^http:\/\/issuer\.localhost\/status-list\/[\w-]{22}$/) as string,
@@ -85,14 +85,14 @@ describe('a credential', () => {
     const payloadOf = ({ credential }: { readonly credential: string }) =>
       readJws(credential.split('~')[0] ?? '').payload
     for (const [, posted, data] of formats.slice(0, 3)) {
-      const { credential, status } = await issued(services, posted, data)
+      const { credential, status } = await issueWithStatus(services, posted, data)
       expect(payloadOf({ credential }).status).toEqual({ status_list: status })
     }
   })
 
   it('that is declared with revocable: false has no entry, and cannot be revoked', async () => {
     for (const [format, posted, data] of formats) {
-      const { sessionId, credential } = await issued(services, { ...posted, revocable: false }, data)
+      const { sessionId, credential } = await issueWithStatus(services, { ...posted, revocable: false }, data)
       expect(referenceOf(format, credential)).toBe(undefined)
       expect(credential).not.toContain(Buffer.from('status_list').toString('base64url').slice(0, 12))
       expect(await act(services, 'revoke', sessionId)).toMatchObject([
@@ -119,14 +119,14 @@ describe('a credential', () => {
     }
     // Inside the subject they are claims like others.
     const subject = { credentialSubject: { name: 'Ada', status: forged, credentialStatus: 'student' } }
-    const { status } = await issued(services, { ...configuration, status: 'bitstring' }, subject)
+    const { status } = await issueWithStatus(services, { ...configuration, status: 'bitstring' }, subject)
     expect(status.uri).toMatch(/^http:\/\/issuer\.localhost\//)
   })
 })
 
 describe('the acts', () => {
   it('are for API keys only', async () => {
-    const { sessionId, status, token } = await issued(services)
+    const { sessionId, status, token } = await issueWithStatus(services)
     for (const headers of [
       {},
       { authorization: 'Bearer nobody' },
@@ -148,7 +148,7 @@ describe('the acts', () => {
   })
 
   it('are harmless when repeated: nothing changes, and nothing is recorded twice', async () => {
-    const { sessionId, status } = await issued(services)
+    const { sessionId, status } = await issueWithStatus(services)
     const listId = status.uri.split('/').at(-1) ?? ''
     const version = async () => (await services.issuerStore.get('status_list', listId))?.version
     for (const name of ['suspend', 'revoke']) {
@@ -161,13 +161,13 @@ describe('the acts', () => {
     }
     const types = (await events(sessionId)).map(({ type }) => type)
     expect(types.sort()).toEqual(['credential.revoked', 'credential.suspended'])
-    const untouched = await issued(services)
+    const untouched = await issueWithStatus(services)
     expect(await act(services, 'reinstate', untouched.sessionId)).toMatchObject([200, { credential_status: 'VALID' }])
     expect(await events(untouched.sessionId)).toEqual([])
   })
 
   it('that come at the same time end in the one state that is final, each recorded once', async () => {
-    const { sessionId, status } = await issued(services)
+    const { sessionId, status } = await issueWithStatus(services)
     const names = Array.from({ length: 30 }, (_, place) => ['suspend', 'revoke', 'reinstate'][place % 3] ?? '')
     await Promise.all(names.map((name) => act(services, name, sessionId)))
     expect((await readList(services, status.uri))[status.idx]).toBe(1)
@@ -175,7 +175,7 @@ describe('the acts', () => {
   })
 
   it.each(['suspend', 'reinstate'])('do not undo a revocation: %s', async (name) => {
-    const { sessionId, status } = await issued(services)
+    const { sessionId, status } = await issueWithStatus(services)
     await act(services, 'revoke', sessionId)
     expect(await act(services, name, sessionId)).toMatchObject([409, { error: 'invalid_state' }])
     expect((await readList(services, status.uri))[status.idx]).toBe(1)
@@ -191,7 +191,7 @@ describe('the acts', () => {
 
   it('reach the credentials of the session and no others', async () => {
     const all = []
-    for (let left = 20; left > 0; left -= 1) all.push(await issued(services))
+    for (let left = 20; left > 0; left -= 1) all.push(await issueWithStatus(services))
     const [one, other, ...others] = all
     if (!one || !other) throw new Error('none')
     const before = await readList(services, one.status.uri)
@@ -206,7 +206,7 @@ describe('the acts', () => {
   })
 
   it('reach every copy, each with an entry of its own; afterwards there is none more', async () => {
-    const first = await issued(services)
+    const first = await issueWithStatus(services)
     const copies = [first, await copyOf(first), await copyOf(first)]
     expect(new Set(copies.map(({ status }) => status.idx)).size).toBe(3)
     await act(services, 'suspend', first.sessionId)
@@ -240,7 +240,7 @@ describe('the acts', () => {
   })
 
   it('work when the session and its data are gone', async () => {
-    const { sessionId, status, configurationId } = await issued(services)
+    const { sessionId, status, configurationId } = await issueWithStatus(services)
     const row = await services.issuerStore.get('issuance_session', sessionId)
     await services.issuerStore.commit([{ delete: 'issuance_session', id: sessionId, version: row?.version ?? 0 }])
     await services.issuerStore.commit([{ delete: 'issuance_dataset', id: sessionId, version: 0 }])
@@ -259,7 +259,7 @@ describe('the acts', () => {
 describe('entries', () => {
   it('lie where nobody can tell from their neighbours', async () => {
     const indices: number[] = []
-    for (let left = 40; left > 0; left -= 1) indices.push((await issued(services)).status.idx)
+    for (let left = 40; left > 0; left -= 1) indices.push((await issueWithStatus(services)).status.idx)
     const steps = indices.slice(1).map((index, place) => index - (indices[place] ?? 0))
     expect(new Set(indices).size).toBe(40)
     // By chance one step in five hundred is as short.
@@ -276,7 +276,7 @@ describe('entries', () => {
     ])
     const seen = new Map<string, Set<number>>()
     for (let left = 70; left > 0; left -= 1) {
-      const { uri, idx } = (await issued(services)).status
+      const { uri, idx } = (await issueWithStatus(services)).status
       const indices = seen.get(uri) ?? new Set()
       expect(indices.has(idx)).toBe(false)
       seen.set(uri, indices.add(idx))
@@ -289,7 +289,7 @@ describe('entries', () => {
 
 describe('a status list token', () => {
   it('says who, where, since when and how long', async () => {
-    const { status } = await issued(services)
+    const { status } = await issueWithStatus(services)
     const now = Math.floor(services.clock.now.getTime() / 1000)
     const response = await get(status.uri)
     expect(response.headers.get('content-type')).toBe('application/statuslist+jwt')
@@ -317,7 +317,7 @@ describe('a status list token', () => {
   })
 
   it('is cached, and asked for again by its tag', async () => {
-    const { sessionId, status } = await issued(services)
+    const { sessionId, status } = await issueWithStatus(services)
     for (const accept of ['application/statuslist+jwt', 'application/statuslist+cwt']) {
       const first = await get(status.uri, { accept })
       const headers = Object.fromEntries(first.headers)
@@ -348,7 +348,7 @@ describe('a status list token', () => {
   })
 
   it('is another one for each media type', async () => {
-    const { status } = await issued(services)
+    const { status } = await issueWithStatus(services)
     const tags = await Promise.all(
       ['application/statuslist+jwt', 'application/statuslist+cwt', '*/*'].map(async (accept) =>
         (await get(status.uri, { accept })).headers.get('etag'),
@@ -359,7 +359,7 @@ describe('a status list token', () => {
   })
 
   it('is made anew before half of its life is over', async () => {
-    const { status } = await issued(services)
+    const { status } = await issueWithStatus(services)
     const read = async () => verifiedJwt(services, await (await get(status.uri)).text(), 'statuslist+jwt')
     const before = services.clock.now
     const first = await read()
@@ -373,7 +373,7 @@ describe('a status list token', () => {
   })
 
   it('comes gzipped to who takes that', async () => {
-    const { status } = await issued(services)
+    const { status } = await issueWithStatus(services)
     const plain = await (await get(status.uri)).text()
     for (const encoding of ['gzip', 'deflate, gzip;q=0.5, br', '*']) {
       const response = await get(status.uri, { 'accept-encoding': encoding })
@@ -387,7 +387,7 @@ describe('a status list token', () => {
   })
 
   it('is of the present only', async () => {
-    const { status } = await issued(services)
+    const { status } = await issueWithStatus(services)
     for (const query of ['time=1686925000', 'time', 'time=1&time=2', 'time[]=1']) {
       const response = await get(`${status.uri}?${query}`)
       const isTime = query !== 'time[]=1'
@@ -397,7 +397,7 @@ describe('a status list token', () => {
   })
 
   it('is not there when the list is not', async () => {
-    const { status } = await issued(services)
+    const { status } = await issueWithStatus(services)
     const unknown = status.uri.replace(/.$/, '')
     for (const url of [unknown, `${unknown}/revocation`, `${ISSUER_URL}/status-list/current`, `${status.uri}.0`]) {
       await expectRefusal(await get(url), { status: 404, error: 'not_found' })
@@ -417,7 +417,7 @@ describe('the lists of the W3C', () => {
     ['jwt_vc_json-ld', posted],
     ['jwt_vc_json', { ...w3cJwt, status: 'bitstring' }],
   ])('are named by a credential of the format %s that wants them, and say the same', async (_, wanting) => {
-    const { credential, status, sessionId } = await issued(services, wanting)
+    const { credential, status, sessionId } = await issueWithStatus(services, wanting)
     const entries = entriesIn(credential)
     expect(entries).toEqual(
       ['revocation', 'suspension'].map((purpose) => ({
@@ -443,7 +443,7 @@ describe('the lists of the W3C', () => {
   })
 
   it('say what every credential says, for all of the list', async () => {
-    const { status } = await issued(services, posted)
+    const { status } = await issueWithStatus(services, posted)
     const list = await readList(services, status.uri)
     for (const [purpose, value] of [
       ['revocation', 1],
@@ -456,7 +456,7 @@ describe('the lists of the W3C', () => {
   })
 
   it('are credentials of the issuer', async () => {
-    const { status } = await issued(services, posted)
+    const { status } = await issueWithStatus(services, posted)
     const url = `${status.uri}/suspension`
     const response = await get(url)
     expect(response.headers.get('content-type')).toBe('application/vc+jwt')
@@ -477,7 +477,7 @@ describe('the lists of the W3C', () => {
   })
 
   it('are not named unless they are wanted', async () => {
-    expect(entriesIn((await issued(services)).credential)).toBe(undefined)
+    expect(entriesIn((await issueWithStatus(services)).credential)).toBe(undefined)
   })
 
   it('are of W3C formats only, and of what can be revoked', async () => {
@@ -505,7 +505,7 @@ describe('the lists of the W3C', () => {
 
 describe('a revocation that cannot be written', () => {
   it('is not acknowledged, and has changed nothing', async () => {
-    const { sessionId, status } = await issued(services)
+    const { sessionId, status } = await issueWithStatus(services)
     const store = services.issuerStore as { commit: typeof services.issuerStore.commit }
     const commit = store.commit.bind(store)
     store.commit = () => Promise.reject(new Error('disk full'))
@@ -524,7 +524,7 @@ describe('a revocation that cannot be written', () => {
     const parts = new Map<string, Issued>()
     let both: readonly [Issued, Issued] | undefined
     while (both === undefined) {
-      const one = await issued(services)
+      const one = await issueWithStatus(services)
       const part = `${one.status.uri} ${Math.floor(one.status.idx / 32)}`
       const known = parts.get(part)
       parts.set(part, one)

@@ -5,7 +5,7 @@ import { readSdJwt } from '../../src/codec/sd-jwt.ts'
 import { sdJwtVc } from '../../src/credential/sd-jwt-vc/index.ts'
 import { expectRefusal } from '../support/issuance.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
-import { issued } from '../support/status.ts'
+import { issueWithStatus } from '../support/status.ts'
 import { authorization, call, declare, startIssuance } from '../support/wire.ts'
 
 const GENERAL = 'urn:eudi:pid:1'
@@ -31,7 +31,7 @@ const metadataOf = async (id: string) => {
 
 describe('a credential of a national type', () => {
   it('names the general type in the clear, and answers queries for either', async () => {
-    const { credential } = await issued(services, pid, dataset)
+    const { credential } = await issueWithStatus(services, pid, dataset)
     const { jws } = readSdJwt(credential)
     expect(jws.payload).toMatchObject({ vct: pid.vct, aka_vcts: [GENERAL] })
     const evidence = sdJwtVc.read(credential)
@@ -63,7 +63,7 @@ describe('type metadata', () => {
   }
 
   it('is served at the vct, with the integrity that the credential states', async () => {
-    const { credential } = await issued(services, typed, dataset)
+    const { credential } = await issueWithStatus(services, typed, dataset)
     const response = await services.fetch(vct)
     const text = await response.text()
     expect([response.status, JSON.parse(text)]).toEqual([200, { vct, ...typed.type_metadata }])

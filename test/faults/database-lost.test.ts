@@ -18,8 +18,8 @@ import { promisify } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
 import { COMMAND, endOf, startCommand } from '../support/command.ts'
-import { componentFile, deployed, place } from '../support/engine-contracts.ts'
-import { type EngineProcess, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import { componentFile, deployComponent, place } from '../support/engine-contracts.ts'
+import { type EngineProcess, makeDirectory, makeEngine, waitUntilServed } from '../support/engine-process.ts'
 import { faults, longFault } from '../support/faults.ts'
 import { listening, type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
@@ -131,8 +131,8 @@ describe('the database of an engine', () => {
     await engine.start()
     running.push({ ...engine, child: engine.child, ended: engine.ended } as unknown as Running)
     const { file } = await componentFile(COUNTER)
-    const contract = await deployed(await place({ dir: directory }), 'Component', file, [engine])
-    await served([engine], contract)
+    const contract = await deployComponent(await place({ dir: directory }), 'Component', file, [engine])
+    await waitUntilServed([engine], contract)
     const count = async (): Promise<number> => {
       const response = await fetch(`${engine.url}/offchain/${contract}/`, { method: 'POST' })
       await response.arrayBuffer()

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
 import { API_KEY, ISSUER_URL, type Services } from '../support/services.ts'
-import { act, issued } from '../support/status.ts'
+import { act, issueWithStatus } from '../support/status.ts'
 import { configuration, dataset, statusOf } from '../support/wire.ts'
 
 /** Blocks of 512 bytes or of 1024: what each file of the service may have. */
@@ -23,7 +23,7 @@ describe('an issuer whose disk is full', () => {
     const full = await startOnFullDisk('issuer', directory, BLOCKS)
     running.push(full)
     const id = await (await post(full, '/credential-configuration/create', configuration)).text()
-    const { sessionId } = await issued(servicesOf(full))
+    const { sessionId } = await issueWithStatus(servicesOf(full))
     const large = { credentialSubject: { ...dataset.credentialSubject, note: 'a'.repeat(4000) } }
     const body = { credential_dataset: large, credential_configurations: [id] }
     const acknowledged: string[] = []

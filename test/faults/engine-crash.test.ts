@@ -7,9 +7,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { blockFiles } from '../../src/bin/chain/block-files.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
-import { componentFile, deployed, keepComponent, type Place, place } from '../support/engine-contracts.ts'
+import { componentFile, deployComponent, keepComponent, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
-import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import {
+  type EngineProcess,
+  eventually,
+  makeDirectory,
+  makeEngine,
+  waitUntilServed,
+} from '../support/engine-process.ts'
 import { faults } from '../support/faults.ts'
 
 const STARTS_MS = 120_000
@@ -76,8 +82,8 @@ it(
     engines.push(engine)
     keepComponent(engine, readFileSync(file))
     await engine.start()
-    const contract = await deployed(at, 'Component', file, [engine])
-    await served([engine], contract)
+    const contract = await deployComponent(at, 'Component', file, [engine])
+    await waitUntilServed([engine], contract)
     for (const stage of faults(['eth_sendRawTransaction', 'eth_estimateGas'])) {
       const before = await nonceOf(at, engine)
       let reached: () => void = () => undefined
@@ -131,8 +137,8 @@ it(
       chain: { type: 'local', directory: dir },
       outbound: { allow, allowPrivateAddresses: true },
     })
-    const contract = await deployed(at, 'Component', file, [engine])
-    await served([engine], contract)
+    const contract = await deployComponent(at, 'Component', file, [engine])
+    await waitUntilServed([engine], contract)
     const count = async (): Promise<number> => {
       const response = await fetch(`${engine.url}/offchain/${contract}/count`, { method: 'PUT' })
       return response.status === 201 ? ((await response.json()) as { n: number }).n : 0
@@ -150,7 +156,7 @@ it(
       await engine.kill()
       for (const { status } of await both) expect(status).toBe('rejected')
       await engine.start()
-      await served([engine], contract)
+      await waitUntilServed([engine], contract)
       expect(await (await fetch(`${engine.url}/offchain/${contract}/left`)).json()).toEqual([])
       expect(await count()).toBe(acknowledged + 1)
     }
@@ -166,8 +172,8 @@ it(
     const dir = makeDirectory('chain')
     const at = await place({ dir })
     const engine = await started({ chain: { type: 'local', directory: dir } })
-    const contract = await deployed(at, 'Component', file, [engine])
-    await served([engine], contract)
+    const contract = await deployComponent(at, 'Component', file, [engine])
+    await waitUntilServed([engine], contract)
     const seen: number[] = []
     const write = async (): Promise<void> => {
       for (;;) {
@@ -180,7 +186,7 @@ it(
     await engine.kill()
     await writers
     await engine.start()
-    await served([engine], contract)
+    await waitUntilServed([engine], contract)
     const after = await fetch(`${engine.url}/offchain/${contract}/count`, { method: 'PUT' })
     const { n } = (await after.json()) as { n: number }
     expect(n).toBeGreaterThan(Math.max(...seen))

@@ -4,9 +4,15 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Address } from '../../src/offchain/address.ts'
-import { componentFile, deployed, type Place, place } from '../support/engine-contracts.ts'
+import { componentFile, deployComponent, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
-import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import {
+  type EngineProcess,
+  eventually,
+  makeDirectory,
+  makeEngine,
+  waitUntilServed,
+} from '../support/engine-process.ts'
 import { faults, longFault } from '../support/faults.ts'
 
 const STARTS_MS = 120_000
@@ -35,9 +41,9 @@ beforeAll(async () => {
   await engine.start()
   const { file } = await componentFile(FAULTY)
   const good = await componentFile(`${FAULTY}\n// Another one.`.replace("'on purpose'", "'another'"))
-  faulty = await deployed(at, 'Component', file, [engine])
-  other = await deployed(at, 'Component', good.file, [engine])
-  for (const contract of [faulty, other]) await served([engine], contract)
+  faulty = await deployComponent(at, 'Component', file, [engine])
+  other = await deployComponent(at, 'Component', good.file, [engine])
+  for (const contract of [faulty, other]) await waitUntilServed([engine], contract)
 }, STARTS_MS)
 afterAll(async () => {
   await engine.remove()

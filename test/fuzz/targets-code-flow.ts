@@ -1,11 +1,10 @@
 /** A right request for every endpoint of the authorization code flow, from which the mutations start. */
 
 import {
+  authorizeForCode,
   authorizeUrl,
   bring,
   CLIENT_ID,
-  coded,
-  decided,
   declareWithScope,
   type Form,
   newVisitor,
@@ -13,6 +12,7 @@ import {
   PAR,
   push,
   SCOPE,
+  sendDecision,
   walletAsking,
 } from '../support/code-flow.ts'
 import { dpopNonce, dpopProof } from '../support/dpop.ts'
@@ -108,7 +108,7 @@ const interactions: readonly Target[] = [
     name: 'issuer GET /auth/return/{interaction_id}',
     make: async (services, random) => {
       const { interaction, browser, decision } = await begun(services, random)
-      const { pathname, search } = new URL((await decided(services, interaction, decision)).address)
+      const { pathname, search } = new URL((await sendDecision(services, interaction, decision)).address)
       const headers = { cookie: browser.cookie ?? '' }
       return { service: 'issuer', method: 'GET', path: pathname + search, headers }
     },
@@ -119,7 +119,7 @@ const code: Target = {
   name: 'issuer POST /auth/token-endpoint, authorization code',
   make: async (services) => {
     const { asked } = await asking(services, false)
-    const { form } = await coded(services, { asked })
+    const { form } = await authorizeForCode(services, { asked })
     const body = { form: new URLSearchParams(form).toString() }
     return { service: 'issuer', method: 'POST', path: '/auth/token-endpoint', headers: FORM, body }
   },

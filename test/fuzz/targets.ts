@@ -13,7 +13,7 @@ import { requestOf, TOKEN_ENDPOINT } from '../support/issuance.ts'
 import { bindingOf, mdocDataset, mdocProfile, mdocQuery } from '../support/mdoc.ts'
 import { type Profile, profiles, queryFor, usualProfile } from '../support/profiles.ts'
 import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
-import { issued } from '../support/status.ts'
+import { issueWithStatus } from '../support/status.ts'
 import {
   authorization,
   call,
@@ -463,12 +463,12 @@ export const targets: readonly Target[] = [
   ...['revoke', 'suspend', 'reinstate'].map((act) => ({
     name: `issuer POST /credential-status/${act}/{session_id}`,
     make: async (services: Services) =>
-      post('issuer', `/credential-status/${act}/${(await issued(services)).sessionId}`, {}),
+      post('issuer', `/credential-status/${act}/${(await issueWithStatus(services)).sessionId}`, {}),
   })),
   ...['', '/revocation', '/suspension'].map((purpose) => ({
     name: `issuer GET /status-list/{list_id}${purpose}`,
     make: async (services: Services) =>
-      get('issuer', `${new URL((await issued(services)).status.uri).pathname}${purpose}`, {
+      get('issuer', `${new URL((await issueWithStatus(services)).status.uri).pathname}${purpose}`, {
         accept: 'application/statuslist+cwt, */*;q=0.1',
         'if-none-match': 'W/"1.2.jwt"',
         'accept-encoding': 'gzip',

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { formatOf } from '../../src/credential/formats.ts'
 import type { Signer } from '../../src/keys/signer.ts'
-import { decided, newVisitor, REDIRECT_URI, sentTo, visit } from '../support/code-flow.ts'
+import { newVisitor, REDIRECT_URI, sendDecision, sentTo, visit } from '../support/code-flow.ts'
 import { type HaipWorld, haipCard, startHaip } from '../support/haip.ts'
 import { mdocConfiguration, mdocDataset } from '../support/mdoc.ts'
 import { ISSUER_URL } from '../support/services.ts'
@@ -67,7 +67,7 @@ describe('an independent wallet that is attested', () => {
 
       const person = newVisitor()
       const page = await sentTo(await visit(services, person, begun.authorizationRequestUrl))
-      const { address } = await decided(services, page.searchParams.get('interaction') ?? '', { approved: true })
+      const { address } = await sendDecision(services, page.searchParams.get('interaction') ?? '', { approved: true })
       const back = await sentTo(await visit(services, person, address))
       const { code } = client.parseAndVerifyAuthorizationResponseRedirectUrl({
         url: back.href,

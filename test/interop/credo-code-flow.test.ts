@@ -8,7 +8,7 @@ import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vite
 import { readJws } from '../../src/codec/jws.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { thumbprint } from '../../src/keys/jwk.ts'
-import { decided, newVisitor, REDIRECT_URI, sentTo, visit } from '../support/code-flow.ts'
+import { newVisitor, REDIRECT_URI, sendDecision, sentTo, visit } from '../support/code-flow.ts'
 import { type HaipWorld, haipCard, startHaip } from '../support/haip.ts'
 import { mdocConfiguration, mdocDataset } from '../support/mdoc.ts'
 import { ISSUER_URL, type Services } from '../support/services.ts'
@@ -78,7 +78,7 @@ describe('Credo, whose wallet is not authenticated', () => {
 
     const person = newVisitor()
     const page = await sentTo(await visit(services, person, begun.authorizationRequestUrl))
-    const { address } = await decided(services, page.searchParams.get('interaction') ?? '', { approved: true })
+    const { address } = await sendDecision(services, page.searchParams.get('interaction') ?? '', { approved: true })
     const back = await sentTo(await visit(services, person, address))
     expect(back.searchParams.get('iss')).toBe(`${ISSUER_URL}/${sessionId}`)
 

@@ -23,7 +23,7 @@ import {
   makeToken,
   type SoftHsm,
 } from '../support/softhsm.ts'
-import { act, issued } from '../support/status.ts'
+import { act, issueWithStatus } from '../support/status.ts'
 import { call, dcqlQuery, presentationOf } from '../support/wire.ts'
 
 const CURVES = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' } as const
@@ -119,7 +119,7 @@ if ('missing' in found || 'missing' in compiled) {
         },
         pkcs11Tokens,
       })
-      const one = await issued(services)
+      const one = await issueWithStatus(services)
       const verified = async () => {
         const binding = { client_id: 'us', nonce: 'nonce', state: '', response_uri: '' }
         const text = await presentationOf(one.credential, one.holder, binding, services.clock)

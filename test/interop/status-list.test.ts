@@ -3,7 +3,7 @@ import { inflateSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setStatus } from '../../src/codec/status-list.ts'
 import { type Services, startServices } from '../support/services.ts'
-import { act, issued } from '../support/status.ts'
+import { act, issueWithStatus } from '../support/status.ts'
 
 interface StatusList {
   readonly statusList: readonly number[]
@@ -27,7 +27,7 @@ describe('the package @sd-jwt/jwt-status-list', () => {
   afterAll(() => services.close())
 
   it('finds the entry in our credential, and what has become of it in our list', async () => {
-    const { credential, sessionId } = await issued(services)
+    const { credential, sessionId } = await issueWithStatus(services)
     const { idx, uri } = getStatusListFromJWT(credential.split('~')[0] ?? '')
     const read = async () => getListFromStatusListJWT(await (await services.fetch(uri)).text())
     expect((await read()).statusList).toHaveLength(131_072)

@@ -25,13 +25,13 @@ export async function makeAttester(commonName = 'Wallet Maker', algorithm: Algor
   return { ...attester, x5c: [attesterCertificate(attester, { name: writeName([['CN', commonName]]) })] }
 }
 
-/** Another certificate for the key of the attester. */
+/** Makes another certificate for the key of the attester. */
 export function attesterCertificate({ authority, key }: Omit<Attester, 'x5c'>, options: CertificateOptions): string {
   const names = { uris: ['https://wallet.example'], name: writeName([['CN', 'Wallet Maker']]) }
   return certify(authority, key, { ...names, ...options }).toString('base64')
 }
 
-/** Settings of an issuer that trusts the attester. */
+/** Returns settings of an issuer that trusts the attester. */
 export function trusting({ authority }: Attester): Pick<ServiceOptions, 'issuer' | 'files'> {
   return {
     issuer: { keyAttestationTrustAnchors: 'attesters' },

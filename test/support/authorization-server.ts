@@ -74,7 +74,7 @@ export function testServer(keys: TestKey[]): TestServer {
   return server
 }
 
-/** The claims of a valid token. */
+/** Returns the claims of a valid token. */
 export function claimsOf(code: string, { now }: Clock): JsonObject {
   const at = Math.floor(now.getTime() / 1000)
   return {
@@ -89,7 +89,7 @@ export function claimsOf(code: string, { now }: Clock): JsonObject {
   }
 }
 
-/** A token of the claims; members of the header that are undefined fall away. */
+/** Signs a token of the claims; members of the header that are undefined fall away. */
 export function signToken(signer: TestKey, claims: object, header: object = {}): Promise<string> {
   const all = { typ: 'at+jwt', alg: signer.alg, kid: signer.kid, ...header }
   return writeJws(all, claims as JsonObject, (data) => Promise.resolve(signatureOf(signer, data)))

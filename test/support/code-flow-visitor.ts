@@ -1,6 +1,6 @@
 /** A person's browser and the page of the application, as the reference wallet sends somebody there. */
 import type { WalletContext } from '../../src/wallet/context.ts'
-import { decided, newVisitor, REDIRECT_URI, sentTo, visit } from './code-flow.ts'
+import { newVisitor, REDIRECT_URI, sendDecision, sentTo, visit } from './code-flow.ts'
 import type { Services } from './services.ts'
 
 export interface VisitorTerms {
@@ -22,7 +22,7 @@ export function visitor(services: Services, { decision, change }: VisitorTerms =
         went.push(address)
         const person = newVisitor()
         const page = await sentTo(await visit(services, person, address))
-        const { address: back, sessionId } = await decided(
+        const { address: back, sessionId } = await sendDecision(
           services,
           page.searchParams.get('interaction') ?? '',
           decision,

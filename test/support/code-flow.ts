@@ -1,4 +1,7 @@
-/** The authorization code flow step by step, as a wallet, a browser and an application take it, for tests that change one thing. */
+/**
+ * The authorization code flow step by step, as a wallet, a browser and an application run it, for tests that change one
+ * thing.
+ */
 import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
 import type { Signer } from '../../src/keys/signer.ts'
@@ -16,18 +19,18 @@ export const SCOPE = 'student_card'
 
 export type Form = Readonly<Record<string, string>>
 
-/** Services whose issuer has the authorization code flow. */
+/** Starts services whose issuer has the authorization code flow. */
 export function startCodeFlow(settings: Record<string, unknown> = {}, more: ServiceOptions = {}): Promise<Services> {
   const authentication = { interactionUrl: INTERACTION_URL }
   return startServices({ ...more, issuer: { authentication, ...settings } })
 }
 
-/** A configuration that wallets can ask for by themselves. */
+/** Declares a configuration that wallets can ask for by themselves. */
 export function declareWithScope(services: Services, scope = SCOPE): Promise<string> {
   return declare(services, { ...configuration, scope })
 }
 
-/** An offer with the grant, and the id of its session. */
+/** Makes an offer with the grant, and returns it with the id of its session. */
 export async function offerFor(services: Services, configurationId: string, more: object = {}) {
   const response = await call(services, `${ISSUER_URL}/issuance/oid4vci/new-session`, {
     credential_dataset: dataset,
@@ -63,7 +66,7 @@ export function walletAsking(more: Form = { scope: SCOPE }): CodeWallet {
   return { verifier, form }
 }
 
-/** The form without some of its members. */
+/** Returns the form without some of its members. */
 export function without(form: Form, ...names: readonly string[]): Form {
   return Object.fromEntries(Object.entries(form).filter(([name]) => !names.includes(name)))
 }
@@ -84,7 +87,7 @@ export function newVisitor(): Browser {
   return { cookie: undefined }
 }
 
-/** The answer to a browser that goes to an address. */
+/** Sends a browser to an address, and returns the answer. */
 export async function visit(services: Services, browser: Browser, url: string): Promise<Response> {
   const response = await services.fetch(url, {
     redirect: 'manual',
@@ -95,7 +98,7 @@ export async function visit(services: Services, browser: Browser, url: string): 
   return response
 }
 
-/** Where a browser is sent to. */
+/** Reads the address to which a browser is sent. */
 export async function sentTo(response: Response): Promise<URL> {
   const location = response.headers.get('location')
   expect([response.status, location, await response.text()]).toEqual([303, expect.any(String) as string, ''])
@@ -106,7 +109,7 @@ export function authorizeUrl(form: Form, url = AUTHORIZE): string {
   return `${url}?${new URLSearchParams(form).toString()}`
 }
 
-/** The id of the interaction that a browser is sent to for a request_uri. */
+/** Brings a request_uri in the browser, and returns the id of the interaction to which the browser is sent. */
 export async function bring(
   services: Services,
   browser: Browser,
@@ -118,20 +121,24 @@ export async function bring(
   return address.searchParams.get('interaction') ?? ''
 }
 
-/** The answer to the application's decision. */
+/** Sends the application's decision, and returns the answer. */
 export function decide(services: Services, interaction: string, body: object): Promise<Response> {
   return call(services, `${ISSUER_URL}/auth/interaction/complete/${interaction}`, body)
 }
 
-/** Where the application sends the browser after its decision. */
-export async function decided(services: Services, interaction: string, body: object = { credential_dataset: dataset }) {
+/** Sends the application's decision, and returns the address to which it sends the browser afterwards. */
+export async function sendDecision(
+  services: Services,
+  interaction: string,
+  body: object = { credential_dataset: dataset },
+) {
   const response = await decide(services, interaction, body)
   const answer = (await response.json()) as Record<string, string>
   expect([response.status, answer]).toMatchObject([200, { redirect_uri: expect.any(String) as string }])
   return { sessionId: answer.session_id ?? '', address: answer.redirect_uri ?? '' }
 }
 
-/** The parameters that the wallet is sent. */
+/** Returns the parameters that the wallet is sent. */
 export async function response(services: Services, browser: Browser, address: string): Promise<Form> {
   const url = await sentTo(await visit(services, browser, address))
   expect(`${url.protocol}${url.pathname}`).toBe(REDIRECT_URI)
@@ -151,7 +158,7 @@ export interface Coded {
   readonly form: Form
 }
 
-export async function coded(
+export async function authorizeForCode(
   services: Services,
   {
     asked: parameters = { scope: SCOPE },
@@ -162,7 +169,7 @@ export async function coded(
   const [wallet, browser] = [walletAsking(parameters), newVisitor()]
   const requestUri = await push(services, wallet.form, PAR + path)
   const interaction = await bring(services, browser, { requestUri, url: AUTHORIZE + path })
-  const { sessionId, address } = await decided(services, interaction, decision)
+  const { sessionId, address } = await sendDecision(services, interaction, decision)
   const answer = await response(services, browser, address)
   const form = tokenForm(wallet, answer.code ?? '')
   return { services, wallet, browser, requestUri, interaction, sessionId, response: answer, form }
@@ -174,7 +181,7 @@ export function tokenForm({ verifier, form }: CodeWallet, code: string): Form {
   return { ...grant, client_id: clientId, redirect_uri: redirectUri }
 }
 
-/** The answer to a token request, with a DPoP proof by `key` where there is one. */
+/** Sends a token request, with a DPoP proof by `key` where there is one. */
 export async function redeemCode(
   services: Services,
   form: Form,
@@ -202,7 +209,7 @@ export async function tokenBody(answer: Response): Promise<TokenBody> {
   return body
 }
 
-/** A right credential request for the token of a Bearer. */
+/** Prepares a right credential request for a Bearer token. */
 export async function readyWith(coded: Coded, token: string, configurationId: string): Promise<Ready> {
   const { services, sessionId } = coded
   return {

@@ -6,7 +6,8 @@ import { buildCommand } from './command.ts'
 import { takeCompiledCode } from './compiled.ts'
 
 export async function setup(): Promise<void> {
-  // Each process would read the authorities that the machine adds, for twice its own start; no test asks anybody outside.
+  // Each process would read the authorities that the machine adds, for twice its own start; no test asks anybody
+  // outside.
   delete process.env.NODE_EXTRA_CA_CERTS
   buildCommand()
   await takeCompiledCode()

@@ -35,13 +35,13 @@ export interface Started {
 
 export interface CommandOptions {
   readonly cwd?: string
-  /** Beside what this process has. */
+  /** The environment beside that of this process. */
   readonly env?: NodeJS.ProcessEnv
-  /** On stdin; nothing unless given. */
+  /** The text on stdin; nothing when absent. */
   readonly input?: string
 }
 
-/** Starts the command and gives what it says when it ends. */
+/** Starts the command, and returns its output when it ends. */
 export function startCommand(
   args: readonly string[],
   options: CommandOptions & { readonly timeout?: number } = {},
@@ -73,7 +73,7 @@ export function vouchsafe(args: readonly string[], options: CommandOptions = {})
   return startCommand(args, { ...options, timeout: 100_000 }).ended
 }
 
-/** A directory for one test. */
+/** Makes a directory for one test. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-test-'))
   onTestFinished(() => {
@@ -82,7 +82,7 @@ export function temporaryDirectory(): string {
   return directory
 }
 
-/** Every file below `directory`, by its path in it. */
+/** Lists every file below `directory`, by its path in it. */
 export function filesBelow(directory: string): string[] {
   const entries = readdirSync(directory, { recursive: true, withFileTypes: true })
   return entries

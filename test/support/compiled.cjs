@@ -1,6 +1,7 @@
 /**
- * Is required first by each process that a test starts, and by its threads: takes the compiled code of the command's bundles
- * from files, which spares a third of a start. `compiled.ts` makes them, by processes in which VOUCHSAFE_TEST_COMPILE is set.
+ * Takes the compiled code of the command's bundles from files, which spares a third of a start; each process that a
+ * test starts requires this file first, and so do its threads. `compiled.ts` makes the files, by processes in which
+ * VOUCHSAFE_TEST_COMPILE is set.
  */
 const { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } = require('node:fs')
 const Module = require('node:module')
@@ -16,7 +17,7 @@ const compile = Module.prototype._compile
 // V8 refuses code that was compiled under other flags than those of the process that takes it.
 if (isMaking) v8.setFlagsFromString = () => {}
 
-// What runs until the end of a process is compiled then; a thread may be ended at any time.
+// Functions that run until the end of a process are compiled then; a thread may be ended at any time.
 const atExit = []
 if (isMaking && isMainThread) {
   process.on('exit', () => {

@@ -1,4 +1,7 @@
-/** Bundles once for a run what runs in a thread and what is bundled into components: a thread reads no types, and `dist/` may be old. */
+/**
+ * Bundles once for a run the programs of threads and the modules that are bundled into components: a thread reads no
+ * types, and `dist/` may be old.
+ */
 import { join } from 'node:path'
 import { buildComponentSdk, buildWorker } from '../../build/component.js'
 import { WORKER_DIRECTORY } from './component-directory.ts'

@@ -41,12 +41,12 @@ export function component(bytes: Uint8Array): ComponentCode {
   return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes }
 }
 
-/** A script without the SDK: `hooks` are the members of the object that the engine looks for. */
+/** Makes a script without the SDK: `hooks` are the members of the object that the engine looks for. */
 export function script(hooks: string, before = ''): ComponentCode {
   return component(Buffer.from(`${before}\nglobalThis.offChain = { ${hooks} }`))
 }
 
-/** {@link moduleText} as a component. */
+/** Makes a component of {@link moduleText}. */
 export async function module(body: string, more: Parameters<typeof moduleText>[1] = {}): Promise<ComponentCode> {
   return component(await binaryOf(moduleText(body, more)))
 }

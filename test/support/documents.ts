@@ -25,7 +25,10 @@ export function textOf(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8')
 }
 
-/** The fenced blocks of a page, in its order. A block in a list has the code without the indentation of the list. */
+/**
+ * Returns the fenced blocks of a page, in its order. A block in a list has the code without the indentation of the
+ * list.
+ */
 export function snippetsOf(page: string): Snippet[] {
   const text = textOf(page)
   return [...text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm)].map(
@@ -38,7 +41,7 @@ export function snippetsOf(page: string): Snippet[] {
   )
 }
 
-/** The one block of a page that has the text. Throws where there is none, or where there are several. */
+/** Returns the one block of a page that has the text. Throws where there is none, or where there are several. */
 export function snippetWith(page: string, text: string): string {
   const [snippet, ...more] = snippetsOf(page).filter(({ code }) => code.includes(text))
   if (snippet === undefined || more.length > 0)
@@ -46,7 +49,7 @@ export function snippetWith(page: string, text: string): string {
   return snippet.code
 }
 
-/** The anchors of the headings of a page: in small letters, with hyphens for spaces and no punctuation. */
+/** Returns the anchors of the headings of a page: in small letters, with hyphens for spaces and no punctuation. */
 export function headingsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

@@ -102,7 +102,7 @@ export function requestProof(ready: BoundReady, changes: DpopChanges = {}): Prom
   return dpopProof({ services, key, url: CREDENTIAL_ENDPOINT, nonce: dpop, token }, changes)
 }
 
-/** The credential request with these headers. */
+/** Sends the credential request with these headers. */
 export async function requestWith(ready: Ready, headers: Readonly<Record<string, string>>): Promise<Response> {
   return ready.services.fetch(CREDENTIAL_ENDPOINT, {
     method: 'POST',
@@ -111,7 +111,7 @@ export async function requestWith(ready: Ready, headers: Readonly<Record<string,
   })
 }
 
-/** The same request made right: it issues one credential. */
+/** Expects that the same request made right issues one credential. */
 export async function expectIssuedBound(ready: BoundReady): Promise<void> {
   const response = await requestWith(ready, { authorization: `DPoP ${ready.token}`, dpop: await requestProof(ready) })
   expect([response.status, await response.json()]).toEqual([200, oneCredential])

@@ -5,13 +5,13 @@ import type { RequestObject } from './wire.ts'
 
 export interface JweParts {
   readonly header?: Readonly<Record<string, unknown>>
-  /** To somebody else's key. */
+  /** The key of somebody else, to whom the message is encrypted. */
   readonly jwk?: JWK
   /** The plaintext, when it is not the JSON of the members. */
   readonly plaintext?: string
 }
 
-/** The key of the request, with all that it says of itself. */
+/** Returns the key of the request, with all its members. */
 export function responseKey(request: RequestObject): JWK & { readonly kid: string } {
   const jwks = (request.client_metadata as { jwks?: unknown } | undefined)?.jwks as
     | { keys: [JWK & { kid: string }] }
@@ -20,7 +20,7 @@ export function responseKey(request: RequestObject): JWK & { readonly kid: strin
   return jwks.keys[0]
 }
 
-/** A JWE to the key of the request by an independent library; `parts` replace what is right. */
+/** Encrypts a response to the key of the request by an independent library; `parts` replace what is right. */
 export async function encryptedResponse(
   request: RequestObject,
   members: unknown,
@@ -35,7 +35,7 @@ export async function encryptedResponse(
     .encrypt(await importJWK(JSON.parse(JSON.stringify(bare)) as JWK, protectedHeader.alg))
 }
 
-/** A credential request to the key of the issuer metadata by an independent library. */
+/** Encrypts a credential request to the key of the issuer metadata by an independent library. */
 export async function encryptedRequest(
   metadata: JsonObject,
   body: string,

@@ -2,7 +2,7 @@
 import { onTestFinished } from 'vitest'
 import { type Hands, type Script, serving, type TestEngine, type TestEngineOptions, text } from './engine.ts'
 
-/** Until the test is over. */
+/** Closes the engine when the test is over. */
 export function closedAfterwards(engine: TestEngine): TestEngine {
   onTestFinished(() => engine.engine.app.close())
   return engine
@@ -15,7 +15,7 @@ export const uriOf = ({ call: { hook } }: Hands): string => (hook.kind === 'http
 export const bodyOf = ({ call: { hook } }: Hands): string =>
   hook.kind === 'http' ? Buffer.from(hook.request.body).toString() : ''
 
-/** PUT stores, GET gives back, DELETE takes away. */
+/** The component stores a value by PUT, gives it back by GET, and takes it away by DELETE. */
 export const shelf: Script = {
   http: async (hands) => {
     const method = hands.call.hook.kind === 'http' ? hands.call.hook.request.method : ''

@@ -1,4 +1,4 @@
-/** A chain in memory, at the port of chains: what is on it, and what goes wrong with it, a test says. */
+/** A chain in memory, at the port of chains; a test says what is on it, and what goes wrong with it. */
 import { createHash, randomBytes } from 'node:crypto'
 import {
   type Block,
@@ -18,17 +18,19 @@ export interface TestChain extends Chain {
   /** Takes back so many blocks; others stand in their place. */
   reorganise(depth: number): void
   isDown: boolean
-  /** Transactions that were submitted, each as often as it was. */
+  /** The transactions that were submitted, each as often as it was. */
   readonly submitted: SignedTransaction[]
   readonly outcomes: Map<string, TransactionOutcome>
-  /** Why the contract refuses what is to be signed; undefined when it does not. */
+  /** Returns why the contract refuses what is to be signed; undefined when it does not. */
   refuses: (payload: Uint8Array) => string | undefined
-  /** Before a transaction is taken. */
+  /** Runs before a transaction is taken. */
   onSubmit: () => Promise<void>
   nonce: number
 }
 
-/** `engine` is the account that everybody has on it, and whom a contract names that names nobody else. */
+/**
+ * Makes a chain. `engine` is the account that every engine has on it, and the engine of a contract that names no other.
+ */
 export function testChain(clock: { readonly now: Date }, engine: Address): TestChain {
   const contracts = new Map<string, OffChainContract>()
   let blocks: { block: Block; changed: readonly string[] }[] = []

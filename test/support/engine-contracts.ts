@@ -37,8 +37,8 @@ export async function place(
   return { ...(await connect({ ...at, key: keyFile })), keyFile }
 }
 
-/** A contract of `components/`, with the file of its component. */
-export async function deployed(
+/** Deploys a contract of `components/`, with the file of its component. */
+export async function deployComponent(
   at: Place,
   name: string,
   component: string | undefined,
@@ -50,7 +50,7 @@ export async function deployed(
   return parseAddress(address)
 }
 
-/** A transaction of a method of one of our contracts. */
+/** Sends a transaction of a method of one of our contracts. */
 export async function send(
   at: Place,
   contract: Address,
@@ -63,7 +63,7 @@ export async function send(
   await transact(at, contract, encodeCall(item, args))
 }
 
-/** The sdk client, as the owner of secrets. */
+/** Makes a client of the SDK, as the owner of secrets. */
 export function ownerOf({ chain, key }: Place, contract: Address, fetching: typeof fetch = fetch): SecretSharing {
   const wait = (ms: number): Promise<void> => sleep(ms)
   const now = (): Date => new Date()
@@ -79,7 +79,7 @@ export function ownerOf({ chain, key }: Place, contract: Address, fetching: type
   return { client, signer: keySigner(key(), 'evm'), transactor: accountTransactor(chain, key(), { now, wait }) }
 }
 
-/** A component of a test, bundled to a file; `text` is TypeScript. */
+/** Bundles a component of a test to a file; `text` is TypeScript. */
 export async function componentFile(
   text: string,
 ): Promise<{ readonly file: string; readonly sha256: string; readonly bytes: Uint8Array }> {
@@ -100,7 +100,10 @@ export function keepComponent({ directory }: { readonly directory: string }, byt
   return sha256
 }
 
-/** Where the next two contracts of a place will be: the Keccak-256 of the RLP of sender and nonce, as CREATE has it. */
+/**
+ * Returns the addresses of the next two contracts of a place: the Keccak-256 of the RLP of sender and nonce, as CREATE
+ * has it.
+ */
 export async function nextContracts({ chain, key }: Place): Promise<readonly string[]> {
   const { keccak_256 } = await import('@noble/hashes/sha3.js')
   const account = chain.account(key())

@@ -1,6 +1,6 @@
 /**
- * Engines as processes of their own: the built command, each with a key, a database and a port. Ended by their pid
- * alone.
+ * Engines as processes of their own: the built command, each with a key, a database and a port. They are ended by their
+ * pids alone.
  */
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,16 +20,18 @@ export interface EngineProcess {
   readonly url: string
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
-  /** The lines that it logged since it was started last. */
+  /** Returns the lines that the engine logged since it was started last. */
   log(): readonly Readonly<Record<string, unknown>>[]
-  /** Resolves when it listens. */
+  /** Resolves when the engine listens. */
   start(): Promise<void>
   kill(signal?: NodeJS.Signals): Promise<Ended>
-  /** Ends it, and takes its files away. */
+  /** Ends the engine, and takes its files away. */
   remove(): Promise<void>
 }
 
-/** In a directory of its own, not started; `settings` are over those of `vouchsafe init engine`. */
+/**
+ * Makes an engine in a directory of its own, without starting it; `settings` are over those of `vouchsafe init engine`.
+ */
 export async function makeEngine(settings: Record<string, unknown>): Promise<EngineProcess> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-engine-'))
   const { newFiles, address } = await makeEngineFiles('http://127.0.0.1:8400', 'data/chain')
@@ -69,7 +71,7 @@ export async function makeEngine(settings: Record<string, unknown>): Promise<Eng
     },
     log: () => now().lines,
     start: async () => {
-      running = await started(directory)
+      running = await waitForStart(directory)
       write(running.port)
     },
     remove: async () => {
@@ -86,7 +88,7 @@ interface Started {
   readonly lines: Readonly<Record<string, unknown>>[]
 }
 
-function started(directory: string): Promise<Started> {
+function waitForStart(directory: string): Promise<Started> {
   const { child, ended } = startCommand(['engine'], { cwd: directory })
   const lines: Readonly<Record<string, unknown>>[] = []
   let rest = ''
@@ -122,7 +124,7 @@ export interface ContractStatus {
   readonly state_change: string
 }
 
-/** Polls until it says so. Rejects after so many milliseconds. */
+/** Polls until `ask` gives a value. Rejects after so many milliseconds. */
 export async function eventually<T>(
   ask: () => Promise<T | undefined | false> | T | undefined | false,
   ms = 60_000,
@@ -136,13 +138,13 @@ export async function eventually<T>(
   }
 }
 
-export async function served(engines: readonly { readonly url: string }[], contract: Address): Promise<void> {
+export async function waitUntilServed(engines: readonly { readonly url: string }[], contract: Address): Promise<void> {
   for (const engine of engines) {
     await eventually(async () => (await contractOf(engine, contract))?.state === 'served')
   }
 }
 
-/** A directory below the system's, gone by {@link rmSync} of whoever made it. */
+/** Makes a directory below the system's, which the caller removes by {@link rmSync}. */
 export function makeDirectory(name: string): string {
   const directory = join(mkdtempSync(join(tmpdir(), 'vouchsafe-engine-')), name)
   mkdirSync(directory)

@@ -1,6 +1,6 @@
 /**
- * {@link startEngine} with the real runtime in the place of scripted components: worker threads that run what a
- * component's bytes say.
+ * {@link startEngine} with the real runtime in the place of scripted components: worker threads that run the bytes of a
+ * component.
  */
 import type { RuntimeLimits } from '../../src/component/runtime.ts'
 import { pool } from './components.ts'
@@ -8,7 +8,7 @@ import { ENGINE, startEngine, type TestEngine, type TestEngineOptions, type Test
 import { testChain } from './engine-chain.ts'
 import { componentFile } from './engine-contracts.ts'
 
-/** An engine that serves these contracts, all with the component of `source`, in so many workers. */
+/** Starts an engine that serves these contracts, all with the component of `source`, in so many workers. */
 export async function servingInWorkers(
   source: string,
   contracts: readonly string[],

@@ -24,7 +24,7 @@ import type { Store } from '../../src/store/store.ts'
 import { type TestChain, testChain } from './engine-chain.ts'
 import { openTestStore, retryOnConflict } from './store.ts'
 
-/** secp256k1, SEC 1 in PKCS #8: the private key is 1. Of tests alone. */
+/** The private key 1 of secp256k1, SEC 1 in PKCS #8, for tests alone. */
 export const IDENTITY_PEM = `-----BEGIN PRIVATE KEY-----
 ${Buffer.from(`303e020100301006072a8648ce3d020106052b8104000a042730250201010420${'01'.padStart(64, '0')}`, 'hex').toString('base64')}
 -----END PRIVATE KEY-----
@@ -56,7 +56,7 @@ export interface Script {
 }
 
 export interface TestRuntime extends Runtime {
-  /** The component's SHA-256; `name` is its bytes. */
+  /** Adds a component, and returns its SHA-256; `name` is its bytes. */
   add(name: string, script: Script): { readonly sha256: string; readonly bytes: Uint8Array }
   runs: number
 }
@@ -160,10 +160,10 @@ export interface TestEngine {
   readonly logLines: readonly string[]
   readonly files: Map<string, Uint8Array>
   readonly url: string
-  /** Rounds of everything that it does by itself, until nothing is left to be done. */
+  /** Runs rounds of everything that the engine does by itself, until nothing is left to be done. */
   rounds(count?: number): Promise<void>
   task(name: string): Promise<void>
-  /** Another process on the same database, chain and components; this one is as if it had been killed. */
+  /** Starts another process on the same database, chain and components; this engine is as if it had been killed. */
   restart(): Promise<TestEngine>
 }
 
@@ -177,7 +177,7 @@ export interface TestEngineOptions {
   readonly from?: Partial<Pick<TestEngine, 'clock' | 'chain' | 'runtime' | 'files' | 'store'>>
 }
 
-/** `texts` are more files that it can read, by path. */
+/** Makes the settings of an engine; `texts` are more files that it can read, by path. */
 export function engineConfig(
   settings: Record<string, unknown> = {},
   texts: ReadonlyMap<string, string> = new Map(),
@@ -240,7 +240,7 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
   return started
 }
 
-/** An engine that serves one contract with this component. */
+/** Starts an engine that serves one contract with this component. */
 export async function serving(script: Script, options: TestEngineOptions = {}): Promise<TestEngine> {
   const started = await startEngine(options)
   const { sha256, bytes } = started.runtime.add('first', script)

@@ -15,7 +15,7 @@ export interface ReceivedEvent {
 export interface EventClient {
   readonly status: number | undefined
   readonly headers: IncomingHttpHeaders
-  /** Everything that has come. */
+  /** Returns everything that has come. */
   readonly text: () => string
   readonly events: () => readonly ReceivedEvent[]
   /** Resolves when the service has closed the connection. */
@@ -26,7 +26,7 @@ export interface EventClient {
   close(): void
 }
 
-/** Makes a service listen, and gives its address. */
+/** Makes a service listen, and returns its address. */
 export async function listen(app: App): Promise<string> {
   await app.listen({ port: 0, host: '127.0.0.1' })
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`

@@ -6,7 +6,7 @@ import { it } from 'vitest'
 
 const isEveryFault = process.env.VOUCHSAFE_TEST_FAULTS === 'every'
 
-/** The rows of a table that a run tries: the first `count` of them in `npm test`. */
+/** Returns the rows of a table that a run tries: the first `count` of them in `npm test`. */
 export function faults<Row>(rows: readonly Row[], count = 1): readonly Row[] {
   return isEveryFault ? rows : rows.slice(0, count)
 }

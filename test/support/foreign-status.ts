@@ -57,19 +57,19 @@ export interface CwtParts {
   contentType: string
 }
 
-/** The issuer's own certificate with what it sends along, for `x5c`. */
+/** Returns the issuer's own certificate with those that it sends along, for `x5c`. */
 function issuerChain({ ca, issuerKey }: World): Buffer[] {
   return [certify(ca, issuerKey)]
 }
 
-/** A list of two bits in which the entry at `index` is `status` and all others are valid. */
+/** Makes a list of two bits in which the entry at `index` is `status` and all others are valid. */
 export function entries(index: number, status: number, width: 1 | 2 | 4 | 8 = 2): Uint8Array {
   const bytes = new Uint8Array((ENTRIES * width) / 8)
   setStatus(bytes, width, index, status)
   return bytes
 }
 
-/** The same for the W3C: one bit, the first entry in the highest. */
+/** Makes the same list for the W3C: one bit, the first entry in the highest. */
 export function bitstring(index: number, set: boolean): Uint8Array {
   const bytes = new Uint8Array(ENTRIES / 8)
   if (set) bytes[index >> 3] = 0x80 >> (index & 7)

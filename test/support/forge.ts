@@ -34,11 +34,11 @@ type Sign = (data: Uint8Array) => Promise<Uint8Array>
 export interface Forgery {
   header: JsonObject
   payload: JsonObject
-  /** None in a format that has no disclosures. */
+  /** The disclosures; none in a format that has none. */
   disclosures: string[]
   /** Signs the credential; the issuer's key does, unless that is what is changed. */
   signCredential: Sign
-  /** Undefined: no key binding. Its `sd_hash` is made when the parts are put together. */
+  /** The key binding, or undefined for none. Its `sd_hash` is made when the parts are put together. */
   binding:
     | { header: JsonObject; payload: JsonObject; sign: Sign; sdHash: (bound: string) => Json | undefined }
     | undefined
@@ -80,13 +80,13 @@ export async function startWorld({
   return { services, ca, issuerKey: services.issuerKey, holder, credential, profile: usualProfile }
 }
 
-/** The same services and the same holder, with a credential of another format. */
+/** Returns the same services and the same holder, with a credential of another format. */
 export async function inProfile(world: World, profile: Profile): Promise<World> {
   const credential = await issueCredential(world.services, world.holder, profile.configuration)
   return { ...world, profile, credential }
 }
 
-/** A certification authority that nobody trusts until it is made an anchor. */
+/** Makes a certification authority, which no service trusts until it is made an anchor. */
 export async function makeAuthority(
   commonName: string,
   { algorithm, subjectKeyId }: { readonly algorithm?: Algorithm; readonly subjectKeyId?: string } = {},
@@ -104,7 +104,7 @@ export interface CertificateOptions extends SubjectAltNames {
   /** Extended key usages, marked critical unless `isCritical` is false. */
   readonly purposes?: readonly string[]
   readonly isCritical?: boolean
-  /** In days from now. */
+  /** The beginning of the validity, in days from now. */
   readonly from?: number
   readonly until?: number
   /** The key identifier of the authority, in base64url; the certificate names none when it is absent. */
@@ -119,7 +119,7 @@ export const CA_KEY_ID = 'cm9vdA'
 /** The subject of the issuer's certificate. */
 export const certificateName = writeName([['CN', 'issuer.localhost']])
 
-/** A certificate for `key` by `authority`; the issuer's as it should be, but for what `options` say. */
+/** Makes a certificate for `key` by `authority`; the issuer's as it should be, but for what `options` say. */
 export function certify(authority: Omit<Authority, 'der'>, key: KeyObject, options: CertificateOptions = {}): Buffer {
   const { isCa = false, usages = ['digitalSignature'], from = -30, until = 365 } = options
   const days = (count: number) => new Date(Date.now() + count * 86_400_000)
@@ -152,7 +152,7 @@ function keyIdsOf({ authorityKeyId, subjectKeyId }: CertificateOptions): Buffer[
   ]
 }
 
-/** A presentation for the request that shows both names and the degrees of the subject, in parts. */
+/** Makes a presentation for the request that shows both names and the degrees of the subject, in parts. */
 export async function makeForgery(world: World, request: RequestObject): Promise<Forgery> {
   const { services, holder, credential, issuerKey, profile } = world
   const { format } = profile
@@ -216,12 +216,12 @@ export async function putTogether(forgery: Forgery): Promise<string> {
   return afterwards(bound + (await writeJws(binding.header, claims, binding.sign)))
 }
 
-/** The algorithm of the key, whichever that is. */
+/** Returns a signature function with the algorithm of the key. */
 export function signWith(key: KeyObject): Sign {
   return (data) => createSigner(key, []).sign(data)
 }
 
-/** The text of a disclosure; `[name, value]`, or `[value]` for an array's element. */
+/** Encodes a disclosure: `[name, value]`, or `[value]` for an array's element. */
 export function disclosure(...content: Json[]): string {
   return toBase64url(JSON.stringify([toBase64url(randomBytes(16)), ...content]))
 }
@@ -254,7 +254,7 @@ function inside(object: JsonObject, names: readonly string[]): JsonObject {
   return names.reduce<JsonObject>((value, name) => value[name] as JsonObject, object)
 }
 
-/** The disclosure of the claim of that name. */
+/** Returns the disclosure of the claim of that name. */
 export function disclosureOf(forgery: Forgery, name: string): string {
   const disclosure = forgery.disclosures.find((text) => (contentOf(text) as Json[])[1] === name)
   if (disclosure === undefined) throw new Error(`no disclosure of ${name}`)

@@ -1,6 +1,7 @@
 /**
- * Ports that nobody listens on, on any address of the machine. They lie below those that systems give to outgoing connections,
- * and each process of tests takes its own twenty: between the choice and the use of a port nobody else gets it.
+ * Ports without a listener, on any address of the machine. They lie below those that systems give to outgoing
+ * connections, and each process of tests takes its own twenty: between the choice and the use of a port no other
+ * program gets it.
  */
 import { createServer } from 'node:net'
 

@@ -20,7 +20,7 @@ export interface HaipWorld {
   readonly instance: WalletInstance
 }
 
-/** Services whose issuer has the profile and nothing more than it needs. */
+/** Starts services whose issuer has the profile and nothing more than it needs. */
 export async function startHaip(
   settings: Record<string, unknown> = {},
   more: Pick<ServiceOptions, 'issuerStore'> = {},
@@ -40,7 +40,7 @@ export async function startHaip(
   return { services, instance: await makeInstance(provider) }
 }
 
-/** A reference wallet with an attestation, and the browser of its person. */
+/** Makes a reference wallet with an attestation, and the browser of its person. */
 export async function haipWallet(
   { services, instance }: HaipWorld,
   terms: VisitorTerms = {},

@@ -27,7 +27,7 @@ export async function startHardhat(port?: number, config = CONFIG): Promise<Hard
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, CI: 'true', HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true', NODE_NO_WARNINGS: '1' },
   })
-  await started(child)
+  await waitForStart(child)
   return {
     url: `http://127.0.0.1:${chosen}`,
     port: chosen,
@@ -40,8 +40,8 @@ export async function startHardhat(port?: number, config = CONFIG): Promise<Hard
   }
 }
 
-/** Resolves when it says that it listens; rejects with what it said otherwise. */
-function started(child: ChildProcess): Promise<void> {
+/** Resolves when the node says that it listens; rejects with its output otherwise. */
+function waitForStart(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let output = ''
     const hear = (part: Buffer): void => {

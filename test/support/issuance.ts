@@ -1,4 +1,4 @@
-/** An issuance taken up to the step that a test then takes wrongly, and what must hold after a refusal. */
+/** An issuance up to the step in which a test then goes wrong, and what must hold after a refusal. */
 import { expect } from 'vitest'
 import { writeJws } from '../../src/codec/jws.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
@@ -54,7 +54,7 @@ export async function readySession(services: Services, body: Record<string, unkn
   }
 }
 
-/** The access token, by the request that a wallet makes. */
+/** Fetches the access token, by the request that a wallet makes. */
 export async function tokenOf({ services, sessionId, form }: Session): Promise<string> {
   const response = await postForm(services, `${TOKEN_ENDPOINT}/${sessionId}`, form)
   const body = (await response.json()) as Record<string, unknown>
@@ -78,7 +78,7 @@ export function proofOf(ready: Ready, { header, payload, sign }: ProofChanges = 
   )
 }
 
-/** A request as it should be, with members replaced, or left out when they are undefined. */
+/** Makes a request as it should be, with members replaced, or left out when they are undefined. */
 export async function requestOf(ready: Ready, changes: Readonly<Record<string, unknown>> = {}): Promise<object> {
   const proof = { proof_type: 'jwt', jwt: await proofOf(ready) }
   return { credential_configuration_id: ready.configurationId, proof, ...changes }
@@ -93,7 +93,7 @@ export async function requestWithProof(ready: Ready, changes: ProofChanges | str
   return request(ready, { proof: { proof_type: 'jwt', jwt } })
 }
 
-/** Everything the issuance service has stored. */
+/** Returns everything that the issuance service has stored. */
 export async function dump({ issuerStore }: Services): Promise<string> {
   const collections = [
     'credential_configuration',
@@ -109,13 +109,13 @@ export async function dump({ issuerStore }: Services): Promise<string> {
 export interface Refusal {
   readonly status: number
   readonly error: string
-  /** The expected description, when the code alone does not tell which rule it was. */
+  /** The expected description, when the code alone does not tell the rule. */
   readonly why?: RegExp
-  /** `WWW-Authenticate`, where it is not that of a Bearer token. */
+  /** The expected `WWW-Authenticate`, where it is not that of a Bearer token. */
   readonly challenge?: RegExp
 }
 
-/** The refusal, its body and headers as every refusal of a wallet has them. */
+/** Expects the refusal, with a body and headers as every refusal of a wallet has them. */
 export async function expectRefusal(response: Response, refusal: Refusal): Promise<void> {
   const { status, error, why, challenge } = refusal
   const text = await response.text()
@@ -144,7 +144,7 @@ export const oneCredential = {
   notification_id: expect.stringMatching(/^[\w-]{24}$/) as string,
 }
 
-/** The same request made right: it issues one credential. */
+/** Expects that the same request made right issues one credential. */
 export async function expectIssued(ready: Ready): Promise<string> {
   const response = await request(ready)
   const body = (await response.json()) as { readonly credentials?: readonly { readonly credential: string }[] }
@@ -153,7 +153,7 @@ export async function expectIssued(ready: Ready): Promise<string> {
   return body.credentials?.[0]?.credential ?? ''
 }
 
-/** Runs the attack: it is refused, and nothing that is stored changes. */
+/** Expects that the attack is refused, and that nothing that is stored changes. */
 export async function expectWithoutEffect(
   services: Services,
   attack: () => Promise<Response>,
@@ -164,7 +164,7 @@ export async function expectWithoutEffect(
   expect(await dump(services)).toBe(before)
 }
 
-/** Runs the attack: it is refused without effect, and the right request still issues. */
+/** Expects that the attack is refused without effect, and that the right request still issues. */
 export async function expectHarmless(ready: Ready, attack: () => Promise<Response>, refusal: Refusal): Promise<void> {
   await expectWithoutEffect(ready.services, attack, refusal)
   await expectIssued(ready)

@@ -1,6 +1,6 @@
 /**
  * Mobile documents with one thing wrong: a good DeviceResponse taken apart, changed, and put together again with the
- * right keys, so that nothing is wrong but what was changed. As forge.ts does for SD-JWT.
+ * right keys, so that nothing is wrong but what was changed, as forge.ts does for SD-JWT.
  */
 import { fromBase64url, toBase64url } from '../../src/codec/base64url.ts'
 import {
@@ -94,7 +94,7 @@ export interface MdocForgery {
   nameSpaces: Map<string, Uint8Array[]>
   mso: Members
   issuerAuth: Sign1Parts
-  /** Undefined: there is no deviceSigned. */
+  /** The parts of deviceSigned, or undefined for none. */
   device:
     | (Sign1Parts & {
         nameSpaces: Members
@@ -121,7 +121,7 @@ export async function startMdocWorld(more: ServiceOptions = {}): Promise<World> 
   }
 }
 
-/** A binding to the request of a verifier, which wants an encrypted response. */
+/** Makes a binding to the request of a verifier, which wants an encrypted response. */
 export function bindingOf(request: RequestObject, at: Date) {
   return {
     ...bindingTo(request.nonce, request.client_id, at),
@@ -130,7 +130,7 @@ export function bindingOf(request: RequestObject, at: Date) {
   }
 }
 
-/** A presentation for the request that shows everything, in parts. */
+/** Makes a presentation for the request that shows everything, in parts. */
 export async function makeMdocForgery(world: World, session: Binding & { readonly at: Date }): Promise<MdocForgery> {
   const { holder, credential, issuerKey } = world
   const text = (await formatOf('mso_mdoc')?.present(credential, [[]], session, holder)) ?? ''
@@ -213,12 +213,12 @@ export function deviceOf(forgery: MdocForgery): NonNullable<MdocForgery['device'
   return forgery.device
 }
 
-/** A copy of a decoded map that may be changed. */
+/** Copies a decoded map, so that a test may change it. */
 export function membersOf(value: Cbor | undefined): Members {
   return new Map(asMap(value, 'it'))
 }
 
-/** The item of the element of that name, decoded, and where it stands. */
+/** Returns the item of the element of that name, decoded, and where it stands. */
 export function itemOf(forgery: MdocForgery, name: string, nameSpace = NAMESPACE) {
   const items = forgery.nameSpaces.get(nameSpace) ?? []
   const index = items.findIndex((item) => asMap(decodeCbor(item), 'it').get('elementIdentifier') === name)
@@ -234,7 +234,7 @@ export function replaceItem(forgery: MdocForgery, name: string, bytes: Uint8Arra
   if (signed) digestsOf(forgery).set(item.get('digestID') as number, digestItem(bytes))
 }
 
-/** The digests of a namespace, to be changed in place. */
+/** Returns the digests of a namespace, to be changed in place. */
 export function digestsOf({ mso }: MdocForgery, nameSpace = NAMESPACE): Members {
   const all = membersOf(mso.get('valueDigests'))
   const digests = membersOf(all.get(nameSpace))

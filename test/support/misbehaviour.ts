@@ -5,14 +5,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 /** The faults of an engine. */
 export type Misbehaviour =
   | 'none'
-  /** Gives another share than it took. */
+  /** Gives another share than the one it took. */
   | 'wrong-share'
   /** Gives the share of another engine. */
   | 'share-of-another'
   /** Answers, after the client has lost patience. */
   | 'slow'
   | 'breaks-off'
-  /** A body without end. */
+  /** Answers with a body without end. */
   | 'endless'
   | 'redirects'
   | 'not-this-engine'
@@ -39,7 +39,7 @@ export type Misbehaviour =
 
 export interface Misbehaving {
   readonly behaviour: Misbehaviour
-  /** Requests since its behaviour was set to what it is. */
+  /** The requests since the behaviour of the engine was set. */
   patience: number
 }
 
@@ -57,7 +57,7 @@ export interface EngineReply {
   headers: Record<string, string>
 }
 
-/** Whether it has answered already, in a way that is no answer. */
+/** Tests whether the engine has answered already, in a way that is no answer. */
 export async function misbehaves(engine: Misbehaving, response: ServerResponse): Promise<boolean> {
   const problem = (status: number, code: string): true => {
     response.writeHead(status, { 'x-engine-error': code, 'content-type': 'application/problem+json' })
@@ -96,13 +96,13 @@ export async function misbehaves(engine: Misbehaving, response: ServerResponse):
   }
 }
 
-/** Whether it answers by an older block. */
+/** Tests whether the engine answers by an older block. */
 export function isBehind(engine: Misbehaving): boolean {
   return engine.behaviour === 'behind' && engine.patience++ < 2
 }
 
 /** Makes the wrong answer. `other` is the share of another engine. */
-export function changed(
+export function changeAnswer(
   engine: Misbehaving,
   request: EngineRequest,
   reply: EngineReply,

@@ -15,7 +15,7 @@ export interface ProxyAnswer {
   readonly body: Buffer
 }
 
-/** A request to the proxy, whose certificate is of a test. */
+/** Sends a request to the proxy, whose certificate is of a test. */
 export function askProxy(
   port: number,
   path: string,

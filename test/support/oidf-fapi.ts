@@ -10,13 +10,13 @@ import {
   authorizeUrl,
   type Browser,
   type CodeWallet,
-  decided,
   type Form,
   newVisitor,
   offerFor,
   PAR,
   REDIRECT_URI,
   SCOPE,
+  sendDecision,
   sentTo,
   type TokenBody,
   tokenBody,
@@ -43,7 +43,7 @@ export interface FapiClient {
   readonly dpopKey: Signer
 }
 
-/** How a request differs from a right one. */
+/** The differences of a request from a right one. */
 export interface Sent {
   /** The changes of the DPoP proof; `none` for a request without one. */
   readonly dpop?: DpopChanges | 'none'
@@ -75,7 +75,7 @@ export async function makeClient(
   return { services, variant, configurationId, ...names, instance, dpopKey: await holderSigner() }
 }
 
-/** Another wallet of the same provider. */
+/** Makes another wallet of the same provider. */
 export async function secondClient(client: FapiClient): Promise<FapiClient> {
   const instance = { ...client.instance, key: await holderSigner() }
   return { ...client, ...SECOND, instance, dpopKey: await holderSigner() }
@@ -89,14 +89,14 @@ export async function post(client: FapiClient, url: string, form: Form, sent: Se
     method: 'POST',
     headers: {
       'content-type': 'application/x-www-form-urlencoded',
-      ...(sent.isUnattested ? {} : await attested(client)),
+      ...(sent.isUnattested ? {} : await attestRequest(client)),
       ...(dpop === undefined ? {} : { dpop }),
     },
     body: new URLSearchParams(form).toString(),
   })
 }
 
-async function attested({ services, instance, clientId: sub }: FapiClient): Promise<Record<string, string>> {
+async function attestRequest({ services, instance, clientId: sub }: FapiClient): Promise<Record<string, string>> {
   const { now } = services.clock
   const proved = { now, challenge: await fetchChallenge(services), audience: ISSUER_URL }
   return {
@@ -111,7 +111,7 @@ async function proofOf({ services, dpopKey }: FapiClient, url: string, { dpop, k
   return dpopProof({ ...parts, ...(token === undefined ? {} : { token }) }, changes)
 }
 
-/** The wallet with its right request; an offer's where the issuer initiates. */
+/** Makes the wallet with its right request; an offer's where the issuer initiates. */
 export async function asking(client: FapiClient, more: Form = {}): Promise<CodeWallet> {
   const { services, variant, configurationId, clientId, redirectUri } = client
   const terms = { credential_dataset: dataset, refresh_seconds: REFRESH_SECONDS }
@@ -120,8 +120,11 @@ export async function asking(client: FapiClient, more: Form = {}): Promise<CodeW
   return walletAsking({ scope: SCOPE, client_id: clientId, redirect_uri: redirectUri, ...offered, ...more })
 }
 
-/** The request_uri of a request that is pushed without a DPoP proof, as the suite does where a module is not about one. */
-export async function pushed(client: FapiClient, form: Form, sent: Sent = { dpop: 'none' }): Promise<string> {
+/**
+ * Pushes a request without a DPoP proof, as the suite does where a module is not about one, and returns its
+ * request_uri.
+ */
+export async function pushForm(client: FapiClient, form: Form, sent: Sent = { dpop: 'none' }): Promise<string> {
   const response = await post(client, PAR, form, sent)
   const body = (await response.json()) as { readonly request_uri?: string; readonly expires_in?: number }
   expect([response.status, body]).toMatchObject([201, { request_uri: expect.stringMatching(/^urn:/) as string }])
@@ -133,8 +136,8 @@ export function addressOf({ clientId }: FapiClient, requestUri: string, more: Fo
   return authorizeUrl({ client_id: clientId, request_uri: requestUri, ...more }, AUTHORIZE)
 }
 
-/** Where the browser ends that follows the address and whose person decides. */
-export async function authorized(
+/** Returns the address at which the browser ends that follows `address` and whose person decides. */
+export async function followAddress(
   client: FapiClient,
   browser: Browser,
   address: string,
@@ -144,20 +147,20 @@ export async function authorized(
 ): Promise<{ readonly back: URL; readonly sessionId: string }> {
   const { services } = client
   const page = await sentTo(await visit(services, browser, address))
-  const outcome = await decided(services, page.searchParams.get('interaction') ?? '', decision)
+  const outcome = await sendDecision(services, page.searchParams.get('interaction') ?? '', decision)
   return { back: await sentTo(await visit(services, browser, outcome.address)), sessionId: outcome.sessionId }
 }
 
-/** The whole way to the code, with what the suite always looks at. */
+/** Takes the whole way to the code, and checks what the suite always looks at. */
 export async function flowOf(client: FapiClient, more: Form = {}, sent?: Sent): Promise<Flow> {
   const wallet = await asking(client, more)
-  const requestUri = await pushed(client, wallet.form, sent)
+  const requestUri = await pushForm(client, wallet.form, sent)
   const browser = newVisitor()
-  const { back, sessionId } = await authorized(client, browser, addressOf(client, requestUri))
-  return finished(client, { wallet, browser, requestUri, sessionId, back })
+  const { back, sessionId } = await followAddress(client, browser, addressOf(client, requestUri))
+  return finishFlow(client, { wallet, browser, requestUri, sessionId, back })
 }
 
-export function finished(
+export function finishFlow(
   { redirectUri }: FapiClient,
   { back, ...flow }: Omit<Flow, 'response' | 'form'> & { readonly back: URL },
 ): Flow {
@@ -174,7 +177,7 @@ export function redeem(client: FapiClient, form: Form, sent: Sent = {}): Promise
   return post(client, TOKEN_ENDPOINT, form, sent)
 }
 
-/** The tokens of a flow, of the type that is bound to a key. */
+/** Fetches the tokens of a flow, of the type that is bound to a key. */
 export async function tokensOf(client: FapiClient, { form }: Pick<Flow, 'form'>, sent: Sent = {}): Promise<TokenBody> {
   const answer = await redeem(client, form, sent)
   expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -184,7 +187,7 @@ export async function tokensOf(client: FapiClient, { form }: Pick<Flow, 'form'>,
   return body
 }
 
-/** How a request for a credential differs from a right one. */
+/** The differences of a request for a credential from a right one. */
 export interface ResourceChanges extends Sent {
   readonly headers?: Readonly<Record<string, string>>
   readonly scheme?: string
@@ -195,7 +198,7 @@ export interface ResourceChanges extends Sent {
   readonly provedUrl?: string
 }
 
-/** The answer to a request for a credential with the token. */
+/** Requests a credential with the token. */
 export async function resource(client: FapiClient, token: string, changes: ResourceChanges = {}): Promise<Response> {
   const { services, configurationId } = client
   const { rewrite = (proof: string) => proof, scheme = 'DPoP', query = '' } = changes
@@ -233,7 +236,7 @@ export async function expectResource(client: FapiClient, token: string, changes:
   expect([answer.status, await answer.json()]).toMatchObject([200, { credentials: [{}] }])
 }
 
-/** A refusal in JSON, whose members are those of RFC 6749 section 5.2. */
+/** Expects a refusal in JSON, whose members are those of RFC 6749 section 5.2. */
 export async function expectOauthError(
   response: Response,
   codes: readonly string[],
@@ -247,7 +250,7 @@ export async function expectOauthError(
   expect(body.error_description).toMatch(/^[ !#-[\]-~]*$/)
 }
 
-/** A refusal to the person at the browser, who is sent nowhere. */
+/** Expects a refusal to the person at the browser, who is sent nowhere. */
 export async function expectErrorPage(client: FapiClient, address: string): Promise<void> {
   const response = await client.services.fetch(address, { redirect: 'manual', headers: { accept: 'text/html' } })
   expect([response.status, response.headers.get('location')]).toEqual([400, null])

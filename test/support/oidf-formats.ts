@@ -32,7 +32,7 @@ export interface DrivenFormat {
   readonly dcqlQuery: { readonly credentials: readonly JsonObject[] }
   /** Returns the mistakes that the suite finds in a credential of this configuration that was issued to the key. */
   mistakesIn(credential: unknown, holder: PublicJwk, now: Date): readonly string[]
-  /** A presentation of everything in the credential, for the request. */
+  /** Presents everything in the credential, for the request. */
   present(credential: unknown, holder: Signer, bound: Bound): Promise<string>
   /** Returns the times by which two credentials of one moment could be linked. */
   timesOf(credential: unknown): JsonObject
@@ -163,7 +163,7 @@ async function presentMdoc(credential: unknown, holder: Signer, { request, now, 
   return (await formatOf('mso_mdoc')?.present(String(credential), [[]], session, holder)) ?? ''
 }
 
-/** The first character of a signature has no bits that a decoder drops. */
+/** Replaces the first character of the signature, which has no bits that a decoder drops. */
 function withOtherSignature(sdJwt: string): string {
   const [jwt = '', ...rest] = sdJwt.split('~')
   const [header = '', payload = '', signature = ''] = jwt.split('.')
@@ -177,12 +177,12 @@ function sdJwtTimes(credential: unknown): JsonObject {
   return Object.fromEntries(Object.entries(payload).filter(([name]) => names.includes(name)))
 }
 
-/** The sentences that do not hold. */
+/** Returns the sentences that do not hold. */
 export function mistakes(sentences: Readonly<Record<string, boolean>>): readonly string[] {
   return Object.entries(sentences).flatMap(([sentence, holds]) => (holds ? [] : [sentence]))
 }
 
-/** An estimate from below, as the suite makes it: the entropy of the characters, times their number. */
+/** Estimates from below, as the suite does: the entropy of the characters, times their number. */
 export function shannonBits(text: string): number {
   const counts = new Map<string, number>()
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)

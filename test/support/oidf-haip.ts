@@ -1,6 +1,6 @@
 /**
- * How the wallet of the OpenID Foundation's modules for issuers comes to a token of an issuer by HAIP: it pushes its request
- * with a wallet attestation, opens a browser, and redeems the code with DPoP.
+ * The way of the wallet of the OpenID Foundation's modules for issuers to a token of an issuer by HAIP: it pushes its
+ * request with a wallet attestation, opens a browser, and redeems the code with DPoP.
  */
 import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
@@ -29,27 +29,27 @@ import {
 } from './wallet-attestation.ts'
 import { call } from './wire.ts'
 
-/** The wallet instance of a plan by HAIP, and who begins its flows. */
+/** The wallet instance of a plan by HAIP, and the party that begins its flows. */
 export interface HaipPlan {
   readonly instance: WalletInstance
   readonly isWalletInitiated: boolean
 }
 
-/** What the wallet knows once it has read the metadata. */
+/** The knowledge of the wallet once it has read the metadata. */
 export interface CodeFlowTerms {
   readonly services: Services
   readonly plan: HaipPlan
   readonly offer: JsonObject
   readonly server: JsonObject
   readonly scope: string
-  /** The claims for whoever comes without an offer. */
+  /** The claims for a wallet that comes without an offer. */
   readonly dataset: JsonObject
 }
 
 /** Posts a form to a token endpoint or the like, with a DPoP proof. */
 export type ProvedPost = (url: string, init: RequestInit) => Promise<Response>
 
-/** The options of an issuer by HAIP that is known by an https name, and a wallet that it takes. */
+/** Returns the options of an issuer by HAIP that is known by an https name, and a wallet that it takes. */
 export async function haipOptions(): Promise<{ readonly options: ServiceOptions; readonly instance: WalletInstance }> {
   const [provider, ca] = [await makeProvider(), await makeAuthority('Example CA')]
   const { issuer, files } = trustingProvider(provider)
@@ -65,7 +65,7 @@ export async function haipOptions(): Promise<{ readonly options: ServiceOptions;
   }
 }
 
-/** The answer of the token endpoint. */
+/** Sends a request to the token endpoint with a code, and returns the answer. */
 export async function tokenByCode(terms: CodeFlowTerms, proved: ProvedPost): Promise<Response> {
   const { offer, plan, scope, server } = terms
   const grants = (offer.grants ?? {}) as Record<string, Record<string, string>>
@@ -85,7 +85,7 @@ export async function tokenByCode(terms: CodeFlowTerms, proved: ProvedPost): Pro
   return post(terms, textAt(server, 'token_endpoint'), { ...tokenForm(wallet, code), ...unknown }, proved)
 }
 
-/** The code that the browser of the person brings back. RFC 9207: with the issuer that the metadata names. */
+/** Returns the code that the browser of the person brings back. RFC 9207: with the issuer that the metadata names. */
 async function codeFor(
   { services, plan, server, dataset }: CodeFlowTerms,
   requestUri: string,

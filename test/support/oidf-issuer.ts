@@ -27,7 +27,7 @@ export interface DrivenServices extends Services {
   readonly plan?: HaipPlan
 }
 
-/** Both services, the issuer by HAIP. */
+/** Starts both services, the issuer by HAIP. */
 export async function startHttpsHaip(
   identifier: Identifier,
   isWalletInitiated: boolean,
@@ -43,7 +43,7 @@ export async function startHttpsHaip(
   return { ...services, plan: { instance, isWalletInitiated } }
 }
 
-/** Both services, the issuer by the name of its certificate. */
+/** Starts both services, the issuer by the name of its certificate. */
 export async function startHttpsServices(identifier: Identifier, options: ServiceOptions = {}): Promise<Services> {
   const issuer = { id: ISSUER_URL, display: { name: 'Example University' }, identifier }
   const apps = new Map<string, App>()
@@ -75,7 +75,7 @@ export interface Authorized extends Discovered {
   readonly dpopKey?: Signer | undefined
 }
 
-/** The link of a new offer for one credential, as the application gets it. */
+/** Makes the link of a new offer for one credential, as the application gets it. */
 async function offerLink(services: DrivenServices, driven: DrivenFormat): Promise<string> {
   // A wallet by HAIP asks by scope: each configuration has its own.
   const own = services.plan && { scope: `${driven.configuration.scope as string}-${random()}` }
@@ -104,13 +104,16 @@ export async function discover(services: DrivenServices, driven: DrivenFormat): 
   }
 }
 
-/** OpenID4VCI 1.0, Credential Issuer Metadata Retrieval; RFC 8414 section 3: between host and path. */
+/**
+ * Returns a well-known address, whose name is between host and path. OpenID4VCI 1.0, Credential Issuer Metadata
+ * Retrieval; RFC 8414 section 3.
+ */
 export function wellKnown(identifier: string, name: string): string {
   const { origin, pathname } = new URL(identifier)
   return `${origin}/.well-known/${name}${pathname === '/' ? '' : pathname}`
 }
 
-/** An address that must be https, and whose JSON document may be read from any web page. */
+/** Fetches a JSON document from an address that must be https, and expects that any web page may read it. */
 export async function documentAt({ fetch }: Services, url: string): Promise<JsonObject> {
   expect(url).toMatch(/^https:\/\//)
   const response = await fetch(url)
@@ -119,7 +122,10 @@ export async function documentAt({ fetch }: Services, url: string): Promise<Json
   return (await response.json()) as JsonObject
 }
 
-/** With a key to bind the token to: as the suite does by DPoP, whose nonce it is told in a first refusal. */
+/**
+ * Fetches a token, bound to the key where there is one: as the suite does by DPoP, whose nonce it is told in a first
+ * refusal.
+ */
 export async function authorize(discovery: Discovered, dpopKey?: Signer): Promise<Authorized> {
   const { plan } = discovery.services
   const key = dpopKey ?? (plan && (await holderSigner()))
@@ -133,7 +139,7 @@ function tokenByPlan(discovery: Discovered, plan: HaipPlan, dpopKey: Signer | un
   const described = metadata.credential_configurations_supported as Record<string, JsonObject>
   const scope = textOf(described[configurationId] ?? {}, 'scope')
   const terms = { ...discovery, plan, scope, dataset: driven.dataset }
-  return tokenByCode(terms, (url, init) => proved({ services, dpopKey }, url, init))
+  return tokenByCode(terms, (url, init) => sendProved({ services, dpopKey }, url, init))
 }
 
 function tokenByOffer({ services, offer, server }: Discovered, dpopKey: Signer | undefined): Promise<Response> {
@@ -142,11 +148,11 @@ function tokenByOffer({ services, offer, server }: Discovered, dpopKey: Signer |
   const url = textOf(server, 'token_endpoint')
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   const body = new URLSearchParams(form).toString()
-  return proved({ services, dpopKey }, url, { method: 'POST', headers, body })
+  return sendProved({ services, dpopKey }, url, { method: 'POST', headers, body })
 }
 
 /** Sends the request, with a DPoP proof where there is a key, and again with the nonce that the first answer wants. */
-async function proved(
+async function sendProved(
   { services, dpopKey: key, token }: Pick<Authorized, 'services' | 'dpopKey'> & { readonly token?: string },
   url: string,
   init: RequestInit,
@@ -163,7 +169,7 @@ async function proved(
   return send(refused.headers.get('dpop-nonce') ?? '')
 }
 
-/** The usual way up to the credential request. */
+/** Goes the usual way up to the credential request. */
 export async function walletWithToken(services: DrivenServices, driven: DrivenFormat): Promise<Authorized> {
   return authorize(await discover(services, driven))
 }
@@ -181,7 +187,7 @@ export interface ProofChanges {
   readonly thief?: Signer
 }
 
-/** The suite names a client in iss, although it is anonymous. */
+/** Makes a key proof. The suite names a client in iss, although it is anonymous. */
 export async function proofFor(wallet: Authorized, changes: ProofChanges = {}): Promise<string> {
   const payload = {
     iss: 'conformance-suite',
@@ -203,7 +209,7 @@ export interface RequestChanges {
   readonly query?: string
 }
 
-/** A credential request as it should be, with unknown members, but for the changes. */
+/** Sends a credential request as it should be, with unknown members, but for the changes. */
 export async function credentialResponse(wallet: Authorized, changes: RequestChanges = {}): Promise<Response> {
   const { metadata, token, configurationId } = wallet
   const usual = 'proofs' in (changes.members ?? {}) ? {} : { proofs: { jwt: [await proofFor(wallet)] } }
@@ -215,7 +221,7 @@ export async function credentialResponse(wallet: Authorized, changes: RequestCha
     ...changes.members,
   })
   const url = `${textOf(metadata, 'credential_endpoint')}${changes.query ?? ''}`
-  return proved({ ...wallet, token: textOf(token, 'access_token') }, url, {
+  return sendProved({ ...wallet, token: textOf(token, 'access_token') }, url, {
     method: 'POST',
     headers: {
       'content-type': changes.encrypted ? 'application/jwt' : 'application/json',
@@ -226,10 +232,10 @@ export async function credentialResponse(wallet: Authorized, changes: RequestCha
   })
 }
 
-/** A notification of a credential with an unknown member. */
-export function notified(wallet: Authorized, members: object): Promise<Response> {
+/** Sends a notification of a credential with an unknown member. */
+export function sendNotification(wallet: Authorized, members: object): Promise<Response> {
   const token = textOf(wallet.token, 'access_token')
-  return proved({ ...wallet, token }, textOf(wallet.metadata, 'notification_endpoint'), {
+  return sendProved({ ...wallet, token }, textOf(wallet.metadata, 'notification_endpoint'), {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -239,8 +245,11 @@ export function notified(wallet: Authorized, members: object): Promise<Response>
   })
 }
 
-/** The answer to a wallet that wants it encrypted to its key, by an independent library, as `credentialIn` wants it. */
-export async function decrypted(response: Response, key: webcrypto.CryptoKey): Promise<Response> {
+/**
+ * Decrypts, by an independent library, the answer to a wallet that wants it encrypted to its key, as `credentialIn`
+ * wants it.
+ */
+export async function decryptResponse(response: Response, key: webcrypto.CryptoKey): Promise<Response> {
   expect(response.headers.get('content-type')).toBe('application/jwt')
   const { plaintext, protectedHeader } = await compactDecrypt(await response.text(), key)
   expect(protectedHeader).toMatchObject({ alg: 'ECDH-ES', kid: 'suite' })
@@ -248,7 +257,7 @@ export async function decrypted(response: Response, key: webcrypto.CryptoKey): P
   return Response.json(JSON.parse(Buffer.from(plaintext).toString()), { status: response.status, headers })
 }
 
-/** The one credential of a response; anything else than it and a notification id is unknown to the suite. */
+/** Returns the one credential of a response; anything else than it and a notification id is unknown to the suite. */
 export async function credentialIn(response: Response): Promise<unknown> {
   const body = (await response.json()) as JsonObject
   expect([response.status, body]).toEqual([200, expect.objectContaining({ credentials: expect.any(Array) as unknown })])

@@ -9,7 +9,10 @@ const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'PS256', 'RS2
 const COSE_ALGORITHMS = [-7, -8, -9, -19, -35, -36, -51, -52]
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k', 'oth']
 
-/** In sentences; none when the document is as it should be for the identifier that led to it. */
+/**
+ * Finds the mistakes in issuer metadata, as sentences; none when the document is right for the identifier that led to
+ * it.
+ */
 export function metadataMistakes(document: JsonObject, identifier: string): readonly string[] {
   const configurations = document.credential_configurations_supported as JsonObject
   const endpoints = Object.entries(document).filter(([name]) => name.endsWith('_endpoint'))

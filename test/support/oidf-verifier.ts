@@ -32,7 +32,7 @@ export async function heldCredential(services: Services, driven: DrivenFormat): 
   return { credential: await credentialIn(await credentialResponse(wallet)), holder: wallet.holder }
 }
 
-/** A new session of the application, and its request as the wallet fetches it. */
+/** Makes a new session of the application, and fetches its request as the wallet does. */
 export async function ask(services: Services, driven: DrivenFormat, more: JsonObject = {}): Promise<PlayedRequest> {
   const created = await call(services, `${HTTPS_VERIFIER}/dcql-query/create`, driven.dcqlQuery)
   expect(created.status).toBe(201)
@@ -46,7 +46,7 @@ export async function ask(services: Services, driven: DrivenFormat, more: JsonOb
   return { services, driven, sessionId: textOf(session, 'session_id'), link, jws, request: jws.payload }
 }
 
-/** By POST where a form is given. */
+/** Fetches the request object, by POST where there is a form. */
 export async function fetchRequest(services: Services, link: URL, form?: Record<string, string>): Promise<Jws> {
   const url = link.searchParams.get('request_uri') ?? ''
   expect(url).toMatch(/^https:\/\//)
@@ -113,7 +113,7 @@ function encryptionMistakes(request: JsonObject): readonly string[] {
   })
 }
 
-/** None where the response is not encrypted. */
+/** Returns the keys for an encrypted response; none where the response is not encrypted. */
 export function encryptionKeys({ client_metadata: metadata }: JsonObject): readonly JsonObject[] {
   const { jwks } = metadata as Record<string, JsonObject | undefined>
   return (jwks?.keys ?? []) as readonly JsonObject[]
@@ -133,27 +133,27 @@ export async function respond(
   const state = textOf(request, 'state')
   const form =
     request.response_mode === 'direct_post.jwt'
-      ? { response: await encrypted(request, { vp_token: token, state }) }
+      ? { response: await encryptPayload(request, { vp_token: token, state }) }
       : { vp_token: JSON.stringify(token), state }
   return postForm(services, textOf(request, 'response_uri'), { ...form, unknown: 'parameter' })
 }
 
-/** With the packages of others, to the key of the request. OpenID4VP 1.0, Encrypted Responses. */
-async function encrypted(request: JsonObject, payload: JsonObject): Promise<string> {
+/** Encrypts to the key of the request with the packages of others. OpenID4VP 1.0, Encrypted Responses. */
+async function encryptPayload(request: JsonObject, payload: JsonObject): Promise<string> {
   const [jwk] = encryptionKeys(request)
   return new CompactEncrypt(new TextEncoder().encode(JSON.stringify(payload)))
     .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A128GCM', kid: textOf(jwk as JsonObject, 'kid') })
     .encrypt(await importJWK(jwk as JWK, 'ECDH-ES'))
 }
 
-/** 200 and a JSON object in which nothing stands but where to go. */
+/** Expects 200 and a JSON object in which nothing stands but where to go. */
 export async function expectAccepted(response: Response): Promise<void> {
   const body = (await response.json()) as JsonObject
   expect([response.status, Object.keys(body).filter((name) => name !== 'redirect_uri')]).toEqual([200, []])
   expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
 }
 
-/** With 4xx the suite is content at once, without a picture of what the user saw. */
+/** Expects a refusal. With 4xx the suite is content at once, without a picture of what the user saw. */
 export async function expectRejected({ services, sessionId }: PlayedRequest, response: Response): Promise<void> {
   const body = (await response.json()) as JsonObject
   expect([response.status, typeof body.error]).toEqual([400, 'string'])

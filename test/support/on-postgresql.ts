@@ -1,4 +1,4 @@
-/** Before each file of the project `postgresql`: its stores are in that server. */
+/** Runs before each file of the project `postgresql`, whose stores are in that server. */
 import { inject } from 'vitest'
 
 process.env.VOUCHSAFE_TEST_STORE = inject('postgres')

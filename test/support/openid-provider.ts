@@ -1,6 +1,6 @@
 /**
- * A small OpenID Connect provider of the tests, asked without a socket: it signs in whoever comes, holds codes to PKCE
- * and to the client, and can be told to answer wrongly. The real one is in test/interop.
+ * A small OpenID Connect provider of the tests without a socket: it signs in every person who comes, holds codes to
+ * PKCE and to the client, and can be told to answer wrongly. The real one is in test/interop.
  */
 import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../src/codec/json.ts'
@@ -16,11 +16,11 @@ export interface Wrongs {
   /** Members of the ID token; undefined takes one away. */
   idToken?: Record<string, unknown>
   header?: Record<string, unknown>
-  /** Another key signs. */
+  /** The key that signs instead of the right one. */
   key?: TestKey
   metadata?: Record<string, unknown>
   userinfo?: Record<string, unknown>
-  /** The whole answer of an endpoint, by its path: a status, a text, or what happens. */
+  /** The whole answer of an endpoint, by its path: a status, a text, or a function that throws. */
   answers?: Record<string, number | string | (() => Promise<never>)>
 }
 

@@ -15,7 +15,8 @@ import { freePort } from './free-port.ts'
 const NOBODY = 65_534
 const USER = 'vouchsafe'
 /**
- * Beside what it says itself: small, with an order of texts that is not that of their bytes, and quick to log in to.
+ * The options beside those that the server has by itself: small, with an order of texts that is not that of their
+ * bytes, and quick to log in to.
  */
 const INITDB = ['--encoding=UTF8', '--locale-provider=icu', '--icu-locale=en-US', '--locale=C', '--auth=scram-sha-256']
 const SETTINGS = [
@@ -30,15 +31,15 @@ const SETTINGS = [
 ]
 
 export interface PostgresServer {
-  /** With user and password, and the database `postgres`. */
+  /** The address, with user and password, and the database `postgres`. */
   readonly url: string
-  /** In PEM; of 127.0.0.1, and signed by itself. */
+  /** The certificate of 127.0.0.1 in PEM, signed by itself. */
   readonly certificate: string
   /** Kills every process of the server, as `kill -9` does. */
   kill(): Promise<void>
-  /** After a kill, at the same place. */
+  /** Starts the server again after a kill, at the same place. */
   restart(): Promise<void>
-  /** Ends it, and takes away what it has made. */
+  /** Ends the server, and takes away its files. */
   stop(): Promise<void>
 }
 
@@ -76,7 +77,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   return {
     url: `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`,
     certificate,
-    kill: () => ended(server, 'SIGKILL'),
+    kill: () => endProcess(server, 'SIGKILL'),
     restart: async () => {
       // The processes that it had started end by themselves a moment later.
       for (let attempt = 1; ; attempt += 1) {
@@ -91,8 +92,8 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     },
     stop: async () => {
       process.off('exit', endWithUs)
-      // Nothing of it is wanted any more.
-      await ended(server, 'SIGQUIT')
+      // The data of the server is not wanted any more, so that it may end at once.
+      await endProcess(server, 'SIGQUIT')
       rmSync(directory, { recursive: true, force: true })
     },
   }
@@ -110,8 +111,8 @@ function nativeDirectory(): string {
 }
 
 /**
- * To where any user may run them. The package leaves its links between libraries to an install script, which we do not
- * run.
+ * Copies the binaries to where any user may run them. The package leaves its links between libraries to an install
+ * script, which does not run here.
  */
 function copyBinaries(native: string, directory: string): void {
   const target = join(directory, 'native')
@@ -161,7 +162,7 @@ async function ready(child: ChildProcess): Promise<void> {
   })
 }
 
-async function ended(child: ChildProcess, signal: 'SIGKILL' | 'SIGQUIT'): Promise<void> {
+async function endProcess(child: ChildProcess, signal: 'SIGKILL' | 'SIGQUIT'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   child.kill(signal)

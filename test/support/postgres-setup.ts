@@ -23,7 +23,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return () => server.stop()
 }
 
-/** A database of the run on somebody's own server. */
+/** Makes a database of the run on the server that the environment names. */
 async function useOwn(project: TestProject, url: string): Promise<() => Promise<void>> {
   const name = `vouchsafe_test_${randomBytes(8).toString('hex')}`
   const onServer = (text: string) => withConnection(postgresOf(url), (run) => run({ text, values: [] }))

@@ -16,12 +16,12 @@ export const presentedDatasets = {
 
 export interface Presenting {
   readonly services: Services
-  /** How the issuer reaches the verifier, which a test can change. */
+  /** The connection from the issuer to the verifier, which a test can change. */
   readonly way: { outbound: Outbound | undefined }
   readonly close: () => Promise<void>
 }
 
-/** Services whose issuer asks the verifier beside it, with a configuration that wallets can ask for. */
+/** Starts services whose issuer asks the verifier beside it, with a configuration that wallets can ask for. */
 export async function startPresenting(options: ServiceOptions = {}, settings: object = {}): Promise<Presenting> {
   const verifierStore = await openTestStore<VerifierCollections>(verifierMigrations)
   // The query has to be there before the issuer, whose settings name it.
@@ -47,7 +47,7 @@ export async function startPresenting(options: ServiceOptions = {}, settings: ob
 
 const refuseConnections: Outbound = () => Promise.reject(new OutboundError('nobody listens yet'))
 
-/** The page with the link for the wallet. */
+/** Opens the page with the link for the wallet. */
 export function openLinkPage(services: Services, { browser, interaction }: AtPage): Promise<Response> {
   return visit(services, browser, `${SIGN_IN}/start?interaction=${interaction}`)
 }

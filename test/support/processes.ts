@@ -1,4 +1,4 @@
-/** Processes of the issuance service on one database, without a socket: what one of them does, the others find. */
+/** Processes of the issuance service on one database, without a socket, each of which finds what another did. */
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { OutboundError } from '../../src/http/outbound.ts'
@@ -14,7 +14,7 @@ export interface Processes {
   close(): Promise<void>
 }
 
-/** Two of them, with one key, one clock and one configuration. */
+/** Starts two processes, with one key, one clock and one configuration. */
 export async function startProcesses(issuer: Record<string, unknown> = {}): Promise<Processes> {
   const services = await startServices()
   const open = testDatabase<IssuerCollections>(issuerMigrations)

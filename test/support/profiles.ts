@@ -1,19 +1,22 @@
-/** The same credential in every format that is made of JWTs: what differs between them, for tests that run for each. */
+/**
+ * The same credential in every format that is made of JWTs, with the differences between them, for tests that run for
+ * each.
+ */
 import type { JsonObject } from '../../src/codec/json.ts'
 import { configuration, dataset } from './wire.ts'
 
 export interface Profile {
   readonly format: string
   readonly configuration: JsonObject
-  /** Asks for the type of the configuration. */
+  /** The `meta` of a query for the type of the configuration. */
   readonly meta: JsonObject
-  /** Where the claims of the dataset stand, for a query. */
+  /** The position of the claims of the dataset, for a query. */
   readonly root: readonly string[]
-  /** Where they stand in the payload of the JWT. */
+  /** The position of the claims in the payload of the JWT. */
   readonly inPayload: readonly string[]
-  /** Where the members of a W3C credential stand in the payload; undefined where it is none. */
+  /** The position of the members of a W3C credential in the payload; undefined where it is none. */
   readonly w3c: readonly string[] | undefined
-  /** Whether it is an SD-JWT; a JWT in a VP-JWT otherwise. */
+  /** Tells an SD-JWT from a JWT in a VP-JWT. */
   readonly sdJwt: boolean
 }
 
@@ -58,12 +61,12 @@ export const profiles: readonly Profile[] = [
   w3cJwt,
 ]
 
-/** The credential query that the usual credential of the profile answers. */
+/** Makes the credential query that the usual credential of the profile answers. */
 export function queryFor({ format, meta, root }: Profile) {
   return { id: 'card', format, meta, claims: [{ path: [...root, 'given_name'] }] }
 }
 
-/** Every claim of the usual dataset that a forged presentation shows. */
+/** Returns every claim of the usual dataset that a forged presentation shows. */
 export function shownPlaces({ root }: Profile) {
   return Object.keys(dataset.credentialSubject)
     .filter((name) => name !== 'address')

@@ -1,4 +1,4 @@
-/** An application that callbacks are sent to: a server on this machine that keeps what it was sent. */
+/** An application that callbacks are sent to: a server on this machine that keeps the callbacks. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -22,7 +22,7 @@ export interface Receiver {
   whenPosted(count: number): Promise<readonly Posted[]>
 }
 
-/** Starts one for one test; `answer` takes everything when it is not given. */
+/** Starts an application for one test; `answer` takes everything when it is absent. */
 export async function startReceiver(
   answer: (posted: Posted, response: ServerResponse) => void = (_posted, response) => response.writeHead(204).end(),
 ): Promise<Receiver> {

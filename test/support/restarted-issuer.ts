@@ -14,8 +14,8 @@ export interface Changes {
 }
 
 /**
- * The services with another issuer in the place of theirs, which the caller closes. Throws with the mistakes of the
- * settings.
+ * Returns the services with another issuer in the place of theirs, which the caller closes. Throws with the mistakes of
+ * the settings.
  */
 export async function restartedIssuer(services: Services, { files = {}, issuer = {} }: Changes): Promise<Services> {
   const { issuerStore: store, clock } = services

@@ -4,9 +4,9 @@
  */
 import { expect } from 'vitest'
 import { ISSUER_URL, type Services } from './services.ts'
-import { act, copyOf, type Issued, issued, type Reference, readList } from './status.ts'
+import { act, copyOf, type Issued, issueWithStatus, type Reference, readList } from './status.ts'
 
-/** Copies of a credential that a session gives out. */
+/** The copies of a credential that a session gives out. */
 const COPIES = 10
 
 export interface InStatusLists {
@@ -15,17 +15,17 @@ export interface InStatusLists {
   /** The addresses of all lists that entries were given from, in the order of their first entry. */
   listIds(): readonly string[]
   expectNoneTwice(): void
-  /** The list of a credential is served, and the credential can be revoked in it. */
+  /** Expects that the list of a credential is served, and that the credential can be revoked in it. */
   expectServed(credential: Issued): Promise<void>
 }
 
-/** `url` says where the service listens at the moment. */
+/** Issues by a service that runs; `url` says where it listens at the moment. */
 export function inStatusLists(url: () => string): InStatusLists {
   const fetchThere = (address: string, init?: RequestInit) => fetch(address.replace(ISSUER_URL, url()), init)
   return issuedBy(() => ({ fetch: fetchThere, clock: { now: new Date() } }) as unknown as Services)
 }
 
-/** The same for services in this process. */
+/** Issues by services in this process. */
 export function issuedBy(services: () => Services): InStatusLists {
   const references: Reference[] = []
   return {
@@ -34,7 +34,7 @@ export function issuedBy(services: () => Services): InStatusLists {
       while (credentials.length < count) {
         const of = credentials.at(-1)
         credentials.push(
-          of === undefined || credentials.length % COPIES === 0 ? await issued(services()) : await copyOf(of),
+          of === undefined || credentials.length % COPIES === 0 ? await issueWithStatus(services()) : await copyOf(of),
         )
       }
       references.push(...credentials.map(({ status }) => status))

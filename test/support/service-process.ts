@@ -9,7 +9,9 @@ import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts
 import { COMMAND, type Ended, endOf, startCommand } from './command.ts'
 import { makeKey, pemOf, settings } from './services.ts'
 
-/** A working directory with a key, a certificate and `conf/server.json`, which is `changes` over right settings. */
+/**
+ * Makes a working directory with a key, a certificate and `conf/server.json`, which is `changes` over right settings.
+ */
 export async function serviceDirectory(
   service: 'issuer' | 'verifier',
   changes: Record<string, unknown> = {},
@@ -41,7 +43,7 @@ export interface Running {
   readonly child: ChildProcess
   readonly port: number
   readonly url: string
-  /** The line that says that it listens. */
+  /** The line of the log by which the service says that it listens. */
   readonly listening: Readonly<Record<string, unknown>>
   readonly ended: Promise<Ended>
 }
@@ -71,14 +73,17 @@ export function endService({ child, ended }: Running, signal: NodeJS.Signals): P
   return ended
 }
 
-/** The same as {@link start} with a limit on the size of each file that it writes, as a full disk is one; in blocks of `ulimit -f`. */
+/**
+ * Starts a service as {@link start} does with a limit on the size of each file that it writes, as a full disk is one;
+ * in blocks of `ulimit -f`.
+ */
 export function startOnFullDisk(service: 'issuer' | 'verifier', cwd: string, blocks: number): Promise<Running> {
   const limited = ['-c', `ulimit -f ${blocks} && exec "$0" "$@"`, process.execPath, COMMAND, service]
   const child = spawn('sh', limited, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   return listening(child, endOf(child))
 }
 
-/** Waits until the service that a process is listens. */
+/** Waits until the service listens that the process is. */
 export async function listening(child: ChildProcess, ended: Promise<Ended>): Promise<Running> {
   const event = await new Promise<Record<string, unknown>>((resolve, reject) => {
     let text = ''

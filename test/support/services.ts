@@ -27,7 +27,7 @@ export const API_KEY = 'k'.repeat(64)
 export const ISSUER_URL = 'http://issuer.localhost'
 export const VERIFIER_URL = 'http://verifier.localhost'
 
-/** A key as Node has it, made without the synchronous generator, which can hang on Node 20. */
+/** Makes a key as Node has it, without the synchronous generator, which can hang on Node 20. */
 export async function makeKey(algorithm: Algorithm = 'ES256'): Promise<KeyObject> {
   const generate = promisify(generateKeyPair)
   const { namedCurve } = algorithms[algorithm]
@@ -45,7 +45,7 @@ export interface Services {
   readonly issuerStore: Store<IssuerCollections>
   readonly verifierStore: Store<VerifierCollections>
   readonly issuerKey: KeyObject
-  /** PEM texts by name: what the services read as files. */
+  /** The texts of the files that the services read, by name, in PEM. */
   readonly files: ReadonlyMap<string, string>
   readonly fetch: typeof globalThis.fetch
   readonly logLines: readonly string[]
@@ -62,10 +62,10 @@ export interface ServiceOptions {
   /** Replaces the issuer's certificate files, leaf first. */
   readonly issuerCertificates?: (key: KeyObject) => Promise<string>
   readonly verifierCertificates?: (key: KeyObject) => Promise<string>
-  /** The kind of the signing key of either. */
+  /** The algorithm of the signing key of either service. */
   readonly issuerAlgorithm?: Algorithm
   readonly verifierAlgorithm?: Algorithm
-  /** How the services ask other servers; they reach each other when absent. */
+  /** The HTTP client of the services; they reach each other when it is absent. */
   readonly outbound?: Outbound
   /** The PKCS #11 tokens of an issuer whose key is in one. */
   readonly pkcs11Tokens?: Pkcs11Tokens
@@ -139,7 +139,7 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   }
 }
 
-/** The settings of a service as a `server.json` would have them. */
+/** Makes the settings of a service as a `server.json` would have them. */
 export function settings(service: 'issuer' | 'verifier', baseUrl: string, more: Record<string, unknown> = {}): object {
   return {
     port: 0,
@@ -167,7 +167,7 @@ export function pemOf(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }) as string
 }
 
-/** `fetch` over Fastify's `inject`: the whole protocol without a socket. */
+/** Makes a `fetch` over Fastify's `inject`: the whole protocol without a socket. */
 export function fetchFrom(apps: ReadonlyMap<string, App>): typeof globalThis.fetch {
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input)
@@ -193,7 +193,7 @@ export function fetchFrom(apps: ReadonlyMap<string, App>): typeof globalThis.fet
   }
 }
 
-/** RFC 6749 section 5.2: the characters of each description, whatever it tells back and to whom. */
+/** Expects the characters that RFC 6749 section 5.2 allows in each description, whatever it tells back and to whom. */
 function expectPlainRefusal({ statusCode, payload }: { readonly statusCode: number; readonly payload: string }): void {
   if (statusCode < 400 || !payload.startsWith('{"error":')) return
   const { error_description: description } = JSON.parse(payload) as { readonly error_description?: unknown }
@@ -201,7 +201,7 @@ function expectPlainRefusal({ statusCode, payload }: { readonly statusCode: numb
   throw new Error(`a description has characters that RFC 6749 does not allow: ${payload}`)
 }
 
-/** How a service asks others, over such a `fetch`. */
+/** Makes the HTTP client of a service of such a `fetch`. */
 export function outboundBy(fetch: typeof globalThis.fetch): Outbound {
   return async ({ url, method = 'GET', headers = {}, body }) => {
     const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) }).catch(() => {

@@ -1,6 +1,6 @@
 /**
- * Small engines of secret sharing in this process, over HTTP, on a local chain: they do what an engine and the
- * component would, and each can be told to misbehave in one way.
+ * Small engines of secret sharing in this process, over HTTP, on a local chain: they do the work of an engine and of
+ * the component, and each can be told to misbehave in one way.
  */
 import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -25,7 +25,7 @@ import {
   writeEngineSignature,
 } from '../../src/offchain/response-signature.ts'
 import {
-  changed,
+  changeAnswer,
   type EngineReply,
   type EngineRequest,
   isBehind,
@@ -129,7 +129,7 @@ async function serve(
   const head = await world.chain.head()
   const other = world.engines.find(({ address }) => address !== engine.address)
   const share = other?.shares.get(uri.slice('/shares/'.length))
-  const engineReply = changed(engine, engineRequest, await answerOf(world, engine, engineRequest), share)
+  const engineReply = changeAnswer(engine, engineRequest, await answerOf(world, engine, engineRequest), share)
   const block = isBehind(engine) ? 0 : head.number
   response.writeHead(engineReply.status, {
     ...engineReply.headers,
@@ -139,7 +139,7 @@ async function serve(
   response.end(engineReply.body)
 }
 
-/** The methods of the component: the table of secret sharing. */
+/** Answers by the methods of the component: the table of secret sharing. */
 async function answerOf(world: World, engine: Running, engineRequest: EngineRequest): Promise<EngineReply> {
   const id = /^\/shares\/(\d+)$/.exec(engineRequest.uri)?.[1]
   if (id === undefined) return refusal(404, 'Invalid URL')
@@ -178,7 +178,7 @@ async function tell({ chain, contract }: World, { account }: Running, method: st
   await chain.head()
 }
 
-/** Every engine forgets what is being deleted, as their components do when the state has changed. */
+/** Has every engine forget what is being deleted, as their components do when the state has changed. */
 export async function forgetDeleted({ chain, contract, engines }: SharingEngines, id: bigint): Promise<void> {
   for (const engine of engines as readonly Running[]) {
     engine.shares.delete(id.toString())

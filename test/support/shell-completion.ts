@@ -1,4 +1,7 @@
-/** What shells complete with the scripts of `vouchsafe completion`: each runs as a person's does, with its own completion. */
+/**
+ * The words that shells complete with the scripts of `vouchsafe completion`: each shell runs as a person's does, with
+ * its own completion.
+ */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

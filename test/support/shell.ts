@@ -8,7 +8,7 @@ import { COMMAND } from './command.ts'
 
 const SHELL_MS = 100_000
 
-/** A folder for the path of a shell, in which `vouchsafe` is the command that was built. */
+/** Makes a folder for the path of a shell, in which `vouchsafe` is the command that was built. */
 export function commandFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'vouchsafe-command-'))
   const file = join(folder, 'vouchsafe')
@@ -17,7 +17,7 @@ export function commandFolder(): string {
   return folder
 }
 
-/** Runs the commands in `cwd`, and gives what they print. Rejects when one of them fails. */
+/** Runs the commands in `cwd`, and returns their output. Rejects when one of them fails. */
 export async function runShell(script: string, cwd: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
   const path = `${commandFolder()}:${process.env.PATH ?? ''}`
   const options = { cwd, timeout: SHELL_MS, env: { ...process.env, PATH: path, ...env } }

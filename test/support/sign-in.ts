@@ -38,7 +38,7 @@ export interface SigningIn {
   readonly configurationId: string
 }
 
-/** Services whose issuer signs people in at a provider of the tests. */
+/** Starts services whose issuer signs people in at a provider of the tests. */
 export async function startSigningIn(settings: object = {}, more: object = {}): Promise<SigningIn> {
   const provider = await testProvider()
   provider.account = { ...ACCOUNT }
@@ -47,7 +47,7 @@ export async function startSigningIn(settings: object = {}, more: object = {}): 
   return { services, provider, configurationId: await declareWithScope(services) }
 }
 
-/** The same for all tests of a block, which the provider begins by doing right. */
+/** Starts such services for all tests of a block, each of which begins with a provider that answers rightly. */
 export function signingInOfBlock(): SigningIn {
   const all = {} as SigningIn
   beforeAll(async () => {
@@ -77,18 +77,18 @@ export async function comeToPage(services: Services, form: Form = { scope: SCOPE
   return { wallet, browser, interaction: page.searchParams.get('interaction') ?? '' }
 }
 
-/** The address at the provider that the page leads to. */
+/** Returns the address at the provider that the page leads to. */
 export async function leaveForProvider(services: Services, { browser, interaction }: AtPage): Promise<URL> {
   return sentTo(await visit(services, browser, `${SIGN_IN}/start?interaction=${interaction}`))
 }
 
-/** The answer to the browser that comes back from the provider. */
+/** Returns the answer to the browser that comes back from the provider. */
 export async function comeBack({ services, provider }: SigningIn, page: AtPage, more: Form = {}): Promise<Response> {
   const address = provider.signIn(await leaveForProvider(services, page), more)
   return visit(services, page.browser, address.href)
 }
 
-/** The parameters that the wallet is sent in the end. */
+/** Returns the parameters that the wallet is sent in the end. */
 export async function wayToWallet(services: Services, browser: Browser, response: Response): Promise<Form> {
   const back = await sentTo(response)
   expect(back.href.startsWith(`${ISSUER_URL}/auth/return/`)).toBe(true)

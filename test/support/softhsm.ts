@@ -21,7 +21,7 @@ const PACKAGE = join(import.meta.dirname, '../interop/node_modules/pkcs11js')
 /** A directory that goes with the temporary directory of the run. */
 const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'vouchsafe-softhsm-'))
 
-/** The path of the module, or why there is none. On Debian, root has it installed. */
+/** Returns the path of the module, or why there is none. On Debian, root has it installed. */
 export function findSoftHsm(): { readonly module: string } | { readonly missing: string } {
   const there = (): string | undefined => MODULES.find((path) => existsSync(path))
   if (there() === undefined && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
@@ -32,7 +32,7 @@ export function findSoftHsm(): { readonly module: string } | { readonly missing:
   return module === undefined ? { missing: 'SoftHSM 2 is missing (apt-get install softhsm2)' } : { module }
 }
 
-/** The directory of pkcs11js with its addon, compiled there; or why it could not be. */
+/** Returns the directory of pkcs11js with its addon, compiled there; or why it could not be. */
 export function compilePkcs11js(): { readonly directory: string } | { readonly missing: string } {
   const directory = join(newDirectory(), 'node_modules', 'pkcs11js')
   mkdirSync(dirname(directory), { recursive: true })
@@ -66,7 +66,7 @@ export interface SoftHsm {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** A new token. This process has it from now on, too. */
+/** Makes a new token, which this process has from now on, too. */
 export function makeToken(module: string): SoftHsm {
   const directory = newDirectory()
   const configuration = join(directory, 'softhsm2.conf')

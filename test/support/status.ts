@@ -20,8 +20,8 @@ export interface Issued extends Ready {
   readonly status: Reference
 }
 
-/** A session that has issued its credential. */
-export async function issued(
+/** Issues a credential in a session of its own. */
+export async function issueWithStatus(
   services: Services,
   configuration: object = usual,
   dataset: object = usualDataset,
@@ -33,14 +33,14 @@ export async function issued(
   return { ...ready, credential, status: referenceOf(format, credential) as Reference }
 }
 
-/** Another copy for the same session. */
+/** Issues another copy for the same session. */
 export async function copyOf(of: Issued): Promise<Issued> {
   const again = { ...of, nonce: await fetchNonce(of.services, of.sessionId) }
   const credential = await expectIssued(again)
   return { ...again, credential, status: referenceOf('jwt_vc_json-ld', credential) as Reference }
 }
 
-/** Where the credential says that its status is, as wallets and verifiers here read it. */
+/** Returns the reference of the credential to its status, as wallets and verifiers here read it. */
 export function referenceOf(format: string, credential: string): Reference | undefined {
   const status = formatOf(format)?.hold(credential).status as { readonly status_list: Reference } | undefined
   return status?.status_list
@@ -53,7 +53,7 @@ export async function act(services: Services, name: string, sessionId: string): 
   return [response.status, await response.json()]
 }
 
-/** The entries of the list, one number each, from its JWT: signed by the certificate in it, and about itself. */
+/** Reads the entries of the list, one number each, from its JWT: signed by the certificate in it, and about itself. */
 export async function readList(services: Services, uri: string): Promise<readonly number[]> {
   const response = await services.fetch(uri, { headers: { accept: 'application/statuslist+jwt' } })
   const jwt = await response.text()
@@ -63,7 +63,7 @@ export async function readList(services: Services, uri: string): Promise<readonl
   return entriesOf(inflateSync(fromBase64url(lst)), bits)
 }
 
-/** The same from its CWT. */
+/** Reads the same entries from its CWT. */
 export async function readCborList(services: Services, uri: string): Promise<readonly number[]> {
   const response = await services.fetch(uri, { headers: { accept: 'application/statuslist+cwt' } })
   const claims = verifiedCwt(new Uint8Array(await response.arrayBuffer()))
@@ -72,7 +72,7 @@ export async function readCborList(services: Services, uri: string): Promise<rea
   return entriesOf(inflateSync(list.get('lst') as Uint8Array), list.get('bits') as number)
 }
 
-/** Token Status List, Compressed Byte Array. */
+/** Reads the entries of a compressed byte array. Token Status List, Compressed Byte Array. */
 function entriesOf(bytes: Uint8Array, bits: number): readonly number[] {
   const [inByte, mask] = [8 / bits, 2 ** bits - 1]
   const entryAt = (index: number): number =>
@@ -80,7 +80,7 @@ function entriesOf(bytes: Uint8Array, bits: number): readonly number[] {
   return Array.from({ length: bytes.length * inByte }, (_, index) => entryAt(index))
 }
 
-/** The bits of a BitstringStatusListCredential, which is checked like any. */
+/** Reads the bits of a BitstringStatusListCredential, which is checked like any. */
 export async function readBitstring(services: Services, uri: string): Promise<string> {
   const jwt = await (await services.fetch(uri)).text()
   const { credentialSubject } = await verifiedJwt(services, jwt, 'vc+jwt')
@@ -96,7 +96,7 @@ export async function verifiedJwt(services: Services, jwt: string, typ: string):
   return payload
 }
 
-/** The claims of a tagged COSE_Sign1, by the certificate in it. RFC 9052 section 4.4; RFC 8392. */
+/** Returns the claims of a tagged COSE_Sign1, verified by the certificate in it. RFC 9052 section 4.4; RFC 8392. */
 export function verifiedCwt(bytes: Uint8Array): CborMap {
   const [header, unprotected, payload, signature] = contentOfTag(decodeCbor(bytes), CBOR_TAG.sign1) as readonly Cbor[]
   const protectedHeader = decodeCbor(header as Uint8Array) as CborMap

@@ -10,14 +10,14 @@ import { createRetryOnConflict } from '../../src/store/retry.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Migration, Store } from '../../src/store/store.ts'
 
-/** With real pauses, as a service has it. */
+/** Retries with real pauses, as a service does. */
 export const retryOnConflict = createRetryOnConflict({
   random: randomBytes,
   wait: setTimeout,
   counts: { retried: 0, givenUp: 0 },
 })
 
-/** The kind is told by the project of the tests: see vitest.config.js. */
+/** Opens a store of the kind of the project of the tests: see vitest.config.js. */
 export function openTestStore<C>(migrations: readonly Migration[]): Promise<Store<C>> {
   if (process.env.VOUCHSAFE_TEST_STORE === undefined) return openSqlite<C>(':memory:', migrations)
   return testDatabase<C>(migrations)()
@@ -33,12 +33,12 @@ export function testDatabase<C>(migrations: readonly Migration[]): () => Promise
   return () => openSqlite<C>(file, migrations)
 }
 
-/** The address of the run's PostgreSQL server, with a schema in it that nobody else uses. */
+/** Returns the address of the run's PostgreSQL server, with a schema in it that no other test uses. */
 export function freshUrl(): string {
   return `${serverUrl()}?currentSchema=test_${randomBytes(8).toString('hex')}`
 }
 
-/** The URL of the database of this run, with user and password. */
+/** Returns the URL of the database of this run, with user and password. */
 export function serverUrl(): string {
   const url = process.env.VOUCHSAFE_TEST_STORE
   if (url === undefined) throw new Error('this test belongs to the project postgresql')

@@ -33,7 +33,7 @@ export async function makeInstance(provider: Attester): Promise<WalletInstance> 
 
 export const makeProvider = (): Promise<Attester> => makeAttester('Wallet Provider')
 
-/** Settings of an issuer that trusts the provider. */
+/** Returns settings of an issuer that trusts the provider. */
 export function trustingProvider(
   { authority }: Attester,
   walletAttestation: 'optional' | 'required' = 'required',
@@ -98,7 +98,7 @@ export async function fetchChallenge(services: Services): Promise<string> {
   return body.attestation_challenge
 }
 
-/** The headers by which the instance authenticates itself for the session. */
+/** Makes the headers by which the instance authenticates itself for the session. */
 export async function attestedHeaders(
   instance: WalletInstance,
   { services, sessionId }: Pick<Session, 'services' | 'sessionId'>,
@@ -112,7 +112,7 @@ export async function attestedHeaders(
   }
 }
 
-/** A token request with these headers; `form` replaces that of the session. */
+/** Sends a token request with these headers; `form` replaces that of the session. */
 export function postAttested(
   { services, sessionId, form: usual }: Session,
   headers: Readonly<Record<string, string>>,

@@ -58,7 +58,7 @@ function memoryTexts(texts: Map<string, string>): TextStore {
   }
 }
 
-/** `fetch`, but for the answers of addresses that contain `path`: those are what `answer` makes of them. */
+/** Makes a `fetch` in which `answer` changes the answers of addresses that contain `path`. */
 export function changing(
   fetch: typeof globalThis.fetch,
   path: string,
@@ -70,7 +70,7 @@ export function changing(
   }
 }
 
-/** The same answer with other members; one that is undefined is gone. */
+/** Makes a function that returns the same answer with other members; one that is undefined is gone. */
 export function withMembers(members: object): (response: Response) => Promise<Response> {
   return async (response) => Response.json({ ...((await response.json()) as JsonObject), ...members })
 }

@@ -4,7 +4,7 @@ import wabt from 'wabt'
 type Wabt = Awaited<ReturnType<typeof wabt>>
 let compiler: Promise<Wabt> | undefined
 
-/** The binary form of a module in text form. */
+/** Returns the binary form of a module in text form. */
 export async function binaryOf(text: string): Promise<Uint8Array> {
   compiler ??= wabt()
   const loaded = await compiler

@@ -1,6 +1,5 @@
 /**
- * Single steps of both protocols, as a wallet and an integrating application take them, for tests that change one
- * thing.
+ * Single steps of both protocols, as a wallet and an integrating application do them, for tests that change one thing.
  */
 
 import { hash } from 'node:crypto'
@@ -124,7 +123,7 @@ export interface ProofParts {
   readonly payload?: JsonObject
 }
 
-/** A key proof; `header` and `payload` overwrite single members (undefined ones fall away in JSON). */
+/** Makes a key proof; `header` and `payload` overwrite single members (undefined ones fall away in JSON). */
 export function keyProof({ holder, nonce, audience, header, payload }: ProofParts, now: Date): Promise<string> {
   return writeJws(
     { typ: 'openid4vci-proof+jwt', alg: holder.alg, kid: `${toDidJwk(holder.jwk)}#0`, ...header },
@@ -141,7 +140,7 @@ export function requestCredential(services: Services, token: string, body: unkno
   })
 }
 
-/** The whole issuance, and the credential. */
+/** Runs the whole issuance, and returns the credential. */
 export async function issueCredential(
   services: Services,
   holder: Signer,
@@ -192,12 +191,12 @@ export async function startVerification(
   return { sessionId, link, request: JSON.parse(payload) as RequestObject }
 }
 
-/** The binding of a presentation whose format looks at nonce and audience only. */
+/** Returns the binding of a presentation whose format looks at nonce and audience only. */
 export function bindingTo(nonce: string, audience: string, at: Date) {
   return { nonce, audience, responseUri: '', encryptionKeyThumbprint: undefined, transactionData: [], at }
 }
 
-/** A presentation of `credential` that shows `places`, made for the request. */
+/** Makes a presentation of `credential` that shows `places`, for the request. */
 export function presentationOf(
   credential: string,
   holder: Signer,
