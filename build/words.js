@@ -3,8 +3,9 @@
 // - comments: no comment begins with a pronoun or another word that stands for a missing noun;
 // - verbs: the doc comment of a function begins with a verb in the present tense, as in "Returns" or "Tests whether";
 // - width: comment lines have at most 120 columns;
-// - locals: no local or parameter is called after what was done to its value; this one holds in test/support as well;
+// - locals: no local or parameter is called after what was done to its value;
 // - functions: no function is called after what was done to its result: a function is a verb.
+// All but the first hold in build, bench and test/support as well.
 // `node build/words.js src/codec` looks at one folder.
 import './node-version.cjs'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -14,7 +15,7 @@ import ts from 'typescript'
 const root = join(import.meta.dirname, '..')
 const COLUMNS = 120
 const BEGINNING = /^(It|Its|Those|That|What|Who|Whoever|Whatever|Of|One|As|Nobody|Somebody|They|These)(?![\w-])/
-/** A word that looks like a verb in the third person, and those that are none. */
+/** The form of a verb in the third person, and the words that have this form and are none. */
 const VERB = /^[A-Z][a-z]*s(?![\w-])/
 const NO_VERBS = new Set([
   ...['Addresses', 'Always', 'Bytes', 'Callers', 'Certificates', 'Characters', 'Credentials', 'Elements', 'Engines'],
@@ -44,7 +45,7 @@ const OF_A_FORMAT = new Set([
   'checkDataset',
 ])
 
-/** The comments of a source file: lines of `//` that follow one another are one comment. */
+/** Returns the comments of a source file: lines of `//` that follow one another are one comment. */
 function commentsOf(source) {
   const { text } = source
   const ranges = new Map()
@@ -83,13 +84,13 @@ function wordsOf(comment) {
   return comment.replace(/^(\/\*\*?|\/\/)[\s*]*/, '')
 }
 
-/** The names that a variable, a parameter or a pattern binds. */
+/** Returns the names that a variable, a parameter or a pattern binds. */
 function boundNames(name) {
   if (ts.isIdentifier(name)) return [name]
   return name.elements.flatMap((element) => (ts.isOmittedExpression(element) ? [] : boundNames(element.name)))
 }
 
-/** The faults of one text, without those of its exports: `{ rule, line, text }` each. */
+/** Returns the faults of one text, without those of its exports: `{ rule, line, text }` each. */
 export function faultsOf(path, text) {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
   const lineOf = (position) => source.getLineAndCharacterOfPosition(position).line
@@ -117,7 +118,7 @@ export function faultsOf(path, text) {
   return faults
 }
 
-/** The names that a text declares and exports, each with its line; re-exports are none. */
+/** Returns the names that a text declares and exports, each with its line; re-exports are none. */
 export function exportsOf(text) {
   const declarations = text.matchAll(
     /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|const|let|interface|type|class) (\w+)/gm,
@@ -127,7 +128,7 @@ export function exportsOf(text) {
   return lines
 }
 
-/** The exported names that several of the texts declare: `{ rule, path, line, text }` for each place. */
+/** Returns the exported names that several of the texts declare: `{ rule, path, line, text }` for each place. */
 export function homonymsOf(texts) {
   const places = new Map()
   for (const [path, text] of texts) {
@@ -146,25 +147,22 @@ export function homonymsOf(texts) {
   )
 }
 
-/** The texts of the sources below the folders, by path. */
+/** Reads the texts of the sources below the folders, by path. */
 function textsBelow(folders) {
   const paths = folders.flatMap((top) =>
     readdirSync(join(root, top), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+      .filter((entry) => entry.isFile() && /\.(ts|js|cjs)$/.test(entry.name))
       .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
-      .filter((path) => !/\.(test|contract)\.ts$|^components\/test\//.test(path)),
+      .filter((path) => !/\.(test|contract)\.ts$|\/node_modules\/|^components\/test\//.test(path)),
   )
   return new Map(paths.sort().map((path) => [path, readFileSync(join(root, path), 'utf8')]))
 }
 
 function allFaults() {
-  const texts = textsBelow(['src', 'sdk', 'console', 'components'])
+  const texts = textsBelow(['src', 'sdk', 'console', 'components', 'build', 'bench', 'test/support'])
   const each = [...texts].flatMap(([path, text]) => faultsOf(path, text).map((fault) => ({ ...fault, path })))
-  const ofTests = [...textsBelow(['test/support'])].flatMap(([path, text]) =>
-    faultsOf(path, text).flatMap((fault) => (fault.rule === 'locals' ? [{ ...fault, path }] : [])),
-  )
-  const exported = new Map([...texts].filter(([path]) => !path.startsWith('components/')))
-  return [...homonymsOf(exported), ...each, ...ofTests]
+  const exported = new Map([...texts].filter(([path]) => /^(src|sdk|console)\//.test(path)))
+  return [...homonymsOf(exported), ...each]
 }
 
 function main([folder = '']) {
