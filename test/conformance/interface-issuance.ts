@@ -388,7 +388,7 @@ export const issuanceInterface: Section = {
       id: 'issuance-54',
       asks: '1 administrative endpoints require an API key as bearer token',
       source: 'Issuance service, Authentication',
-      tests: [[at.http, 'decides 401 before anything else about the request']],
+      tests: [[at.httpApiKey, 'decides 401 before anything else about the request']],
     },
     {
       id: 'issuance-55',
@@ -412,14 +412,14 @@ export const issuanceInterface: Section = {
       id: 'issuance-58',
       asks: '5 missing or unrecognized: 401',
       source: 'Issuance service, Authentication',
-      tests: [[at.http, 'decides 401 before anything else about the request']],
+      tests: [[at.httpApiKey, 'decides 401 before anything else about the request']],
     },
     {
       id: 'issuance-59',
       asks: '6 wallet-facing endpoints need no API key; the session id secures them; the credential request needs the access token',
       source: 'Issuance service, Authentication',
       tests: [
-        [at.http, 'needs no API key, and one does no harm'],
+        [at.httpWallet, 'needs no API key, and one does no harm'],
         [at.request, '$attack: invalid_token and without effect (facts 5.5)'],
       ],
     },

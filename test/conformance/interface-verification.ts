@@ -297,7 +297,7 @@ export const verificationInterface: Section = {
       id: 'verification-38',
       asks: '1 the endpoints that need the API key',
       source: 'Verification service, Authentication',
-      tests: [[at.http, 'decides 401 before anything else about the request']],
+      tests: [[at.httpApiKey, 'decides 401 before anything else about the request']],
     },
     {
       id: 'verification-39',
@@ -309,14 +309,14 @@ export const verificationInterface: Section = {
       id: 'verification-40',
       asks: '3 missing or unrecognized: 401',
       source: 'Verification service, Authentication',
-      tests: [[at.http, 'decides 401 before anything else about the request']],
+      tests: [[at.httpApiKey, 'decides 401 before anything else about the request']],
     },
     {
       id: 'verification-41',
       asks: '4 wallet-facing endpoints carry none; the session id secures them',
       source: 'Verification service, Authentication',
       tests: [
-        [at.http, 'needs no API key, and one does no harm'],
+        [at.httpWallet, 'needs no API key, and one does no harm'],
         [at.session, 'and sends the session id as the key does not see it either'],
       ],
     },

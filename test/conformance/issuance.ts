@@ -453,7 +453,7 @@ export const issuance: Section = {
       tests: [
         [at.admin, '__proto__ in the subject'],
         [at.admin, '__proto__ written with escapes'],
-        [at.http, 'has no prototype to pollute'],
+        [at.httpBody, 'has no prototype to pollute'],
       ],
     },
     {

@@ -418,15 +418,15 @@ export const everywhere: Section = {
       asks: 'Administrative endpoints need an API key: 401 and `WWW-Authenticate: Bearer`, before anything else',
       source: 'RFC 6750 section 3',
       tests: [
-        [at.http, 'refuses %s as the API key with 401'],
-        [at.http, 'decides 401 before anything else about the request'],
+        [at.httpApiKey, 'refuses %s as the API key with 401'],
+        [at.httpApiKey, 'decides 401 before anything else about the request'],
       ],
     },
     {
       id: 'general-2',
       asks: 'A body has a limit',
       source: 'RFC 9110 section 15.5.14',
-      tests: [[at.http, '$service $path takes no more than a megabyte']],
+      tests: [[at.httpBody, '$service $path takes no more than a megabyte']],
     },
     {
       id: 'general-3',
@@ -434,7 +434,7 @@ export const everywhere: Section = {
       source: 'RFC 6749 section 3.2; RFC 7493 section 2.3',
       tests: [
         [at.token, 'the code twice'],
-        [at.http, '$service $path refuses what JSON.parse would change, with its path'],
+        [at.httpBody, '$service $path refuses what JSON.parse would change, with its path'],
       ],
     },
     {
@@ -451,8 +451,8 @@ export const everywhere: Section = {
       asks: 'Another method is 405, another media type is refused',
       source: 'RFC 9110 sections 15.5.6 and 15.5.16',
       tests: [
-        [at.http, 'answers another method with 405 and Allow'],
-        [at.http, '$service $path takes no other media type'],
+        [at.httpApiKey, 'answers another method with 405 and Allow'],
+        [at.httpBody, '$service $path takes no other media type'],
       ],
     },
     {
