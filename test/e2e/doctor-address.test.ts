@@ -1,0 +1,115 @@
+/** The findings of `vouchsafe doctor` about the address of a service and its port. */
+import { createServer, type Server } from 'node:http'
+import { afterEach, describe } from 'vitest'
+import { itFinds } from '../support/doctor.ts'
+
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close()
+})
+
+/** Listens on a free port until the test is over, and returns the port. */
+function portOf(server: Server): Promise<number> {
+  servers.push(server)
+  return new Promise((resolve) => {
+    server.listen(0, () => {
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : 0)
+    })
+  })
+}
+
+/** Makes a server that answers every path alike. */
+function serverThatAnswers(status: number, body: object): Server {
+  return createServer((_, response) => response.writeHead(status).end(JSON.stringify(body)))
+}
+
+describe('vouchsafe doctor finds', () => {
+  itFinds([
+    [
+      'a host that nobody knows',
+      'issuer',
+      () => ({ baseUrl: 'http://nowhere.invalid' }),
+      'baseUrl',
+      'problem',
+      /the host nowhere.invalid cannot be resolved/,
+    ],
+    [
+      'localhost, which a phone cannot reach',
+      'verifier',
+      ({ settings }) => ({ baseUrl: `http://localhost:${settings.port}` }),
+      'baseUrl',
+      'warning',
+      /http:\/\/localhost:\d+ means this machine alone/,
+    ],
+    [
+      'a service that does not run yet',
+      'verifier',
+      () => undefined,
+      'baseUrl',
+      'note',
+      /nothing answers at .*\/health\/live yet/,
+    ],
+    [
+      'something else at the address',
+      'issuer',
+      async () => ({ baseUrl: `http://127.0.0.1:${await portOf(serverThatAnswers(404, {}))}` }),
+      'baseUrl',
+      'warning',
+      /answers 404: something else is there/,
+    ],
+    [
+      'a port that another program has',
+      'issuer',
+      async () => ({ port: await portOf(serverThatAnswers(404, {})) }),
+      'port',
+      'problem',
+      /in use by another program/,
+    ],
+    [
+      'a port that the other service has',
+      'issuer',
+      async () => ({
+        port: await portOf(serverThatAnswers(200, { info: { title: 'Vouchsafe verification service' } })),
+      }),
+      'port',
+      'problem',
+      /in use by a Vouchsafe verification service/,
+    ],
+    [
+      'a port where the service runs already',
+      'issuer',
+      async () => ({ port: await portOf(serverThatAnswers(200, { info: { title: 'Vouchsafe issuance service' } })) }),
+      'port',
+      'warning',
+      /in use by a Vouchsafe issuance service; if it is not this one, change port and baseUrl/,
+    ],
+    [
+      'the other service at the address',
+      'issuer',
+      async () => {
+        const port = await portOf(serverThatAnswers(200, { info: { title: 'Vouchsafe verification service' } }))
+        return { baseUrl: `http://127.0.0.1:${port}` }
+      },
+      'baseUrl',
+      'problem',
+      /is answered by a Vouchsafe verification service, and not by a Vouchsafe issuance service/,
+    ],
+    [
+      'a local address at another port',
+      'issuer',
+      () => ({ port: 0xfff0, baseUrl: 'http://localhost:8079' }),
+      'baseUrl',
+      'warning',
+      /is port 8079, and the service listens on 65520/,
+    ],
+    [
+      'a host that is no address of this machine',
+      'verifier',
+      () => ({ host: '203.0.113.77' }),
+      'port',
+      'problem',
+      /203.0.113.77 is no address of this machine/,
+    ],
+  ])
+})

@@ -1,0 +1,69 @@
+/** The findings of `vouchsafe doctor` about the credential configurations of an issuer. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { diagnose } from '../../src/bin/doctor/diagnosis.ts'
+import { files, openDatabase } from '../../src/bin/effects.ts'
+import { type IssuerCollections, issuerMigrations, type StoredConfiguration } from '../../src/issuer/collections.ts'
+import { makeServiceFiles } from '../support/doctor.ts'
+
+describe('the credential configurations of an issuer', () => {
+  const card = { format: 'dc+sd-jwt', vct: 'urn:example:card' }
+  const findingsOf = async (stored: Readonly<Record<string, object>>, settings: object = {}) => {
+    const at = await makeServiceFiles('issuer')
+    mkdirSync(join(at.directory, 'data'), { recursive: true })
+    const store = await openDatabase<IssuerCollections>(
+      { kind: 'sqlite', file: join(at.directory, 'data/issuer.db') },
+      issuerMigrations,
+    )
+    for (const [id, configuration] of Object.entries(stored)) {
+      const removed = id === 'gone'
+      const value = { configuration, removed } as StoredConfiguration
+      await store.commit([{ insert: 'credential_configuration', id, value }])
+    }
+    await store.close()
+    const findings = await diagnose('issuer', { ...at.settings, ...settings }, files, new Date())
+    return findings.filter(({ subject }) => subject.startsWith('credential configurations'))
+  }
+
+  it('are all right where each can be issued, and say nothing where there is none', async () => {
+    expect(await findingsOf({ one: card, two: { ...card, scope: 'card' } })).toEqual([
+      { subject: 'credential configurations', outcome: 'ok', text: 'all 2 can be issued' },
+    ])
+    expect(await findingsOf({})).toEqual([])
+  })
+
+  it.each<[string, object, object, RegExp]>([
+    [
+      'is of a format that is no more',
+      { format: 'ldp_vc' },
+      {},
+      /^it cannot be issued any more \(.*\); declare it anew/,
+    ],
+    [
+      'needs attesters that nobody trusts',
+      { ...card, key_attestations_required: {} },
+      {},
+      /^no wallet gets it: .*no attester is trusted/,
+    ],
+    [
+      'has a scope without a dataset',
+      { ...card, scope: 'card' },
+      {
+        authentication: {
+          openidConnect: {
+            issuer: 'https://login.example',
+            clientId: 'x',
+            clientSecret: 'y',
+            datasets: { other: { claims: { a: 'a' } } },
+          },
+        },
+      },
+      /^who signs in gets none without an offer: name card in authentication\.openidConnect\.datasets/,
+    ],
+  ])('are named where one %s, and not where it was removed', async (_, posted, settings, text) => {
+    expect(await findingsOf({ wrong: posted, gone: posted, right: card }, settings)).toEqual([
+      { subject: 'credential configurations wrong', outcome: 'warning', text: expect.stringMatching(text) as string },
+    ])
+  })
+})
