@@ -41,6 +41,8 @@ export function fileProblem(file: string): string | undefined {
 
 /** The facts that a file states about itself while it is used. */
 export interface FileState {
+  /** The size of the file. */
+  readonly bytes: number
   /** Whether all pages that it says it has are there. */
   readonly isWhole: boolean
   /** Whether its journal is a log: a copy by `vacuum into` says that it is not. */
@@ -55,7 +57,7 @@ export function readFileState(file: string): FileState | undefined {
   const header = size < HEADER_BYTES ? Buffer.alloc(0) : readPart(file, 0, HEADER_BYTES)
   if (header.length < HEADER_BYTES) return undefined
   const { pages, pageBytes, version, logs } = headerOf(header)
-  return { isWhole: size >= pages * pageBytes, hasLog: version === LOG_VERSION, logs }
+  return { bytes: size, isWhole: size >= pages * pageBytes, hasLog: version === LOG_VERSION, logs }
 }
 
 function missingProblem(file: string, logSize: number): string | undefined {

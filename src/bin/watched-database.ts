@@ -109,8 +109,9 @@ function lookout(file: string): () => string | undefined {
 function stateProblem(state: FileState | undefined, before: FileState | undefined): string | undefined {
   if (state === undefined) return CUT_OFF
   if (!state.hasLog || state.logs < (before?.logs ?? 0)) return REPLACED
-  // During a checkpoint of the log, the file is shorter than its header says for a moment.
-  return state.isWhole || before?.isWhole === true ? undefined : CUT_OFF
+  // A file that grows may be shorter than its header says: its log has the rest until a checkpoint ends, which a full
+  // disk or the end of the process may prevent.
+  return state.isWhole || state.bytes >= (before?.bytes ?? 0) ? undefined : CUT_OFF
 }
 
 function mediumProblem(file: string): string | undefined {

@@ -5,8 +5,6 @@ import { API_KEY, ISSUER_URL, type Services } from '../support/services.ts'
 import { act, issueWithStatus } from '../support/status.ts'
 import { configuration, dataset, statusOf } from '../support/wire.ts'
 
-/** Blocks of 512 bytes or of 1024: what each file of the service may have. */
-const BLOCKS = 4096
 const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
 const running: Running[] = []
 
@@ -18,9 +16,13 @@ afterEach(async () => {
 })
 
 describe('an issuer whose disk is full', () => {
-  it('refuses what it cannot keep, lives on, and has all that it answered', async () => {
+  // Blocks of 512 bytes or of 1024: what each file of the service may have.
+  it.each([
+    ['the log', 4096],
+    ['the log, and the file that it is moved to', 8192],
+  ])('refuses what it cannot keep, lives on, and has all that it answered, with no room for %s', async (_, blocks) => {
     const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
-    const full = await startOnFullDisk('issuer', directory, BLOCKS)
+    const full = await startOnFullDisk('issuer', directory, blocks)
     running.push(full)
     const id = await (await post(full, '/credential-configuration/create', configuration)).text()
     const { sessionId } = await issueWithStatus(servicesOf(full))
