@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { builtDirectory } from '../toolchain/places.ts'
 import { loadDriver } from './sqlite.ts'
 import { openSqliteInThreads } from './sqlite-threads.ts'
@@ -16,7 +16,7 @@ const fresh = (): string => {
   return join(directory, 'test.db')
 }
 const open = <C>(file: string, migrations: readonly Migration[]) =>
-  openSqliteInThreads<C>(file, migrations, join(builtDirectory(), 'sqlite-writer.cjs'))
+  openSqliteInThreads<C>(file, migrations, join(builtDirectory(), 'sqlite-writer-thread.cjs'))
 
 beforeAll(() => {
   return () => {
@@ -53,16 +53,20 @@ describe('SQLite, with a thread that writes', () => {
     onTestFinished(() => store.close())
     for (let n = 0; n < 30; n++) {
       await store.commit([{ insert: 'thing', id: `${n}`, value: { n } }])
-      let isTidy = false as boolean
-      const tidied = store.tidy?.().finally(() => {
-        isTidy = true
-      })
-      while (!isTidy) {
-        for (let read = 0; read < 50; read++) await store.get('thing', '0')
-        await setImmediate()
+      const tidyWhileReading = async (): Promise<boolean> => {
+        let isTidy = false as boolean
+        const tidied = store.tidy?.().finally(() => {
+          isTidy = true
+        })
+        while (!isTidy) {
+          for (let read = 0; read < 50; read++) await store.get('thing', '0')
+          await setImmediate()
+        }
+        await tidied
+        return statSync(`${file}-wal`).size === 0
       }
-      await tidied
-      expect(statSync(`${file}-wal`).size).toBe(0)
+      // On a busy machine a read may hold the log for as long as it is waited for, and then the next round has it.
+      await vi.waitUntil(tidyWhileReading, { timeout: 60_000 })
     }
   })
 

@@ -89,14 +89,13 @@ function firstLevels(required: JsonObject): JsonObject {
 }
 
 async function readProvider(directory: string): Promise<Signer> {
-  const [key, certificate] = await Promise.all(
-    [PROVIDER_KEY, PROVIDER_CERTIFICATE].map((name) => read(directory, name)),
-  )
+  const key = await read(directory, PROVIDER_KEY)
+  const certificate = await read(directory, PROVIDER_CERTIFICATE)
   try {
-    const signingKey = within(PROVIDER_KEY, () => readPrivateKey(key ?? ''))
+    const signingKey = within(PROVIDER_KEY, () => readPrivateKey(key))
     return createSigner(
       signingKey,
-      within(PROVIDER_CERTIFICATE, () => readPemCertificates(certificate ?? '')),
+      within(PROVIDER_CERTIFICATE, () => readPemCertificates(certificate)),
     )
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
