@@ -127,6 +127,9 @@ function copyBundle(bundle: string, directory: string): string {
   copyFileSync(bundle, copy)
   const parts = join(dirname(bundle), 'parts')
   if (existsSync(parts)) cpSync(parts, join(directory, 'parts'), { recursive: true })
+  // The programs of threads.
+  for (const name of readdirSync(dirname(bundle)).filter((each) => /-(?:thread|worker)\.cjs$/.test(each)))
+    copyFileSync(join(dirname(bundle), name), join(directory, name))
   // Where Node has no SQLite of its own, the bundle looks for a package.
   symlinkSync(resolve(dirname(bundle), '..', 'node_modules'), join(directory, 'node_modules'), 'junction')
   return copy

@@ -79,7 +79,7 @@ await bundleCommand()
 // The program of the threads beside the one that serves is a bundle of its own.
 await bundle({
   ...shared,
-  entryPoints: ['src/bin/chain/local-chain-worker.ts', 'src/store/sqlite-writer.ts'],
+  entryPoints: ['src/bin/chain/local-chain-worker.ts', 'src/store/sqlite-writer-thread.ts'],
   ...WITH_REQUIRE,
   define: { 'import.meta.dirname': '__dirname' },
   outdir: 'dist',

@@ -1,10 +1,12 @@
 /** The database of a service that is about to run: not damaged, not a copy unknowingly, and watched from then on. */
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { DatabaseConfig } from '../config/database.ts'
 import type { GenerationCollections } from '../store/generation.ts'
-import type { openSqlite } from '../store/sqlite.ts'
 import { findDamage } from '../store/sqlite-check.ts'
+import { openSqliteInThreads } from '../store/sqlite-threads.ts'
 import type { Migration, Store } from '../store/store.ts'
+import { builtDirectory } from '../toolchain/places.ts'
 import { openDatabase } from './effects.ts'
 import { confirmDatabase } from './generation.ts'
 import type { OpeningTerms } from './service-kind.ts'
@@ -20,10 +22,10 @@ const CHECK_MS = 5000
 export async function openServiceDatabase<C>(
   database: DatabaseConfig,
   migrations: readonly Migration[],
-  { log, open, isRestored }: OpeningTerms & { readonly open?: typeof openSqlite<C> | undefined },
+  { log, isRestored }: OpeningTerms,
 ): Promise<Store<C>> {
-  const opened = await openDatabase<C>(database, migrations, open)
   const isFile = database.kind === 'sqlite' && database.file !== ':memory:'
+  const opened = await openDatabase<C>(database, migrations, isFile ? openInThreads : undefined)
   const store = isFile ? watchedDatabase(opened, database.file, log) : opened
   try {
     if (isFile) await refuseDamaged(database.file, log)
@@ -33,6 +35,10 @@ export async function openServiceDatabase<C>(
     throw error
   }
   return store
+}
+
+function openInThreads<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
+  return openSqliteInThreads(file, migrations, join(builtDirectory(), 'sqlite-writer-thread.cjs'))
 }
 
 async function refuseDamaged(file: string, log: Logger): Promise<void> {

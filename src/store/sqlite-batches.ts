@@ -1,71 +1,69 @@
 /**
- * The batches of a group, applied in one transaction of SQLite: each whole or not at all.
+ * Batches of statements, applied in one transaction of SQLite: each whole or not at all.
  */
-import type { StatementSync } from 'node:sqlite'
-import { statementOf } from './statements.ts'
-import type { Change } from './store.ts'
+import { type ErrorProperties, readErrorProperties } from '../thread/error-properties.ts'
+import type { Prepare } from './sqlite-transaction.ts'
+import type { BoundStatement } from './statements.ts'
 
 /** The error that ends a transaction in which a batch has applied in part, and is to be undone. */
 class PartialBatchError extends Error {}
 
-type AppliedBatch<C> = PromiseSettledResult<Change<C> | undefined>
+/** The result of a batch: the position of its first statement that did not apply, undefined when all did. */
+export type BatchResult = { readonly conflict: number | undefined } | { readonly error: ErrorProperties }
 
 /**
- * Applies the batches of a group in one transaction, each whole or not at all. The value of a batch is undefined when
- * every change applied, else the first whose condition did not hold. Few batches have to be undone, so that savepoints
- * are set only in a second transaction, which a group needs when one of its batches applied in part.
+ * Applies the batches in one transaction, each whole or not at all. Few batches have to be undone, so that savepoints
+ * are set only in a second transaction, which is needed when a batch applied in part.
  */
-export function applyGroup<C>(
-  statement: (sql: string) => StatementSync,
-  batches: readonly (readonly Change<C>[])[],
-  transact: (applyAll: () => readonly AppliedBatch<C>[]) => readonly AppliedBatch<C>[],
-): readonly AppliedBatch<C>[] {
+export function applyBatches(
+  prepare: Prepare,
+  batches: readonly (readonly BoundStatement[])[],
+  transact: (applyAll: () => readonly BatchResult[]) => readonly BatchResult[],
+): readonly BatchResult[] {
   try {
-    return transact(() => batches.map((batch) => applyWhole(statement, batch)))
+    return transact(() => batches.map((batch) => applyWhole(prepare, batch)))
   } catch (error) {
     if (!(error instanceof PartialBatchError)) throw error
-    return transact(() => batches.map((batch) => applyWithSavepoint(statement, batch)))
+    return transact(() => batches.map((batch) => applyWithSavepoint(prepare, batch)))
   }
 }
 
-/** Applies a batch inside the transaction of its group. Throws a PartialBatchError where it has to be undone. */
-function applyWhole<C>(statement: (sql: string) => StatementSync, batch: readonly Change<C>[]): AppliedBatch<C> {
-  for (const [index, change] of batch.entries()) {
-    if (applies(statement, change)) continue
+/** Applies a batch inside the transaction of all. Throws a PartialBatchError where the batch has to be undone. */
+function applyWhole(prepare: Prepare, batch: readonly BoundStatement[]): BatchResult {
+  for (const [index, statement] of batch.entries()) {
+    if (applies(prepare, statement)) continue
     if (index > 0) throw new PartialBatchError()
-    return { status: 'fulfilled', value: change }
+    return { conflict: index }
   }
-  return { status: 'fulfilled', value: undefined }
+  return { conflict: undefined }
 }
 
-function applies<C>(statement: (sql: string) => StatementSync, change: Change<C>): boolean {
+function applies(prepare: Prepare, statement: BoundStatement): boolean {
   try {
-    return applyChange(statement, change)
+    return applyStatement(prepare, statement)
   } catch (cause) {
     throw new PartialBatchError('a change cannot be applied', { cause })
   }
 }
 
-/** Applies a batch inside the transaction of its group, and undoes what it applied when one of its changes does not. */
-function applyWithSavepoint<C>(
-  statement: (sql: string) => StatementSync,
-  batch: readonly Change<C>[],
-): AppliedBatch<C> {
-  statement('savepoint batch').run()
+/** Applies a batch inside the transaction of all, and undoes what was applied when one of the statements does not. */
+function applyWithSavepoint(prepare: Prepare, batch: readonly BoundStatement[]): BatchResult {
+  prepare('savepoint batch').run()
   try {
-    const conflict = batch.find((change) => !applyChange(statement, change))
-    if (conflict !== undefined) statement('rollback to batch').run()
-    return { status: 'fulfilled', value: conflict }
-  } catch (reason) {
-    // This throws, and with it the whole group, when SQLite has ended the transaction by itself, as on a full disk.
-    statement('rollback to batch').run()
-    return { status: 'rejected', reason }
+    const conflict = batch.findIndex((statement) => !applyStatement(prepare, statement))
+    if (conflict === -1) return { conflict: undefined }
+    prepare('rollback to batch').run()
+    return { conflict }
+  } catch (error) {
+    // This throws, and with it the whole transaction, when SQLite has ended that by itself, as on a full disk.
+    prepare('rollback to batch').run()
+    return { error: readErrorProperties(error) }
   } finally {
-    statement('release batch').run()
+    prepare('release batch').run()
   }
 }
 
-function applyChange<C>(statement: (sql: string) => StatementSync, change: Change<C>): boolean {
-  const [sql, ...values] = statementOf(change)
-  return statement(sql).run(...values).changes === 1
+/** Tests whether a statement applied to its row. */
+function applyStatement(prepare: Prepare, [sql, ...values]: BoundStatement): boolean {
+  return prepare(sql).run(...values).changes === 1
 }

@@ -1,7 +1,8 @@
 /** The tables of an SQLite database as they are. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { DatabaseGeneration } from './generation.ts'
-import { loadDriver, migrateSqlite, rollBack } from './sqlite.ts'
+import { loadDriver, migrateSqlite } from './sqlite.ts'
+import { rollBack } from './sqlite-transaction.ts'
 import { parseColumn, UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
 import {

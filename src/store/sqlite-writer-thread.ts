@@ -1,8 +1,9 @@
-/** The thread that writes to an SQLite database; bundled into a file of its own (`build/bundle.js`). */
+/** The program of the thread that writes to an SQLite database; bundled into a file of its own (`build/bundle.js`). */
 import { workerData } from 'node:worker_threads'
 import { cacheValue } from '../async/cache.ts'
 import { serveRequests } from '../thread/worker-server.ts'
-import { openSqlite } from './sqlite.ts'
+import { connectSqlite } from './sqlite.ts'
+import { createWriter, type SqliteWriter } from './sqlite-writer.ts'
 import type { Migration } from './store.ts'
 
 export interface WriterData {
@@ -10,16 +11,15 @@ export interface WriterData {
   readonly migrations: readonly Migration[]
 }
 
-export type Writing = 'commit' | 'purge' | 'tidy' | 'close'
+/** A request to the thread: the name of a method of the writer, and its arguments. */
+export type WriterRequest = readonly [verb: keyof SqliteWriter, ...args: readonly unknown[]]
 
-type Writer = Readonly<Record<Writing, (...args: readonly unknown[]) => Promise<unknown>>>
+type Verbs = Readonly<Record<keyof SqliteWriter, (...args: readonly unknown[]) => Promise<unknown>>>
 
 const { file, migrations } = workerData as WriterData
-const writer = cacheValue(() => openSqlite(file, migrations) as Promise<unknown> as Promise<Writer>)
+const writer = cacheValue(async () => createWriter(await connectSqlite(file, migrations)))
 
-serveRequests(async ([verb, ...args]: [Writing, ...unknown[]]) => {
-  const open = await writer.get()
-  const result = await open[verb](...args)
-  // A change that crosses to another thread is a copy there, so that its position goes instead; -1 where all applied.
-  return verb === 'commit' ? (args[0] as readonly unknown[]).indexOf(result) : result
+serveRequests(async ([verb, ...args]: WriterRequest) => {
+  const verbs = (await writer.get()) as unknown as Verbs
+  return verbs[verb](...args)
 })

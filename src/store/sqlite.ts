@@ -3,25 +3,25 @@
  * Durable: WAL with synchronous=FULL, so that a commit returns after the fsync.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { setImmediate } from 'node:timers/promises'
+import { makeAsync } from '../async/make-async.ts'
+import { restoreError } from '../thread/error-properties.ts'
 import { groupCommit } from './group-commit.ts'
-import { applyGroup } from './sqlite-batches.ts'
-import { type LogKeeper, logKeeper } from './sqlite-log.ts'
-import { createdRow, missingSteps, newestStatement, parseColumn } from './statements.ts'
-import type { Change, DueRow, Migration, Row, RowPosition, Store } from './store.ts'
+import { cacheStatements, inTransaction, type Prepare } from './sqlite-transaction.ts'
+import { type Batch, BUSY_TIMEOUT_MS, createWriter, type SqliteWriter } from './sqlite-writer.ts'
+import { createdRow, missingSteps, newestStatement, parseColumn, statementOf } from './statements.ts'
+import type { DueRow, Migration, Row, RowPosition, Store } from './store.ts'
 
-/**
- * The time for which a lock of another process is waited for: long at the start, short once a wait holds up every
- * request.
- */
+/** The time for which a lock of another process is waited for while a database is opened. */
 const OPENING_TIMEOUT_MS = 5000
-const BUSY_TIMEOUT_MS = 1000
-/** The time for which tidying waits for readers; a longer read keeps the log until the next round. */
-const TIDY_TIMEOUT_MS = 50
-/** The number of rows that one transaction purges; other requests are served between two transactions. */
-const PURGED_AT_ONCE = 1000
+
 /** Opens (and makes, if need be) the database file, and brings its schema up to date. `:memory:` is for tests. */
 export async function openSqlite<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
+  const database = await connectSqlite(file, migrations)
+  return createSqliteStore<C>(database, createWriter(database))
+}
+
+/** Connects to the database file, made if need be, with its schema up to date. */
+export async function connectSqlite(file: string, migrations: readonly Migration[]): Promise<DatabaseSync> {
   const Database = await loadDriver()
   const database = new Database(file)
   // First of all, so that switching to WAL waits for another process that does the same.
@@ -31,128 +31,55 @@ export async function openSqlite<C>(file: string, migrations: readonly Migration
   database.exec('pragma wal_autocheckpoint = 0')
   migrateSqlite(database, migrations)
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  return createStore<C>(database)
+  return database
 }
 
-function createStore<C>(database: DatabaseSync): Store<C> {
-  const statement = statementCache(database)
-  const forget = createForgetter(database)
-  forget('fast')
-  const log = logKeeper(database)
-  const commit = groupCommit((batches: readonly (readonly Change<C>[])[]) => {
-    forget(batches.some((batch) => batch.some((change) => 'erases' in change)) ? 'on' : 'fast')
-    const results = applyGroup(statement, batches, (applyAll) =>
-      inTransaction(database, 'immediate', () => {
-        log.begin()
-        return applyAll()
-      }),
-    )
-    log.begun()
-    log.written(batches.reduce((sum, { length }) => sum + length, 0))
-    return results
-  })
+/** Creates the store that reads by `database` and writes by `writer`. */
+export function createSqliteStore<C>(database: DatabaseSync, writer: SqliteWriter): Store<C> {
+  const write = groupCommit((batches: readonly Batch[]) => writer.write(batches))
   return {
-    ...readers<C>(statement),
-    commit: (changes) => commit(changes),
-    purge: (collection: string, now: Date) => purge({ database, statement, log }, collection, now),
-    tidy: promisify(() => {
-      tidy(database)
-      log.emptied()
-    }),
+    ...readers<C>(cacheStatements(database)),
+    commit: async (changes) => {
+      const erases = changes.some((change) => 'erases' in change)
+      const result = await write({ statements: changes.map(statementOf), erases })
+      if ('error' in result) throw restoreError(result.error)
+      return result.conflict === undefined ? undefined : changes[result.conflict]
+    },
+    purge: (collection: string, now: Date) => writer.purge(collection, now.getTime()),
+    tidy: () => writer.tidy(),
     close: async () => {
       // Commits that were asked for before are done first.
-      await setImmediate()
-      // The log has what was replaced since. Another process that still reads keeps it, and that is no failure.
-      try {
-        database.exec('pragma wal_checkpoint(truncate)')
-      } finally {
-        database.close()
-      }
+      await write.settled()
+      await writer.close()
     },
   }
 }
 
-interface Purging {
-  readonly database: DatabaseSync
-  readonly statement: (sql: string) => StatementSync
-  readonly log: LogKeeper
-}
-
-async function purge({ database, statement, log }: Purging, collection: string, now: Date): Promise<number> {
-  const isDue = `select 1 from ${collection} where due_at <= ? limit 1`
-  const sql = `delete from ${collection} where rowid in (select rowid from ${collection} where due_at <= ? limit ?)`
-  for (let purged = 0; ; ) {
-    // A round with nothing to do writes nothing, not even how many logs there were.
-    if (statement(isDue).get(now.getTime()) === undefined) return purged
-    const changes = inTransaction(database, 'immediate', () => {
-      log.begin()
-      return Number(statement(sql).run(now.getTime(), PURGED_AT_ONCE).changes)
-    })
-    purged += changes
-    log.begun()
-    log.written(changes)
-    if (changes < PURGED_AT_ONCE) return purged
-    await setImmediate()
-  }
-}
-
-function readers<C>(
-  statement: (sql: string) => StatementSync,
-): Pick<Store<C>, 'get' | 'list' | 'due' | 'newest' | 'origin'> {
+function readers<C>(statement: Prepare): Pick<Store<C>, 'get' | 'list' | 'due' | 'newest' | 'origin'> {
   return {
-    origin: promisify(() => originOf(statement)),
-    get: promisify((collection: string, id: string) => {
+    origin: makeAsync(() => originOf(statement)),
+    get: makeAsync((collection: string, id: string) => {
       // The SQLite package ends a text at its first NUL, and would find another id.
       if (id.includes('\0')) return undefined
       const row = statement(`select value, version from ${collection} where id = ?`).get(id)
       return row && ({ value: parseColumn(row.value), version: row.version } as Row<never>)
     }),
-    list: promisify((collection: string) => {
+    list: makeAsync((collection: string) => {
       const rows = statement(`select id, value from ${collection} order by id`).all()
       return rows.map(({ id, value }) => ({ id: id as string, value: parseColumn(value) as never }))
     }),
-    due: promisify((collection: string, now: Date, limit: number) => {
+    due: makeAsync((collection: string, now: Date, limit: number) => {
       const sql = `select id, value, version from ${collection} where due_at <= ? order by due_at, id limit ?`
       const rows = statement(sql).all(now.getTime(), limit)
       return rows.map((row) => ({ ...row, value: parseColumn(row.value) }) as DueRow<never>)
     }),
-    newest: promisify((collection: string, limit: number, after?: RowPosition) => {
+    newest: makeAsync((collection: string, limit: number, after?: RowPosition) => {
       const [sql, ...values] = newestStatement(collection, limit, after)
       return statement(sql)
         .all(...values)
         .map(createdRow<never>)
     }),
   }
-}
-
-function tidy(database: DatabaseSync): void {
-  database.exec(`pragma busy_timeout = ${TIDY_TIMEOUT_MS}`)
-  try {
-    database.exec('pragma wal_checkpoint(truncate)')
-  } finally {
-    database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  }
-}
-
-/**
- * Makes a function that sets how thoroughly SQLite overwrites what is replaced or deleted. With `fast`, no trace stays
- * in free space of a page, but a page that is freed as a whole is overwritten only when it is used again. With `on`,
- * that page is overwritten at once as well, which for everything would cost a tenth of an issuance.
- */
-function createForgetter(database: DatabaseSync): (how: 'fast' | 'on') => void {
-  let current: string | undefined
-  return (how) => {
-    if (how !== current) database.exec(`pragma secure_delete = ${how}`)
-    current = how
-  }
-}
-
-/**
- * Makes a function that rejects where `run` throws, so that a busy or broken database does not surprise a caller that
- * only awaits.
- */
-function promisify<Args extends readonly unknown[], T>(run: (...args: Args) => T): (...args: Args) => Promise<T> {
-  return (...args) => new Promise((resolve) => resolve(run(...args)))
 }
 
 /** Brings the schema up to date. Throws a message for the operator when it is of a newer release or another service. */
@@ -188,7 +115,7 @@ function keepOrigin(database: DatabaseSync, before: string): void {
   )
 }
 
-function originOf(statement: (sql: string) => StatementSync): string {
+function originOf(statement: Prepare): string {
   const id = statement('pragma application_id').get()?.application_id
   return `${String(id)}.${schemaVersion(statement('pragma schema_version'))}`
 }
@@ -218,42 +145,6 @@ function stamp(database: DatabaseSync): void {
 
 function schemaVersion(statement: StatementSync): number {
   return Number(statement.get()?.schema_version)
-}
-
-function inTransaction<T>(database: DatabaseSync, kind: 'immediate' | 'exclusive', run: () => T): T {
-  database.exec(`begin ${kind}`)
-  try {
-    const result = run()
-    database.exec('commit')
-    return result
-  } catch (error) {
-    rollBack(database)
-    throw error
-  }
-}
-
-/** Ends the transaction, if there still is one. */
-export function rollBack(database: DatabaseSync): void {
-  try {
-    database.exec('rollback')
-  } catch {
-    // SQLite ends the transaction by itself after some errors (a full disk), and then there is nothing to roll back.
-  }
-}
-
-/**
- * Makes a function that prepares each text once. The closure also holds the database, which must outlive its
- * statements.
- */
-function statementCache(database: DatabaseSync): (sql: string) => StatementSync {
-  const prepared = new Map<string, StatementSync>()
-  return (sql) => {
-    const cached = prepared.get(sql)
-    if (cached) return cached
-    const statement = database.prepare(sql)
-    prepared.set(sql, statement)
-    return statement
-  }
 }
 
 /** Loads the driver for SQLite, of Node or of a package. Throws what to do where neither has it. */

@@ -3,10 +3,13 @@ import type { Change, CreatedRow, Migration, RowPosition } from './store.ts'
 
 type Parameter = string | number | null
 
+/** The text of a statement, and the values for its parameters. */
+export type BoundStatement = readonly [sql: string, ...values: readonly Parameter[]]
+
 /**
  * Returns the text of a change, with a `?` for each of the values that stand in it. It applies to one row, or to none.
  */
-export function statementOf<C>(change: Change<C>): readonly [sql: string, ...values: Parameter[]] {
+export function statementOf<C>(change: Change<C>): BoundStatement {
   const { id } = change
   if ('insert' in change) {
     const { createdAt } = change
@@ -24,11 +27,7 @@ export function statementOf<C>(change: Change<C>): readonly [sql: string, ...val
 }
 
 /** Returns the text of `newest`: the index of addCreationTime has the rows in this order. */
-export function newestStatement(
-  collection: string,
-  limit: number,
-  after: RowPosition | undefined,
-): readonly [sql: string, ...values: Parameter[]] {
+export function newestStatement(collection: string, limit: number, after: RowPosition | undefined): BoundStatement {
   const order = 'order by created_at desc, id desc limit ?'
   const sql = `select id, value, created_at from ${collection} where (created_at, id) < (?, ?) ${order}`
   return [sql, after?.createdAt.getTime() ?? Number.MAX_SAFE_INTEGER, after?.id ?? '', limit]

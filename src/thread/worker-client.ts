@@ -3,17 +3,15 @@
  * while a request waits for its reply, and a worker that ended by itself is replaced at the next request.
  */
 import { Worker } from 'node:worker_threads'
+import { type ErrorProperties, restoreError } from './error-properties.ts'
 
 export interface WorkerRequest {
   readonly id: number
   readonly request: unknown
 }
 
-/** A reply with the result, or with the error and all its own properties, such as a code. */
-export type WorkerReply = { readonly id: number } & (
-  | { readonly result: unknown }
-  | { readonly error: { readonly message: string; readonly [more: string]: unknown } }
-)
+/** A reply with the result, or with the error. */
+export type WorkerReply = { readonly id: number } & ({ readonly result: unknown } | { readonly error: ErrorProperties })
 
 export interface WorkerClient {
   /**
@@ -68,7 +66,7 @@ function start(file: string, data: unknown, ended: () => void): Started {
     waiting.delete(reply.id)
     if (waiting.size === 0) worker.unref()
     if ('result' in reply) caller?.resolve(reply.result)
-    else caller?.reject(Object.assign(new Error(), reply.error))
+    else caller?.reject(restoreError(reply.error))
   })
   const end = (why: string): void => {
     ended()

@@ -1,5 +1,6 @@
 /** The side of the worker: answers the requests of `worker-client.ts`. */
 import { type MessagePort, parentPort } from 'node:worker_threads'
+import { readErrorProperties } from './error-properties.ts'
 import type { WorkerReply, WorkerRequest } from './worker-client.ts'
 
 /** Calls `reply` with each request, without waiting for earlier requests. */
@@ -8,10 +9,7 @@ export function serveRequests(reply: (request: never) => Promise<unknown>): void
   port.on('message', ({ id, request }: WorkerRequest) => {
     reply(request as never).then(
       (result) => port.postMessage({ id, result } satisfies WorkerReply),
-      (thrown: unknown) => {
-        const { name, message, ...more } = thrown as Error
-        port.postMessage({ id, error: { ...more, name, message } } satisfies WorkerReply)
-      },
+      (error: unknown) => port.postMessage({ id, error: readErrorProperties(error) } satisfies WorkerReply),
     )
   })
 }

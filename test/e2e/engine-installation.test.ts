@@ -7,7 +7,7 @@ import { COMMAND, temporaryDirectory } from '../support/command.ts'
 
 const DIST = dirname(COMMAND)
 
-describe.each(['sqlite-writer.cjs', 'local-chain-worker.cjs', 'quickjs.wasm'])('without %s', (name) => {
+describe.each(['sqlite-writer-thread.cjs', 'local-chain-worker.cjs', 'quickjs.wasm'])('without %s', (name) => {
   it('an engine refuses to start, and the doctor says so', () => {
     const directory = temporaryDirectory()
     cpSync(DIST, join(directory, 'dist'), { recursive: true })

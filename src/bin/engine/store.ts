@@ -1,18 +1,9 @@
 /** The database of an engine: opened as its configuration says, with what its identity decrypts. */
-import { join } from 'node:path'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
-import {
-  type EngineCollections,
-  type EngineStore,
-  engineEncryptedCollections,
-  engineMigrations,
-} from '../../engine/collections.ts'
+import { type EngineStore, engineEncryptedCollections, engineMigrations } from '../../engine/collections.ts'
 import type { EngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/identity.ts'
 import { encryptionKey, encryptStore, MissingKeyError } from '../../store/encrypted.ts'
-import { openSqliteInThreads } from '../../store/sqlite-threads.ts'
-import type { Migration } from '../../store/store.ts'
-import { builtDirectory } from '../../toolchain/places.ts'
 import { now, openDatabase, random } from '../effects.ts'
 import { openServiceDatabase } from '../service-database.ts'
 import type { OpeningTerms } from '../service-kind.ts'
@@ -27,12 +18,10 @@ export async function openStore(
 ): Promise<EngineStore | { readonly mistake: string }> {
   let store: EngineStore
   try {
-    const open = (file: string, migrations: readonly Migration[]) =>
-      openSqliteInThreads<EngineCollections>(file, migrations, join(builtDirectory(), 'sqlite-writer.cjs'))
     store =
       terms === undefined
-        ? await openDatabase(database, engineMigrations, open)
-        : await openServiceDatabase(database, engineMigrations, { ...terms, open })
+        ? await openDatabase(database, engineMigrations)
+        : await openServiceDatabase(database, engineMigrations, terms)
   } catch (error) {
     return databaseMistake(database, error)
   }

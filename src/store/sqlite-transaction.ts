@@ -1,0 +1,42 @@
+/** Transactions and prepared statements of a connection to SQLite. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+/** Prepares a text once. */
+export type Prepare = (sql: string) => StatementSync
+
+/** Runs `run` in a transaction, which is undone when `run` throws. */
+export function inTransaction<T>(database: DatabaseSync, kind: 'immediate' | 'exclusive', run: () => T): T {
+  database.exec(`begin ${kind}`)
+  try {
+    const result = run()
+    database.exec('commit')
+    return result
+  } catch (error) {
+    rollBack(database)
+    throw error
+  }
+}
+
+/** Ends the transaction, if there still is one. */
+export function rollBack(database: DatabaseSync): void {
+  try {
+    database.exec('rollback')
+  } catch {
+    // SQLite ends the transaction by itself after some errors (a full disk), and then there is nothing to roll back.
+  }
+}
+
+/**
+ * Makes a function that prepares each text once. The closure also holds the database, which must outlive its
+ * statements.
+ */
+export function cacheStatements(database: DatabaseSync): Prepare {
+  const prepared = new Map<string, StatementSync>()
+  return (sql) => {
+    const cached = prepared.get(sql)
+    if (cached) return cached
+    const statement = database.prepare(sql)
+    prepared.set(sql, statement)
+    return statement
+  }
+}
