@@ -21,6 +21,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   operator: ['event', 'audit', 'callback', 'http', 'store', 'keys', 'protocol', 'codec'],
   config: ['keys', 'protocol', 'codec'],
   http: ['store', 'protocol', 'async', 'codec'],
+  telemetry: ['http', 'config', 'store', 'async', 'codec'],
   'openid-connect': ['http', 'protocol', 'async', 'codec'],
   check: ['http', 'credential', 'keys', 'protocol', 'async', 'codec'],
   wallet: ['credential', 'keys', 'protocol', 'codec'],
@@ -75,6 +76,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'audit',
     'callback',
     'store',
+    'telemetry',
     'thread',
     'async',
     'keys',
@@ -109,7 +111,7 @@ const OUTSIDE_ALLOWED = /^(bin|toolchain)\//
 
 /** Packages, and the only folders that may know them. */
 const PACKAGES: Record<string, readonly string[]> = {
-  fastify: ['http', 'operator', 'issuer', 'verifier', 'engine'],
+  fastify: ['http', 'telemetry', 'operator', 'issuer', 'verifier', 'engine'],
   '@fastify/swagger': ['http'],
   ajv: ['http', 'config', 'protocol'],
   typebox: ['config', 'protocol', 'http', 'operator', 'issuer', 'verifier', 'engine'],
@@ -141,7 +143,7 @@ const PACKAGES: Record<string, readonly string[]> = {
 
 /** Files that decode what they wrote themselves or this service publishes, what belongs to this machine's user, what a component said for its log, or what a page's own server says to it. */
 const OWN_TEXTS =
-  /^(codec\/(json|exact-json|der)|store\/.*|engine\/app|issuer\/signed-metadata|component\/.*|bin\/(demo|doctor|secret|chain)\/.*|bin\/config-file|sdk\/(component|element).*|components\/.*)\.ts$/
+  /^(codec\/(json|exact-json|der)|store\/.*|engine\/app|issuer\/signed-metadata|component\/.*|bin\/(demo|doctor|secret|chain)\/.*|bin\/config-file|telemetry\/telemetry|sdk\/(component|element).*|components\/.*)\.ts$/
 
 interface Import {
   readonly typeOnly: boolean

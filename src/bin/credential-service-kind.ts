@@ -12,8 +12,9 @@ import { type ConfigOf, type CredentialServiceName, credentialServices, type Sto
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from './effects.ts'
 import { signingKeyMistakes } from './renewal.ts'
 import { openServiceDatabase } from './service-database.ts'
-import type { BuiltService, OpeningTerms, ServiceKind } from './service-kind.ts'
+import type { BuiltService, OpeningTerms, Outputs, ServiceKind } from './service-kind.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
+import { tracedEffects } from './telemetry.ts'
 
 export function credentialServiceKind<Name extends CredentialServiceName>(
   name: Name,
@@ -26,7 +27,7 @@ export function credentialServiceKind<Name extends CredentialServiceName>(
     migrations,
     openStore: (config, terms) => openStore(name, config, terms),
     open: (config, log) => openParts(name, config, log),
-    build: (config, store, log) => build(name, config, store, log),
+    build: (config, store, outputs) => build(name, config, store, outputs),
     close: (store) => store.close(),
     fixedMistakes: signingKeyMistakes,
     onListening: keepYoungGenerationSmall,
@@ -90,13 +91,16 @@ async function build<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
   opened: StoreOf<Name>,
-  log: Logger,
+  { log, telemetry }: Outputs,
 ): Promise<BuiltService<ConfigOf<Name>>> {
   const { create, tasks } = credentialServices[name]
   let current = config
-  const metrics = config.management && (await measure(name, () => current, opened))
-  const store = metrics ? (await import('./outcome-metrics.ts')).observeCommits(opened, metrics.committed) : opened
-  const effects = { store, retryOnConflict, outbound, now, random, log, pkcs11Tokens, observer: metrics?.observer }
+  const metrics = config.management && (await measure(name, () => current, { opened, telemetry }))
+  const counted = metrics ? (await import('./outcome-metrics.ts')).observeCommits(opened, metrics.committed) : opened
+  const effects = {
+    ...{ store: counted, retryOnConflict, outbound, now, random, log, pkcs11Tokens, observer: metrics?.observer },
+    ...(telemetry && tracedEffects(telemetry, counted, config.database)),
+  }
   return {
     app: await create(config, { ...effects, current: () => current }),
     ...(metrics && { metrics: metrics.registry }),
@@ -119,9 +123,15 @@ function keepYoungGenerationSmall(): void {
 async function measure<Name extends CredentialServiceName>(
   name: Name,
   config: () => CommonConfig,
-  opened: StoreOf<Name>,
+  { opened, telemetry }: { readonly opened: StoreOf<Name>; readonly telemetry: Outputs['telemetry'] },
 ): Promise<ServiceMetrics> {
   const { createServiceMetrics } = await import('./service-metrics.ts')
   const store = opened as unknown as Store<CallbackCollections>
-  return createServiceMetrics(name, { config, conflicts: conflictCounts, now, store: () => store })
+  return createServiceMetrics(name, {
+    config,
+    conflicts: conflictCounts,
+    now,
+    store: () => store,
+    telemetry: telemetry?.counts,
+  })
 }

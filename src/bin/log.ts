@@ -7,24 +7,44 @@ import { fstatSync, openSync, writeSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { isatty } from 'node:tty'
 import { type DestinationStream, type Logger, pino } from 'pino'
+import type { LogExtension } from '../telemetry/telemetry.ts'
 
 const STDOUT = 1
 /** The most bytes that may wait for the reader of the log. */
 const MAX_WAITING = 1024 * 1024
 
-export function createLog(service: string, file?: string): Logger {
+export interface LogOptions {
+  /** The file that the lines go to; stdout when absent. */
+  readonly file?: string
+  /** The trace in each line, and a copy of the line for a collector. */
+  readonly extension?: LogExtension
+}
+
+export function createLog(service: string, { file, extension }: LogOptions = {}): Logger {
   const options = {
     base: { service },
     messageKey: 'message',
     timestamp: pino.stdTimeFunctions.isoTime,
+    ...(extension && { mixin: extension.members }),
     redact: ['*.authorization', '*.password', '*.token', '*.credential', '*.vp_token', '*.claims'],
   }
-  if (file !== undefined) return pino(options, createLineWriter(openSync(file, 'a')))
-  if (!hasReader(STDOUT)) return pino(options, createLineWriter(STDOUT))
+  if (file !== undefined) return pino(options, copyLines(createLineWriter(openSync(file, 'a')), extension))
+  if (!hasReader(STDOUT)) return pino(options, copyLines(createLineWriter(STDOUT), extension))
   const lines = readerLines(process.stdout)
-  const log = pino(options, lines)
+  const log = pino(options, copyLines(lines, extension))
   lines.onDropped((count) => log.warn({ event: 'log_lines_dropped', count }, 'the reader of the log stood still'))
   return log
+}
+
+/** Makes a stream that copies each line as well, where there is anything that takes it. */
+function copyLines(lines: DestinationStream, extension: LogExtension | undefined): DestinationStream {
+  if (extension === undefined) return lines
+  return {
+    write: (line) => {
+      lines.write(line)
+      extension.copy(line)
+    },
+  }
 }
 
 /** Resolves when everything that was written to `output` has been taken, or when nothing reads it any more. */

@@ -7,9 +7,11 @@ import type { Files } from '../config/files.ts'
 import type { Management } from '../config/management.ts'
 import type { ServerTls } from '../config/server-tls.ts'
 import type { Stopping } from '../config/stopping.ts'
+import type { TelemetryConfig } from '../config/telemetry.ts'
 import type { App } from '../http/app-type.ts'
 import type { MetricsSource } from '../http/metrics-server.ts'
 import type { Migration } from '../store/store.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
 
 export type KindName = 'issuer' | 'verifier' | 'engine'
 
@@ -21,6 +23,8 @@ export interface ListeningConfig {
   readonly stopping: Stopping
   /** Where the metrics of the service are to be read; nowhere when absent. */
   readonly management: Management | undefined
+  /** Where the traces and the log lines of the service go; nowhere when absent. */
+  readonly telemetry: TelemetryConfig | undefined
   readonly database: DatabaseConfig
 }
 
@@ -38,6 +42,13 @@ export interface OpenedStore {
   readonly voided?: number | undefined
 }
 
+/** Where a service says what it does. */
+export interface Outputs {
+  readonly log: Logger
+  /** Absent without the setting `telemetry`. */
+  readonly telemetry?: Telemetry | undefined
+}
+
 /** A kind of service. `Parts` is what it stands on, such as its open database. */
 export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, Parts = unknown> {
   readonly name: KindName
@@ -51,7 +62,7 @@ export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, P
   /** Opens the parts, or says why they cannot be opened, in words that begin with the setting. */
   open(config: Config, log: Logger): Promise<{ readonly parts: Parts } | { readonly mistake: string }>
   /** Makes a server that does not listen yet. */
-  build(config: Config, parts: Parts, log: Logger): Promise<BuiltService<Config>>
+  build(config: Config, parts: Parts, outputs: Outputs): Promise<BuiltService<Config>>
   /** Closes the parts, after the server has closed or could not be built. */
   close(parts: Parts): Promise<void>
   /** Names the changes from `before` to `after` that need a restart. */

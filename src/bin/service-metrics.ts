@@ -3,6 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { CallbackCollections } from '../callback/queue.ts'
 import type { CommonConfig } from '../config/common.ts'
 import { createRequestObserver, type RequestObserver } from '../http/request-metrics.ts'
+import { countTelemetry, type TelemetryCounts } from '../http/telemetry-metrics.ts'
 import { listKeys } from '../keys/key-ring.ts'
 import type { ConflictCounts } from '../store/retry.ts'
 import type { Store } from '../store/store.ts'
@@ -21,6 +22,7 @@ interface Measured {
   readonly conflicts: ConflictCounts
   readonly store: () => Store<CallbackCollections>
   readonly now: () => Date
+  readonly telemetry?: TelemetryCounts | undefined
 }
 
 /** Makes the metrics of a service: requests, outcomes, callbacks, connections, conflicts, certificates, process. */
@@ -31,6 +33,7 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Meas
   countConflicts(prefix, registry, measured.conflicts)
   measureCallbacks(prefix, registry, measured.store, measured.now)
   measureConnections(prefix, registry, measured.store)
+  countTelemetry(prefix, registry, measured.telemetry)
   new Gauge({
     name: `${prefix}certificate_expires_seconds`,
     help: 'Time until the certificate of a key ends, by the setting of the key',

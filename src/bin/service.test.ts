@@ -39,7 +39,7 @@ describe('the table of services', () => {
   it.each(credentialServiceNames)('has what the %s says of itself', async (name) => {
     const kind: ServiceKind = credentialServiceKind(name)
     const store = await openDatabase(memory, credentialServices[name].migrations)
-    const service = await buildService(kind, await configOf(name), store, log)
+    const service = await buildService(kind, await configOf(name), store, { log })
     const { info } = (await service.app.inject('/openapi')).json<{ info: { title: string } }>()
     expect(info.title).toBe(credentialServices[name].title)
     await service.close()
@@ -66,7 +66,7 @@ describe('a service that cannot be built', () => {
     const { privateKey: key } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
     const signing = { key, chain: config.keys.signing.chain, previous: [] }
     const unsound = { ...config, keys: { ...config.keys, signing } }
-    await expect(buildService(credentialServiceKind('verifier'), unsound, store, log)).rejects.toThrow(TypeError)
+    await expect(buildService(credentialServiceKind('verifier'), unsound, store, { log })).rejects.toThrow(TypeError)
     await expect(store.list('verification_query')).rejects.toThrow(/not open/)
   })
 })

@@ -9,11 +9,12 @@ import { files, now } from './effects.ts'
 import { createLog } from './log.ts'
 import { defaultHost } from './network.ts'
 import { type Hangup, onHangup, renew } from './renewal.ts'
-import type { BuiltService, KindName, ListeningConfig, ServiceKind } from './service-kind.ts'
+import type { BuiltService, KindName, ListeningConfig, Outputs, ServiceKind } from './service-kind.ts'
 import { serviceKinds } from './service-kinds.ts'
 import { listenMistake, refuseToStart } from './start-refusal.ts'
 import { type ListeningService, stopOnSignal } from './stopping.ts'
 import { runTasks } from './tasks.ts'
+import { openOutputs } from './telemetry.ts'
 import { otherServiceMistake } from './which-service.ts'
 
 /** The time for which work beside the server may keep a service from stopping. The next start finds what was left. */
@@ -47,15 +48,15 @@ export async function buildService<Config extends ListeningConfig, Parts>(
   kind: ServiceKind<Config, Parts>,
   config: Config,
   parts: Parts,
-  log: Logger,
+  outputs: Outputs,
 ): Promise<Service<Config>> {
-  const built = await kind.build(config, parts, log).catch(async (error: unknown) => {
+  const built = await kind.build(config, parts, outputs).catch(async (error: unknown) => {
     await kind.close(parts)
     throw error
   })
   const { app, metrics, facts } = built
   const management = config.management && metrics && (await createMetricsServer(metrics))
-  const stopTasks = runTasks(built.tasks, log)
+  const stopTasks = runTasks(built.tasks, outputs.log)
   return {
     app,
     management,
@@ -71,6 +72,7 @@ export async function buildService<Config extends ListeningConfig, Parts>(
       if (stopped !== undefined) await endOrLate(stopped)
       await stopTasks()
       await kind.close(parts)
+      await outputs.telemetry?.close()
     },
   }
 }
@@ -86,7 +88,7 @@ async function endOrLate(work: Promise<void>): Promise<void> {
 async function start(
   kind: ServiceKind,
   configFile: string,
-  { log, hangup }: { readonly log: Logger; readonly hangup: Hangup },
+  { log: ownLog, hangup }: { readonly log: Logger; readonly hangup: Hangup },
 ): Promise<readonly string[]> {
   const file = addEnvironment(kind.settings, readConfigFile(configFile, kind.name))
   if ('mistakes' in file) return file.mistakes
@@ -96,11 +98,13 @@ async function start(
     const other = await otherServiceMistake(file.value, { name: kind.name, configFile })
     return other === undefined ? result.mistakes : [other]
   }
-  for (const warning of result.warnings) log.warn({ event: 'configuration_warning', warning }, warning)
   const { config } = result
+  const outputs = await openOutputs(kind.name, config.telemetry, ownLog)
+  const { log } = outputs
+  for (const warning of result.warnings) log.warn({ event: 'configuration_warning', warning }, warning)
   const opened = await kind.open(config, log)
   if ('mistake' in opened) return [opened.mistake]
-  const service = await buildService(kind, config, opened.parts, log)
+  const service = await buildService(kind, config, opened.parts, outputs)
   const mistake = await listen(service, config)
   if (mistake !== undefined) {
     await service.close()

@@ -85,6 +85,26 @@ describe('a callback', () => {
     expect(lines.join('')).not.toMatch(/s1|a-key|app\.example/)
   })
 
+  it('goes with the trace of its cause, where that is known, and so do its later deliveries', async () => {
+    const trace = { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`, tracestate: 'a=1' }
+    const event: PendingCallback = { id: 'e1', type: 'verification.succeeded', at: time, queuedAt: time, trace }
+    await store.commit([await enqueueCallbacks(store, 's1', [event], now())])
+    receiver = () => answer(500)
+    await process()()
+    time += 24 * HOUR
+    await process()()
+    expect(await dead()).toEqual(['e1'])
+    await redeliverDead({ store, retryOnConflict }, 'e1', now())
+    await wait('s2', 'e2')
+    receiver = () => undefined
+    await process()()
+    const sent = asked.map(({ body = '', trace: given }) => [(JSON.parse(body) as Received).id, given] as const)
+    expect(sent.filter(([id]) => id === 'e1')).toEqual(Array.from({ length: 3 }, () => ['e1', trace]))
+    expect(sent.filter(([id]) => id === 'e2')).toEqual([['e2', undefined]])
+    // Without telemetry the receiver is told nothing of it.
+    for (const { headers } of asked) expect(headers).not.toHaveProperty('traceparent')
+  })
+
   it.each([
     ['an error of the receiver', () => answer(500), /answered 500/],
     ['a refusal', () => answer(404), /answered 404/],

@@ -22,7 +22,7 @@ export async function postCallback(
   now: Date,
 ): Promise<DeliveryResult> {
   const { url, apiKey, secret } = sessionCallback
-  const { id, type, at } = event
+  const { id, type, at, trace } = event
   const body = JSON.stringify({ id, type, timestamp: new Date(at).toISOString(), data })
   const headers = {
     'content-type': 'application/json',
@@ -32,7 +32,7 @@ export async function postCallback(
   try {
     // The address is from the configuration, so an address of the operator's own network is intended.
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, allowPrivateAddresses: true }
-    return judge(await outbound({ url, method: 'POST', headers, body, ...limits }), now)
+    return judge(await outbound({ url, method: 'POST', headers, body, trace, ...limits }), now)
   } catch (error) {
     const problem = error instanceof OutboundError ? error.message : 'it could not be sent'
     return { delivered: false, problem, retryAfterMs: 0 }

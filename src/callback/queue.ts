@@ -3,6 +3,7 @@
  * rows have no claims of credentials: the result of a verification is put into the body when it is sent.
  */
 import type { JsonObject } from '../codec/json.ts'
+import type { TraceHeaders } from '../codec/trace-context.ts'
 import { type Change, partOf, type Store, type UpdateEffects } from '../store/store.ts'
 
 export interface PendingCallback {
@@ -13,6 +14,8 @@ export interface PendingCallback {
   readonly queuedAt: number
   /** The status body of the session at the time of the event, when it cannot be made later. */
   readonly data?: JsonObject
+  /** The place in the trace of what caused the event; only where there are traces. */
+  readonly trace?: TraceHeaders
 }
 
 export interface CallbackQueue {

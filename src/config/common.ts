@@ -31,6 +31,7 @@ import {
 } from './session-callback.ts'
 import { KeyAndCertificates, type ReadKey, readKeyAndCertificates, SigningSettings } from './signing.ts'
 import { resolveStopping, type Stopping, StoppingSetting } from './stopping.ts'
+import { findTelemetryMistakes, resolveTelemetry, type TelemetryConfig, TelemetrySetting } from './telemetry.ts'
 
 /** Settings of every service. `baseUrl` has no path, query or trailing slash. */
 export const commonSettings = {
@@ -59,6 +60,7 @@ export const commonSettings = {
   sessionCallback: Type.Optional(SessionCallbackSetting),
   stopping: Type.Optional(StoppingSetting),
   management: Type.Optional(ManagementSetting),
+  telemetry: Type.Optional(TelemetrySetting),
 }
 type Common = Static<TObject<typeof commonSettings>>
 
@@ -89,6 +91,8 @@ export interface CommonConfig {
   readonly stopping: Stopping
   /** The port of metrics; there are no metrics when absent. */
   readonly management: Management | undefined
+  /** Where traces and log lines are sent; there are no traces when absent. */
+  readonly telemetry: TelemetryConfig | undefined
 }
 
 /** A configuration, or all mistakes in it. Warnings go to the log and stop nothing. */
@@ -150,6 +154,7 @@ export function readCommon(
     ...('mistakes' in database ? database.mistakes : []),
     ...(settings.retention ? findRetentionMistakes(settings.retention) : []),
     ...(settings.sessionCallback ? findSessionCallbackMistakes(settings.sessionCallback) : []),
+    ...(settings.telemetry ? findTelemetryMistakes(settings.telemetry) : []),
     ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),
     ...(signing && 'mistakes' in signing ? signing.mistakes : []),
     ...(tls && 'mistakes' in tls ? tls.mistakes : []),
@@ -199,6 +204,7 @@ function complete(
       sessionCallback,
       stopping: resolveStopping(settings.stopping),
       management: settings.management && resolveManagement(settings.management),
+      telemetry: settings.telemetry && resolveTelemetry(settings.telemetry),
     },
     warnings: [
       ...findAddressWarnings(settings.baseUrl),

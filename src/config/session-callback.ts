@@ -5,7 +5,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { fromBase64 } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { isSecure } from '../protocol/private-host.ts'
+import { ownAddressProblem } from './own-address.ts'
 
 export const SessionCallbackSetting = Type.Object(
   {
@@ -32,7 +32,7 @@ const PREFIX = 'whsec_'
 const LEAST_SECRET_BYTES = 24
 
 export function findSessionCallbackMistakes({ url, apiKey, secret }: SessionCallbackSetting): string[] {
-  const addressProblem = problemOfUrl(url)
+  const addressProblem = ownAddressProblem(url, 'https://app.example/events', 'apiKey')
   const secretProblem = secret === undefined ? undefined : problemOfSecret(secret)
   return [
     ...(addressProblem === undefined ? [] : [`sessionCallback.url: ${addressProblem}`]),
@@ -55,17 +55,6 @@ export function resolveSessionCallback({ url, apiKey, secret }: SessionCallbackS
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(secret === undefined ? {} : { secret: secretBytes(secret) }),
   }
-}
-
-function problemOfUrl(text: string): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null) return 'it is not a URL; write it like https://app.example/events'
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https:// or http://'
-  if (url.username !== '' || url.password !== '') return 'it must not contain a user or password; use apiKey'
-  if (url.hash !== '') return 'it must not have a fragment, which nobody would be sent'
-  // A host name without a dot is one of the operator's own network, such as the name of a container.
-  if (isSecure(url) || !/[.:]/.test(url.hostname)) return undefined
-  return 'http is for hosts of the own network only; use https'
 }
 
 function problemOfSecret(secret: string): string | undefined {

@@ -10,6 +10,7 @@ import { addCommonRoutes, COMMON_PATHS } from '../http/common-routes.ts'
 import { hasSeveralHosts } from '../http/host-header.ts'
 import { createTokenBucket } from '../http/rate-limit.ts'
 import { readiness } from '../http/readiness.ts'
+import { traceRequests } from '../http/request-tracer.ts'
 import { addCommonHeaders, createServer } from '../http/server.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import type { EngineContext } from './context.ts'
@@ -25,6 +26,8 @@ import { readTarget, type Target } from './target.ts'
 /** Node's parser takes more than the limits allow, so that a handler can name the limit that a request exceeds. */
 const PARSER_SLACK = 16 * 1024
 const OFFCHAIN = '/offchain'
+/** The route of requests to components, whose targets are their own. */
+const COMPONENT_ROUTE = '/offchain/:contract/*'
 const PATHS = ['/engine', ...COMMON_PATHS]
 const CONTRACT_PATH = '/engine/contracts/'
 
@@ -54,6 +57,7 @@ export async function createEngineApp(context: EngineContext): Promise<App> {
   // A field too many is refused by its size, and never left out in silence.
   app.server.maxHeadersCount = 0
   expectContinue(app)
+  if (context.tracer) traceRequests(app, context.tracer, ({ raw }) => (targets.has(raw) ? COMPONENT_ROUTE : undefined))
   addHooks(app, context, targets)
   addRoutes(app, context)
   await app.ready()
@@ -130,6 +134,7 @@ function sizeProblem(
 
 function ownProblem(context: EngineContext, request: FastifyRequest, reply: FastifyReply, what: ProblemResponse): void {
   reply.hijack()
+  context.tracer?.refuse(request.raw, what.code)
   sendProblem(context, { request: request.raw, response: reply.raw, id: request.id }, what)
 }
 

@@ -15,13 +15,14 @@ import { createServerTls, type ServerTls } from '../config/server-tls.ts'
 import { shownPath } from '../config/shown-path.ts'
 import { readKeyAndCertificates } from '../config/signing.ts'
 import { resolveStopping, type Stopping } from '../config/stopping.ts'
+import { findTelemetryMistakes, resolveTelemetry, type TelemetryConfig } from '../config/telemetry.ts'
 import { isSecure } from '../protocol/private-host.ts'
 import { ChainSetting, type Chosen, ComponentsSetting, FilterSetting, readChosen } from './chain-settings.ts'
 import { type Identity, readIdentity } from './identity.ts'
 import { LimitSettings, type Limits, limitsOf } from './limits.ts'
 import { hostMistakes } from './outbound-hosts.ts'
 
-const { host, database, tls, stopping } = commonSettings
+const { host, database, tls, stopping, telemetry } = commonSettings
 const portOf = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description }))
 
 export const EngineSettings = Type.Object(
@@ -96,6 +97,7 @@ export const EngineSettings = Type.Object(
       }),
     ),
     management: Type.Optional(ManagementSetting),
+    telemetry,
   },
   { additionalProperties: false },
 )
@@ -121,6 +123,8 @@ export interface EngineConfig extends Chosen {
   readonly trustedProxies: readonly string[]
   /** Absent: there are no metrics. */
   readonly management: Management | undefined
+  /** Absent: there are no traces. */
+  readonly telemetry: TelemetryConfig | undefined
 }
 
 export const engineDefaults = { port: 8400, databaseFile: 'data/engine.db', componentDirectory: 'components' } as const
@@ -138,6 +142,7 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
     ...[where, secure, identity, chosen].flatMap((part) => (part && 'mistakes' in part ? part.mistakes : [])),
     ...encryptionMistakes(settings),
     ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),
+    ...(settings.telemetry ? findTelemetryMistakes(settings.telemetry) : []),
     ...hostMistakes(settings.outbound?.allow ?? []),
     ...findProxyMistakes({ trustedProxies: settings.trustedProxies ?? [] }).map((each) =>
       each.replace('rateLimits.', ''),
@@ -184,6 +189,7 @@ function complete(
     cors: settings.cors ?? true,
     trustedProxies: settings.trustedProxies ?? [],
     management: management && resolveManagement(management),
+    telemetry: settings.telemetry && resolveTelemetry(settings.telemetry),
   }
 }
 

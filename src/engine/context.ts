@@ -2,6 +2,7 @@
 import type { Account, Chain } from '../chain/chain.ts'
 import type { Runtime } from '../component/runtime.ts'
 import type { Effects } from '../http/effects.ts'
+import type { TelemetryCounts } from '../http/telemetry-metrics.ts'
 import type { Address } from '../offchain/address.ts'
 import type { BodyBuffer } from './body.ts'
 import type { CallHistory } from './call-history.ts'
@@ -17,6 +18,8 @@ export interface EngineEffects extends Effects<EngineCollections> {
   readonly chain: Chain
   readonly runtime: Runtime
   readonly files: ComponentFiles
+  /** The counts of what was sent to a collector; absent without the setting `telemetry`. */
+  readonly telemetryCounts?: TelemetryCounts | undefined
 }
 
 export interface EngineContext extends EngineEffects, CommitContext {

@@ -77,7 +77,7 @@ async function contextOf(config: EngineConfig, effects: EngineEffects): Promise<
   const { identity, limits } = config
   const account = chain.account(identity.privateKey, BigInt(limits.transactionGas))
   const engine = account.address
-  const metrics = createMetrics(limits)
+  const metrics = createMetrics(limits, effects.telemetryCounts)
   return {
     ...effects,
     config,

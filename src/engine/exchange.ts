@@ -5,7 +5,7 @@ import { targetOf } from './call-target.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
-import { type CallResult, perform, problemCode } from './perform.ts'
+import { type CallRequest, type CallResult, perform, problemCode } from './perform.ts'
 import { type ProblemCode, ProblemError, type ProblemResponse, problem } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
 import { type HeaderPair, type PendingResponse, send, sendProblem } from './send.ts'
@@ -28,6 +28,7 @@ export async function answerRequest(context: EngineContext, exchange: Exchange):
     if (!isRefusal) log.error({ event: 'request_failed', request: exchange.id, err }, 'request failed')
     const refusal = isRefusal ? err.problem : problem('server-error')
     metrics.answers.inc({ status: String(refusal.status), error: refusal.code })
+    context.tracer?.refuse(exchange.request, refusal.code)
     sendProblem(context, exchange, refusal)
   }
 }
@@ -42,12 +43,14 @@ async function componentAnswer(context: EngineContext, exchange: Exchange): Prom
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
     const { uri } = exchange.target
     const data = { method, uri, headers: requestHeaders(request.rawHeaders), body: body.bytes }
-    const performed = await perform(context, entry, () => targetOf(context, entry), {
+    const call: CallRequest = {
       hook: { kind: 'http', request: data },
       request: exchange.id,
       mode: method === 'GET' ? 'shared' : 'serial',
       isAbandoned: () => exchange.response.destroyed || request.socket.destroyed,
-    })
+    }
+    const run = (): Promise<CallResult> => perform(context, entry, () => targetOf(context, entry), call)
+    const performed = await (context.inSpan?.('call component', run) ?? run())
     return signedAnswer(context, entry, { ...data, isHead: request.method === 'HEAD' }, performed)
   } finally {
     body.release()

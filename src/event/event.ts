@@ -6,6 +6,7 @@ import type { AuditCollections } from '../audit/collections.ts'
 import type { CallbackCollections } from '../callback/queue.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
+import type { TraceHeaders } from '../codec/trace-context.ts'
 import type { Change } from '../store/store.ts'
 
 /** Every type of event, and whether the callback reports it; all of them go into the audit log. */
@@ -48,6 +49,8 @@ export interface Event {
   readonly caller?: string
   /** The status body of the session at the time of the event, for the callback, when it cannot be made later. */
   readonly data?: JsonObject
+  /** The place in the trace of what caused the event; only where there are traces. */
+  readonly trace?: TraceHeaders
 }
 
 /** The collections of events and of their destinations. */

@@ -58,6 +58,20 @@ async function linesOf(store: Store<EventCollections>): Promise<string[]> {
 }
 
 describe('sealing', () => {
+  it('takes the trace of an event to its callback, and not into the log', async () => {
+    const store = await opened()
+    const trace = { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01` }
+    await record(store, { type: 'issuance.succeeded', sessionId: 's1', trace })
+    await record(store, { type: 'issuance.notified', sessionId: 's1' })
+    await seal(store)
+    const [queue] = await store.list('callback')
+    expect(queue?.value.events.map(({ type, trace: kept }) => [type, kept])).toEqual([
+      ['issuance.succeeded', trace],
+      ['issuance.notified', undefined],
+    ])
+    expect((await linesOf(store)).join()).not.toContain('abab')
+  })
+
   it('takes events into the log in their order, without session ids and data, and then away', async () => {
     const store = await opened()
     await record(store, { type: 'configuration.created', subject: 'c1', caller: 'office' })

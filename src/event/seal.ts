@@ -94,6 +94,7 @@ function callbacks(
       at: value.at,
       queuedAt: at.getTime(),
       ...(value.data === undefined ? {} : { data: value.data }),
+      ...(value.trace === undefined ? {} : { trace: value.trace }),
     }
     bySession.set(value.sessionId, [...(bySession.get(value.sessionId) ?? []), pending])
   }

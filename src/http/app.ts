@@ -21,6 +21,7 @@ import { openApiDocument } from './openapi.ts'
 import { allowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
 import type { RequestObserver } from './request-metrics.ts'
+import { type RequestTracer, traceRequests, withinOf } from './request-tracer.ts'
 import { addCommonHeaders, createServer } from './server.ts'
 import { limitUnreadAnswers } from './unread-answers.ts'
 import { answerUnrouted, CORS_HEADERS, collectRoutes, type Routes } from './unrouted.ts'
@@ -37,6 +38,7 @@ export interface AppOptions {
   readonly rateLimits: RateLimits
   readonly tls?: { readonly key: string; readonly cert: string } | undefined
   readonly observer?: RequestObserver | undefined
+  readonly tracer?: RequestTracer | undefined
 }
 
 /** A function that returns the label of the API key of an administrative request, and refuses a request without one. */
@@ -65,6 +67,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   app.decorateRequest('apiKeyLabel', '')
   app.decorateRequest('sessionId', '')
   const routes = collectRoutes(app)
+  if (options.tracer) traceRequests(app, options.tracer)
   addHooks(app, options, { routes, authenticate })
   await app.register(swagger, { openapi: openApiOf(options) })
   // Encapsulated, so that the routes come after the plug-in that collects them.
@@ -116,11 +119,12 @@ export function bodylessRoutes(app: App, addRoutes: (scope: App) => void): void 
 
 function addHooks(
   app: App,
-  { log, rateLimits, now, observer }: AppOptions,
+  { log, rateLimits, now, observer, tracer }: AppOptions,
   { routes, authenticate }: { readonly routes: Routes; readonly authenticate: Gate },
 ): void {
   const { walletRequestsPerMinute: limit } = rateLimits
   const visits = limit === undefined ? undefined : allowance(limit, now)
+  const within = withinOf(tracer)
   limitBodyMemory(app, now)
   limitUnreadAnswers(app)
   app.addHook('onRequest', (request, reply, done) => {
@@ -139,17 +143,30 @@ function addHooks(
     }
     done()
   })
+  if (tracer !== undefined) continueTraces(app, tracer)
   app.addHook('onResponse', (request, reply, done) => {
     const { config, method } = request.routeOptions
     const isAct = config.admin && method === 'POST' && reply.statusCode < 300
     const event = config.logged?.[reply.statusCode] ?? (isAct ? 'administered' : undefined)
-    if (event !== undefined) log.info({ event, ...lineOf(request) }, 'request served')
+    if (event !== undefined) within(request, () => log.info({ event, ...lineOf(request) }, 'request served'))
     observer?.answered(request, reply)
     done()
   })
   app.setErrorHandler((thrown, request, reply) => {
-    const { code } = answerError(thrown, log, request, reply)
+    const { code } = within(request, () => answerError(thrown, log, request, reply))
     observer?.refused(request, code)
+    tracer?.refuse(request.raw, code)
+  })
+}
+
+/**
+ * Adds the hook that goes on with the traces of callers with an API key. The headers of all others, wallets and
+ * browsers, are not read: these would else choose what is kept, and under which ids.
+ */
+function continueTraces(app: App, tracer: RequestTracer): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.apiKeyLabel !== '') tracer.continueTrace(request)
+    done()
   })
 }
 

@@ -1,9 +1,11 @@
 /** The access of a service to the world outside of its process. */
 import type { Logger } from 'pino'
+import type { InSpan } from '../async/in-span.ts'
 import type { RetryOnConflict } from '../store/retry.ts'
 import type { Store } from '../store/store.ts'
 import type { Outbound } from './outbound.ts'
 import type { RequestObserver } from './request-metrics.ts'
+import type { RequestTracer } from './request-tracer.ts'
 
 export interface Effects<C> {
   readonly store: Store<C>
@@ -15,4 +17,7 @@ export interface Effects<C> {
   readonly log: Logger
   /** Is told of each request; absent where nobody reads metrics. */
   readonly observer?: RequestObserver | undefined
+  /** Makes traces of requests, and of the steps in them; absent where nobody wants these. */
+  readonly tracer?: RequestTracer | undefined
+  readonly inSpan?: InSpan | undefined
 }

@@ -3,6 +3,8 @@
  * time, and follows no redirect. `bin/outbound.ts` sends them.
  */
 
+import type { TraceHeaders } from '../codec/trace-context.ts'
+
 export interface HttpClientRequest {
   readonly url: string
   /** The method; GET when absent. */
@@ -17,6 +19,8 @@ export interface HttpClientRequest {
   readonly maxBytes: number
   /** True when the resolved address may be of this machine or its network; plain http is then allowed too. */
   readonly allowPrivateAddresses: boolean
+  /** The trace that the request belongs to, for a receiver that is told of it. Without telemetry nobody is. */
+  readonly trace?: TraceHeaders | undefined
 }
 
 export interface HttpClientResponse {

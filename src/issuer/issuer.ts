@@ -53,6 +53,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
       rateLimits: config.rateLimits,
       tls: config.tls,
       observer: effects.observer,
+      tracer: effects.tracer,
     },
     (app) => issuerRoutes(app, context),
   )
@@ -62,7 +63,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
   const { store, current = () => config } = effects
   const keys = cacheDerived(
     () => current().keys,
-    (serviceKeys) => createKeyRing(serviceKeys, effects.pkcs11Tokens),
+    (serviceKeys) => createKeyRing(serviceKeys, effects.pkcs11Tokens, effects.inSpan),
   )
   const loadConfiguration = configurationLoader(effects)
   const texts = createConfigurationTexts({ store, signer: () => keys().credentials, loadConfiguration, config })

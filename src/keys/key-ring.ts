@@ -3,6 +3,7 @@
  * by a MAC.
  */
 import type { KeyObject } from 'node:crypto'
+import type { InSpan } from '../async/in-span.ts'
 import type { Certificate } from './certificate.ts'
 import { type DecryptionKey, deriveDecryptionKey } from './decryption-key.ts'
 import { createSigner, deriveSecret } from './file-signer.ts'
@@ -53,9 +54,15 @@ export interface KeyRing {
   readonly decryptionKeys: () => readonly [DecryptionKey, ...DecryptionKey[]]
 }
 
-/** Makes the key ring of a configuration. `pkcs11Tokens` is needed where a key is in a token. */
-export function createKeyRing(keys: ServiceKeys, pkcs11Tokens?: Pkcs11Tokens): KeyRing {
-  const signerOf = (key: SigningKey): Signer => createSignerOf(key, pkcs11Tokens)
+/**
+ * Makes the key ring of a configuration. `pkcs11Tokens` is needed where a key is in a token; with `inSpan`, each
+ * signature is a step of the trace of its request.
+ */
+export function createKeyRing(keys: ServiceKeys, pkcs11Tokens?: Pkcs11Tokens, inSpan?: InSpan): KeyRing {
+  const signerOf = (key: SigningKey): Signer => {
+    const signer = createSignerOf(key, pkcs11Tokens)
+    return inSpan === undefined ? signer : { ...signer, sign: (data) => inSpan('sign', () => signer.sign(data)) }
+  }
   const signersOf = (each: SigningKeys): readonly [Signer, ...Signer[]] => [
     signerOf(each),
     ...each.previous.map(signerOf),

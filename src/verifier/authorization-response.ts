@@ -193,6 +193,7 @@ async function verifiedOutcome(
     sessionStart: new Date(session.createdAt),
     ...operatorTerms(context),
   }
-  const report = await verify(response, terms, { log: context.log, requestId })
+  const run = (): ReturnType<typeof verify> => verify(response, terms, { log: context.log, requestId })
+  const report = await (context.inSpan?.('check presentation', run) ?? run())
   return { report }
 }

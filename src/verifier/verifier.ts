@@ -9,7 +9,7 @@ import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { readiness } from '../http/readiness.ts'
 import { cacheCertificates } from '../keys/certificate.ts'
-import { createKeyRing, MOST_KEYS } from '../keys/key-ring.ts'
+import { createKeyRing, type KeyRing, MOST_KEYS, type ServiceKeys } from '../keys/key-ring.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
@@ -35,7 +35,7 @@ const REMEMBERED_IDENTITIES = 2 * MOST_KEYS
 
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
   const { store, pkcs11Tokens, current = () => config } = effects
-  const { clientId, signerOf } = identities(current, pkcs11Tokens)
+  const { clientId, signerOf } = identities(current, (keys) => createKeyRing(keys, pkcs11Tokens, effects.inSpan))
   const context: VerifierContext = {
     ...effects,
     get config() {
@@ -68,6 +68,7 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
       rateLimits: config.rateLimits,
       tls: config.tls,
       observer: effects.observer,
+      tracer: effects.tracer,
     },
     (app) => verifierRoutes(app, context),
   )
@@ -76,7 +77,7 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
 /** Gives our client identifier now, and the signers of sessions that began when the certificate was another. */
 function identities(
   current: () => VerifierConfig,
-  pkcs11Tokens: Pkcs11Tokens | undefined,
+  makeKeyRing: (keys: ServiceKeys) => KeyRing,
 ): {
   readonly clientId: () => string
   readonly signerOf: (clientId: string) => Signer | undefined
@@ -85,7 +86,7 @@ function identities(
   const clientId = cacheDerived(
     () => current().keys,
     (keys) => {
-      const { requestObjects } = createKeyRing(keys, pkcs11Tokens)
+      const { requestObjects } = makeKeyRing(keys)
       // The one to use comes last, as what was used last is remembered longest.
       for (const signer of requestObjects.toReversed()) signers.set(makeClientId(signer), signer)
       return makeClientId(requestObjects[0])

@@ -30,10 +30,12 @@ const ELEMENT = 'test/browser/element-doc.test.ts'
 const CODE_WALLET = 'test/e2e/wallet-authorization-code.test.ts'
 const CARD = 'test/e2e/library-card.test.ts'
 const HAIP = 'test/e2e/haip-doc.test.ts'
+const TELEMETRY = 'test/e2e/telemetry.test.ts'
 const STATUS_FILES = 'test/interop/status-list-files.test.ts'
 
 export const runBy: readonly SnippetRow[] = [
   ...rowsOf('README.md', DOCS, 'init verifier', 'cd try/issuer', 'cd try/verifier', 'CONFIGURATION=', 'QUERY='),
+  ...rowsOf('docs/operating.md', TELEMETRY, '.listen(4318)'),
   ...rowsOf('docs/authorization-code.md', LIBRARY, 'getInteraction'),
   ...rowsOf('docs/authorization-code.md', CODE_WALLET, '--scope', '$OFFER', 'wallet renew'),
   ...rowsOf(

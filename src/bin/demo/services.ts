@@ -86,7 +86,7 @@ export async function startService(
   const config = readConfig(name, directory, place, settings)
   const kind = credentialServiceKind(name)
   const store: StoreOf<CredentialServiceName> = await openDatabase(config.database, credentialServices[name].migrations)
-  const service = await buildService(kind, config, store, createLog(name, logFile(home)))
+  const service = await buildService(kind, config, store, { log: createLog(name, { file: logFile(home) }) })
   await listen(service, config)
   const [apiKey = ''] = Object.keys(config.apiKeys)
   const { baseUrl, port, url } = place

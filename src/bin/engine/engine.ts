@@ -9,7 +9,8 @@ import { createEngine } from '../../engine/engine.ts'
 import { checkBuilt, startRuntime } from '../../toolchain/places.ts'
 import { conflictTask } from '../conflict-log.ts'
 import { now, outbound, random, retryOnConflict } from '../effects.ts'
-import type { BuiltService, ServiceKind } from '../service-kind.ts'
+import type { BuiltService, Outputs, ServiceKind } from '../service-kind.ts'
+import { tracedEffects } from '../telemetry.ts'
 import { chainComponents, onceEach, openChain } from './chain.ts'
 import { createComponentFiles } from './component-files.ts'
 import { openStore } from './store.ts'
@@ -70,10 +71,18 @@ async function openParts(
   return { parts: { chain, store, runtime: await startRuntime(workers, config.limits) } }
 }
 
-async function build(config: EngineConfig, parts: EngineParts, log: Logger): Promise<BuiltService<EngineConfig>> {
+async function build(
+  config: EngineConfig,
+  parts: EngineParts,
+  { log, telemetry }: Outputs,
+): Promise<BuiltService<EngineConfig>> {
   const directories = [config.componentDirectory, ...chainComponents(config)] as const
   const outside = { outbound, now, random, log, files: createComponentFiles(directories) }
-  const { app, metrics, tasks, stop } = await createEngine(config, { ...parts, retryOnConflict, ...outside })
+  const { app, metrics, tasks, stop } = await createEngine(config, {
+    ...{ ...parts, retryOnConflict, ...outside },
+    ...(telemetry && tracedEffects(telemetry, parts.store, config.database)),
+    telemetryCounts: telemetry?.counts,
+  })
   return {
     app,
     tasks: [...tasks, conflictTask(log)],

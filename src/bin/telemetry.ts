@@ -1,0 +1,62 @@
+/** The traces and log lines of a service for a collector. Their code is loaded only where the setting is there. */
+import type { Logger } from 'pino'
+import { toBase64url } from '../codec/base64url.ts'
+import type { DatabaseConfig } from '../config/database.ts'
+import type { TelemetryConfig } from '../config/telemetry.ts'
+import type { Effects } from '../http/effects.ts'
+import type { Store } from '../store/store.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import { PACKAGE_VERSION } from './command-line.ts'
+import { outbound, random } from './effects.ts'
+import { createLog } from './log.ts'
+import type { KindName, Outputs } from './service-kind.ts'
+
+/** The difference from the clock of the machine after which that is followed: somebody has set it. */
+const CLOCKS_DIFFER_MS = 50
+
+/**
+ * Returns the log of a service and its telemetry, if the setting is there. What is wrong with the collector is said in
+ * `ownLog`, whose lines are not sent.
+ */
+export async function openOutputs(
+  service: KindName,
+  config: TelemetryConfig | undefined,
+  ownLog: Logger,
+): Promise<Outputs> {
+  if (config === undefined) return { log: ownLog }
+  const { createTelemetry } = await import('../telemetry/telemetry.ts')
+  const telemetry = createTelemetry(config, {
+    resource: {
+      'service.name': config.serviceName ?? `vouchsafe-${service}`,
+      'service.version': PACKAGE_VERSION,
+      'service.instance.id': toBase64url(random(16)),
+    },
+    outbound,
+    random,
+    clock: createFineClock(),
+    failed: (signal, why) =>
+      ownLog.warn({ event: 'telemetry_not_sent', signal, why }, 'the collector does not take them; tried again later'),
+  })
+  return { log: createLog(service, { extension: telemetry.log }), telemetry }
+}
+
+/** Returns the effects of a service that make traces, in place of those that make none. */
+export function tracedEffects<C>(
+  { traceStore, outbound: tracedOutbound, requests, inSpan }: Telemetry,
+  store: Store<C>,
+  { kind }: DatabaseConfig,
+): Required<Pick<Effects<C>, 'store' | 'outbound' | 'tracer' | 'inSpan'>> {
+  return { store: traceStore(store, kind), outbound: tracedOutbound, tracer: requests, inSpan }
+}
+
+/** Makes a clock with fractions of milliseconds, which follows the clock of the machine. */
+function createFineClock(): () => number {
+  let offset = performance.timeOrigin
+  return () => {
+    const fine = offset + performance.now()
+    const behind = Date.now() - fine
+    if (Math.abs(behind) <= CLOCKS_DIFFER_MS) return fine
+    offset += behind
+    return fine + behind
+  }
+}

@@ -1,0 +1,52 @@
+/** The headers by which a trace goes from one service to the next. W3C Trace Context. */
+
+/** A place in a trace, below which more can be. */
+export interface TraceContext {
+  /** 32 hexadecimal digits in lower case, not all zero. */
+  readonly traceId: string
+  /** 16 hexadecimal digits in lower case, not all zero. */
+  readonly spanId: string
+  /** Whether the spans of the trace are kept. */
+  readonly isSampled: boolean
+  /** The `tracestate` of the caller, which goes on unchanged; absent when there was none that is valid. */
+  readonly state?: string
+}
+
+/** A place in a trace as headers say it. */
+export interface TraceHeaders {
+  readonly traceparent: string
+  readonly tracestate?: string
+}
+
+const TRACEPARENT =
+  /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-[!-~]{0,200})?$/
+const SAMPLED = 1
+const MAX_STATE_LENGTH = 512
+const MAX_STATE_MEMBERS = 32
+const STATE_MEMBER = /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
+
+/**
+ * Reads the headers of a trace. Returns undefined unless `traceparent` is valid; a `tracestate` that is not valid, or
+ * longer than 512 characters, is left out. W3C Trace Context, sections 3.2 and 3.3.
+ */
+export function readTraceHeaders(traceparent: unknown, tracestate?: unknown): TraceContext | undefined {
+  if (typeof traceparent !== 'string') return undefined
+  const [, version, traceId, spanId, flags = '', more] = TRACEPARENT.exec(traceparent) ?? []
+  if (traceId === undefined || spanId === undefined) return undefined
+  // Version 00 ends with the flags; a later one may have more, which says nothing to a reader of this one.
+  if (version === '00' && more !== undefined) return undefined
+  const isSampled = (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED
+  return { traceId, spanId, isSampled, ...(isTraceState(tracestate) ? { state: tracestate } : {}) }
+}
+
+/** Writes the headers of a place in a trace. */
+export function traceHeadersOf({ traceId, spanId, isSampled, state }: TraceContext): TraceHeaders {
+  const traceparent = `00-${traceId}-${spanId}-0${isSampled ? SAMPLED : 0}`
+  return state === undefined ? { traceparent } : { traceparent, tracestate: state }
+}
+
+function isTraceState(text: unknown): text is string {
+  if (typeof text !== 'string' || text.length > MAX_STATE_LENGTH) return false
+  const members = text.split(',').map((member) => member.trim())
+  return members.length <= MAX_STATE_MEMBERS && members.every((member) => STATE_MEMBER.test(member))
+}

@@ -1,0 +1,26 @@
+/** The metric of what a service sent to its collector. */
+import { Counter, type Registry } from 'prom-client'
+
+/** The counts of what was sent to a collector, and of what was dropped because it did not take that. */
+export interface TelemetryCounts {
+  readonly traces: { readonly sent: number; readonly dropped: number }
+  readonly logs: { readonly sent: number; readonly dropped: number }
+}
+
+/** Registers the counter, which has no values where the setting `telemetry` is absent. */
+export function countTelemetry(prefix: string, registry: Registry, counts: TelemetryCounts | undefined): void {
+  new Counter({
+    name: `${prefix}telemetry_total`,
+    help: 'Spans (traces) and log lines (logs) for the collector, by whether they were sent or dropped',
+    labelNames: ['signal', 'end'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      if (counts === undefined) return
+      for (const signal of ['traces', 'logs'] as const) {
+        this.inc({ signal, end: 'sent' }, counts[signal].sent)
+        this.inc({ signal, end: 'dropped' }, counts[signal].dropped)
+      }
+    },
+  })
+}

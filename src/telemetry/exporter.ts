@@ -1,0 +1,172 @@
+/**
+ * A bounded queue of what goes to a collector, and the requests that send it, one at a time. Nobody waits for it: what
+ * does not fit is counted and dropped.
+ */
+import { type BackOff, backOffMs } from '../async/back-off.ts'
+import { memberOf, parseJson } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import { type Outbound, OutboundError } from '../http/outbound.ts'
+import { createQueue, type Queue } from './queue.ts'
+
+/** The counts of what was sent to a collector, and of what was not because the collector did not take it. */
+export interface SendingCounts {
+  sent: number
+  dropped: number
+}
+
+export interface Exporter {
+  /** Queues an item, which is JSON. */
+  add(item: string): void
+  readonly counts: Readonly<SendingCounts>
+  /** Sends what is queued for as long as `withinMs`, and drops the rest. */
+  close(withinMs: number): Promise<void>
+}
+
+interface ExporterOptions {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Makes the body of a request of its items. */
+  readonly bodyOf: (items: readonly string[]) => string
+  /** The member of the answer that says how many items the collector did not take. OTLP, Partial Success. */
+  readonly rejectedMember: 'rejectedSpans' | 'rejectedLogRecords'
+  readonly outbound: Outbound
+  /** Is told why the collector did not take a request, at the first of several in a row. */
+  readonly failed: (why: string) => void
+}
+
+const MOST_AT_ONCE = 512
+const SEND_EVERY_MS = 1000
+const TIMEOUT_MS = 10_000
+const MAX_ANSWER_BYTES = 64 * 1024
+const PAUSE: BackOff = { firstMs: 1000, longestMs: 30_000 }
+/** The answers after which a request is sent again. OTLP, Retryable Response Codes. */
+const RETRYABLE: readonly number[] = [429, 502, 503, 504]
+
+interface State {
+  readonly counts: SendingCounts
+  readonly queue: Queue
+  /** The number of requests in a row that the collector did not take. */
+  failures: number
+  isClosed: boolean
+}
+
+/** The result of a request: taken but for some, to be sent again, or never to be taken. */
+type SendingResult = { readonly rejected: number } | { readonly why: string; readonly isFinal: boolean }
+
+export function createExporter(options: ExporterOptions): Exporter {
+  const state: State = { counts: { sent: 0, dropped: 0 }, queue: createQueue(), failures: 0, isClosed: false }
+  const { counts, queue } = state
+  let timer: NodeJS.Timeout | undefined
+  let sending: Promise<void> | undefined
+  const schedule = (): void => {
+    if (state.isClosed || timer !== undefined || sending !== undefined || queue.size() === 0) return
+    timer = setTimeout(() => {
+      timer = undefined
+      sending = send(options, state, TIMEOUT_MS).finally(() => {
+        sending = undefined
+        schedule()
+      })
+    }, pauseMs(state)).unref()
+  }
+  const cancel = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+  }
+  return {
+    counts,
+    add: (item) => {
+      if (state.isClosed || !queue.add(item)) {
+        counts.dropped += 1
+        return
+      }
+      // Enough for a request waits for nothing but a collector that fails.
+      if (queue.size() === MOST_AT_ONCE && state.failures === 0) cancel()
+      schedule()
+    },
+    close: async (withinMs) => {
+      const end = performance.now() + withinMs
+      const leftMs = (): number => Math.max(0, end - performance.now())
+      cancel()
+      state.isClosed = true
+      if (sending !== undefined) await endOrLate(sending, leftMs())
+      await sendRest(options, state, leftMs)
+    },
+  }
+}
+
+/** Sends what is queued until a request fails or the time is over, and drops the rest. */
+async function sendRest(options: ExporterOptions, state: State, leftMs: () => number): Promise<void> {
+  const { queue, counts, failures: before } = state
+  while (queue.size() > 0 && leftMs() > 0 && state.failures === before) await send(options, state, leftMs())
+  counts.dropped += queue.clear()
+}
+
+/** Returns the time until the next request: soon where much waits, and longer after each failure. */
+function pauseMs({ failures, queue }: State): number {
+  if (failures > 0) return backOffMs(PAUSE, failures)
+  return queue.size() >= MOST_AT_ONCE ? 0 : SEND_EVERY_MS
+}
+
+/** Sends the items of one request, and counts them, or puts them back. Never rejects. */
+async function send(options: ExporterOptions, state: State, timeoutMs: number): Promise<void> {
+  const { counts, queue } = state
+  const items = queue.take(MOST_AT_ONCE)
+  const result = await post(options, items, timeoutMs)
+  if ('rejected' in result) {
+    state.failures = 0
+    counts.sent += items.length - result.rejected
+    counts.dropped += result.rejected
+    return
+  }
+  state.failures += 1
+  if (state.failures === 1) options.failed(result.why)
+  counts.dropped += result.isFinal || state.isClosed ? items.length : queue.putBack(items)
+}
+
+/** Sends items in one request. Never rejects. */
+async function post(
+  { url, headers, bodyOf, rejectedMember, outbound }: ExporterOptions,
+  items: readonly string[],
+  timeoutMs: number,
+): Promise<SendingResult> {
+  try {
+    const answer = await outbound({
+      url,
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: bodyOf(items),
+      timeoutMs,
+      maxBytes: MAX_ANSWER_BYTES,
+      // The address is from the configuration, so an address of the operator's own network is intended.
+      allowPrivateAddresses: true,
+    })
+    const { status, body } = answer
+    if (status >= 200 && status < 300) return { rejected: Math.min(items.length, rejectedIn(body, rejectedMember)) }
+    return { why: `the collector answered ${status}`, isFinal: !RETRYABLE.includes(status) }
+  } catch (error) {
+    if (error instanceof OutboundError) return { why: error.message, isFinal: false }
+    return { why: 'it could not be sent', isFinal: true }
+  }
+}
+
+/** Returns how many items the collector did not take; 0 where its answer does not say. */
+function rejectedIn(body: Uint8Array, member: string): number {
+  if (body.length === 0) return 0
+  try {
+    const count = Number(memberOf(memberOf(parseJson(body), 'partialSuccess'), member))
+    return Number.isSafeInteger(count) && count > 0 ? count : 0
+  } catch (error) {
+    if (error instanceof MalformedError) return 0
+    throw error
+  }
+}
+
+/** Resolves when `work` has ended, or after `milliseconds`. */
+async function endOrLate(work: Promise<void>, milliseconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  await Promise.race([work, late])
+  clearTimeout(timer)
+}

@@ -1,0 +1,89 @@
+/** Spans and log lines in the JSON of OTLP. OpenTelemetry Protocol 1.x, OTLP/HTTP, JSON Protobuf Encoding. */
+import { isObject, type Json, type JsonObject, ownString } from '../codec/json.ts'
+import type { Attributes, EndedSpan, SpanKind } from './tracer.ts'
+
+type AnyValue = Readonly<Record<string, unknown>>
+
+const KINDS: Readonly<Record<SpanKind, number>> = { internal: 1, server: 2, client: 3 }
+const STATUS_ERROR = 2
+const SCOPE = { name: 'vouchsafe' }
+/** The number and the name of a severity, by the level of pino. Logs Data Model, SeverityNumber. */
+const SEVERITIES: Readonly<Record<number, readonly [number, string]>> = {
+  10: [1, 'TRACE'],
+  20: [5, 'DEBUG'],
+  30: [9, 'INFO'],
+  40: [13, 'WARN'],
+  50: [17, 'ERROR'],
+  60: [21, 'FATAL'],
+}
+/** The members of a log line that have a place of their own in a record, and that of the service in its resource. */
+const PLACED: readonly string[] = ['level', 'time', 'service', 'message', 'event', 'traceId', 'spanId']
+
+/** Writes a span, without the brackets around many. */
+export function spanText(span: EndedSpan): string {
+  const { context, parentId, name, kind, startedAt, endedAt, attributes, hasFailed } = span
+  return JSON.stringify({
+    traceId: context.traceId,
+    spanId: context.spanId,
+    traceState: context.state,
+    parentSpanId: parentId,
+    flags: 1,
+    name,
+    kind: KINDS[kind],
+    startTimeUnixNano: nanosecondsOf(startedAt),
+    endTimeUnixNano: nanosecondsOf(Math.max(startedAt, endedAt)),
+    attributes: keyValues(attributes),
+    status: hasFailed ? { code: STATUS_ERROR } : {},
+  })
+}
+
+/** Writes a line of the log, which was redacted before, as a record. */
+export function logRecordText(line: JsonObject): string {
+  const time = nanosecondsOf(Date.parse(ownString(line, 'time') ?? ''))
+  const [severityNumber, severityText] = SEVERITIES[Number(line.level)] ?? [0, '']
+  const others = Object.entries(line).filter(([name]) => !PLACED.includes(name))
+  return JSON.stringify({
+    timeUnixNano: time,
+    observedTimeUnixNano: time,
+    severityNumber,
+    severityText,
+    eventName: ownString(line, 'event'),
+    body: { stringValue: ownString(line, 'message') ?? '' },
+    attributes: keyValues(Object.fromEntries(others)),
+    traceId: ownString(line, 'traceId'),
+    spanId: ownString(line, 'spanId'),
+  })
+}
+
+/** Writes the body of a request to `/v1/traces`. */
+export function tracesBody(resource: Attributes, spans: readonly string[]): string {
+  return bodyText('resourceSpans', 'scopeSpans', resource, `"spans":[${spans.join(',')}]`)
+}
+
+/** Writes the body of a request to `/v1/logs`. */
+export function logsBody(resource: Attributes, records: readonly string[]): string {
+  return bodyText('resourceLogs', 'scopeLogs', resource, `"logRecords":[${records.join(',')}]`)
+}
+
+function bodyText(outer: string, inner: string, resource: Attributes, items: string): string {
+  const [about, scope] = [JSON.stringify({ attributes: keyValues(resource) }), JSON.stringify(SCOPE)]
+  return `{"${outer}":[{"resource":${about},"${inner}":[{"scope":${scope},${items}}]}]}`
+}
+
+/** Writes nanoseconds since the epoch as text, which are too many digits for a number, exact to the microsecond. */
+function nanosecondsOf(milliseconds: number): string {
+  return Number.isFinite(milliseconds) ? `${Math.round(milliseconds * 1000)}000` : '0'
+}
+
+function keyValues(members: Readonly<Record<string, Json>>): readonly { key: string; value: AnyValue }[] {
+  return Object.entries(members).map(([key, value]) => ({ key, value: anyValue(value) }))
+}
+
+function anyValue(value: Json): AnyValue {
+  if (typeof value === 'string') return { stringValue: value }
+  if (typeof value === 'boolean') return { boolValue: value }
+  if (typeof value === 'number')
+    return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value }
+  if (Array.isArray(value)) return { arrayValue: { values: value.map(anyValue) } }
+  return isObject(value) ? { kvlistValue: { values: keyValues(value) } } : {}
+}

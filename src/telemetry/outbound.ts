@@ -1,0 +1,59 @@
+/** The requests of a service to other servers in traces. Semantic Conventions for HTTP Spans, HTTP client. */
+import { readTraceHeaders, traceHeadersOf } from '../codec/trace-context.ts'
+import { type HttpClientRequest, type HttpClientResponse, type Outbound, OutboundError } from '../http/outbound.ts'
+import type { Attributes, Span, Tracer } from './tracer.ts'
+
+/**
+ * Wraps an HTTP client so that each request is a step of what it is for. The headers of the trace go to nobody but the
+ * receiver of a request with a `trace`: others would learn from them which of their requests belong together.
+ */
+export function traceOutbound(outbound: Outbound, tracer: Tracer): Outbound {
+  return (request) => {
+    const { trace, headers } = request
+    const { method = 'GET' } = request
+    const step = {
+      name: method,
+      kind: 'client',
+      attributes: { 'http.request.method': method, ...hostOf(request) },
+    } as const
+    const parent = trace && readTraceHeaders(trace.traceparent, trace.tracestate)
+    if (parent === undefined) return tracer.step(step, (span) => send(outbound, request, span))
+    return tracer.stepOf(parent, step, (span) =>
+      send(outbound, { ...request, headers: { ...headers, ...traceHeadersOf(span.context) } }, span),
+    )
+  }
+}
+
+async function send(
+  outbound: Outbound,
+  request: HttpClientRequest,
+  span: Span | undefined,
+): Promise<HttpClientResponse> {
+  try {
+    const answer = await outbound(request)
+    if (span !== undefined) noteAnswer(span, answer)
+    return answer
+  } catch (error) {
+    if (span !== undefined && error instanceof OutboundError) {
+      span.attributes = { ...span.attributes, 'error.type': error.limit ?? 'unreachable' }
+    }
+    throw error
+  }
+}
+
+function noteAnswer(span: Span, { status }: HttpClientResponse): void {
+  const failed = status >= 400
+  span.hasFailed = failed
+  span.attributes = {
+    ...span.attributes,
+    'http.response.status_code': status,
+    ...(failed ? { 'error.type': String(status) } : {}),
+  }
+}
+
+/** Returns the host and the port that are asked. The path may be a secret. */
+function hostOf({ url: text }: HttpClientRequest): Attributes {
+  if (!URL.canParse(text)) return {}
+  const { hostname, port, protocol } = new URL(text)
+  return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'https:' ? 443 : 80) }
+}
