@@ -34,9 +34,9 @@ const BOTH = [
 // A limit only ends what hangs: no test depends on how fast or how busy its machine is.
 export const shared = {
   isolate: false,
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
-  expect: { poll: { timeout: 60_000 } },
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
+  expect: { poll: { timeout: 300_000 } },
 }
 
 /** Tests wait most of their time, for processes, disks and clocks: some five at a time keep two cores busy. */

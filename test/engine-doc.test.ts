@@ -10,7 +10,7 @@ import { ROOT, snippetWith } from './support/documents.ts'
 import { runShell } from './support/shell.ts'
 
 const ENGINE = 'docs/engine.md'
-const CHAINED = { timeout: 120_000 }
+const CHAINED = { timeout: 600_000 }
 
 /** A folder as a clone in which the command was built. */
 function clone(): string {
@@ -35,7 +35,7 @@ describe('three engines on one chain', () => {
       const each = await Promise.allSettled(urls().map((url) => fetch(`${url}/engine`)))
       return each.filter(({ status }) => status === 'fulfilled').length
     }
-    await vi.waitUntil(async () => (await answers()) === 3, { timeout: 60_000, interval: 200 })
+    await vi.waitUntil(async () => (await answers()) === 3, { timeout: 300_000, interval: 200 })
   })
   afterAll(() => {
     if (group !== undefined) process.kill(-group, 'SIGKILL')

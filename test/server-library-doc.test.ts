@@ -85,7 +85,7 @@ it('issues a credential and asks for it, each with one snippet', async () => {
 })
 
 it('completes an interaction of a wallet by the snippet of docs/authorization-code.md', {
-  timeout: 60_000,
+  timeout: 600_000,
 }, async () => {
   const port = await freePort()
   const settings = snippetWith('docs/authorization-code.md', '"authentication"')

@@ -35,7 +35,7 @@ async function offerCard(url: string, apiKey: string): Promise<string> {
   return session.credential_offer_uri
 }
 
-it('a person shows a card, and the wallet gets another that is made of it', { timeout: 120_000 }, async () => {
+it('a person shows a card, and the wallet gets another that is made of it', { timeout: 600_000 }, async () => {
   const ports = { issuer: await freePort(), verifier: await freePort() }
   const [directory, home] = [temporaryDirectory(), temporaryDirectory()]
   const env = { VOUCHSAFE_WALLET_HOME: home }

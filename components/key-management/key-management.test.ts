@@ -111,7 +111,7 @@ describe('key management, without a sandbox', () => {
       expect(holds(signature, publicKey, new Uint8Array([1]))).toBe(false)
       for (const each of devices) expect(each.failed).toEqual([])
     },
-    120_000,
+    600_000,
   )
 
   it('signs with every set of engines that is large enough', async () => {
@@ -258,7 +258,7 @@ describe('key management, without a sandbox', () => {
         expect([answer.status, answer.text]).toEqual([409, '{"error":"The key cannot sign: failed"}'])
       }
     },
-    120_000,
+    600_000,
   )
 
   it('fails by name when commitments come without a proof', async () => {

@@ -76,5 +76,5 @@ describe.each(chains)('key management in the sandbox on $name', ({ start }) => {
     await expect(signTogether(1n, new TextEncoder().encode('take 10'), key, engines)).rejects.toThrow('does not allow')
     await contract.send(owner, 'setPolicy', { id: 1n, policy_: { ...policy, signers: [] } })
     await expect(signTogether(1n, message, key, engines)).rejects.toThrow('its component refused (401): Unauthorized')
-  }, 120_000)
+  }, 600_000)
 })

@@ -41,7 +41,7 @@ describe.each(chains)('the secret sharing component on $name', ({ start }) => {
       },
     }
     devices = engines.map((engine) => device(run, counting, engine, authorize))
-  }, 120_000)
+  }, 600_000)
   afterAll(() => Promise.all(stops.map((stop) => stop())))
   beforeEach(() => {
     for (const one of devices) {

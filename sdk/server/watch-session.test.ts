@@ -123,7 +123,7 @@ describe('a session that is watched', () => {
     expect(String((error as Error).stack)).not.toContain('a-wrong-key')
   })
 
-  it('goes on after a restart of the service', { timeout: 60_000 }, async () => {
+  it('goes on after a restart of the service', { timeout: 600_000 }, async () => {
     const services = await started()
     const url = await listen(services.issuer)
     const client = createIssuerClient({ url, apiKey: API_KEY })

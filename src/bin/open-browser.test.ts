@@ -38,7 +38,7 @@ describe('a browser', () => {
     writeFileSync(script, `require('fs').writeFileSync(${JSON.stringify(told)}, JSON.stringify(process.argv.slice(2)))`)
     const address = 'http://127.0.0.1:1/sign-in?code=a&b=$(touch x) "c"'
     expect(await openBrowser([process.execPath, script], address)).toBe(true)
-    const words = await vi.waitUntil(() => readFileSync(told, 'utf8'), { timeout: 60_000 })
+    const words = await vi.waitUntil(() => readFileSync(told, 'utf8'), { timeout: 300_000 })
     expect(JSON.parse(words)).toEqual([address])
   })
 

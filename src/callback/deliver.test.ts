@@ -264,7 +264,7 @@ describe('callbacks of sessions', () => {
       time += SECOND
     }
     // Told, and written down.
-    await vi.waitFor(async () => expect(await pending()).toEqual(['poison', 'slow']), { timeout: 60_000 })
+    await vi.waitFor(async () => expect(await pending()).toEqual(['poison', 'slow']), { timeout: 300_000 })
     expect(told().filter((id) => id.startsWith('e'))).toHaveLength(40)
     release()
     await round

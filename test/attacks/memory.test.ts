@@ -9,7 +9,7 @@ import { call, configuration, declare, startIssuance, startVerification } from '
 const MIB = 1024 * 1024
 /** Less than any limit of a single body. */
 const BODY = 400 * 1024
-const PATIENT = { timeout: 60_000 }
+const PATIENT = { timeout: 600_000 }
 const fitting = Math.floor((32 * MIB) / (BODY - 1))
 const METADATA = '/.well-known/openid-credential-issuer'
 

@@ -10,7 +10,7 @@ import { type Services, startServices } from '../support/services.ts'
 import { describeInBrowser, faultsForSomebody, keepPicture, PHONE } from './browser.ts'
 import { type ConsoleCommand, startConsoleCommand } from './console-page.ts'
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 })
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
 
 const HELLO = join(ROOT, 'dist/components/hello.js')
 

@@ -7,7 +7,7 @@ import { postForm, presentationOf, startVerification } from '../support/wire.ts'
 import { describeInBrowser, faultsForSomebody, keepPicture, PHONE } from './browser.ts'
 import { type OperatedConsole, operateConsole } from './operated-console.ts'
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
 
 const HOUR = 3_600_000
 const PAGES = ['overview', 'callbacks', 'trust', 'audit'] as const

@@ -9,7 +9,7 @@ import { authorization, dcqlQuery } from '../support/wire.ts'
 import { describeInBrowser, faultsForSomebody, PHONE } from './browser.ts'
 import { type ConsoleCommand, startConsoleCommand } from './console-page.ts'
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
 
 /** A certificate that ends within a month is to be looked at. */
 const YEAR_DAYS = 365
@@ -75,8 +75,8 @@ describeInBrowser('the overview', (openWindow) => {
     const { page } = opened
     await page.getByText('Everything is well.').waitFor()
     running.get('issuer')?.kill('SIGKILL')
-    await page.locator('#issuer').getByText('not ready').waitFor({ timeout: 60_000 })
-    await page.getByRole('status').getByText('The issuer gives no overview').waitFor({ timeout: 60_000 })
+    await page.locator('#issuer').getByText('not ready').waitFor({ timeout: 300_000 })
+    await page.getByRole('status').getByText('The issuer gives no overview').waitFor({ timeout: 300_000 })
     expect(await page.locator('#verifier').getByText('ready', { exact: true }).count()).toBe(1)
     expect(await faultsForSomebody(opened)).toEqual([])
     await run('issuer')

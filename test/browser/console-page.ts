@@ -32,7 +32,7 @@ export async function startConsoleCommand(
   const { child } = startCommand(words, { env })
   let output = ''
   child.stdout?.on('data', (chunk: string) => (output += chunk))
-  const link = await vi.waitUntil(() => /http:\S+code=\S+/.exec(output)?.[0], { timeout: 60_000 })
+  const link = await vi.waitUntil(() => /http:\S+code=\S+/.exec(output)?.[0], { timeout: 300_000 })
   return { child, link, open: createOpenPage(link) }
 }
 

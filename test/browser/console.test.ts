@@ -10,7 +10,7 @@ import { memoryStore } from '../support/wallet.ts'
 import { describeInBrowser, faultsForSomebody, type OpenPage, PHONE, readCode } from './browser.ts'
 import { type RunningConsole, startConsole } from './console-process.ts'
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
 
 const PAGES = ['issue', 'verify', 'sessions'] as const
 

@@ -21,7 +21,7 @@ const [SERVER = '', HTML = '', SCRIPT = '', START = '', WALLET = '', STYLE = '']
 ].map(([, code = '']) => code)
 
 describeInBrowser('docs/element.md', (openWindow) => {
-  it('makes a page that asks, shows the answer, and asks again', { timeout: 120_000 }, async () => {
+  it('makes a page that asks, shows the answer, and asks again', { timeout: 600_000 }, async () => {
     const services = { issuer: await directoryOf('issuer'), verifier: await directoryOf('verifier') }
     copyFileSync(join(services.issuer, 'issuer.pem'), join(services.verifier, 'anchors', 'issuer.pem'))
     const issuerUrl = await startService('issuer', services.issuer)

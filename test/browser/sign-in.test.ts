@@ -22,7 +22,7 @@ import { memoryStore } from '../support/wallet.ts'
 import { authorization, configuration, dataset, dcqlQuery } from '../support/wire.ts'
 import { describeInBrowser, faultsForSomebody, type OpenPage, PHONE } from './browser.ts'
 
-vi.setConfig({ testTimeout: 180_000 })
+vi.setConfig({ testTimeout: 600_000 })
 
 const SCOPE = 'student_card'
 const SECRET = 'a secret for trying'
@@ -172,7 +172,7 @@ async function askByCommand(issuer: string) {
   onTestFinished(() => void receiving.child.kill('SIGKILL'))
   let output = ''
   receiving.child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const address = await vi.waitUntil(() => /http:\S+\/auth\/authorize\?\S+/.exec(output)?.[0], { timeout: 60_000 })
+  const address = await vi.waitUntil(() => /http:\S+\/auth\/authorize\?\S+/.exec(output)?.[0], { timeout: 300_000 })
   return { home, receiving, address }
 }
 

@@ -10,7 +10,7 @@ import { ROOT, textOf } from '../support/documents.ts'
 import { describeInBrowser, keepPicture } from './browser.ts'
 import { type RunningConsole, startConsole } from './console-process.ts'
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
 
 const PAGE = 'docs/tutorial.md'
 const MARGIN = 16

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { accessibilityFaults, describeInBrowser, type OpenPage, PHONE } from './browser.ts'
 import { type RunningConsole, startConsole } from './console-process.ts'
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
 
 /** What has to catch each misbehaviour of the page, with an SD-JWT VC. */
 const CAUGHT_BY = {

@@ -10,7 +10,7 @@ import { artifacts } from '../../components/artifacts/index.ts'
 import { runChain } from '../../src/bin/chain/chain.ts'
 import { temporaryDirectory, vouchsafe } from '../support/command.ts'
 
-const SLOW_MS = 120_000
+const SLOW_MS = 600_000
 const ENGINE = `0x${'21'.repeat(20)}`
 
 describe('vouchsafe chain', () => {

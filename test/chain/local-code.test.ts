@@ -54,5 +54,5 @@ it.each([
     const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0 })
     expect(await chain.contract(contract, await chain.head())).toBeUndefined()
   },
-  120_000,
+  600_000,
 )

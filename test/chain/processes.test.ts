@@ -16,7 +16,7 @@ import { startCommand } from '../support/command.ts'
 
 const KEYS = ['41', '42', '43'].map((byte) => Buffer.from(byte.repeat(32), 'hex'))
 const [FIRST = Buffer.alloc(0)] = KEYS
-const SLOW_MS = 120_000
+const SLOW_MS = 600_000
 
 function directory(): string {
   const made = mkdtempSync(join(tmpdir(), 'vouchsafe-local-'))

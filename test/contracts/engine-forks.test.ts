@@ -23,7 +23,7 @@ import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
 const DIST = join(import.meta.dirname, '..', '..', 'dist', 'components')
 const [SHARING, KEYS] = [join(DIST, 'secret-sharing.js'), join(DIST, 'key-management.js')]
-const STARTS_MS = 180_000
+const STARTS_MS = 600_000
 const CONFIRMATIONS = 2
 
 let node: Hardhat
@@ -66,7 +66,7 @@ const whenMined = <T>(look: () => Promise<T>): Promise<Exclude<T, false | undefi
   eventually(async () => {
     await mine(1)
     return look()
-  }, 60_000) as Promise<Exclude<T, false | undefined>>
+  }, 600_000) as Promise<Exclude<T, false | undefined>>
 const createKey = (from: Place) => {
   const signers = [evmAddress(from.chain.account(from.key()).address)]
   const policy = { signers, notAfter: '0', sharesPerDay: '0', prefix: '0x' }

@@ -6,7 +6,7 @@ import { FAULTY } from '../support/engine-faulty.ts'
 import { type EngineProcess, eventually, makeEngine, waitUntilServed } from '../support/engine-process.ts'
 import { HARDHAT_KEY, startHardhat } from '../support/hardhat.ts'
 
-const STARTS_MS = 120_000
+const STARTS_MS = 600_000
 let file: string
 const engines: EngineProcess[] = []
 beforeAll(async () => {

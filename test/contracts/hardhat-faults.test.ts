@@ -6,7 +6,7 @@ import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/ch
 import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
 import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
-const STARTS_MS = 120_000
+const STARTS_MS = 600_000
 
 describe('a hardhat node', () => {
   let hardhat: Hardhat

@@ -12,7 +12,7 @@ import { chainIdOf, type EvmChain } from '../../src/chain/evm/evm.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
-const STARTS_MS = 120_000
+const STARTS_MS = 600_000
 let hardhat: Hardhat
 
 beforeAll(async () => {

@@ -25,7 +25,7 @@ describe('key management, when the chain took back blocks', () => {
   let stop: () => Promise<void>
   beforeAll(async () => {
     ;({ rpc, stop } = await hardhatNode.start())
-  }, 60_000)
+  }, 600_000)
   afterAll(() => stop())
 
   const begin = async () => {
@@ -102,7 +102,7 @@ describe('key management, when the chain took back blocks', () => {
       expect(storage.has(`KEY-SHARES/${toHex(registration)}`)).toBe(true)
       expect(failed).toEqual([])
     }
-  }, 120_000)
+  }, 600_000)
 
   it('signs nothing for a stranger whose key says that it is that of the owner', async () => {
     const world = await begin()
@@ -131,7 +131,7 @@ describe('key management, when the chain took back blocks', () => {
       const answer = await each.http('POST', `/keys/${ID}/commitments`, { as: stranger })
       expect([answer.status, answer.text]).toEqual([503, '{"error":"This engine has no share of the key"}'])
     }
-  }, 120_000)
+  }, 600_000)
 
   it('signs on with the key of the owner where its chain is back', async () => {
     const world = await begin()
@@ -155,7 +155,7 @@ describe('key management, when the chain took back blocks', () => {
     }
     expect(await keyOf(contract)).toMatchObject({ status: ACTIVE, publicKey })
     expect(holds(await signedBy(world, owner), publicKey)).toBe(true)
-  }, 120_000)
+  }, 600_000)
 
   it('makes the key of the owner anew where only its making was taken back', async () => {
     const world = await begin()
@@ -173,7 +173,7 @@ describe('key management, when the chain took back blocks', () => {
     expect(after.publicKey).not.toEqual(before.publicKey)
     expect(holds(await signedBy(world, owner), after.publicKey)).toBe(true)
     for (const { failed } of devices) expect(failed).toEqual([])
-  }, 120_000)
+  }, 600_000)
 
   it('refuses what engines had sent for the registration of another', async () => {
     const world = await begin()
@@ -191,5 +191,5 @@ describe('key management, when the chain took back blocks', () => {
       }
     }
     expect(await contract.ask('commitments', ID)).toEqual(devices.map(() => new Uint8Array()))
-  }, 120_000)
+  }, 600_000)
 })

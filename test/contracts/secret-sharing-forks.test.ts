@@ -113,7 +113,7 @@ describe('secret sharing, when the chain took back the registration', () => {
     }
     const guess = await devices[0]?.http('PUT', uri, { body: new Uint8Array(randomBytes(48)), as: stranger })
     expect(guess).toMatchObject({ status: 401 })
-  }, 120_000)
+  }, 600_000)
 
   it('keeps the share of each apart, and gives it back where its chain stays', async () => {
     const world = await begin(await scriptOf('secret-sharing'))
@@ -138,7 +138,7 @@ describe('secret sharing, when the chain took back the registration', () => {
       expect(answer).toMatchObject({ status: 200, body: shares[index] })
     }
     for (const each of devices) expect(each.failed).toEqual([])
-  }, 120_000)
+  }, 600_000)
 
   it('forgets, with a secret, what the same owner had under the id on the chain that is gone', async () => {
     const world = await begin(await scriptOf('secret-sharing'))
@@ -155,5 +155,5 @@ describe('secret sharing, when the chain took back the registration', () => {
     await contract.send(owner, 'deleteSharing', ID)
     await settle(world)
     expect(names().filter((name) => /^(APART|SHARES)\//.test(name))).toEqual([])
-  }, 120_000)
+  }, 600_000)
 })

@@ -13,7 +13,7 @@ import { freePort } from '../support/free-port.ts'
 import { memoryStore } from '../support/wallet.ts'
 
 // Five processes start in each, and wait for each other.
-vi.setConfig({ testTimeout: 120_000 })
+vi.setConfig({ testTimeout: 600_000 })
 
 /** The ports in a row of the issuer, of the front, of the verifier and of the university's page. */
 const PORTS = 4

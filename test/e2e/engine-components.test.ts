@@ -34,7 +34,7 @@ const DIST = join(import.meta.dirname, '..', '..', 'dist', 'components')
 const SHARING = join(DIST, 'secret-sharing.js')
 const KEYS = join(DIST, 'key-management.js')
 const MESSAGE = new TextEncoder().encode('pay 10 to somebody')
-const STARTS_MS = 120_000
+const STARTS_MS = 600_000
 
 interface World {
   readonly at: Place

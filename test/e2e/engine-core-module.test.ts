@@ -6,7 +6,7 @@ import { coreModule } from '../support/core-module.ts'
 import { deployComponent, place } from '../support/engine-contracts.ts'
 import { makeDirectory, makeEngine, waitUntilServed } from '../support/engine-process.ts'
 
-it('is run by an engine, and what it stores survives a restart', { timeout: 120_000 }, async () => {
+it('is run by an engine, and what it stores survives a restart', { timeout: 600_000 }, async () => {
   const directory = makeDirectory('chain')
   const file = join(directory, 'counter.wasm')
   writeFileSync(file, coreModule)

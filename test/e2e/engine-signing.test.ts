@@ -22,7 +22,7 @@ import {
 } from '../support/engine-process.ts'
 
 const KEYS = join(import.meta.dirname, '..', '..', 'dist', 'components', 'key-management.js')
-const STARTS_MS = 120_000
+const STARTS_MS = 600_000
 const USED = JSON.stringify({ error: 'Unknown, used or expired commitments' })
 
 let at: Place
@@ -44,7 +44,7 @@ beforeAll(async () => {
   client = engineClient({ chain: at.chain, contract, fetch, now: () => new Date(), random: randomBytes, wait })
   const policy = { signers: [evmAddress(signer.address)], notAfter: '0', sharesPerDay: '0', prefix: '0x' }
   await send(at, contract, 'KeyManagement', 'createKey', ['1', '2', policy])
-  await eventually(async () => (await statusOf('1')) === '4', 60_000)
+  await eventually(async () => (await statusOf('1')) === '4', 300_000)
   // Each engine sees that when it has read the block itself.
   for (const engine of engines)
     await eventually(async () => (await post(engine, '/keys/1/commitments', {})).status === 200)

@@ -20,7 +20,7 @@ import {
 } from '../support/engine-process.ts'
 import { makeKey, pemOf } from '../support/services.ts'
 
-const STARTS_MS = 120_000
+const STARTS_MS = 600_000
 let dir: string
 let at: Place
 let file: string

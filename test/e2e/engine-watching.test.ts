@@ -13,7 +13,7 @@ import {
   waitUntilServed,
 } from '../support/engine-process.ts'
 
-const STARTS_MS = 120_000
+const STARTS_MS = 600_000
 const saying = (word: string) =>
   componentFile(
     `import { component, text } from 'vouchsafe/component'\ncomponent({ http: () => text(200, '${word}') })`,

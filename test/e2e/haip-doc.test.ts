@@ -11,7 +11,7 @@ import { commandFolder, runShell } from '../support/shell.ts'
 
 const PAGE = 'docs/how-to/haip.md'
 
-it('leads from nothing to credentials of both kinds of visit, and to a renewal', { timeout: 120_000 }, async () => {
+it('leads from nothing to credentials of both kinds of visit, and to a renewal', { timeout: 600_000 }, async () => {
   const directory = temporaryDirectory()
   const cwd = join(directory, 'issuer')
   const ports = { 8079: String(await freePort()), 8078: String(await freePort()) }
@@ -83,7 +83,7 @@ function running(script: string, cwd: string, env: Record<string, string>): Runn
   let said = ''
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
   const address = async () => {
-    await expect.poll(() => said, { timeout: 60_000 }).toMatch(/http\S+authorize\S+\n/)
+    await expect.poll(() => said, { timeout: 300_000 }).toMatch(/http\S+authorize\S+\n/)
     return /http\S+authorize\S+/.exec(said)?.[0] ?? ''
   }
   return { child, ended: endOf(child), address }

@@ -125,6 +125,6 @@ async function startLibrary(directory: string, environment: Record<string, strin
   const child = spawn(process.execPath, ['server.js'], { cwd: directory, env: { ...process.env, ...environment } })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  await vi.waitUntil(() => output.includes('The library is open: http://localhost:'), { timeout: 60_000 })
+  await vi.waitUntil(() => output.includes('The library is open: http://localhost:'), { timeout: 300_000 })
   return child
 }

@@ -85,7 +85,7 @@ it('of which the reader is gone keeps no service from going on', async () => {
   expect(await statusOf(`${url}/nowhere`)).toBe(404)
   child.kill('SIGTERM')
   expect(await ended).toBe(0)
-}, 60_000)
+}, 600_000)
 
 /** How many requests were refused as they should be. */
 async function refusals(url: string): Promise<number> {

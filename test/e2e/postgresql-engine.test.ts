@@ -19,7 +19,7 @@ import {
 import { freshUrl, postgresOf } from '../support/store.ts'
 
 const SHARING = join(import.meta.dirname, '..', '..', 'dist', 'components', 'secret-sharing.js')
-const STARTS_MS = 120_000
+const STARTS_MS = 600_000
 const dir = makeDirectory('chain')
 const url = freshUrl()
 let engine: EngineProcess

@@ -18,7 +18,7 @@ import {
 } from '../support/engine-process.ts'
 import { faults } from '../support/faults.ts'
 
-const STARTS_MS = 120_000
+const STARTS_MS = 600_000
 let file: string
 const engines: EngineProcess[] = []
 beforeAll(async () => {

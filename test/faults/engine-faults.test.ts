@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Address } from '../../src/offchain/address.ts'
 import { componentFile, deployComponent, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
@@ -15,7 +15,7 @@ import {
 } from '../support/engine-process.ts'
 import { faults, longFault } from '../support/faults.ts'
 
-const STARTS_MS = 120_000
+const STARTS_MS = 600_000
 const MIB = 1024 * 1024
 
 let at: Place
@@ -78,21 +78,32 @@ describe('a component that', () => {
   ])(
     '%s: its caller is told so, nothing is kept, and another contract answers before them',
     async (_, path, status, code, method = 'POST') => {
-      // More of them at once than there are workers.
-      let ended = 0
-      const calls = Array.from({ length: 4 }, () =>
-        ask(path, method)
-          .then(problemOf)
-          .finally(() => ended++),
+      const answers = async (): Promise<readonly (readonly unknown[])[]> => {
+        // More of them at once than there are workers.
+        let ended = 0
+        const calls = Array.from({ length: 4 }, () =>
+          ask(path, method)
+            .then(problemOf)
+            .finally(() => ended++),
+        )
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        await meanwhile()
+        if (code === 'deadline') expect(ended).toBeLessThan(calls.length)
+        return Promise.all(calls)
+      }
+      // On a busy machine a call may meet its deadline first, and then all are made again.
+      const wanted = await vi.waitUntil(
+        async () => {
+          const each = await answers()
+          return status === 504 || each.every(([other]) => other !== 504) ? each : undefined
+        },
+        { timeout: 300_000 },
       )
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      await meanwhile()
-      if (code === 'deadline') expect(ended).toBeLessThan(calls.length)
-      for (const answer of await Promise.all(calls)) expect(answer).toEqual([status, code, code])
+      expect(wanted).toEqual(Array(4).fill([status, code, code]))
       expect(await left()).toEqual([])
       await meanwhile()
     },
-    120_000,
+    600_000,
   )
 
   it('floods storage call by call is stopped at its quota, and can go on with what it has', async () => {
@@ -166,7 +177,7 @@ describe('a caller that', () => {
       // What was read and let go is collected when Node sees fit; gigabytes come in meanwhile.
       expect(most).toBeLessThan(160 * MIB)
     },
-    120_000,
+    600_000,
   )
 
   longFault('opens 1,000 connections, and says nothing or half of it, keeps nobody from an answer', async () => {

@@ -73,7 +73,7 @@ function tellAndOverwrite({ directory, copy, file }: Place): void {
 describe('an embedded database that is put back from a backup', () => {
   it.each(faults(ways))(
     '%s: gives no entry twice, and says so in the log',
-    { timeout: 120_000 },
+    { timeout: 600_000 },
     async (_, { made, stops, back }) => {
       const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
       const place = { directory, file: join(directory, 'data', 'issuer.db'), copy: join(directory, 'copy') }

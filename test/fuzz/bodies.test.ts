@@ -56,7 +56,7 @@ describe.each([
       })
       await fc.assert(property, { seed: 20_260_601, numRuns: 15 * TIMES })
     }
-  }, 120_000)
+  }, 600_000)
 })
 
 describe('an encrypted credential request', () => {

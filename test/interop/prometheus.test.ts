@@ -86,7 +86,7 @@ if (!existsSync(PROMETHEUS)) {
       const prometheus = spawn(PROMETHEUS, args, { stdio: 'ignore' })
       ask = async (path) => (await fetch(`http://${address}/api/v1/${path}`)).json() as Promise<Answer>
       await vi.waitUntil(async () => (await query('sum(up)').catch(() => undefined))?.data.result.length, {
-        timeout: 60_000,
+        timeout: 600_000,
         interval: 200,
       })
       await useServices(services)
@@ -102,7 +102,7 @@ if (!existsSync(PROMETHEUS)) {
       // Here are neither an engine nor PostgreSQL, and Prometheus reads the queries about them alone.
       const isEnough = ({ status, data }: Answer) =>
         status === 'success' && (/engines|PostgreSQL/.test(`${title} ${panel.title}`) || data.result.length > 0)
-      await vi.waitUntil(async () => isEnough(await query(asked)), { timeout: 60_000, interval: 500 })
+      await vi.waitUntil(async () => isEnough(await query(asked)), { timeout: 300_000, interval: 500 })
     })
 
     it('evaluates every rule', async () => {

@@ -29,7 +29,7 @@ describe('the bill of materials', () => {
     for (const each of (readJson('dist/sbom.cdx.json') as { components: Component[] }).components) {
       components.set(each.group === undefined ? each.name : `${each.group}/${each.name}`, each)
     }
-  }, 120_000)
+  }, 600_000)
 
   it.each(['fastify', 'jose', 'pg', 'openid-client', 'quickjs-wasi', '@noble/ciphers', '@bitauth/libauth', 'qr'])(
     'has %s, of a bundle or a component',

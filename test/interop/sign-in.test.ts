@@ -20,7 +20,7 @@ interface Settings {
 /** The address that a form of the page is sent to. */
 const actionOf = (page: string): string => /action="([^"]+)"/.exec(page)?.[1] ?? ''
 
-it('a person signs in at oidc-provider, and the wallet has the card of the page', { timeout: 120_000 }, async () => {
+it('a person signs in at oidc-provider, and the wallet has the card of the page', { timeout: 600_000 }, async () => {
   const ports = { provider: await freePort(), issuer: await freePort() }
   await startProvider(ports)
   const [directory, wallet] = [temporaryDirectory(), temporaryDirectory()]
@@ -64,7 +64,7 @@ it('a person signs in at oidc-provider, and the wallet has the card of the page'
   for (const text of ['Ada', 'Lovelace', 'ada@example.edu', 'Example University']) expect(shown).toContain(text)
 })
 
-it('a person signs in to the console at oidc-provider, and another may not', { timeout: 120_000 }, async () => {
+it('a person signs in to the console at oidc-provider, and another may not', { timeout: 600_000 }, async () => {
   const ports = { provider: await freePort(), issuer: await freePort() }
   const port = await freePort()
   const redirectUri = `http://127.0.0.1:${port}/sign-in/answer`

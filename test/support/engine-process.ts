@@ -127,7 +127,7 @@ export interface ContractStatus {
 /** Polls until `ask` gives a value. Rejects after so many milliseconds. */
 export async function eventually<T>(
   ask: () => Promise<T | undefined | false> | T | undefined | false,
-  ms = 60_000,
+  ms = 300_000,
 ): Promise<T> {
   const end = Date.now() + ms
   for (;;) {

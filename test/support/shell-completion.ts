@@ -9,7 +9,7 @@ import { join } from 'node:path'
 export type Shell = 'bash' | 'zsh' | 'fish'
 
 /** The longest time that a shell may take. */
-const SHELL_MS = 60_000
+const SHELL_MS = 600_000
 
 /** Asks bash by the variables that it sets for a completion. */
 const BASH = `source "$1"
