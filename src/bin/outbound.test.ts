@@ -1,6 +1,6 @@
 /** How other servers are asked: against real servers on loopback, and names whose addresses the test gives. */
 import type { LookupAddress } from 'node:dns'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import {
   type AddressInfo,
@@ -16,6 +16,9 @@ import { makeKey, pemOf } from '../../test/support/services.ts'
 import { type HttpClientRequest, OutboundError } from '../http/outbound.ts'
 import { toPem } from '../keys/make-certificate.ts'
 import { createOutbound } from './outbound.ts'
+
+/** The connections that a client opens to one host and port. */
+const CONNECTIONS = 32
 
 const running: TcpServer[] = []
 const open = new Set<Socket>()
@@ -119,10 +122,17 @@ describe('What is asked and answered', () => {
   })
 
   it('asks many at once', async () => {
-    const url = await serve((_, response) => setTimeout(() => response.end('done'), 5))
+    // The server answers only once it has as many requests as there are connections.
+    const waiting: ServerResponse[] = []
+    let requests = 0
+    const url = await serve((_, response) => {
+      requests += 1
+      waiting.push(response)
+      if (requests >= CONNECTIONS) for (const each of waiting.splice(0)) each.end('done')
+    })
     const outbound = createOutbound()
     const request = { url, timeoutMs: 5000, maxBytes: 10, allowPrivateAddresses: true }
-    const answers = await Promise.all(Array.from({ length: 200 }, () => outbound(request)))
+    const answers = await Promise.all(Array.from({ length: 6 * CONNECTIONS }, () => outbound(request)))
     expect(answers.every(({ status }) => status === 200)).toBe(true)
   })
 })

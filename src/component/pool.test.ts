@@ -217,7 +217,7 @@ describe('the pool', () => {
   it('ends what runs and what waits when it is closed', async () => {
     const closing = await pool()
     const calls = [spins, quick].map((one) => closing.run(call(one, state), noHost))
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await vi.waitUntil(() => closing.load().running === 1, { timeout: 60_000 })
     await closing.close()
     expect((await Promise.all(calls)).map(({ kind }) => kind)).toEqual(['trap', 'trap'])
     await expect(closing.run(call(quick, state), noHost)).rejects.toThrow('closed')

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { CONTRACT, type Script } from '../../test/support/engine.ts'
 import { put, started } from '../../test/support/engine-calls.ts'
@@ -47,7 +46,7 @@ describe('a contract with many slow timers', () => {
 
   it('has none of them run that begins after the engine was stopped', async () => {
     const { engine, ran, release } = await withSlowTimers()
-    await wait(200)
+    await vi.waitFor(() => expect(ran).toEqual([CONTRACT, OTHER]), { timeout: 60_000 })
     const stopped = engine.stop()
     release()
     await stopped

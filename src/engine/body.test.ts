@@ -1,24 +1,25 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
-import { describe, expect, it } from 'vitest'
-import { createBodyBuffer } from './body.ts'
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it, vi } from 'vitest'
+import { type BodyBuffer, createBodyBuffer } from './body.ts'
 
 const [ONE, OTHER] = [`00${'a1'.repeat(20)}`, `00${'b2'.repeat(20)}`]
 const clock = { at: 0 }
 const start = () => createBodyBuffer({ bodyBytes: 100, bufferedBytes: 400 }, () => new Date(clock.at))
-/** A request of which this much has come, and that has not ended. */
+/** Makes a request of which this much has come, and that has not ended. */
 const request = (bytes: number): IncomingMessage & PassThrough => {
   const stream = Object.assign(new PassThrough(), { headers: {} })
   stream.write(Buffer.alloc(bytes))
   return stream as unknown as IncomingMessage & PassThrough
 }
-const arrived = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20))
+const hold = (buffer: BodyBuffer, bytes: number) => vi.waitUntil(() => buffer.held() === bytes, { timeout: 60_000 })
 
 describe('bodies of requests', () => {
   it('for one contract leave room for those for others', async () => {
     const held = start()
     const first = Array.from({ length: 2 }, () => held.read(request(100), ONE))
-    await arrived()
+    await hold(held, 200)
     expect(await held.read(request(50), ONE)).toEqual({ refusal: 'overloaded' })
     const other = request(100)
     other.end()
@@ -29,7 +30,7 @@ describe('bodies of requests', () => {
   it('that stop coming make room for those that come', async () => {
     const held = start()
     const slow = Array.from({ length: 4 }, (_, at) => held.read(request(99), at < 2 ? ONE : OTHER))
-    await arrived()
+    await hold(held, 396)
     clock.at += 1000
     expect(await held.read(request(100), ONE)).toEqual({ refusal: 'overloaded' })
     clock.at += 2000
@@ -44,17 +45,18 @@ describe('bodies of requests', () => {
   it('that are announced and do not come drop no other', async () => {
     const held = start()
     const slow = Array.from({ length: 4 }, (_, at) => held.read(request(at === 0 ? 100 : 99), at < 2 ? ONE : OTHER))
-    await arrived()
+    await hold(held, 397)
     const announced = Object.assign(request(0), { headers: { 'content-length': '100' } })
     const all = [held.read(announced, `00${'c3'.repeat(20)}`), ...slow]
-    expect(await Promise.race([...all, arrived()])).toBe(undefined)
+    // A body that has no room is refused before the next turn of the event loop.
+    expect(await Promise.race([...all, setImmediate('none')])).toBe('none')
     expect(held.held()).toBe(397)
   })
 
   it('for two contracts that fill the memory make room for one for a third', async () => {
     const held = start()
     const slow = Array.from({ length: 4 }, (_, at) => held.read(request(at === 0 ? 100 : 99), at < 2 ? ONE : OTHER))
-    await arrived()
+    await hold(held, 397)
     const third = request(100)
     third.end()
     expect(await held.read(third, `00${'c3'.repeat(20)}`)).toMatchObject({ bytes: { length: 100 } })

@@ -13,6 +13,7 @@ import { limitUnreadAnswers } from './unread-answers.ts'
 
 const MIB = 1024 * 1024
 const LIMITS = { streams: 3, pollMs: 10, milliseconds: 60_000, heartbeatMs: 60_000, unsentBytes: 64 * 1024 }
+const SESSIONS: readonly string[] = ['there', 'elsewhere']
 const PATIENT = { timeout: 20_000, interval: 10 }
 
 const apps: App[] = []
@@ -22,7 +23,7 @@ afterEach(async () => {
   await Promise.all(apps.splice(0).map((app) => app.close()))
 })
 
-/** A service with one session, `there`, whose status is `status.value`. */
+/** Starts a service with the sessions, whose status is `status.value`. */
 async function started(changes: Partial<typeof LIMITS> = {}, maxUnread?: number) {
   const status = { value: '' }
   const counts: number[] = []
@@ -39,7 +40,7 @@ async function started(changes: Partial<typeof LIMITS> = {}, maxUnread?: number)
   const observer = { answered: () => undefined, refused: () => undefined, streams: (open: number) => counts.push(open) }
   const read = (id: string) => {
     reads.push(id)
-    if (id !== 'there' || status.value === 'gone') refuse('not_found', 'there is no such session')
+    if (!SESSIONS.includes(id) || status.value === 'gone') refuse('not_found', 'there is no such session')
     return Promise.resolve(status.value)
   }
   const source = { read, isFinal: (value: string) => value === 'over' }
@@ -48,7 +49,7 @@ async function started(changes: Partial<typeof LIMITS> = {}, maxUnread?: number)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
-  return { app, status, counts, reads, port, url: `${url}/there`, other: `${url}/other` }
+  return { app, status, counts, reads, port, url: `${url}/there`, elsewhere: `${url}/elsewhere`, other: `${url}/other` }
 }
 
 /** Opens a stream and never reads it. */
@@ -84,7 +85,7 @@ describe('streams of events', () => {
 
   it('of one session share their reads, and none is read when no stream is open', async () => {
     const pollMs = 50
-    const { url, reads, counts } = await started({ pollMs })
+    const { url, elsewhere, reads, counts } = await started({ pollMs })
     const began = performance.now()
     const streams = await Promise.all([openEvents(url), openEvents(url), openEvents(url)])
     const before = reads.length
@@ -93,10 +94,14 @@ describe('streams of events', () => {
     expect(reads.length - before).toBeLessThanOrEqual((performance.now() - began) / (pollMs - 1))
     for (const stream of streams) stream.close()
     await expect.poll(() => counts.at(-1), PATIENT).toBe(0)
-    await new Promise((resolve) => setTimeout(resolve, 2 * pollMs))
-    const after = reads.length
-    await new Promise((resolve) => setTimeout(resolve, 4 * pollMs))
-    expect(reads.length).toBe(after)
+    const readsOf = (id: string) => reads.filter((each) => each === id).length
+    // A read may have been on its way; the stream of another session counts the rounds.
+    const stream = await openEvents(elsewhere)
+    await expect.poll(() => readsOf('elsewhere'), PATIENT).toBeGreaterThan(1)
+    const [after, begin] = [readsOf('there'), readsOf('elsewhere')]
+    await expect.poll(() => readsOf('elsewhere') - begin, PATIENT).toBeGreaterThan(3)
+    expect(readsOf('there')).toBe(after)
+    stream.close()
   })
 
   it('have a comment now and then, and close at their time limit without the event end', async () => {
@@ -162,13 +167,15 @@ describe('streams of events', () => {
   })
 
   it('that were asked for on one connection are answered one after the other', async () => {
-    const { port, status, counts } = await started()
+    const { port, status, counts, reads } = await started()
     const socket = openUnread(port)
     socket.write('GET /there HTTP/1.1\r\nhost: a\r\n\r\n')
     let text = ''
     socket.on('data', (part) => (text += String(part))).resume()
     await expect.poll(() => text, PATIENT).toContain('event: status')
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    // The second request is with the server long before the first stream has been read ten times more.
+    const before = reads.length
+    await expect.poll(() => reads.length - before, PATIENT).toBeGreaterThan(10)
     expect(counts).toEqual([1])
     status.value = 'over'
     await expect.poll(() => socket.destroyed || socket.readableEnded, PATIENT).toBe(true)

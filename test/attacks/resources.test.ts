@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createPublicKey } from 'node:crypto'
+import { once } from 'node:events'
 import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -141,8 +142,9 @@ describe('a running service', () => {
     const socket = await open(port)
     socket.on('error', () => undefined)
     socket.write('POST /auth/token-endpoint HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n')
-    socket.write('Content-Length: 100\r\n\r\ngrant_type=')
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    socket.write('Content-Length: 100\r\nExpect: 100-continue\r\n\r\ngrant_type=')
+    // The service has read the headers when it asks for the body.
+    expect(String(await once(socket, 'data'))).toBe('HTTP/1.1 100 Continue\r\n\r\n')
     child.kill('SIGTERM')
     expect(['stopped', 'stopping_hard']).toContain((await ended).stdout.match(/"event":"(stopp\w+)"[^\n]*\n$/)?.[1])
   })

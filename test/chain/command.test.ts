@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { artifacts } from '../../components/artifacts/index.ts'
 import { runChain } from '../../src/bin/chain/chain.ts'
@@ -99,18 +98,17 @@ describe('vouchsafe chain', () => {
     'waits for an engine that has just been started',
     async () => {
       const answer = JSON.stringify({ address: ENGINE })
-      const engine = () =>
-        createServer((_, response) => response.setHeader('content-type', 'application/json').end(answer))
-      const before = engine()
-      await once(before.listen(0, '127.0.0.1'), 'listening')
-      const { port } = before.address() as AddressInfo
-      await new Promise((resolve) => before.close(resolve))
+      let questions = 0
+      const server = createServer((request, response) => {
+        questions += 1
+        if (questions <= 2) request.socket.destroy()
+        else response.setHeader('content-type', 'application/json').end(answer)
+      })
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      const { port } = server.address() as AddressInfo
       const words = ['chain', 'deploy', 'Component', '--engine', `http://127.0.0.1:${port}`, '--json']
-      const deployed = vouchsafe(words, { cwd: temporaryDirectory() })
-      await setTimeout(2000)
-      const server = engine()
-      await once(server.listen(port, '127.0.0.1'), 'listening')
-      expect(await deployed).toMatchObject({ status: 0, stderr: '' })
+      expect(await vouchsafe(words, { cwd: temporaryDirectory() })).toMatchObject({ status: 0, stderr: '' })
+      expect(questions).toBe(3)
       server.close()
     },
     SLOW_MS,

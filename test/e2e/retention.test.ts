@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { hashSessionId } from '../../src/audit/record.ts'
 import type { CheckResult } from '../../src/check/check.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
@@ -492,8 +492,9 @@ describe('the command', () => {
     writeFileSync(join(directory, 'database.key'), randomBytes(32).toString('base64'))
     const first = await startProcess('issuer', directory)
     const sessionId = await newSession(first)
+    const endOfSession = Date.now() + 1000
     await stop(first)
-    await new Promise((resolve) => setTimeout(resolve, 1000))
+    await vi.waitUntil(() => Date.now() > endOfSession, { timeout: 60_000 })
     const file = join(directory, 'data', 'issuer.db')
     expect(readFileSync(file, 'latin1').includes('Lovelace')).toBe(false)
     const second = await startProcess('issuer', directory)

@@ -40,13 +40,14 @@ describe.concurrent.each(['issuer', 'verifier', 'engine'])('%s that is stopped',
     for (const socket of used) expect(await asked(socket)).toMatch(/^HTTP\/1\.1 200 /)
 
     let isStopping = false
+    let answers = 0
     const agent = new Agent({ keepAlive: true })
     const callers = Array.from({ length: 8 }, async () => {
       const statuses: (number | string | undefined)[] = []
-      while (!isStopping) statuses.push(await statusOf(`${url}/health/live`, agent))
+      for (; !isStopping; answers += 1) statuses.push(await statusOf(`${url}/health/live`, agent))
       return statuses
     })
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await expect.poll(() => answers).toBeGreaterThan(10 * callers.length)
     child.kill('SIGTERM')
     await expect.poll(() => statusOf(`${url}/health/ready`)).toBe(503)
     for (const socket of [...unused, ...used]) {

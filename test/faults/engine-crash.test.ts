@@ -6,7 +6,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { blockFiles } from '../../src/bin/chain/block-files.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
-import { evmAddress } from '../../src/offchain/address.ts'
+import { type Address, evmAddress } from '../../src/offchain/address.ts'
 import { componentFile, deployComponent, keepComponent, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
 import {
@@ -65,6 +65,8 @@ async function node(dir: string) {
 }
 
 const POSTED = `0xbaf9b369${'20'.padStart(64, '0')}${'1'.padStart(64, '0')}ab${'0'.repeat(62)}`
+const post = ({ url }: EngineProcess, contract: Address): Promise<Response> =>
+  fetch(`${url}/offchain/${contract}/post`, { method: 'POST', body: Buffer.from(POSTED.slice(2), 'hex') })
 const nonceOf = async (at: Place, { address }: EngineProcess): Promise<number> =>
   Number(await at.rpc('eth_getTransactionCount', [evmAddress(address), 'latest']))
 
@@ -95,20 +97,19 @@ it(
         reached()
         return new Promise(() => undefined)
       }
-      const answer = await fetch(`${engine.url}/offchain/${contract}/post`, {
-        method: 'POST',
-        body: Buffer.from(POSTED.slice(2), 'hex'),
-      })
-      expect(answer.status).toBe(202)
+      expect((await post(engine, contract)).status).toBe(202)
       await isThere
       await engine.kill()
       expect(await nonceOf(at, engine)).toBe(before)
       proxy.gate = () => Promise.resolve()
       await engine.start()
       await eventually(async () => (await nonceOf(at, engine)) === before + 1)
-      await eventually(() => engine.log().some(({ event }) => event === 'transaction_included'))
-      await new Promise((resolve) => setTimeout(resolve, 500))
-      expect(await nonceOf(at, engine)).toBe(before + 1)
+      const included = () => engine.log().filter(({ event }) => event === 'transaction_included').length
+      await eventually(() => included() === 1)
+      // Transactions are sent in their order, so that a second copy would come before that of another call.
+      expect((await post(engine, contract)).status).toBe(202)
+      await eventually(() => included() === 2)
+      expect(await nonceOf(at, engine)).toBe(before + 2)
     }
     proxy.close()
   },
