@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createOutbound } from '../src/bin/outbound.ts'
 import { postCallback } from '../src/callback/post.ts'
 import { resolveSessionCallback } from '../src/config/session-callback.ts'
@@ -28,7 +28,7 @@ async function startReceiver(): Promise<{ readonly url: string; readonly printed
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     printed += text
   })
-  while (!/port \d+\n/.test(printed)) await new Promise((resolve) => setTimeout(resolve, 20))
+  await vi.waitUntil(() => /port \d+\n/.test(printed), { timeout: 60_000, interval: 5 })
   return { url: `http://127.0.0.1:${/port (\d+)/.exec(printed)?.[1] ?? ''}/events`, printed: () => printed }
 }
 

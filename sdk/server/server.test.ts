@@ -1,7 +1,7 @@
 /** Tests `vouchsafe/server` against real services. */
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { signatureHeaders } from '../../src/callback/signature.ts'
 import { bring, newVisitor, push, SCOPE, startCodeFlow, walletAsking } from '../../test/support/code-flow.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
@@ -423,7 +423,7 @@ describe('a callback', () => {
     const { port } = server.address() as AddressInfo
     const socket = connect(port, '127.0.0.1')
     socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf')
-    while (ends.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await vi.waitUntil(() => ends.length > 0, { timeout: 60_000, interval: 5 })
     socket.destroy()
     await expect(Promise.all(ends)).resolves.toEqual([undefined])
     server.close()

@@ -284,7 +284,7 @@ describe('callbacks of sessions', () => {
     receiver = () => new Promise(() => undefined)
     const end = new AbortController()
     void process()(end.signal)
-    while (told().length < 1) await new Promise((resolve) => setTimeout(resolve, 5))
+    await vi.waitUntil(() => told().length > 0, { timeout: 60_000, interval: 5 })
     end.abort()
     receiver = () => undefined
     await process()()
@@ -302,7 +302,7 @@ describe('callbacks of sessions', () => {
     })
     receiver = () => late.then(() => answer(200))
     const first = process()()
-    while (told().length < 1) await new Promise((resolve) => setTimeout(resolve, 5))
+    await vi.waitUntil(() => told().length > 0, { timeout: 60_000, interval: 5 })
     time += 20 * SECOND
     // Another process delivers the first event, and fails with the second.
     receiver = ({ id }) => (id === 'e2' ? answer(500) : undefined)

@@ -3,7 +3,7 @@
  * that is stored changes, and the right one still opens its session. RFC 9068 section 4; RFC 8725; RFC 7662 section 4.
  */
 import { createPublicKey } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import {
   claimsOf,
@@ -508,7 +508,7 @@ describe('introspection', () => {
     })
     const responses = Array.from({ length: 60 }, (_, count) => request({ ...good, token: `random-${count}` }))
     const statuses = Promise.all(responses.map(async (response) => (await response).status))
-    while (asked().length < 11) await new Promise((resolve) => setTimeout(resolve, 5))
+    await vi.waitUntil(() => asked().length >= 11, { timeout: 60_000, interval: 5 })
     await expectRefused(good, 'new', UNAVAILABLE)
     await expectIssued({ ...good, nonce: await fetchNonce(services, good.sessionId) })
     release()
