@@ -203,6 +203,18 @@ function circlesOf(edges: readonly Pick<Import, 'from' | 'to'>[]): readonly (rea
 }
 
 describe('architecture', () => {
+  it('is in files that are where ARCHITECTURE.md names them', () => {
+    const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8')
+    const names = [...page.matchAll(/`([\w./-]+\.(?:ts|js|html|sol))`/g)].map(([, name = '']) => name)
+    const files = ['build', 'components', 'console', 'sdk', 'src', 'test'].flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: folder !== 'test', encoding: 'utf8' }).map(
+        (path) => `/${folder}/${path}`,
+      ),
+    )
+    expect(names.length).toBeGreaterThan(150)
+    expect(names.filter((name) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([])
+  })
+
   it('has a row for every folder', () => {
     const folders = [...readdirSync(SRC), ...files.map(placeOf).map(folderOf)]
     expect([...new Set(folders)].sort()).toEqual(Object.keys(MAY_IMPORT).sort())
