@@ -2,14 +2,14 @@
  * Recovery of public keys by libsecp256k1, compiled to WebAssembly: it answers as {@link recoverInJavaScript} does, in
  * a tenth of the time. The library is given nothing that is secret.
  */
+import { cacheValue } from '../../async/cache.ts'
 import { lowAlone, type Recover } from './recover.ts'
 
-let loading: Promise<Recover> | undefined
+const library = cacheValue(load)
 
 /** Loads the library once for each thread. Rejects where WebAssembly cannot be used. */
 export function loadRecovery(): Promise<Recover> {
-  loading ??= load()
-  return loading
+  return library.get()
 }
 
 async function load(): Promise<Recover> {
