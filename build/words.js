@@ -5,7 +5,7 @@
 // - width: comment lines have at most 120 columns;
 // - locals: no local or parameter is called after what was done to its value;
 // - functions: no function is called after what was done to its result: a function is a verb.
-// All but the first hold in build, bench and test/support as well.
+// All but the first hold in build, bench and test as well, but not in the files of tests themselves.
 // `node build/words.js src/codec` looks at one folder.
 import './node-version.cjs'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -153,13 +153,13 @@ function textsBelow(folders) {
     readdirSync(join(root, top), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && /\.(ts|js|cjs)$/.test(entry.name))
       .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
-      .filter((path) => !/\.(test|contract)\.ts$|\/node_modules\/|^components\/test\//.test(path)),
+      .filter((path) => !/\.(test|contract)\.ts$|\/node_modules\//.test(path)),
   )
   return new Map(paths.sort().map((path) => [path, readFileSync(join(root, path), 'utf8')]))
 }
 
 function allFaults() {
-  const texts = textsBelow(['src', 'sdk', 'console', 'components', 'build', 'bench', 'test/support'])
+  const texts = textsBelow(['src', 'sdk', 'console', 'components', 'build', 'bench', 'test'])
   const each = [...texts].flatMap(([path, text]) => faultsOf(path, text).map((fault) => ({ ...fault, path })))
   const exported = new Map([...texts].filter(([path]) => /^(src|sdk|console)\//.test(path)))
   return [...homonymsOf(exported), ...each]

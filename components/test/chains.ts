@@ -1,4 +1,4 @@
-/** The chains that a suite of contracts runs on: each only what answers JSON-RPC. */
+/** The chains that a suite of contracts runs on, each of which only answers JSON-RPC. */
 import { join } from 'node:path'
 import { httpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
@@ -12,7 +12,7 @@ export interface TestChain {
   readonly start: () => Promise<{ readonly rpc: JsonRpc; readonly stop: () => Promise<void> }>
 }
 
-/** Where nobody needs a balance. */
+/** The configuration of a chain where nobody needs a balance. */
 const FREE = join(import.meta.dirname, 'hardhat.config.cjs')
 
 export const hardhatNode: TestChain = {

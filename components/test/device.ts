@@ -1,5 +1,6 @@
 /**
- * An engine as small as a test needs it: one contract, one component, storage in memory; it does what a call asks for.
+ * An engine as small as a test needs it, with one contract, one component and storage in memory, which does what a call
+ * asks for.
  */
 import { randomUUID } from 'node:crypto'
 import type { ComponentCall, Hook, Host, RunOutcome } from '../../src/component/runtime.ts'
@@ -16,16 +17,16 @@ export interface Answer {
 
 export interface Device {
   readonly party: Party
-  /** By bucket and key: text, a slash, hexadecimal. */
+  /** The stored values by bucket and key: text, a slash, hexadecimal. */
   readonly storage: Map<string, Uint8Array>
-  /** Timers that are set, and in how many milliseconds. */
+  /** The timers that are set, and in how many milliseconds. */
   readonly timers: Map<number, number>
-  /** Transactions that the contract refused, and why. */
+  /** The transactions that the contract refused, and why. */
   readonly failed: string[]
   readonly sent: Uint8Array[]
   /** When true, transactions are lost on their way. */
   offline: boolean
-  /** Added to the clock. */
+  /** The milliseconds that are added to the clock. */
   ahead: number
   /** The generation of its engine's storage. */
   generation: string
@@ -83,7 +84,7 @@ export interface Signing {
   readonly now: Date
 }
 
-/** For components that run without their sandbox: nobody checks it. */
+/** Makes the authorization for components that run without their sandbox, which nobody checks. */
 function unsigned({ from }: Signing): readonly { name: string; values: string[] }[] {
   return [
     { name: 'x-signer', values: [`00${from.address.slice(2)}`] },

@@ -1,4 +1,4 @@
-/** What tests do on an EVM chain, whichever answers: make contracts, send transactions, ask. */
+/** The actions of tests on an EVM chain, whichever answers: make contracts, send transactions, ask. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,10 +10,10 @@ export type { JsonRpc }
 
 const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts')
 
-/** Somebody with a key. Gas costs nothing on the chains of these tests. */
+/** A person with a key. Gas costs nothing on the chains of these tests. */
 export interface Party {
   readonly key: Uint8Array
-  /** 0x and 40 hexadecimal characters, in lower case. */
+  /** The address: 0x and 40 hexadecimal characters, in lower case. */
   readonly address: string
 }
 
@@ -25,21 +25,21 @@ export function party(): Party {
 export interface DeployedContract {
   readonly address: string
   readonly rpc: JsonRpc
-  /** A transaction of this method. Rejects with the reason of the contract when it refuses. */
+  /** Sends a transaction of this method. Rejects with the reason of the contract when it refuses. */
   readonly send: (from: Party, method: string, args?: unknown) => Promise<void>
-  /** Of these bytes. */
+  /** Sends a transaction with these bytes. */
   readonly sendRaw: (from: Party, data: Uint8Array) => Promise<void>
-  /** What is sent to it, in hexadecimal. */
+  /** Encodes the input of a call, in hexadecimal. */
   readonly encode: (method: string, args?: unknown) => string
   readonly ask: (method: string, args?: unknown) => Promise<unknown>
   readonly askRaw: (data: Uint8Array) => Promise<Uint8Array>
 }
 
-/** `name` is that of a contract of `components/`. */
+/** Deploys the contract of `components/` with the name. */
 export async function deploy(rpc: JsonRpc, name: string, args: unknown, from = party()): Promise<DeployedContract> {
   const { abi, bytecode } = artifact(name)
   const data = deployContract(abi, bytecode, args)
-  // Asked first, since a receipt does not tell why.
+  // The call is asked first, since a receipt does not tell why a transaction failed.
   await rpc('eth_call', [{ from: from.address, data }, 'latest'])
   const receipt = await receiptOf(rpc, await submit(rpc, from, '0x', data))
   return connectContract(rpc, receipt.contractAddress ?? '', abi)
@@ -50,7 +50,7 @@ export interface Artifact {
   readonly bytecode: string
 }
 
-/** A contract of `components/`, as it was compiled. */
+/** Reads a contract of `components/`, as it was compiled. */
 export function artifact(name: string): Artifact {
   return JSON.parse(readFileSync(join(ARTIFACTS, `${name}.json`), 'utf8')) as Artifact
 }
@@ -58,14 +58,14 @@ export function artifact(name: string): Artifact {
 function connectContract(rpc: JsonRpc, address: string, abi: ParsedABI): DeployedContract {
   const methods = createContract(abi)
   const method = (name: string) => {
-    const found = methods[name]
-    if (found === undefined) throw new Error(`the contract has no method ${name}`)
-    return found
+    const entry = methods[name]
+    if (entry === undefined) throw new Error(`the contract has no method ${name}`)
+    return entry
   }
   const askRaw = async (data: Uint8Array): Promise<Uint8Array> =>
     bytes((await rpc('eth_call', [{ to: address, data: hex(data) }, 'latest'])) as string)
   const sendRaw = async (from: Party, data: Uint8Array): Promise<void> => {
-    // Asked first, since a receipt does not tell why.
+    // The call is asked first, since a receipt does not tell why a transaction failed.
     await rpc('eth_call', [{ from: from.address, to: address, data: hex(data) }, 'latest'])
     await receiptOf(rpc, await submit(rpc, from, address, hex(data)))
   }
@@ -80,7 +80,7 @@ function connectContract(rpc: JsonRpc, address: string, abi: ParsedABI): Deploye
   }
 }
 
-/** Sends a transaction, and gives its hash. `to` 0x makes a contract. */
+/** Sends a transaction, and returns its hash. `to` 0x makes a contract. */
 export async function submit(
   rpc: JsonRpc,
   from: Party,

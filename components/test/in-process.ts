@@ -1,6 +1,6 @@
 /**
- * A component run as what it is written as, a few functions, without its sandbox: quick, and good for stepping
- * through. What it asks of the chain is answered in the second try: the call begins again whenever an answer is
+ * A component run in the form in which it is written, a few functions, without its sandbox: quick, and good for
+ * stepping through. A question to the chain is answered in the second try: the call begins again whenever an answer is
  * missing, with the same random numbers.
  */
 import { createHash } from 'node:crypto'
@@ -23,7 +23,7 @@ class Missing extends Error {
   }
 }
 
-/** As {@link Runtime.run}, for a guest that is no bytes. */
+/** Runs like {@link Runtime.run}, for a guest that is no bytes. */
 export function inProcess(
   guest: Guest,
 ): (call: Omit<ComponentCall, 'component'>, host: Host, seed: string) => Promise<RunOutcome> {

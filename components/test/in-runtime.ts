@@ -9,13 +9,13 @@ import { startRuntime } from '../../src/toolchain/places.ts'
 import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import type { Run, Signing } from './device.ts'
 
-/** The script of a component that comes with Vouchsafe. */
+/** Makes the script of a component that comes with Vouchsafe. */
 export async function scriptOf(name: string): Promise<Uint8Array> {
   const { bytes } = await readComponent(join(import.meta.dirname, '..', name, 'component.ts'), WORKER_DIRECTORY)
   return bytes
 }
 
-/** Two workers, and how requests to it are signed. */
+/** Starts two workers, and returns how requests to the component are signed. */
 export async function inRuntime(bytes: Uint8Array) {
   const runtime = await startRuntime(2, DEFAULT_LIMITS, WORKER_DIRECTORY)
   const component = { sha256: createHash('sha256').update(bytes).digest('hex'), bytes }
@@ -29,7 +29,7 @@ function authorize({ method, uri, body, from, engine, contract, now }: Signing):
   return [{ name: 'authorization', values: [value] }]
 }
 
-/** The same by `offchain-v2`, on the chain of that id. */
+/** Signs by `offchain-v2` instead, on the chain of that id. */
 export function authorizeOnce(chainId: string): typeof authorize {
   return ({ method, uri, body, from, engine, contract, now }) => {
     const chain = { id: chainId, addresses: 'evm' } as const

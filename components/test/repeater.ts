@@ -19,14 +19,14 @@ interface Ids {
 }
 
 /**
- * Its input is the address, the first id and the last but one, in words of 32 bytes, and then the call, which is
- * copied to memory.
+ * The input is the address, the first id and the last but one, in words of 32 bytes, and then the call, which is copied
+ * to memory.
  */
 const BEGIN = '60603603806060600037' + '602035'
 const LOOP = '5b' + '80600452' + '6000600083' + '60006000' + '600035' + '5af1'
 const UNLESS_REFUSED = '156030' + '57'
 const NEXT = '600101' + '80604035' + '11600d57' + '00'
-/** Passes the refusal on. */
+/** The code that passes a refusal on. */
 const REFUSED = '5b3d600060003e3d6000fd'
 const CODE = BEGIN + LOOP + UNLESS_REFUSED + NEXT + REFUSED
 const CONSTRUCTOR = `60${(CODE.length / 2).toString(16)}80600b6000396000f3`

@@ -1,4 +1,7 @@
-/** What a row of a table of attacks says, and what is then expected. The tables are in the files beside this one, one for each subject. */
+/**
+ * The rows of the tables of attacks, and what is then expected. The tables are in the files beside this one, one for
+ * each subject.
+ */
 import { expect } from 'vitest'
 import type { StatusPolicy } from '../../src/check/status/lists.ts'
 import { formatOf } from '../../src/credential/formats.ts'
@@ -9,7 +12,7 @@ import type { Forgery, World } from '../support/forge.ts'
 import type { Profile } from '../support/profiles.ts'
 
 export interface Attack<Parts = Forgery> {
-  /** In a sentence. */
+  /** The attack, as a sentence. */
   readonly attack: string
   /** The module of the OpenID Foundation's conformance suite that does the same. */
   readonly module?: string
@@ -21,7 +24,7 @@ export interface Attack<Parts = Forgery> {
   query?(profile: Profile): Readonly<Record<string, unknown>>
   /** Members of the DCQL query itself that differ. */
   dcql?(profile: Profile): Readonly<Record<string, unknown>>
-  /** `transaction_data` of the session; the good presentation approves them. */
+  /** The `transaction_data` of the session; the good presentation approves them. */
   readonly transactions?: readonly object[]
   /** Makes the one thing wrong. */
   change?(forgery: Parts, world: World): void | Promise<void>
@@ -32,7 +35,7 @@ export interface Attack<Parts = Forgery> {
 /** The checks that are not run on a credential whose signature or certificate is no good. */
 const doubtful = ['issuer.trusted', 'issuer.identifier', 'status.valid', 'query.type', 'query.claims', 'query.values']
 
-/** What is not run after a check has failed: these depend on it, directly or not. */
+/** The checks that are not run after a check has failed, since they depend on it, directly or not. */
 export const after = {
   reading: evidenceChecks.map(({ id }) => id),
   binding: [
@@ -51,20 +54,20 @@ export const after = {
   claims: ['query.values'],
 } satisfies Readonly<Record<string, readonly string[]>>
 
-/** For credentials without one. */
+/** The settings for credentials without a status. */
 export const noStatus: StatusPolicy = {
   loadList: () => Promise.reject(new Error('no status list was asked for')),
   onUnreachable: 'reject',
   now: () => new Date(),
 }
 
-/** The outcome of each check of a report, by id. */
+/** Returns the outcome of each check of a report, by id. */
 export function outcomesOf(report: Pick<CredentialReport, 'checks'> | undefined): Record<string, string> {
   return Object.fromEntries((report?.checks ?? []).map(({ id, outcome }) => [id, outcome]))
 }
 
-/** The outcome of each of `checks` when the row's check fails, and only that. */
-export function expected(
+/** Returns the outcome of each of `checks` when the row's check fails, and only that. */
+export function expectedOutcomes(
   checks: readonly { readonly id: string }[],
   profile: Profile,
   row: Partial<Attack<never>> = {},
@@ -83,23 +86,23 @@ export function expected(
   return Object.fromEntries(checks.map(({ id }) => [id, outcome(id)]))
 }
 
-/** What came of a response: the answer to it, and the session afterwards. */
+/** The answer to a response, and the session afterwards. */
 export interface Sent {
   readonly status: number
   readonly body: unknown
   readonly report: Record<string, unknown>
 }
 
-/** The response was refused, and the report says that it was for the one reason of the row. */
+/** Expects that the response was refused, and that the report says that it was for the one reason of the row. */
 export function expectRefusal({ status, body, report }: Sent, profile: Profile, row: Partial<Attack<never>>): void {
   expect(body).toEqual({ error: 'invalid_request', error_description: 'the presentation was not accepted' })
   expect(status).toBe(400)
   expect(report.status).toBe('VERIFICATION_FAILED')
   const { verified, checks, credentials } = report.result as VerificationReport
   expect(verified).toBe(false)
-  expect(outcomesOf({ checks })).toEqual(expected(responseChecks, profile, row))
+  expect(outcomesOf({ checks })).toEqual(expectedOutcomes(responseChecks, profile, row))
   for (const credential of Object.values(credentials).flat()) {
-    expect(outcomesOf(credential)).toEqual(expected([...readingChecks, ...evidenceChecks], profile, row))
+    expect(outcomesOf(credential)).toEqual(expectedOutcomes([...readingChecks, ...evidenceChecks], profile, row))
     const failed = credential.checks.some(({ id }) => id === row.fails)
     if (failed) expect(Object.keys(credential).sort()).toEqual(['checks', 'format'])
   }
@@ -108,7 +111,7 @@ export function expectRefusal({ status, body, report }: Sent, profile: Profile, 
     ...Object.values(credentials).flatMap((each) => each.flatMap((one) => one.checks)),
   ].filter(({ outcome }) => outcome === 'failed')
   expect(failures.map(({ detail }) => detail)).not.toContain(undefined)
-  // Something malformed fails a check as well, and nothing but this may; a mistake of the service never.
+  // A malformed presentation fails a check as well, and nothing but this may; a mistake of the service never.
   const thrown = failures.filter(({ detail }) => /^could not be (checked|decided)/.test(detail ?? ''))
   expect(thrown.filter(({ detail }) => detail?.endsWith('the key is not a point on the curve P-256') !== true)).toEqual(
     [],

@@ -141,7 +141,7 @@ describe('an attack on the authorization code flow', () => {
 
     it('is bound to a key, and comes with another or with none', async () => {
       const [key, thief] = [await holderSigner(), await holderSigner()]
-      const done = await authorizeForCode(services, { asked: { scope: SCOPE, dpop_jkt: thumbprint(key.jwk) } })
+      const done = await authorizeForCode(services, { parameters: { scope: SCOPE, dpop_jkt: thumbprint(key.jwk) } })
       await refuses(() => redeemCode(services, done.form), 'invalid_dpop_proof', /the code is bound to a key/)
       await refuses(() => redeemCode(services, done.form, thief), 'invalid_grant', /another key/)
       expect(await tokenBody(await redeemCode(services, done.form, key))).toMatchObject({ token_type: 'DPoP' })
@@ -455,8 +455,8 @@ describe('an attack on the authorization code flow', () => {
 
     it('answers one that has been used, or has expired, at every step', async () => {
       const { issuerState } = await offerFor(services, configurationId)
-      const asked = { scope: SCOPE, issuer_state: issuerState }
-      const approved = { asked, decision: { approved: true } }
+      const parameters = { scope: SCOPE, issuer_state: issuerState }
+      const approved = { parameters, decision: { approved: true } }
       const [first, second] = [await authorizeForCode(services, approved), await authorizeForCode(services, approved)]
       const pushed = await push(services, asking(issuerState))
       const third = await bring(services, newVisitor(), { requestUri: await push(services, asking(issuerState)) })
@@ -508,10 +508,10 @@ describe('an attack on the authorization code flow', () => {
     it('gets the data of another person who answered the same offer', async () => {
       const more = { deferred: true, credential_dataset: undefined }
       const { issuerState } = await offerFor(services, configurationId, more)
-      const asked = { scope: SCOPE, issuer_state: issuerState }
-      const waiting = await authorizeForCode(services, { asked, decision: { approved: true } })
+      const parameters = { scope: SCOPE, issuer_state: issuerState }
+      const waiting = await authorizeForCode(services, { parameters, decision: { approved: true } })
       const thief = await bring(services, newVisitor(), { requestUri: await push(services, asking(issuerState)) })
-      const person = await authorizeForCode(services, { asked })
+      const person = await authorizeForCode(services, { parameters })
       for (const body of [{ approved: true }, { credential_dataset: dataset }]) {
         await refuses(() => decide(services, thief, body), 'invalid_state', /another interaction/, 409)
       }

@@ -1,4 +1,4 @@
-/** Attacks on what the credential says: its validity and status, and whether it is what was asked for. */
+/** Attacks on the content of the credential: its validity and status, and whether it is what was asked for. */
 import type { Json, JsonObject } from '../../src/codec/json.ts'
 import {
   conceal,
@@ -19,12 +19,12 @@ const anyType = { query: () => ({ meta: {} }) }
 const iso = (seconds: number) => new Date(seconds * 1000).toISOString()
 const HOUR = 3600
 
-/** Members of the payload that the issuer signs otherwise; `members` is told what time it is, in seconds. */
+/** Replaces members of the payload that the issuer signs; `members` is told the time in seconds. */
 function payload(members: (at: number) => JsonObject): Pick<Attack, 'change'> {
   return { change: (forgery, world) => void Object.assign(forgery.payload, members(secondsOf(world))) }
 }
 
-/** The same of the members of a W3C credential. */
+/** Replaces members of a W3C credential in the same way. */
 function w3c(members: (at: number) => JsonObject): Pick<Attack, 'change'> {
   return { change: (forgery, world) => void Object.assign(w3cOf(forgery), members(secondsOf(world))) }
 }
@@ -110,7 +110,7 @@ export const credentialAttacks: readonly Attack[] = [
   },
 ]
 
-/** On what only disclosures show. */
+/** Attacks on claims that only disclosures show. */
 export const disclosedClaimAttacks: readonly Attack[] = [
   { attack: 'The credential has the type JWT.', fails: 'query.format', ...type('JWT') },
   {
@@ -145,7 +145,7 @@ export const disclosedClaimAttacks: readonly Attack[] = [
   },
 ]
 
-/** On the members that W3C credentials have. */
+/** Attacks on the members that W3C credentials have. */
 export const w3cCredentialAttacks: readonly Attack[] = [
   {
     attack: 'The credential has expired (validUntil).',
@@ -205,7 +205,7 @@ export const w3cCredentialAttacks: readonly Attack[] = [
   },
 ]
 
-/** On W3C credentials as SD-JWT, which share their type with SD-JWT VCs of the old name. */
+/** Attacks on W3C credentials as SD-JWT, which share their type with SD-JWT VCs of the old name. */
 export const w3cSdJwtAttacks: readonly Attack[] = [
   {
     attack: 'The credential is an SD-JWT VC of the old name.',

@@ -1,4 +1,6 @@
-/** Attacks on the disclosures of an SD-JWT: what the holder changes, and what the issuer must not leave to the holder. */
+/**
+ * Attacks on the disclosures of an SD-JWT: changes by the holder, and mistakes of the issuer that a holder could use.
+ */
 
 import { digestOf } from '../../src/codec/digest.ts'
 import { type Json, type JsonObject, own } from '../../src/codec/json.ts'
@@ -6,11 +8,11 @@ import { conceal, concealMember, contentOf, disclosure, disclosureOf, subjectOf 
 import { type Attack, after } from './attack.ts'
 
 const badDisclosure = { fails: 'disclosures.valid', notRun: after.disclosures }
-/** For claims without which other checks fail as well: a query that does not ask these. */
+/** A query that does not ask for claims without which other checks fail as well. */
 const anyType = { query: () => ({ meta: {} }) }
 const anyHolder = { query: () => ({ require_cryptographic_holder_binding: false }) }
 
-/** A further claim of the subject behind a disclosure of that text. */
+/** Adds a further claim of the subject behind a disclosure of that text. */
 function extra(text: () => string): Pick<Attack, 'change'> {
   return { change: (forgery) => conceal(forgery, subjectOf(forgery), text()) }
 }
@@ -19,8 +21,8 @@ function hash(name: Json): Pick<Attack, 'change'> {
   return { change: ({ payload }) => void Object.assign(payload, { _sd_alg: name }) }
 }
 
-/** A member of the payload that the issuer should have shown is behind a digest, and disclosed. */
-function concealed(name: string, value?: Json): Pick<Attack, 'attack' | 'change'> {
+/** Puts a member of the payload that the issuer should have shown behind a digest, disclosed. */
+function concealSigned(name: string, value?: Json): Pick<Attack, 'attack' | 'change'> {
   return {
     attack: `The issuer left it to the holder to show ${name}.`,
     change(forgery) {
@@ -30,7 +32,7 @@ function concealed(name: string, value?: Json): Pick<Attack, 'attack' | 'change'
   }
 }
 
-/** The same text of bytes with bits set that a decoder drops. */
+/** Returns the text of the same bytes, with bits set that a decoder drops. */
 function loosely(text: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const last = alphabet.indexOf(text.at(-1) ?? '')
@@ -202,12 +204,12 @@ export const disclosureAttacks: readonly Attack[] = [
   },
   { attack: 'The hash of the disclosures is unknown.', ...badDisclosure, ...hash('sha3-256') },
   { attack: 'The hash of the disclosures is null.', ...badDisclosure, ...hash(null) },
-  { ...badDisclosure, ...concealed('iss') },
-  { ...badDisclosure, ...concealed('exp') },
-  { ...badDisclosure, ...concealed('nbf', 1) },
-  { ...badDisclosure, ...concealed('aud', 'anybody') },
-  { ...badDisclosure, ...anyHolder, ...concealed('cnf') },
-  { ...badDisclosure, ...concealed('status', { status_list: { idx: 1, uri: 'https://a.example' } }) },
+  { ...badDisclosure, ...concealSigned('iss') },
+  { ...badDisclosure, ...concealSigned('exp') },
+  { ...badDisclosure, ...concealSigned('nbf', 1) },
+  { ...badDisclosure, ...concealSigned('aud', 'anybody') },
+  { ...badDisclosure, ...anyHolder, ...concealSigned('cnf') },
+  { ...badDisclosure, ...concealSigned('status', { status_list: { idx: 1, uri: 'https://a.example' } }) },
   {
     attack: 'The issuer left it to the holder to show the key inside cnf.',
     ...badDisclosure,
@@ -217,12 +219,12 @@ export const disclosureAttacks: readonly Attack[] = [
 ]
 
 export const w3cDisclosureAttacks: readonly Attack[] = [
-  { ...badDisclosure, ...concealed('iat') },
-  { ...badDisclosure, ...concealed('issuer') },
-  { ...badDisclosure, ...concealed('validFrom') },
-  { ...badDisclosure, ...concealed('validUntil') },
-  { ...badDisclosure, ...concealed('@context') },
-  { ...badDisclosure, ...anyType, ...concealed('type') },
+  { ...badDisclosure, ...concealSigned('iat') },
+  { ...badDisclosure, ...concealSigned('issuer') },
+  { ...badDisclosure, ...concealSigned('validFrom') },
+  { ...badDisclosure, ...concealSigned('validUntil') },
+  { ...badDisclosure, ...concealSigned('@context') },
+  { ...badDisclosure, ...anyType, ...concealSigned('type') },
   {
     attack:
       'The issuer left it to the holder to show that the credential was valid until yesterday (nbf and exp apart).',
@@ -261,11 +263,11 @@ export const w3cDisclosureAttacks: readonly Attack[] = [
   },
 ]
 
-/** On the members that SD-JWT VC has. */
+/** Attacks on the members that SD-JWT VC has. */
 export const sdJwtVcDisclosureAttacks: readonly Attack[] = [
-  { ...badDisclosure, ...anyType, ...concealed('vct') },
-  { ...badDisclosure, ...concealed('vct#integrity', 'sha256-x') },
-  { ...badDisclosure, ...concealed('aka_vcts', ['urn:example:student-card']) },
+  { ...badDisclosure, ...anyType, ...concealSigned('vct') },
+  { ...badDisclosure, ...concealSigned('vct#integrity', 'sha256-x') },
+  { ...badDisclosure, ...concealSigned('aka_vcts', ['urn:example:student-card']) },
   {
     attack: 'The issuer left it to the holder to show one of the other names of the type.',
     ...badDisclosure,

@@ -17,7 +17,7 @@ function bindingOf(forgery: Forgery): NonNullable<Forgery['binding']> {
   return forgery.binding
 }
 
-/** One claim of the key binding replaced, or taken away. */
+/** Replaces one claim of the key binding, or takes it away. */
 function claim(name: string, value: (old: Json | undefined) => Json | undefined): Pick<Attack, 'change'> {
   return {
     change(forgery) {
@@ -29,7 +29,7 @@ function claim(name: string, value: (old: Json | undefined) => Json | undefined)
   }
 }
 
-/** What the key binding says of the disclosures replaced. */
+/** Replaces the digest of the disclosures in the key binding. */
 function sdHash(make: (bound: string) => Json | undefined): Pick<Attack, 'change'> {
   return {
     change(forgery) {
@@ -235,7 +235,7 @@ export const holderAttacks: readonly Attack[] = [
   },
 ]
 
-/** On the key binding of an SD-JWT. */
+/** Attacks on the key binding of an SD-JWT. */
 export const keyBindingAttacks: readonly Attack[] = [
   {
     attack: 'The type of the key binding is JWT.',
@@ -279,7 +279,7 @@ export const keyBindingAttacks: readonly Attack[] = [
     fails: 'holder.sd_hash',
     change(forgery) {
       const text = disclosureOf(forgery, 'family_name')
-      forgery.afterwards = (made) => made.replace(`~${text}~`, '~')
+      forgery.afterwards = (presentation) => presentation.replace(`~${text}~`, '~')
     },
   },
   {
@@ -289,22 +289,22 @@ export const keyBindingAttacks: readonly Attack[] = [
       const text = disclosure('nickname', 'Countess')
       conceal(forgery, subjectOf(forgery), text)
       forgery.disclosures.pop()
-      forgery.afterwards = (made) => made.replace('~', `~${text}~`)
+      forgery.afterwards = (presentation) => presentation.replace('~', `~${text}~`)
     },
   },
   {
     attack: 'The disclosures are sent in another order than the holder signed.',
     fails: 'holder.sd_hash',
     change(forgery) {
-      forgery.afterwards = (made) => {
-        const [jwt = '', first = '', second = '', ...rest] = made.split('~')
+      forgery.afterwards = (presentation) => {
+        const [jwt = '', first = '', second = '', ...rest] = presentation.split('~')
         return [jwt, second, first, ...rest].join('~')
       }
     },
   },
 ]
 
-/** On the presentation that is around a JWT. */
+/** Attacks on the presentation that is around a JWT. */
 export const vpAttacks: readonly Attack[] = [
   {
     attack: 'The presentation has the type of a key binding.',
@@ -313,11 +313,15 @@ export const vpAttacks: readonly Attack[] = [
       bindingOf(forgery).header.typ = 'kb+jwt'
     },
   },
-  { attack: 'The presentation does not say that it is one.', ...unbound, ...vp((made) => ({ ...made, type: [] })) },
+  {
+    attack: 'The presentation does not say that it is one.',
+    ...unbound,
+    ...vp((members) => ({ ...members, type: [] })),
+  },
   {
     attack: 'The presentation says that it is a credential.',
     ...unbound,
-    ...vp((made) => ({ ...made, type: ['VerifiableCredential'] })),
+    ...vp((members) => ({ ...members, type: ['VerifiableCredential'] })),
   },
   {
     attack: 'A thief presents the credential as its subject, and says so in the presentation.',
@@ -366,7 +370,7 @@ export const vpAttacks: readonly Attack[] = [
   },
 ]
 
-/** What the holder presents replaced. */
+/** Replaces members of the presentation. */
 function vp(change: (made: JsonObject) => JsonObject): Pick<Attack, 'change'> {
   return {
     change(forgery) {

@@ -6,14 +6,14 @@ import { certificateName, certify, type Forgery, makeAuthority, signWith, w3cOf 
 import { makeKey } from '../support/services.ts'
 import { type Attack, after } from './attack.ts'
 
-/** Standard base64, as `x5c` has it. */
+/** Encodes certificates in standard base64, as `x5c` has them. */
 const sent = (...certificates: readonly Uint8Array[]) => certificates.map((der) => Buffer.from(der).toString('base64'))
 
 const badSignature = { fails: 'issuer.signature', notRun: after.signature }
 const badCertificate = { fails: 'issuer.certificate', notRun: after.certificate }
 /** Without a certificate that can be read there is no key either, and nothing to compare a name with. */
 const noCertificate = { fails: 'issuer.certificate', notRun: after.noCertificate }
-/** Under no authority that the wallet was asked for. */
+/** An authority other than those that the wallet was asked for. */
 const AUTHORITY = 'c3VjaCBhbiBhdXRob3JpdHk'
 const otherAuthority = {
   fails: 'query.trusted_authorities',

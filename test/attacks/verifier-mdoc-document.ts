@@ -1,4 +1,7 @@
-/** Attacks on what a mobile document says: its elements, its validity and status, and whether it is what was asked for. */
+/**
+ * Attacks on the content of a mobile document: its elements, its validity and status, and whether it is what was asked
+ * for.
+ */
 import { createHash } from 'node:crypto'
 import { fromBase64url } from '../../src/codec/base64url.ts'
 import {
@@ -34,12 +37,12 @@ const badElement = { fails: 'disclosures.valid', notRun: after.disclosures }
 const unreadable = { fails: 'presentation.well_formed', notRun: after.reading }
 const HOUR = 3600
 
-/** A tdate that many seconds before `now`. */
+/** Returns a tdate that many seconds before `now`. */
 export function past(now: Date, seconds: number): Cbor {
   return withTag(CBOR_TAG.dateTime, `${new Date(now.getTime() - seconds * 1000).toISOString().slice(0, 19)}Z`)
 }
 
-/** Members of validityInfo replaced, or taken away. */
+/** Replaces members of validityInfo, or takes them away. */
 export function validityInfo({ mso }: MdocForgery, members: Readonly<Record<string, Cbor | undefined>>): void {
   const info = membersOf(mso.get('validityInfo'))
   for (const [name, value] of Object.entries(members)) {
@@ -53,7 +56,7 @@ function validity(members: (now: Date) => Readonly<Record<string, Cbor | undefin
   return { change: (forgery, { services }) => validityInfo(forgery, members(services.clock.now)) }
 }
 
-/** Another item for given_name; the issuer signed its digest, so that nothing else is wrong with it. */
+/** Replaces the item of given_name; the issuer signs its digest, so that nothing else is wrong with it. */
 function signedItem(change: (item: Map<CborKey, Cbor>) => Uint8Array | undefined): Pick<MdocAttack, 'change'> {
   return {
     change(forgery) {
@@ -63,7 +66,7 @@ function signedItem(change: (item: Map<CborKey, Cbor>) => Uint8Array | undefined
   }
 }
 
-/** Another member of the item of given_name, with the digest signed anew. */
+/** Replaces a member of the item of given_name, with the digest signed anew. */
 function member(name: string, value: Cbor | undefined): Pick<MdocAttack, 'change'> {
   return signedItem((item) => {
     if (value === undefined) item.delete(name)
@@ -72,7 +75,7 @@ function member(name: string, value: Cbor | undefined): Pick<MdocAttack, 'change
   })
 }
 
-/** The value of given_name in CBOR that encodeCbor would not write. */
+/** Replaces the value of given_name by CBOR that encodeCbor would not write. */
 function rawValue(hex: string): Pick<MdocAttack, 'change'> {
   return signedItem((item) => {
     item.set('elementValue', 'MARK')
@@ -90,7 +93,7 @@ function mso(name: string, value: Cbor | undefined): Pick<MdocAttack, 'change'> 
   }
 }
 
-/** Members of the DeviceResponse replaced, or taken away. */
+/** Replaces members of the DeviceResponse, or takes them away. */
 function response(members: Readonly<Record<string, Cbor | undefined>>): Pick<MdocAttack, 'change'> {
   return {
     change(forgery) {

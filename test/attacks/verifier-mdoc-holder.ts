@@ -13,7 +13,7 @@ const unbound = { fails: 'holder.binding', notRun: after.binding }
 const badSignature = { fails: 'holder.signature' }
 const unreadable = { fails: 'presentation.well_formed', notRun: after.reading }
 
-/** The device signs for another session. */
+/** Has the device sign for another session. */
 function session(change: (session: Binding) => Partial<Binding>): Pick<MdocAttack, 'change'> {
   return {
     change(forgery) {
@@ -23,7 +23,7 @@ function session(change: (session: Binding) => Partial<Binding>): Pick<MdocAttac
   }
 }
 
-/** The device signs other bytes than it should. */
+/** Has the device sign other bytes than it should. */
 function payload(make: (forgery: MdocForgery, session: Binding) => Uint8Array): Pick<MdocAttack, 'change'> {
   return {
     change(forgery) {
@@ -33,7 +33,7 @@ function payload(make: (forgery: MdocForgery, session: Binding) => Uint8Array): 
   }
 }
 
-/** The bytes for any handover. */
+/** Returns the bytes for any handover. */
 function withHandover(docType: string, handover: Cbor, nameSpaces = new Map<CborKey, Cbor>()): Uint8Array {
   return encodeCbor(embedCbor(['DeviceAuthentication', [null, null, handover], docType, embedCbor(nameSpaces)]))
 }
@@ -51,7 +51,7 @@ function auth(make: (deviceSignature: Cbor) => Cbor): Pick<MdocAttack, 'change'>
   }
 }
 
-/** Members of the device key replaced, or taken away. */
+/** Replaces members of the device key, or takes them away. */
 function deviceKey(members: readonly (readonly [CborKey, Cbor | undefined])[]): Pick<MdocAttack, 'change'> {
   return {
     change({ mso }) {
@@ -66,7 +66,7 @@ function deviceKey(members: readonly (readonly [CborKey, Cbor | undefined])[]): 
   }
 }
 
-/** The device states elements of its own; the issuer lets it state those that `authorizations` say. */
+/** Has the device state elements of its own; the issuer lets it state those that `authorizations` say. */
 export function states(nameSpaces: Map<CborKey, Cbor>, authorizations: Cbor | undefined): Pick<MdocAttack, 'change'> {
   return {
     change(forgery) {
@@ -334,16 +334,16 @@ export const mdocHolderAttacks: readonly MdocAttack[] = [
   {
     attack: 'The device signature is a COSE_Mac0 by its tag.',
     ...unreadable,
-    ...auth((made) => new Map([['deviceSignature', withTag(17, made)]])),
+    ...auth((sign1) => new Map([['deviceSignature', withTag(17, sign1)]])),
   },
   {
     attack: 'The device authentication has a member that nobody knows.',
     ...unreadable,
     ...auth(
-      (made) =>
+      (sign1) =>
         new Map([
-          ['deviceSignature', made],
-          ['other', made],
+          ['deviceSignature', sign1],
+          ['other', sign1],
         ]),
     ),
   },

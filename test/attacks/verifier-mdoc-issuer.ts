@@ -1,4 +1,7 @@
-/** Attacks on who issued a mobile document: the signature over its security object, and the certificates it comes with. */
+/**
+ * Attacks on the issuer of a mobile document: the signature over its security object, and the certificates it comes
+ * with.
+ */
 import { createPublicKey, generateKeyPair, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type Cbor, type CborKey, encodeCbor } from '../../src/codec/cbor.ts'
@@ -18,7 +21,7 @@ const badCertificate = { fails: 'issuer.certificate', notRun: after.certificate 
 const noCertificate = { fails: 'issuer.certificate', notRun: after.noCertificate }
 const untrusted = { fails: 'issuer.trusted', notRun: after.trust }
 
-/** One member of the protected header of the issuer; undefined takes it away. */
+/** Replaces a member of the protected header of the issuer; undefined takes the member away. */
 function header(alg: Cbor | undefined): Pick<MdocAttack, 'change'> {
   return {
     change({ issuerAuth: { protectedHeader } }) {

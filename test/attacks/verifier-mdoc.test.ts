@@ -24,7 +24,7 @@ import {
 } from '../support/mdoc.ts'
 import { VERIFIER_URL } from '../support/services.ts'
 import { postForm, type RequestObject, startVerification, statusOf } from '../support/wire.ts'
-import { type Attack, expected, expectRefusal, outcomesOf, type Sent } from './attack.ts'
+import { type Attack, expectedOutcomes, expectRefusal, outcomesOf, type Sent } from './attack.ts'
 import { mdocAttacks, mdocTables } from './verifier-mdoc.ts'
 import { states } from './verifier-mdoc-holder.ts'
 
@@ -132,7 +132,7 @@ describe('attacks on the verification service with mobile documents', () => {
   async function expectAccepted(row: Partial<Attack<MdocForgery>>) {
     const { status, body, report } = await send(world, row)
     const credential = (report.result as VerificationReport).credentials.licence?.[0]
-    expect(outcomesOf(credential)).toEqual(expected([...readingChecks, ...evidenceChecks], mdocProfile))
+    expect(outcomesOf(credential)).toEqual(expectedOutcomes([...readingChecks, ...evidenceChecks], mdocProfile))
     expect([status, body]).toEqual([200, {}])
     expect(report).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })
     return { ...credential }

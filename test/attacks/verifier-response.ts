@@ -6,7 +6,7 @@ import { type Attack, after } from './attack.ts'
 const unreadable = { fails: 'presentation.well_formed', notRun: after.reading }
 const twoQueries = ({ format }: Profile) => ['card', 'second'].map((id) => ({ id, format, meta: {} }))
 
-/** The text of the presentation replaced. */
+/** Replaces the text of the presentation. */
 function text(change: (presentation: string) => string): Pick<Attack, 'change'> {
   return {
     change: (forgery) => {
@@ -73,13 +73,24 @@ export const responseAttacks: readonly Attack[] = [
   { attack: 'The presentation is garbage.', ...unreadable, ...text(() => 'not a presentation') },
   { attack: 'The presentation is JSON.', ...unreadable, ...text(() => '{"payload":"","signatures":[]}') },
   { attack: 'The presentation is a JWE.', ...unreadable, ...text(() => 'eyJhbGciOiJkaXIifQ..AAAA.AAAA.AAAA') },
-  { attack: 'The presentation is cut off in its key binding.', ...unreadable, ...text((made) => made.slice(0, -100)) },
-  { attack: 'The presentation has white space at its end.', ...unreadable, ...text((made) => `${made}\n`) },
+  {
+    attack: 'The presentation is cut off in its key binding.',
+    ...unreadable,
+    ...text((presentation) => presentation.slice(0, -100)),
+  },
+  {
+    attack: 'The presentation has white space at its end.',
+    ...unreadable,
+    ...text((presentation) => `${presentation}\n`),
+  },
   {
     attack: 'The signature of the key binding is base64url with bits that a decoder drops.',
     ...unreadable,
     // The last of 86 characters has four bits that count.
-    ...text((made) => made.slice(0, -1) + String.fromCharCode(made.charCodeAt(made.length - 1) + 1)),
+    ...text(
+      (presentation) =>
+        presentation.slice(0, -1) + String.fromCharCode(presentation.charCodeAt(presentation.length - 1) + 1),
+    ),
   },
   {
     attack: 'The header of the credential names an extension that must be understood.',
@@ -100,12 +111,12 @@ export const responseAttacks: readonly Attack[] = [
   },
 ]
 
-/** On the parts of an SD-JWT. */
+/** Attacks on the parts of an SD-JWT. */
 export const sdJwtPartAttacks: readonly Attack[] = [
   {
     attack: 'The presentation has lost its credential.',
     ...unreadable,
-    ...text((made) => made.slice(made.indexOf('~'))),
+    ...text((presentation) => presentation.slice(presentation.indexOf('~'))),
   },
   {
     attack: 'There are more disclosures than anybody needs.',
@@ -114,7 +125,7 @@ export const sdJwtPartAttacks: readonly Attack[] = [
   },
 ]
 
-/** On what is inside a VP-JWT. */
+/** Attacks on the content of a VP-JWT. */
 export const vpPartAttacks: readonly Attack[] = [
   { attack: 'The presentation has no credential in it.', ...unreadable, ...vp(() => []) },
   { attack: 'The presentation has two credentials in it.', ...unreadable, ...vp((jwt) => [jwt, jwt]) },
@@ -131,7 +142,7 @@ export const vpPartAttacks: readonly Attack[] = [
   },
 ]
 
-/** What is presented replaced. */
+/** Replaces the credentials that are presented. */
 function vp(credentials: (jwt: string) => Json): Pick<Attack, 'change'> {
   return {
     change: (forgery) => {

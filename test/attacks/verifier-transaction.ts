@@ -1,4 +1,4 @@
-/** Attacks on transactions: what the holder did not approve, or not so, or approved besides. */
+/** Attacks on transactions: those that the holder did not approve, or not so, or approved besides. */
 import { createHash } from 'node:crypto'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
 import type { Forgery } from '../support/forge.ts'
@@ -9,7 +9,7 @@ const other = { ...payment, amount: '12000.00' }
 const strong = { ...payment, transaction_data_hashes_alg: ['sha-512', 'sha-384'] }
 const unapproved = { fails: 'holder.transaction_data', transactions: [payment] }
 
-/** What the key binding says of the transactions changed; it is signed again by the holder's key. */
+/** Changes the transactions in the key binding, which the holder's key signs again. */
 function approval(change: (payload: JsonObject & { transaction_data_hashes: Json[] }) => void): Pick<Attack, 'change'> {
   return {
     change({ binding }: Forgery) {
@@ -118,7 +118,7 @@ export const transactionAttacks: readonly Attack[] = [
       credentials: ['card', 'second'].map((id) => ({ id, format, meta: {} })),
       credential_sets: [{ options: [['card']] }, { options: [['second']], required: false }],
     }),
-    // That of the first credential, which does approve its own.
+    // The first credential approves its own transaction.
     ...approval((payload) => void payload.transaction_data_hashes.pop()),
   },
 ]

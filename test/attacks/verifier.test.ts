@@ -34,7 +34,7 @@ import {
   startVerification,
   statusOf,
 } from '../support/wire.ts'
-import { type Attack, expected, expectRefusal, noStatus, outcomesOf, type Sent } from './attack.ts'
+import { type Attack, expectedOutcomes, expectRefusal, noStatus, outcomesOf, type Sent } from './attack.ts'
 import {
   credentialAttacks,
   disclosedClaimAttacks,
@@ -111,7 +111,7 @@ describe('attacks on the verification service', () => {
       expect([status, body]).toEqual([200, {}])
       expect(report).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })
       expect(outcomesOf((report.result as VerificationReport).credentials.card?.[0])).toEqual(
-        expected([...readingChecks, ...evidenceChecks], profile),
+        expectedOutcomes([...readingChecks, ...evidenceChecks], profile),
       )
     })
 
@@ -166,7 +166,9 @@ describe('attacks on the verification service', () => {
       },
       silentLog,
     )
-    expect(outcomesOf({ checks })).toEqual(expected(responseChecks, usualProfile, { fails: beforeVerification }))
+    expect(outcomesOf({ checks })).toEqual(
+      expectedOutcomes(responseChecks, usualProfile, { fails: beforeVerification }),
+    )
   })
 
   describe('a credential that is right although it is not the usual one', () => {

@@ -1,4 +1,7 @@
-/** An application on loopback: a page with the element under a strict content security policy, and the status of a session. */
+/**
+ * An application on loopback: a page with the element under a strict content security policy, and the status of a
+ * session.
+ */
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,7 +21,7 @@ export interface Application {
   readonly url: string
   /** The answer to the next question for the status: JSON, or a status of HTTP without any. */
   answer: object | number
-  /** Whether the status is a stream, on which `send` puts the answer. */
+  /** Tells whether the status is a stream, on which `send` puts the answer. */
   isStream: boolean
   send(): void
   /** The number of open streams. */
@@ -59,7 +62,7 @@ export async function startApplication(): Promise<Application> {
       response.writeHead(application.answer).end()
     } else if (application.isStream) {
       response.setHeader('content-type', 'text/event-stream')
-      // The look that came before the stream is cancelled.
+      // A look that came before the stream is cancelled.
       const isLook = request.headers.accept?.includes('application/json') === true
       if (!isLook) {
         streams.add(response)

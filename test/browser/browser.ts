@@ -103,14 +103,17 @@ export async function readCode(page: Page): Promise<string | undefined> {
   }
 }
 
-/** What is wrong with a page for somebody: what axe finds, what it reported, and whether it is wider than its window. */
+/**
+ * Returns the faults of a page for any person: those that axe finds, those that the page reported, and whether it is
+ * wider than its window.
+ */
 export async function faultsForSomebody({ page, faults }: OpenPage): Promise<readonly string[]> {
   const { width = 0 } = page.viewportSize() ?? {}
   const drawn = await page.evaluate(() => document.documentElement.scrollWidth)
   return [...(await accessibilityFaults(page)), ...faults, ...(drawn > width ? [`${drawn} of ${width} pixels`] : [])]
 }
 
-/** What axe finds wrong with a page, each as its rule and the places. */
+/** Returns the faults that axe finds on a page, each as its rule and the places. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
   await page.evaluate(textOf('axe-core/axe.min.js'))
   return page.evaluate(async () => {

@@ -36,7 +36,7 @@ export async function startConsole(settings: {
   }
 }
 
-/** The directory of a service whose wallets reach it at its own port. */
+/** Makes the directory of a service whose wallets reach it at its own port. */
 async function directoryOf(name: 'issuer' | 'verifier', settings: object = {}): Promise<string> {
   const port = await freePort()
   return serviceDirectory(name, { port, baseUrl: `http://127.0.0.1:${port}`, ...settings })

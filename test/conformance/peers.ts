@@ -1,4 +1,4 @@
-/** What was found wrong in other products of this kind, by their own issues and advisories. */
+/** The mistakes that were found in other products of this kind, by their own issues and advisories. */
 import { TOKEN_STATUS_LIST } from '../../src/protocol/specifications.ts'
 import { at, type Section } from './row.ts'
 

@@ -1,7 +1,7 @@
 /** The modules of FAPI 2.0 in the OpenID Foundation's plan for issuers by HAIP. */
 import { at, type Row } from './row.ts'
 
-/** The row of a module of FAPI 2.0 in the plan by HAIP. */
+/** Makes the row of a module of FAPI 2.0 in the plan by HAIP. */
 function fapiModule(name: string, asks: string, source: string): Row {
   const id = `fapi2-security-profile-final-${name}`
   return { id, asks, source, tests: [[at.oidfIssuerFapi, id]] }

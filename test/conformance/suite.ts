@@ -6,13 +6,13 @@ const METADATA = 'OpenID4VCI 1.0, Credential Issuer Metadata; RFC 8414'
 const ERROR = 'OpenID4VCI 1.0, Credential Error Response'
 const BINDING = 'RFC 9901, Verification by the Verifier; OpenID4VP 1.0, Preventing Replay'
 
-/** The row of a module that the test of its name plays. */
+/** Makes the row of a module that the test of its name plays. */
 function issuerModule(name: string, asks: string, source: string, more: Row['tests'] = []): Row {
   const id = `oid4vci-1_0-issuer-${name}`
   return { id, asks, source, tests: [[at.oidfIssuer, id], ...more] }
 }
 
-/** The row of a module that pushes a request with something wrong about its wallet attestation. */
+/** Makes the row of a module that pushes a request with something wrong about its wallet attestation. */
 function attestationModule(name: string, asks: string, attack: string): Row {
   const id = `oid4vci-1_0-issuer-fail-${name}`
   const source = 'OAuth 2.0 Attestation-Based Client Authentication'

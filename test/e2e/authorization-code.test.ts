@@ -87,7 +87,7 @@ describe('the authorization code flow', () => {
   })
 
   it('issues by authorization details, and names the credentials in the token response', async () => {
-    const done = await authorizeForCode(services, { asked: details(configurationId) })
+    const done = await authorizeForCode(services, { parameters: details(configurationId) })
     const token = await tokenBody(await redeemCode(services, done.form))
     expect(token).not.toHaveProperty('scope')
     const [named] = token.authorization_details as { credential_identifiers: string[] }[]
@@ -126,7 +126,7 @@ describe('the authorization code flow', () => {
     const { sessionId, issuerState } = await offerFor(services, configurationId)
     const path = `/${sessionId}`
     const done = await authorizeForCode(services, {
-      asked: { scope: SCOPE, issuer_state: issuerState },
+      parameters: { scope: SCOPE, issuer_state: issuerState },
       decision: { approved: true },
       path,
     })
@@ -139,7 +139,7 @@ describe('the authorization code flow', () => {
   it('gives the dataset of the person to a session that was started without one', async () => {
     const later = { deferred: true, credential_dataset: undefined }
     const { sessionId, issuerState } = await offerFor(services, configurationId, later)
-    const done = await authorizeForCode(services, { asked: { scope: SCOPE, issuer_state: issuerState } })
+    const done = await authorizeForCode(services, { parameters: { scope: SCOPE, issuer_state: issuerState } })
     expect([done.sessionId, done.response.iss]).toEqual([sessionId, ISSUER_URL])
     expect(await statusOf(services, ISSUER_URL, sessionId)).toMatchObject({ deferred: { state: 'COMPLETED' } })
     const token = await tokenBody(await redeemCode(services, done.form))
@@ -278,7 +278,7 @@ describe('the authorization code flow', () => {
 
   it('ignores scopes and parameters that nobody here knows', async () => {
     const done = await authorizeForCode(services, {
-      asked: { scope: `openid ${SCOPE} profile`, prompt: 'login', nonce: 'x' },
+      parameters: { scope: `openid ${SCOPE} profile`, prompt: 'login', nonce: 'x' },
     })
     expect(await tokenBody(await redeemCode(services, done.form))).toMatchObject({ scope: SCOPE })
   })
@@ -289,7 +289,7 @@ describe('the authorization code flow', () => {
       credential_configurations: [configurationId, other],
     })
     const done = await authorizeForCode(services, {
-      asked: { scope: SCOPE, issuer_state: issuerState },
+      parameters: { scope: SCOPE, issuer_state: issuerState },
       decision: { approved: true },
     })
     const token = await tokenBody(await redeemCode(services, done.form))

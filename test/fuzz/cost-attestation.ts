@@ -7,7 +7,7 @@ import { FORM, formOf } from './cost-request.ts'
 import { type CostTarget, walletProvider } from './cost-world.ts'
 import { grownHeader } from './growth.ts'
 
-/** What an attestation may have beside its usual members, within the limit of its header. */
+/** The bytes that an attestation may have beside its usual members, within the limit of its header. */
 const ROOM = 4000
 
 export const attestedTokenTarget: CostTarget = {

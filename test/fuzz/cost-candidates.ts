@@ -1,12 +1,12 @@
 /** The requests that a search for costly ones goes on from, and the next ones that are made of them. */
-import { changedGrowth, fitted, type Growth, placeNear, randomGrowth } from './growth.ts'
+import { changedGrowth, fitGrowth, type Growth, placeNear, randomGrowth } from './growth.ts'
 import { pick, type Random } from './mutate.ts'
 
 export interface Candidate {
   readonly growths: readonly Growth[]
-  /** Processor time as a part of what is allowed. */
+  /** The processor time as a part of what is allowed. */
   readonly ratio: number
-  /** How the request was answered: requests that are answered otherwise reach other code. */
+  /** The kind of the answer: requests that are answered otherwise reach other code. */
   readonly trait: string
 }
 
@@ -22,17 +22,22 @@ interface Room {
 const MAX_GROWTHS = 12
 const MAX_TRAITS = 40
 const MAX_OF_TRAIT = 8
-/** A text of the answer is cut after so many letters, so that what a request is told back of itself is no trait. */
+/** The letters after which a text of the answer is cut, so that what a request is told back of itself is no trait. */
 const MAX_TRAIT = 80
 
-/** The trait of an answer: its status, the words of its error, and the checks that failed, as the log has them. */
+/**
+ * Returns the trait of an answer: its status, the words of its error, and the checks that failed, as the log has them.
+ */
 export function traitOf(status: number, body: string, logLines: readonly string[]): string {
   const words = status < 400 ? '' : body.replace(/[^a-z_]+/g, ' ').slice(0, MAX_TRAIT)
   const failed = logLines.flatMap((line) => /"failed":(\[.*?\])/.exec(line)?.[1] ?? [])
   return [status, words, ...failed].join(' ')
 }
 
-/** Keeps the candidate where few of its trait cost more; of those that have grown in the same places, the costliest stays. */
+/**
+ * Keeps the candidate where few of its trait cost more; of those that have grown in the same places, the costliest
+ * stays.
+ */
 export function keepCandidate(corpus: Corpus, candidate: Candidate): void {
   const others = corpus.get(candidate.trait) ?? []
   const rival = others.find((other) => placesOf(other) === placesOf(candidate))
@@ -48,21 +53,27 @@ export function costliestOf(corpus: Corpus): Candidate | undefined {
   return [...corpus.values()].flat().sort(byRatio)[0]
 }
 
-/** The growths of the next request: new ones, those of a candidate with a change, or those of two candidates together. */
+/**
+ * Makes the growths of the next request: new ones, those of a candidate with a change, or those of two candidates
+ * together.
+ */
 export function nextGrowths(random: Random, room: Room, corpus: Corpus): readonly Growth[] {
   const way = corpus.size === 0 ? 0 : random(10)
   if (way < 4) return newGrowths(random, room)
-  const { growths } = chosen(random, corpus)
+  const { growths } = choose(random, corpus)
   if (way < 8) return changedGrowths(random, room, growths)
-  return together([...growths, ...chosen(random, corpus).growths], room)
+  return together([...growths, ...choose(random, corpus).growths], room)
 }
 
-/** Whether the answer shows that the request was read: it is as good as one without growths, or was refused by checks of its content. */
+/**
+ * Tests whether the answer shows that the request was read: it is as good as one without growths, or was refused by
+ * checks of its content.
+ */
 export function isCredible(trait: string, good: string | undefined): boolean {
   return trait === good || (/\["/.test(trait) && !trait.includes('well_formed'))
 }
 
-/** The growths in two halves, at random. */
+/** Divides the growths into two halves, at random. */
 export function halves(random: Random, growths: readonly Growth[]): readonly (readonly Growth[])[] {
   const mixed = growths.map((growth) => [random(1000), growth] as const).sort(([one], [other]) => one - other)
   const all = mixed.map(([, growth]) => growth)
@@ -70,14 +81,16 @@ export function halves(random: Random, growths: readonly Growth[]): readonly (re
   return [all.slice(0, middle), all.slice(middle)]
 }
 
-/** The growths with all their sizes multiplied. */
-export function scaled(growths: readonly Growth[], factor: number, { bytes }: Room): readonly Growth[] {
+/** Multiplies the sizes of all growths. */
+export function scale(growths: readonly Growth[], factor: number, { bytes }: Room): readonly Growth[] {
   return growths.map((growth) =>
-    fitted({ ...growth, size: Math.ceil(growth.size * factor) }, bytes / Math.max(1, growths.length)),
+    fitGrowth({ ...growth, size: Math.ceil(growth.size * factor) }, bytes / Math.max(1, growths.length)),
   )
 }
 
-/** Every second time all places grow alike, so that what takes two lists or two texts is tried often. */
+/**
+ * Makes new growths; every second time all places grow alike, so that what takes two lists or two texts is tried often.
+ */
 function newGrowths(random: Random, room: Room): readonly Growth[] {
   const first = randomGrowth(random, room.places, room.bytes)
   const isAlike = random(2) === 0
@@ -100,14 +113,14 @@ function changedGrowths(random: Random, room: Room, growths: readonly Growth[]):
   )
 }
 
-/** One growth for each place, with an equal part of the bytes for each. */
+/** Keeps one growth for each place, with an equal part of the bytes for each. */
 function together(growths: readonly Growth[], { bytes }: Room): readonly Growth[] {
   const all = [...new Map(growths.map((growth) => [growth.place, growth])).values()].slice(0, MAX_GROWTHS)
-  return all.map((growth) => fitted(growth, bytes / all.length))
+  return all.map((growth) => fitGrowth(growth, bytes / all.length))
 }
 
-/** Half of the time one that costs much, else one of any trait. */
-function chosen(random: Random, corpus: Corpus): Candidate {
+/** Chooses half of the time a candidate that costs much, else one of any trait. */
+function choose(random: Random, corpus: Corpus): Candidate {
   const all = [...corpus.values()]
   const few = [0, 1, 2].map(() => pick(random, pick(random, all)))
   return random(2) === 0 ? ([...few].sort(byRatio)[0] as Candidate) : (few[0] as Candidate)

@@ -18,7 +18,10 @@ const OTHER_OID = '1.3.6.1.4.1.99999.1'
 /** The largest certificate that is read is 16 KiB. */
 const MOST_BYTES = 14_000
 
-/** Keys on the curves, made once: nobody signs with those of most certificates. The synchronous generator can hang on Node 20. */
+/**
+ * The public keys on the curves, made once, since nobody signs with those of most certificates. The synchronous
+ * generator can hang on Node 20.
+ */
 const publicKeys = await Promise.all(CURVES.map(async (namedCurve) => (await makeKeyPair(namedCurve)).publicKey))
 /** The key of a stranger, on the slowest curve. */
 const { privateKey: slowKey } = await makeKeyPair('secp521r1')
@@ -27,7 +30,7 @@ function makeKeyPair(namedCurve: (typeof CURVES)[number]) {
   return promisify(generateKeyPair)('ec', { namedCurve })
 }
 
-/** The certificates of the issuer's key, that of the key first, in DER. */
+/** Returns the certificates of the issuer's key, that of the key first, in DER. */
 export function grownCertificates({ ca, issuerKey }: World, growth: Growth): Buffer[] {
   const { shape, size } = growth
   const leaf = (more = {}) => certify(ca, issuerKey, more)
@@ -50,19 +53,21 @@ export function grownCertificates({ ca, issuerKey }: World, growth: Growth): Buf
   return [leaf(), randomBytes(Math.min(size, 20_000))]
 }
 
-/** The place of a curve: the same for all, or another for each. */
+/** Returns the place of a curve: the same for all, or another for each. */
 function curveAt({ size }: Growth, at: number): number {
   return (size + (size % 2) * at) % CURVES.length
 }
 
-/** A CA of the name of the authority, whose key did not sign for it. */
+/** Makes a CA of the name of the authority, whose key did not sign for it. */
 function issuerNamed({ name, key }: World['ca'], curve: number): Buffer {
   const publicKey = publicKeys[curve] as KeyObject
   const content = { subject: name, issuer: { name, privateKey: key }, publicKey }
   return makeCertificate({ ...content, ...common(), extensions: [basicConstraints(true), keyUsage(['keyCertSign'])] })
 }
 
-/** A certificate by a stranger on the slowest curve, and many of the stranger's name whose keys did not sign it. */
+/**
+ * Makes a certificate by a stranger on the slowest curve, and many of the stranger's name whose keys did not sign it.
+ */
 function ofStrangers(issuerKey: KeyObject, count: number): Buffer[] {
   const stranger = { name: writeName([['CN', 'Stranger']]), key: slowKey }
   const others = Array.from({ length: count }, () =>
@@ -102,7 +107,7 @@ function manyDer(count: number): Buffer[] {
   return Array.from({ length: count }, () => writeDer(5, Buffer.alloc(0)))
 }
 
-/** A name with many attributes. */
+/** Makes a name with many attributes. */
 function manyNames(count: number): Buffer {
   return writeName(Array.from({ length: count }, () => ['CN', '\u200b'] as const))
 }

@@ -1,4 +1,7 @@
-/** Requests of the authorization code flow in which something has grown: what a stranger can send before anybody is asked. */
+/**
+ * Requests of the authorization code flow in which something has grown: what a stranger can send before anybody is
+ * asked.
+ */
 import { authorizeUrl, CLIENT_ID, declareWithScope, PAR, push, SCOPE, walletAsking } from '../support/code-flow.ts'
 import { dpopNonce, dpopProof } from '../support/dpop.ts'
 import { holderSigner } from '../support/wire.ts'
@@ -40,7 +43,7 @@ function pushing(withProof: boolean): CostTarget {
   }
 }
 
-/** A browser that brings what was pushed, with a cookie. */
+/** The target is a browser that brings what was pushed, with a cookie. */
 const visiting: CostTarget = {
   name: 'issuer GET authorize, pushed',
   bytes: 11_000,

@@ -11,8 +11,8 @@ const KEY = Buffer.alloc(32).fill(1, 31)
 const RECIPIENT = { engine: ENGINE, contract: CONTRACT, chain: { id: '31337', addresses: 'evm' } } as const
 const SCHEMES = ['secp256k1', 'sha256', 'eip712'] as const
 
-/** A request to a component, signed in one of the three ways after it has grown. */
-function signed(scheme: (typeof SCHEMES)[number]): CostTarget {
+/** Makes a target whose request to a component is signed in one of the three ways after it has grown. */
+function signedTarget(scheme: (typeof SCHEMES)[number]): CostTarget {
   return {
     name: `engine PUT, signed by ${scheme}`,
     bytes: 700_000,
@@ -47,7 +47,7 @@ function signed(scheme: (typeof SCHEMES)[number]): CostTarget {
 }
 
 export const engineTargets: readonly CostTarget[] = [
-  ...SCHEMES.map(signed),
+  ...SCHEMES.map(signedTarget),
   bare('engine', 'GET', `/offchain/${CONTRACT}/a`),
   bare('engine', 'GET', '/offchain/a'),
   bare('engine', 'OPTIONS', `/offchain/${CONTRACT}/a`),

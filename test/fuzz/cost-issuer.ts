@@ -85,7 +85,9 @@ const token: CostTarget = {
   },
 }
 
-/** A proof of possession in the header, whose payload or end has grown; undefined where nothing of it is to grow. */
+/**
+ * Makes a proof of possession for the header, whose payload or end has grown; undefined where nothing of it is to grow.
+ */
 async function dpopOf({ world }: CostWorld, growths: readonly Growth[]): Promise<string | undefined> {
   const growth = growths.find(({ place }) => place.startsWith('dpop'))
   if (growth === undefined) return undefined
@@ -98,14 +100,14 @@ async function dpopOf({ world }: CostWorld, growths: readonly Growth[]): Promise
     .slice(0, 2)
     .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()) as JsonObject)
   const value = grownHeader(growth, 5500)
-  const made =
+  const jws =
     growth.size % 2 === 0
       ? grownJws(header, { ...payload, htu: value }, (data) => key.sign(data))
       : grownJws({ ...header, x: value }, payload, (data) => key.sign(data))
-  return made
+  return jws
 }
 
-/** Proofs whose header and payload have grown, with a key attestation where that is to grow. */
+/** Makes proofs whose header and payload have grown, with a key attestation where that is to grow. */
 async function proofsOf(world: CostWorld, sessionId: string, growths: readonly Growth[]): Promise<string[]> {
   const { services } = world.world
   const key = await holder
@@ -113,13 +115,13 @@ async function proofsOf(world: CostWorld, sessionId: string, growths: readonly G
   const now = Math.floor(services.clock.now.getTime() / 1000)
   const kid = `${toDidJwk(key.jwk)}#0`
   const chain = growths.find(({ place }) => place === 'x5c')
-  const named: JsonObject = chain
+  const keyMember: JsonObject = chain
     ? { x5c: grownCertificates(world.world, chain).map((der) => der.toString('base64')) }
     : { kid }
   const attested = growths.some(({ place }) => place.startsWith('attested.'))
     ? { key_attestation: await attestation(world, nonce, growths) }
     : {}
-  const header = grown({ typ: 'openid4vci-proof+jwt', alg: key.alg, ...named, ...attested }, 'header', growths)
+  const header = grown({ typ: 'openid4vci-proof+jwt', alg: key.alg, ...keyMember, ...attested }, 'header', growths)
   const payload = grown({ nonce, aud: `${ISSUER_URL}/${sessionId}`, iat: now }, 'payload', growths)
   const jwt = await grownJws(header, payload, (data) => key.sign(data))
   const copies = growths.find(({ place }) => place === 'copies')
@@ -164,7 +166,7 @@ function credential(name: string, isEncrypted: boolean): CostTarget {
   }
 }
 
-/** The request encrypted, and packed: what has grown is then small on its way. */
+/** Encrypts the request, and packs it: what has grown is then small on its way. */
 async function encryptedTo({ world }: CostWorld, text: string, growths: readonly Growth[]): Promise<string> {
   const metadata = (await (
     await world.services.fetch(`${ISSUER_URL}/.well-known/openid-credential-issuer`)
@@ -195,7 +197,7 @@ function withToken(name: string, members: JsonObject): CostTarget {
   }
 }
 
-/** An access token that nobody gave out. */
+/** The target has an access token that nobody gave out. */
 const forged: CostTarget = {
   name: 'issuer POST credential-request, a token of nobody',
   isRefused: true,

@@ -1,7 +1,7 @@
 /** Requests that once stopped a service for a while, or could have: each must cost no more than its size is worth. */
 import type { Growth } from './growth.ts'
 
-/** What was costly, at which endpoint, and what has grown in it. */
+/** A request that was costly: a sentence, the endpoint, and its growths. */
 export type KnownCost = readonly [what: string, target: string, growths: readonly Growth[]]
 
 const growth = (place: string, shape: Growth['shape'], size: number, more: Partial<Growth> = {}): Growth => ({

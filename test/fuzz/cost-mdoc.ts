@@ -56,7 +56,7 @@ export const mdocPlaces: readonly string[] = [
   ...['text.start', 'text.end', 'bytes.array', 'bytes.map', 'bytes.tag', 'bytes.text'],
 ]
 
-/** A presentation for the request in which everything has grown that is to. */
+/** Makes a presentation for the request in which everything has grown that is to. */
 export async function grownMdoc(world: CostWorld, request: RequestObject, growths: readonly Growth[]): Promise<string> {
   const credential = world.credentials.get('mso_mdoc') ?? ''
   const held = { ...world.world, profile: mdocProfile, credential }
@@ -97,7 +97,7 @@ function grow(forgery: MdocForgery, growth: Growth): void {
   else forgery.afterwards = () => bytesOf(growth)
 }
 
-/** Bytes that are little but heads of CBOR: arrays in arrays, maps in maps, tags of tags, empty texts. */
+/** Makes bytes that are little but heads of CBOR: arrays in arrays, maps in maps, tags of tags, empty texts. */
 function bytesOf({ place, size, fill }: Growth): Uint8Array {
   const count = Math.min(size, 350_000)
   const head = { 'bytes.array': 0x81, 'bytes.map': 0xa1, 'bytes.tag': 0xd8 }[place] ?? 0x60
@@ -110,7 +110,7 @@ function bytesOf({ place, size, fill }: Growth): Uint8Array {
   ])
 }
 
-/** Elements of the namespace, whose digests the issuer signed. */
+/** Adds elements to the namespace, whose digests the issuer signs. */
 function addItems(forgery: MdocForgery, count: number, value: Cbor): void {
   const digests = digestsOf(forgery)
   const items = forgery.nameSpaces.get(NAMESPACE) ?? []

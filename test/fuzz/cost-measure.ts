@@ -6,17 +6,17 @@ import { type Candidate, traitOf } from './cost-candidates.ts'
 import type { CostRequest, CostTarget, CostWorld } from './cost-world.ts'
 import type { Growth } from './growth.ts'
 
-/** Milliseconds of processor time that a request may cost, and those for each kilobyte of it. */
+/** The milliseconds of processor time that a request may cost, and those for each kilobyte of it. */
 const BASE_MS = 40
 const MS_PER_KB = 0.2
-/** How often a request is measured that seems to cost too much. */
+/** The number of measurements of a request that seems to cost too much. */
 const MEASUREMENTS = 7
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** The request with the growths, sent once; one that cannot be made costs nothing and has no trait. */
-export async function measured(world: CostWorld, target: CostTarget, growths: readonly Growth[]): Promise<Candidate> {
+/** Sends the request with the growths once; one that cannot be made costs nothing and has no trait. */
+export async function measure(world: CostWorld, target: CostTarget, growths: readonly Growth[]): Promise<Candidate> {
   const request = await target.make(world, growths).catch(() => undefined)
   if (request === undefined) return { growths, ratio: 0, trait: '' }
   world.requests += 1
@@ -32,14 +32,15 @@ export async function measured(world: CostWorld, target: CostTarget, growths: re
 }
 
 /**
- * The least of several measurements, each but the first after what is left of earlier requests has been collected: that work,
- * other work of the machine, and code that is not compiled yet, only add. The first that is at most 1 decides.
+ * Returns the least of several measurements, each but the first after what is left of earlier requests has been
+ * collected: that work, other work of the machine, and code that is not compiled yet, only add. The first that is at
+ * most 1 decides.
  */
 export async function costOf(world: CostWorld, target: CostTarget, growths: readonly Growth[]): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let count = 0; count < MEASUREMENTS && least > 1; count += 1) {
     if (count > 0) collect()
-    least = Math.min(least, (await measured(world, target, growths)).ratio)
+    least = Math.min(least, (await measure(world, target, growths)).ratio)
   }
   return least
 }

@@ -1,4 +1,6 @@
-/** Presentations that grow, in the formats that are made of JWTs: signed as they should be, whatever has grown in them. */
+/**
+ * Presentations that grow, in the formats that are made of JWTs: signed as they should be, whatever has grown in them.
+ */
 import { toBase64url } from '../../src/codec/base64url.ts'
 import { digestOf } from '../../src/codec/digest.ts'
 import { isObject, type Json, type JsonObject } from '../../src/codec/json.ts'
@@ -42,7 +44,7 @@ const HASHES = [
   'payload.vp.extra',
 ]
 
-/** The places of a presentation in the format of the profile. */
+/** Returns the places of a presentation in the format of the profile. */
 export function placesOf({ w3c }: Profile): readonly string[] {
   const inside = w3c === undefined ? OF_VC : [...OF_W3C, ...OF_SUBJECT, ...TIMES]
   const claims = [...REGISTERED, ...STATUS, ...inside.map((name) => [...(w3c ?? []), name].join('.'))]
@@ -54,7 +56,10 @@ export function placesOf({ w3c }: Profile): readonly string[] {
   ]
 }
 
-/** A presentation of the credential of `world` for the request, with other `members` in its payload, in which everything has grown that is to. */
+/**
+ * Makes a presentation of the credential of `world` for the request, with other `members` in its payload, in which
+ * everything has grown that is to.
+ */
 export async function grownPresentation(
   world: World,
   request: RequestObject,
@@ -71,7 +76,7 @@ export async function grownPresentation(
   const header = grown(forgery.header, 'header', growths)
   const jwt = await grownJws(header, grown(forgery.payload, 'payload', growths), forgery.signCredential)
   const text = await withBinding(forgery, jwt, growths)
-  return growths.reduce(inserted, text)
+  return growths.reduce(insertGrowth, text)
 }
 
 async function withBinding(
@@ -83,12 +88,12 @@ async function withBinding(
   if (binding === undefined) return bound
   const claims = vp === undefined ? { sd_hash: digestOf(bound) } : { vp: vp(jwt) }
   const parts = { header: binding.header, payload: { ...binding.payload, ...claims } }
-  const made = grown(parts, 'binding', growths) as { readonly header: Json; readonly payload: Json }
-  const proof = await grownJws(made.header, made.payload, binding.sign)
+  const grownParts = grown(parts, 'binding', growths) as { readonly header: Json; readonly payload: Json }
+  const proof = await grownJws(grownParts.header, grownParts.payload, binding.sign)
   return vp === undefined ? bound + proof : proof
 }
 
-function inserted(text: string, growth: Growth): string {
+function insertGrowth(text: string, growth: Growth): string {
   if (growth.place === 'text.start') return grownText(growth) + text
   if (growth.place === 'text.end') return text + grownText(growth)
   if (growth.place !== 'text.middle') return text
@@ -96,7 +101,10 @@ function inserted(text: string, growth: Growth): string {
   return text.slice(0, at) + grownText(growth) + text.slice(at)
 }
 
-/** Disclosures of the shape: side by side, one inside of another, for elements of an array, twice, for nothing, or of a large value. */
+/**
+ * Adds disclosures of the shape: side by side, one inside of another, for elements of an array, twice, for nothing, or
+ * of a large value.
+ */
 function discloseMore({ payload, disclosures }: Forgery, growth: Growth): void {
   const { shape, size } = growth
   const count = Math.min(size, 4000)

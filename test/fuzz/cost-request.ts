@@ -5,7 +5,7 @@ import { type Growth, grownHeader, grownText } from './growth.ts'
 const JSON_TYPE = { 'content-type': 'application/json' }
 export const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** The fields of a form with what has grown among them, or a body that has grown as a whole. */
+/** Returns the fields of a form with what has grown among them, or a body that has grown as a whole. */
 export function formOf(fields: Readonly<Record<string, string>>, growths: readonly Growth[]): string {
   const more = growths.filter(({ place }) => place.startsWith('form.'))
   const grownFields = more.map((growth) => {
@@ -18,7 +18,7 @@ export function formOf(fields: Readonly<Record<string, string>>, growths: readon
   return whole === undefined ? text + behind.join('') : grownText(whole)
 }
 
-/** Requests without a session, with any headers: the first thing that a stranger can send. */
+/** Makes a target of requests without a session, with any headers: the first thing that a stranger can send. */
 export function bare(service: CostRequest['service'], method: string, path: string, type = JSON_TYPE): CostTarget {
   const headers = [
     'accept',
@@ -40,7 +40,7 @@ export function bare(service: CostRequest['service'], method: string, path: stri
       const [end, query] = ['path', 'query'].map((place) =>
         of(place).map((growth) => encodeURI(grownHeader(growth, 6000).replace(/[/\\]{2,}/g, '/'))),
       )
-      const named = growths.filter(({ place }) => headers.includes(place) || place === 'x-forwarded-for')
+      const headerGrowths = growths.filter(({ place }) => headers.includes(place) || place === 'x-forwarded-for')
       const body = of('body')
         .map((growth) => grownText(growth))
         .join('')
@@ -48,7 +48,7 @@ export function bare(service: CostRequest['service'], method: string, path: stri
         ...{ service, method, path: `${path}${end?.join('') ?? ''}${query?.length ? `?${query.join('&')}` : ''}` },
         headers: {
           ...type,
-          ...Object.fromEntries(named.map((growth) => [growth.place, grownHeader(growth)])),
+          ...Object.fromEntries(headerGrowths.map((growth) => [growth.place, grownHeader(growth)])),
         },
         ...(body === '' ? {} : { body }),
       })

@@ -1,4 +1,7 @@
-/** The command `npm run fuzz -- cost [minutes] [seed]`: says what the search found, and what costs most beside it. */
+/**
+ * The command `npm run fuzz -- cost [minutes] [seed]` prints the findings of the search, and what costs most beside
+ * them.
+ */
 import { type CostResult, searchCost } from './cost.ts'
 
 const MOST_SHOWN = 12
@@ -15,10 +18,10 @@ export async function runCostSearch([minutes = 60, seed = Date.now() % 1_000_000
 }
 
 function linesOf({ requests, highest, findings }: CostResult): string[] {
-  const shown = highest.slice(0, MOST_SHOWN)
+  const costliest = highest.slice(0, MOST_SHOWN)
   return [
     `\n${requests} requests; of what their size allows, the most was:`,
-    ...shown.map(({ ratio, name, growths }) => `${ratio.toFixed(2)} ${name}: ${growths.join('; ')}`),
+    ...costliest.map(({ ratio, name, growths }) => `${ratio.toFixed(2)} ${name}: ${growths.join('; ')}`),
     ...findings.map((finding) => `\n${finding}`),
     findings.length > 0 ? '\nFAILED' : '\nNo request cost more than 40 ms and 2 ms for each 10 KB',
   ]

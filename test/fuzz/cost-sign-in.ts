@@ -1,4 +1,7 @@
-/** Requests of a browser at the pages that find out who a person is, in which something has grown; also the claims that it signs in with. */
+/**
+ * Requests of a browser at the pages that find out who a person is, in which something has grown; also the claims that
+ * it signs in with.
+ */
 import { openLinkPage, type Presenting, startPresenting } from '../support/presenting.ts'
 import type { Services } from '../support/services.ts'
 import {
@@ -23,18 +26,18 @@ export async function startSignInWorlds(): Promise<SignInWorlds> {
 }
 
 const CLAIMS = ['given_name', 'family_name', 'email', 'extra']
-/** A request has no more bytes than a head may have; the claims come from the provider. */
+/** The bytes of a request, which has no more than a head may have; the claims come from the provider. */
 const BYTES = 11_000
 
-/** A browser that has come to the page, a second after the one before: a process takes so many visits in a second. */
+/** Brings a browser to the page, a second after the one before: a process takes so many visits in a second. */
 async function nextPage(services: Services, growths: readonly Growth[]): Promise<AtPage> {
   services.clock.now = new Date(services.clock.now.getTime() + 1000)
-  const asked = growths.filter(({ place }) => place.startsWith('asked.'))
-  const more = Object.fromEntries(asked.map((growth) => [growth.place.slice(6), grownHeader(growth)]))
+  const askedGrowths = growths.filter(({ place }) => place.startsWith('asked.'))
+  const more = Object.fromEntries(askedGrowths.map((growth) => [growth.place.slice(6), grownHeader(growth)]))
   return comeToPage(services, { scope: 'student_card', ...more })
 }
 
-/** The request to an address, whose parameters, cookie and end have grown where the growths say so. */
+/** Makes the request to an address, whose parameters, cookie and end have grown where the growths say so. */
 function visitGrown(
   service: CostRequest['service'],
   { browser }: AtPage,
@@ -55,7 +58,7 @@ function visitGrown(
   return { service, method: 'GET', path, headers: { cookie: `${browser.cookie ?? ''}${behind}` } }
 }
 
-/** A page that both ways have, at the issuer of one of them. */
+/** Makes a target of a page that both ways have, at the issuer of one of them. */
 function pageTarget(service: 'signIn' | 'presenting', path: string): CostTarget {
   return {
     name: `${service} GET ${path}`,

@@ -1,4 +1,4 @@
-/** Status lists of an issuer that is trusted, which the verifier fetches: what grows is the answer of another server. */
+/** Status lists of an issuer that is trusted, which the verifier fetches: the answer of another server grows. */
 import { randomBytes } from 'node:crypto'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { toBase64url } from '../../src/codec/base64url.ts'
@@ -56,9 +56,9 @@ function statusList(kind: 'token' | 'bitstring'): CostTarget {
       const text = await grownJws(header, grown(parts.payload, 'payload', list), signWith(parts.key))
       const headers = { 'content-type': parts.contentType }
       world.network.at.set(uri, { status: 200, headers, body: Buffer.from(text) })
-      const named =
+      const reference =
         kind === 'token' ? { status: { status_list: { idx: 0, uri } } } : { credentialStatus: [entryOf(uri)] }
-      const request = await plainResponse(world, format, [], named)
+      const request = await plainResponse(world, format, [], reference)
       return { ...request, answeredBytes: text.length }
     },
   }

@@ -32,7 +32,7 @@ const JWE = [
 ]
 const WALLET = ['jwks', 'jwks.keys', 'vp_formats_supported', 'request_object_encryption_enc_values_supported', 'extra']
 
-/** Asks for much of a credential, in as many ways as a query can. */
+/** Makes a query that asks for much of a credential, in as many ways as a query can. */
 function richQuery({ format, meta, root }: Profile): JsonObject {
   const claim = (id: string, ...path: Json[]) => ({ id, path: [...root, ...path] })
   const values = Array.from({ length: 50 }, (_, at) => `value ${at}`)
@@ -53,8 +53,8 @@ async function sessionFor(world: CostWorld, name: string, query: JsonObject) {
   const { services } = world.world
   const id = world.queries.get(name) ?? (await createQuery(world, query))
   world.queries.set(name, id)
-  const made = await call(services, `${VERIFIER_URL}/presentation/oid4vp/new-session`, { verification_query_id: id })
-  const { session_id: sessionId } = (await made.json()) as { readonly session_id: string }
+  const session = await call(services, `${VERIFIER_URL}/presentation/oid4vp/new-session`, { verification_query_id: id })
+  const { session_id: sessionId } = (await session.json()) as { readonly session_id: string }
   const answer = await services.fetch(`${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`)
   const [, payload = ''] = (await answer.text()).split('.')
   return { sessionId, request: JSON.parse(Buffer.from(payload, 'base64url').toString()) as RequestObject }
@@ -66,16 +66,16 @@ async function createQuery({ world }: CostWorld, query: JsonObject): Promise<str
   return created.text()
 }
 
-/** The presentations of the one credential query, and what has grown beside them. */
+/** Returns the presentations of the one credential query, and what has grown beside them. */
 function vpToken(id: string, presentation: string, growths: readonly Growth[]): JsonObject {
   const copies = growths.find(({ place }) => place === 'vp_token.copies')
-  const shown = Array<Json>(copies === undefined ? 1 : 1 + Math.min(copies.size, 19)).fill(presentation)
+  const presentations = Array<Json>(copies === undefined ? 1 : 1 + Math.min(copies.size, 19)).fill(presentation)
   const others = growths.filter(({ place }) => /^vp_token\.(it|other)$/.test(place))
   const more = others.map((growth) => [growth.place.endsWith('it') ? id : 'other', grownValue(growth)] as const)
-  return { [id]: shown, ...Object.fromEntries(more) }
+  return { [id]: presentations, ...Object.fromEntries(more) }
 }
 
-/** A response in the clear with a credential of the format, with other `members` in its payload. */
+/** Makes a response in the clear with a credential of the format, with other `members` in its payload. */
 export async function plainResponse(
   world: CostWorld,
   format: string,
@@ -110,7 +110,7 @@ function plain(profile: Profile): CostTarget {
 /** A response to be encrypted, and the session that it is for. */
 type Sealed = { readonly sessionId: string; readonly request: RequestObject; readonly presentation: string }
 
-function encrypted(
+function encryptedTarget(
   name: string,
   places: readonly string[],
   seal: (world: CostWorld, growths: readonly Growth[]) => Promise<Sealed>,
@@ -136,8 +136,8 @@ async function jweOf(request: RequestObject, text: string, growths: readonly Gro
   const jwe = await encryptJwe(text, { jwk, alg: 'ECDH-ES', kid, enc: 'A256GCM' })
   if (!growths.some(({ place }) => place.startsWith('jwe.'))) return jwe
   const [header = '', ...rest] = jwe.split('.')
-  const said = JSON.parse(Buffer.from(header, 'base64url').toString()) as Json
-  return [toBase64url(writeGrown(grown(said, 'jwe', growths))), ...rest].join('.')
+  const members = JSON.parse(Buffer.from(header, 'base64url').toString()) as Json
+  return [toBase64url(writeGrown(grown(members, 'jwe', growths))), ...rest].join('.')
 }
 
 async function sealedMdoc(world: CostWorld, growths: readonly Growth[]): Promise<Sealed> {
@@ -145,7 +145,7 @@ async function sealedMdoc(world: CostWorld, growths: readonly Growth[]): Promise
   return { ...session, presentation: await grownMdoc(world, session.request, growths) }
 }
 
-/** A session of a query that is answered in the clear, turned into one that is not. */
+/** Turns a session of a query that is answered in the clear into one that is not. */
 async function sealedSdJwt(world: CostWorld, growths: readonly Growth[]): Promise<Sealed> {
   const { world: services } = world
   const profile = profileOf('jwt_vc_json-ld')
@@ -186,8 +186,8 @@ const requestObject: CostTarget = {
 
 export const verifierTargets: readonly CostTarget[] = [
   ...profiles.map(plain),
-  encrypted('mso_mdoc', mdocPlaces, sealedMdoc),
-  encrypted('jwt_vc_json-ld', placesOf(profileOf('jwt_vc_json-ld')), sealedSdJwt),
+  encryptedTarget('mso_mdoc', mdocPlaces, sealedMdoc),
+  encryptedTarget('jwt_vc_json-ld', placesOf(profileOf('jwt_vc_json-ld')), sealedSdJwt),
   requestObject,
   bare('verifier', 'GET', '/presentation/oid4vp/authorization-request/a'),
   bare('verifier', 'POST', '/presentation/oid4vp/authorization-response/a', FORM),

@@ -1,4 +1,7 @@
-/** The world of the search for costly requests: both services and an engine in this process, and the requests that are made to them. */
+/**
+ * The world of the search for costly requests: both services and an engine in this process, and the requests that are
+ * made to them.
+ */
 import type { LightMyRequestResponse } from 'fastify'
 import { toBase64url } from '../../src/codec/base64url.ts'
 import type { Json } from '../../src/codec/json.ts'
@@ -24,7 +27,7 @@ export interface CostRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** Bytes that another server answers on the way; they count as sent. */
+  /** The bytes that another server answers on the way, which count as sent. */
   readonly answeredBytes?: number
 }
 
@@ -32,9 +35,9 @@ export interface CostRequest {
 export interface CostTarget {
   readonly name: string
   readonly places: readonly string[]
-  /** How much may grow in it: more would be refused unread. */
+  /** The bytes that may grow in it: more would be refused unread. */
   readonly bytes: number
-  /** Whether the request is refused also where nothing has grown in it. */
+  /** Tells whether the request is refused also where nothing has grown in it. */
   readonly isRefused?: true
   readonly make: (world: CostWorld, growths: readonly Growth[]) => Promise<CostRequest>
 }
@@ -45,15 +48,15 @@ export interface CostWorld {
   readonly signIn: SignInWorlds
   /** A credential of each format in the hands of the holder, by format. */
   readonly credentials: ReadonlyMap<string, string>
-  /** A configuration whose proofs may be ten. */
+  /** The id of a configuration whose proofs may be ten. */
   readonly configurationId: string
-  /** Ids of the queries of the verifier, by name. */
+  /** The ids of the queries of the verifier, by name. */
   readonly queries: Map<string, string>
   /** The answers of other servers, by address. */
   readonly network: ReturnType<typeof makeNetwork>
   readonly send: (request: CostRequest) => Promise<LightMyRequestResponse>
   readonly close: () => Promise<void>
-  /** Requests that were measured. */
+  /** The number of requests that were measured. */
   requests: number
 }
 
@@ -94,7 +97,7 @@ export async function startCostWorld(): Promise<CostWorld> {
   }
 }
 
-/** An engine whose contract asks of each request who signed it, as components do. */
+/** Starts an engine whose contract asks of each request who signed it, as components do. */
 function authenticatingEngine(): Promise<TestEngine> {
   const chain = { id: '31337', addresses: 'evm' } as const
   return serving({
@@ -107,7 +110,7 @@ function authenticatingEngine(): Promise<TestEngine> {
   })
 }
 
-/** A JWS whose header and payload may hold what has grown. */
+/** Makes a JWS whose header and payload may hold what has grown. */
 export async function grownJws(
   header: Json,
   payload: Json,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TIMES } from '../support/seeds.ts'
 import { costTargets, searchCost } from './cost.ts'
 import { knownCosts } from './cost-known.ts'
-import { costOf, measured } from './cost-measure.ts'
+import { costOf, measure } from './cost-measure.ts'
 import { type CostWorld, startCostWorld } from './cost-world.ts'
 
 describe('the processor time of a request', () => {
@@ -31,7 +31,7 @@ describe('the processor time of a request', () => {
       for (const one of body) for (const other of body) if (one === other) equal += 1
       return world.send({ ...request, headers: { ...request.headers, 'x-equal': String(equal) } })
     }
-    expect((await measured({ ...world, send }, target, growths)).ratio).toBeGreaterThan(1)
+    expect((await measure({ ...world, send }, target, growths)).ratio).toBeGreaterThan(1)
   })
 
   it.each(costTargets)('is measured of what $name answers as it should', async (target) => {

@@ -1,7 +1,7 @@
 /**
- * A search for requests that cost more processor time than their size is worth, at every endpoint that needs no API key: requests
- * grow by structure, and what costs most goes on growing. `npm run fuzz -- cost [minutes] [seed]`; the seed gives the same beginnings, and
- * the time that each took decides how they go on.
+ * A search for requests that cost more processor time than their size is worth, at every endpoint that needs no API
+ * key: requests grow by structure, and what costs most goes on growing. `npm run fuzz -- cost [minutes] [seed]`; the
+ * seed gives the same beginnings, and the time that each took decides how they go on.
  */
 import {
   type Candidate,
@@ -11,12 +11,12 @@ import {
   isCredible,
   keepCandidate,
   nextGrowths,
-  scaled,
+  scale,
 } from './cost-candidates.ts'
 import { engineTargets } from './cost-engine.ts'
 import { issuerTargets } from './cost-issuer.ts'
 import { type KnownCost, knownCosts } from './cost-known.ts'
-import { costOf, measured } from './cost-measure.ts'
+import { costOf, measure } from './cost-measure.ts'
 import { signInCostTargets } from './cost-sign-in.ts'
 import { statusTargets } from './cost-status.ts'
 import { verifierTargets } from './cost-verifier.ts'
@@ -25,28 +25,31 @@ import type { Growth } from './growth.ts'
 import { type Random, seededRandom } from './mutate.ts'
 
 export interface CostOptions {
-  /** Rounds, each of as many requests as there are endpoints; when absent, as many as there is time for. */
+  /** The rounds, each of as many requests as there are endpoints; when absent, as many as there is time for. */
   readonly rounds?: number
   readonly minutes?: number
   readonly seed: number
-  /** What the search begins with. */
+  /** The requests that the search begins with. */
   readonly known?: readonly KnownCost[]
   readonly say?: (line: string) => void
 }
 
 export interface CostResult {
   readonly requests: number
-  /** The most that each endpoint was seen to cost, as a part of what is allowed, and what had grown in it; the highest first. */
+  /** The highest cost of each endpoint, as a part of what is allowed, and what had grown in it; the highest first. */
   readonly highest: readonly { readonly name: string; readonly ratio: number; readonly growths: readonly string[] }[]
   /** Requests above what is allowed, each with what has grown in it. */
   readonly findings: readonly string[]
 }
 
 const MAX_FINDINGS = 60
-/** A request that costs less than this part of what is allowed is not worth a larger one. */
+/** The part of what is allowed below which a request is not worth a larger one. */
 const WORTH_GROWING = 0.2
 const MAX_STEPS = 8
-/** A larger request goes on growing where it costs so many times as much, and one with fewer growths where it costs so much still. */
+/**
+ * The factor by which a larger request must cost more to go on growing, and by which one with fewer growths may cost
+ * less.
+ */
 const RISE = 1.1
 const NO_LESS = 0.9
 
@@ -57,7 +60,7 @@ export const costTargets: readonly CostTarget[] = [
   ...signInCostTargets,
   ...engineTargets,
 ]
-/** Each endpoint as often as it has places: one with many needs more of the time. */
+/** Each endpoint is drawn as often as it has places: one with many needs more of the time. */
 const drawn = costTargets.flatMap((target) => target.places.map(() => target))
 
 interface Search {
@@ -81,14 +84,14 @@ export async function searchCost(options: CostOptions): Promise<CostResult> {
     rounds = Number.POSITIVE_INFINITY,
     minutes = Number.POSITIVE_INFINITY,
     seed,
-    known = knownCosts,
+    known: costs = knownCosts,
     say,
   } = options
   const world = await startCostWorld()
   const corpora = new Map(costTargets.map((target) => [target, new Map<string, readonly Candidate[]>()]))
   const search: Search = { world, random: seededRandom(seed), corpora, good: new Map(), findings: [] }
   const end = Date.now() + minutes * 60_000
-  await warmUp(search, known)
+  await warmUp(search, costs)
   for (let round = 1; round <= rounds && Date.now() < end && search.findings.length < MAX_FINDINGS; round++) {
     for (let left = costTargets.length; left > 0; left--) {
       const target = drawn[search.random(drawn.length)]
@@ -100,28 +103,30 @@ export async function searchCost(options: CostOptions): Promise<CostResult> {
   return { requests: world.requests, highest: highestOf(search), findings: search.findings.map(({ text }) => text) }
 }
 
-/** The first requests compile code and schemas; then come those that once were costly. */
-async function warmUp(search: Search, known: readonly KnownCost[]): Promise<void> {
+/** Sends the first requests, which compile code and schemas, and then those that once were costly. */
+async function warmUp(search: Search, costs: readonly KnownCost[]): Promise<void> {
   for (const target of costTargets) {
-    for (let left = 3; left > 0; left--) search.good.set(target, await measured(search.world, target, []))
+    for (let left = 3; left > 0; left--) search.good.set(target, await measure(search.world, target, []))
   }
-  for (const [, name, growths] of known) {
+  for (const [, name, growths] of costs) {
     const target = costTargets.find((each) => each.name === name)
-    if (target !== undefined) await keep(search, target, await measured(search.world, target, growths))
+    if (target !== undefined) await keep(search, target, await measure(search.world, target, growths))
   }
 }
 
-/** One request; where it costs much, larger ones follow, and where it is refused unread, ones with fewer growths. */
+/**
+ * Sends one request; where it costs much, larger ones follow, and where it is refused unread, ones with fewer growths.
+ */
 async function searchStep(search: Search, target: CostTarget): Promise<void> {
   const { random, world, corpora, good } = search
   const growths = nextGrowths(random, target, corpora.get(target) ?? new Map<string, readonly Candidate[]>())
   if (isFound(search, target, growths)) return
-  const first = await measured(world, target, growths)
+  const first = await measure(world, target, growths)
   await keep(search, target, await grownFurther(search, target, first))
   let refused = first
   while (refused.growths.length > 1 && !isCredible(refused.trait, good.get(target)?.trait)) {
     const [half = []] = halves(random, refused.growths)
-    refused = await measured(world, target, half)
+    refused = await measure(world, target, half)
   }
   if (refused !== first) await keep(search, target, await grownFurther(search, target, refused))
 }
@@ -135,7 +140,7 @@ async function grownFurther(search: Search, target: CostTarget, candidate: Candi
     const isOne = best.growths.length === 1
     const larger: Candidate[] = []
     for (const some of isOne ? [best.growths] : halves(random, best.growths)) {
-      larger.push(await measured(world, target, scaled(some, 2, target)))
+      larger.push(await measure(world, target, scale(some, 2, target)))
     }
     const [next] = larger.sort((one, other) => other.ratio - one.ratio)
     if (next === undefined || next.ratio < best.ratio * (isOne ? RISE : NO_LESS)) return best
@@ -144,7 +149,7 @@ async function grownFurther(search: Search, target: CostTarget, candidate: Candi
   return best
 }
 
-/** Whether the growths have one in them that was told already. */
+/** Tests whether the growths have one in them that was told already. */
 function isFound({ findings }: Search, target: CostTarget, growths: readonly Growth[]): boolean {
   return findings.some(
     (finding) =>
@@ -157,13 +162,13 @@ function kindOf({ place, shape, fill }: Growth): string {
   return shape === 'text' ? `${place} ${fill}` : place
 }
 
-/** Keeps what is worth going on from; a request that a pause made slow does not stay as the costliest. */
+/** Keeps a candidate that is worth going on from; a request that a pause made slow does not stay as the costliest. */
 async function keep(search: Search, target: CostTarget, candidate: Candidate): Promise<void> {
   if (candidate.growths.length === 0 || candidate.trait === '') return
   if (candidate.ratio > 1) return confirm(search, target, candidate)
   const corpus = search.corpora.get(target) ?? new Map<string, readonly Candidate[]>()
   const isCostly = candidate.ratio > WORTH_GROWING && candidate.ratio > (corpus.get(candidate.trait)?.[0]?.ratio ?? 0)
-  const again = isCostly ? await measured(search.world, target, candidate.growths) : candidate
+  const again = isCostly ? await measure(search.world, target, candidate.growths) : candidate
   keepCandidate(corpus, again.ratio < candidate.ratio ? again : candidate)
 }
 
@@ -173,8 +178,8 @@ async function confirm(search: Search, target: CostTarget, { growths }: Candidat
   const ratioOf = (some: readonly Growth[]) => costOf(world, target, some)
   let needed = growths
   for (let left = 12; left > 0; left--) {
-    const smaller = scaled(needed, 1 / 2, target)
-    if ((await measured(world, target, smaller)).ratio <= 1.5) break
+    const smaller = scale(needed, 1 / 2, target)
+    if ((await measure(world, target, smaller)).ratio <= 1.5) break
     needed = smaller
   }
   if ((await ratioOf(needed)) <= 1) return

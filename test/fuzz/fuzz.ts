@@ -14,7 +14,7 @@ import { type FuzzRequest, type Target, targets } from './targets.ts'
 import { type FuzzWorld, startPresentingWorld, startSignInWorld } from './targets-sign-in.ts'
 
 export interface FuzzOptions {
-  /** Mutations of each endpoint. */
+  /** The mutations of each endpoint. */
   readonly count: number
   readonly seed: number
   readonly say?: ((line: string) => void) | undefined
@@ -22,11 +22,11 @@ export interface FuzzOptions {
 
 export interface FuzzResult {
   readonly requests: number
-  /** How many were answered with each status. */
+  /** The number of answers by status. */
   readonly statuses: Readonly<Record<string, number>>
-  /** Bytes in use after a warm-up, and at the end. */
+  /** The bytes in use after a warm-up, and at the end. */
   readonly memory: { readonly before: number; readonly after: number }
-  /** What went wrong, each with the request that shows it. */
+  /** The problems, each with the request that shows it. */
   readonly problems: readonly string[]
 }
 
@@ -48,11 +48,14 @@ const HEADERS = [
 const TYPES = ['application/json', 'application/x-www-form-urlencoded', 'text/plain', 'application/jwt', '*/*', 'a', '']
 const IDS = ['__proto__', 'constructor', '%00', '%zz', 'a%2Fb', '..', '%F0%9F', "'--", '*', '']
 const MAX_PROBLEMS = 20
-/** Mutations of one right request before a fresh one is made. */
+/** The mutations of one right request before a fresh one is made. */
 const ROUND = 50
-/** Rounds of each endpoint whose database is compared as a whole; the count of writes is compared after each request. */
+/**
+ * The rounds of each endpoint whose database is compared as a whole; the count of writes is compared after each
+ * request.
+ */
 const COMPARED_ROUNDS = 20
-/** Fewer mutations of each endpoint say nothing of memory: what grows then is the compiled code. */
+/** The mutations of each endpoint below which memory says nothing: what grows then is the compiled code. */
 const COUNT_FOR_MEMORY = 10_000
 
 export async function fuzz({ count, seed, say }: FuzzOptions): Promise<FuzzResult> {
@@ -104,7 +107,7 @@ interface Run {
   readonly services: Services
   readonly statuses: Record<string, number>
   readonly problems: string[]
-  /** How many batches have been written so far. */
+  /** Counts the batches that have been written so far. */
   readonly writes: () => number
   requests: number
 }
@@ -128,7 +131,7 @@ async function fuzzTarget(run: Run, target: Target, count: number, random: Rando
   }
 }
 
-/** The right body called by every media type, its own among them, and by none. */
+/** Sends the right body by every media type, its own among them, and by none. */
 async function fuzzTypes(run: Run, target: Target, random: Random): Promise<void> {
   let sample = await target.make(run.services, random)
   let before = run.writes()
@@ -171,8 +174,8 @@ function problemOf(method: string, { statusCode, headers, body }: Answer): strin
 }
 
 /**
- * A refusal writes nothing, but for a presentation that was read and found wanting, which ends its session, a wrong
- * transaction code, which counts, and a code or a secret that somebody else has, which ends what it is for.
+ * The writes of refusals: a presentation that was read and found wanting ends its session, a wrong transaction code
+ * counts, and a code or a secret that somebody else has ends what it is for. All others write nothing.
  */
 const WRITTEN = [
   '"the presentation was not accepted"',
@@ -226,7 +229,7 @@ function mutatePath(random: Random, path: string): string {
     default:
       parts[at] = mutateText(random, parts[at] ?? '')
   }
-  // What `inject` would take for another host, or Node for the end of the request line, is no path.
+  // A path leaves out what `inject` would take for another host, or Node for the end of the request line.
   return `/${parts
     .join('/')
     .replace(/^[/\\]+/, '')
@@ -266,7 +269,10 @@ async function dump({ issuerStore, verifierStore }: Services): Promise<string> {
 /** The most characters of the progress of a session: ten refusals, each with a sentence of 300 at most. */
 const MAX_PROGRESS = 5000
 
-/** A refusal may be remembered in the row of progress of the session that it was for, in a bounded space, and nowhere else. */
+/**
+ * Finds problems of the rows of progress: a refusal may be remembered in the row of the session that it was for, in a
+ * bounded space, and nowhere else.
+ */
 async function progressProblems({ issuerStore }: Services): Promise<readonly string[]> {
   const sessions = new Set((await issuerStore.list('issuance_session')).map(({ id }) => id))
   return (await issuerStore.list('issuance_progress')).flatMap(({ id, value }) => {
@@ -277,8 +283,9 @@ async function progressProblems({ issuerStore }: Services): Promise<readonly str
 }
 
 /**
- * Counts the batches that were written, by standing between the services and their stores. Batches of progress alone are not
- * counted: they come up to a second after their requests, while another one runs, and {@link progressProblems} looks at them.
+ * Counts the batches that were written, by standing between the services and their stores. Batches of progress alone
+ * are not counted: they come up to a second after their requests, while another one runs, and {@link progressProblems}
+ * looks at them.
  */
 function countWrites({ issuerStore, verifierStore }: Services): () => number {
   let writes = 0
@@ -301,7 +308,7 @@ function isOfProgress(change: Change<IssuerCollections>): boolean {
   return collection === 'issuance_progress'
 }
 
-/** The lines are kept by the test, not by the services. */
+/** Drops the lines of the log, which the test keeps and not the services. */
 function forgetLog({ logLines }: Services): void {
   ;(logLines as string[]).length = 0
 }

@@ -8,11 +8,11 @@ export interface Growth {
   readonly place: string
   readonly shape: keyof typeof shapes
   readonly fill: keyof typeof fills
-  /** Characters, elements or members, by the shape. */
+  /** The number of characters, elements or members, by the shape. */
   readonly size: number
   /** The beginning of a text. */
   readonly prefix: string
-  /** Whether the value stands behind what the place holds already, so that the request stays credible. */
+  /** Tells whether the value stands behind what the place holds already, so that the request stays credible. */
   readonly isAdded?: boolean
 }
 
@@ -60,12 +60,15 @@ const fills = {
 
 type Piece = (at: number) => string
 
-/** JSON that cannot be written by JSON.stringify stands in a text between these, and is put into its place by {@link writeGrown}. */
+/**
+ * The mark around JSON that JSON.stringify cannot write: it stands in a text until {@link writeGrown} puts it into its
+ * place.
+ */
 const RAW = '@raw@'
 const raw = (json: string): Json => `${RAW}${json}${RAW}`
 const times = <T>(size: number, make: (at: number) => T): T[] => Array.from({ length: size }, (_, at) => make(at))
 const textOf = (size: number, piece: Piece): string => times(size, piece).join('')
-const named = (size: number, piece: Piece, value: (at: number) => Json): JsonObject =>
+const objectOf = (size: number, piece: Piece, value: (at: number) => Json): JsonObject =>
   Object.fromEntries(times(size, (at) => [`${piece(at)}${at}`, value(at)]))
 
 const shapes = {
@@ -73,7 +76,7 @@ const shapes = {
   same: (size: number, piece: Piece, prefix: string) => times(size, () => prefix + piece(0)),
   list: (size: number, piece: Piece, prefix: string) => times(size, (at) => `${prefix}${piece(at)}${at}`),
   known: (size: number, _: Piece, prefix: string) => times(size, () => prefix),
-  members: (size: number, piece: Piece, prefix: string) => named(size, piece, () => prefix),
+  members: (size: number, piece: Piece, prefix: string) => objectOf(size, piece, () => prefix),
   objects: (size: number, piece: Piece, prefix: string) =>
     times(size, (at) => ({ id: prefix + piece(at), type: prefix })),
   grid: (size: number, piece: Piece) => times(Math.sqrt(size), () => times(Math.sqrt(size), piece)),
@@ -123,17 +126,17 @@ const UNICODE = ['invisible', 'mark', 'han', 'astral', 'emoji'] as const
 const OF_SHAPES = /^(x5c|chain|disclosures)$/
 const LISTS = ['list', 'same', 'known', 'members', 'objects'] as const
 const SIZES = [1, 9, 20, 100, 1000, 4000, 20_000]
-/** How far apart in the list of places two may stand to be near each other. */
+/** The distance in the list of places at which two are near each other. */
 const NEAR = 4
-/** So many pieces are always too many: as many as fit are made. */
+/** A number of pieces that is always too many: as many as fit are made. */
 const ALL = 1_000_000
-/** Bytes of a piece in the JSON of a shape, beside the piece and its prefix. */
+/** The bytes of a piece in the JSON of a shape, beside the piece and its prefix. */
 const AROUND: Readonly<Record<string, number>> = {
   ...{ text: 0, list: 8, same: 3, known: 3, members: 13, objects: 25, numbers: 7, grid: 3, comb: 3, tree: 3 },
   ...{ digits: 1, fraction: 1, exponent: 1, exponents: 7, escapes: 6, halves: 6, doubled: 6, named: 16, keys: 90 },
 }
 
-/** A growth of one of the places, of up to so many bytes: a text, one of the usual lists, or any shape. */
+/** Makes a growth of one of the places, of up to so many bytes: a text, one of the usual lists, or any shape. */
 export function randomGrowth(random: Random, places: readonly string[], bytes: number): Growth {
   const place = placeIn(random, places)
   const any = pick(random, Object.keys(shapes) as Growth['shape'][])
@@ -145,22 +148,22 @@ export function randomGrowth(random: Random, places: readonly string[], bytes: n
     prefix: ['', '', 'https://', pick(random, PREFIXES)][random(4)] ?? '',
     isAdded: random(4) > 0,
   } as const
-  return fitted(growth, random(3) === 0 ? bytes / 8 : bytes)
+  return fitGrowth(growth, random(3) === 0 ? bytes / 8 : bytes)
 }
 
-/** A place; seldom one in which whatever has grown is refused at once. */
+/** Chooses a place; seldom one in which whatever has grown is refused at once. */
 function placeIn(random: Random, places: readonly string[]): string {
   const place = pick(random, places)
   return FATAL.test(place) && random(8) > 0 ? placeIn(random, places) : place
 }
 
-/** A place that stands near another one in the list, because what belongs together stands together there. */
+/** Chooses a place near another one in the list, because what belongs together stands together there. */
 export function placeNear(random: Random, places: readonly string[], place: string): string {
   const at = places.indexOf(place) + random(2 * NEAR + 1) - NEAR
   return places[Math.min(Math.max(at, 0), places.length - 1)] ?? place
 }
 
-/** Another growth that differs in one thing. */
+/** Makes another growth that differs in one thing. */
 export function changedGrowth(random: Random, growth: Growth, places: readonly string[]): Growth {
   const other = randomGrowth(random, places, ALL)
   const at = random(9)
@@ -173,8 +176,8 @@ export function changedGrowth(random: Random, growth: Growth, places: readonly s
   return { ...growth, size: Math.max(1, Math.round(growth.size * pick(random, [0.5, 0.8, 1.25, 2, 4]))) }
 }
 
-/** The growth with no more pieces than take so many bytes. */
-export function fitted(growth: Growth, bytes: number): Growth {
+/** Returns the growth with no more pieces than take so many bytes. */
+export function fitGrowth(growth: Growth, bytes: number): Growth {
   const { shape, fill, size, prefix } = growth
   const piece = Buffer.byteLength(JSON.stringify(fills[fill](20))) - 2 + (shape === 'text' ? 0 : prefix.length)
   const each = shape in AROUND && /^(text|list|same|members|objects|known|comb|grid)$/.test(shape) ? piece : 0
@@ -185,25 +188,25 @@ export function grownValue({ shape, fill, size, prefix }: Growth): Json {
   return shapes[shape](size, fills[fill], prefix)
 }
 
-/** The value as a text: itself, or its JSON. */
+/** Returns the value as a text: itself, or its JSON. */
 export function grownText(growth: Growth): string {
   const value = grownValue(growth)
   return typeof value === 'string' && !value.startsWith(RAW) ? value : writeGrown(value)
 }
 
-/** The value as a text that can stand in a header or a path. */
+/** Returns the value as a text that can stand in a header or a path. */
 export function grownHeader(growth: Growth, most = 12_000): string {
-  return grownText(fitted(growth, 2 * most))
+  return grownText(fitGrowth(growth, 2 * most))
     .replace(/[^\t -~\u0080-\u00ff]/g, '_')
     .slice(0, most)
 }
 
-/** The JSON of a value in which grown ones stand. */
+/** Writes the JSON of a value in which grown ones stand. */
 export function writeGrown(value: Json): string {
   return JSON.stringify(value).replace(/"@raw@(.*?)@raw@"/gs, (_, json: string) => JSON.parse(`"${json}"`) as string)
 }
 
-/** The value of a place that held `old`: what has grown alone, or behind `old`, or copies of `old`. */
+/** Returns the value of a place that held `old`: what has grown alone, or behind `old`, or copies of `old`. */
 export function grownFrom(old: Json | undefined, growth: Growth): Json {
   const value = grownValue(growth)
   if (growth.isAdded !== true || old === undefined) return value
@@ -213,14 +216,14 @@ export function grownFrom(old: Json | undefined, growth: Growth): Json {
   return isObject(old) && isObject(value) ? { ...old, ...value } : value
 }
 
-/** The elements of an array, or the value itself, again and again, in about three bytes for each of `size`. */
+/** Repeats the elements of an array, or the value itself, in about three bytes for each of `size`. */
 function copiesOf(value: Json, size: number): Json[] {
   const elements = Array.isArray(value) && value.length > 0 ? value : [value]
   const count = Math.ceil((3 * size) / (JSON.stringify(elements).length / elements.length))
   return times(Math.max(count, elements.length), (at) => elements[at % elements.length] ?? null)
 }
 
-/** A copy of `value` in which what stands at a path such as `vc.type` has grown; members that are missing on the way are made. */
+/** Copies `value` with what stands at a path such as `vc.type` grown; members that are missing on the way are made. */
 function grownAt(value: Json | undefined, path: readonly string[], growth: Growth): Json {
   const [name, ...rest] = path
   if (name === undefined) return grownFrom(value, growth)
@@ -232,14 +235,14 @@ function grownAt(value: Json | undefined, path: readonly string[], growth: Growt
   return { ...object, [name]: grownAt(object[name], rest, growth) }
 }
 
-/** A copy of `value` with what has grown in the places that begin with `root`, a dot, and a path. */
+/** Copies `value` with what has grown in the places that begin with `root`, a dot, and a path. */
 export function grown(value: Json, root: string, growths: readonly Growth[]): Json {
   return growths
     .filter(({ place }) => place.startsWith(`${root}.`))
     .reduce<Json>((whole, growth) => grownAt(whole, growth.place.split('.').slice(1), growth), value)
 }
 
-/** A public key on Ed25519 for about every second number. */
+/** Makes a public key on Ed25519 for about every second number. */
 function ed25519Key(at: number): Json {
   return { kty: 'OKP', crv: 'Ed25519', x: hash('sha256', String(at), 'base64url') }
 }

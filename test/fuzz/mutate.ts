@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from '../../src/codec/json.ts'
 /** A number from 0 up to, not with, `below`. */
 export type Random = (below: number) => number
 
-/** Mulberry32: the same seed gives the same numbers on every machine. */
+/** Makes Mulberry32: the same seed gives the same numbers on every machine. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
   return (below) => {
@@ -106,12 +106,12 @@ export function mutateJson(random: Random, value: Json): Json {
   return strange(random, value)
 }
 
-/** A text, changed by what it is: JSON, an SD-JWT, a JWT, or none of them. */
+/** Changes a text by its kind: JSON, an SD-JWT, a JWT, or none of them. */
 export function mutateStructured(random: Random, text: string): string {
   if (random(4) === 0) return mutateText(random, text)
   if (text.includes('~')) return mutateSdJwt(random, text)
   if (/^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)) return mutateJwt(random, text)
-  return parsed(text, (value) => JSON.stringify(mutateJson(random, value))) ?? mutateText(random, text)
+  return changeParsed(text, (value) => JSON.stringify(mutateJson(random, value))) ?? mutateText(random, text)
 }
 
 export function mutateForm(random: Random, form: string): string {
@@ -173,7 +173,7 @@ function mutateObject(random: Random, object: JsonObject): Json {
   return Object.fromEntries(entries)
 }
 
-/** Something else in place of `value`, or `value` where it does not belong. */
+/** Returns something else in place of `value`, or `value` where it does not belong. */
 function strange(random: Random, value: Json): Json {
   switch (random(9)) {
     case 0:
@@ -189,7 +189,7 @@ function strange(random: Random, value: Json): Json {
     case 5:
       return Object.fromEntries([[pick(random, NAMES), value]])
     case 6:
-      return nested(random(60), value)
+      return nest(random(60), value)
     case 7:
       return 'a'.repeat(random(20_000))
     default:
@@ -197,7 +197,7 @@ function strange(random: Random, value: Json): Json {
   }
 }
 
-function nested(depth: number, value: Json): Json {
+function nest(depth: number, value: Json): Json {
   let result = value
   for (let i = 0; i < depth; i++) result = i % 2 === 0 ? [result] : { a: result }
   return result
@@ -236,15 +236,15 @@ function mutateSdJwt(random: Random, text: string): string {
   return parts.join('~')
 }
 
-/** Base64url of JSON: changed inside, as it is read. */
+/** Changes base64url of JSON inside, as it is read. */
 function mutateEncoded(random: Random, text: string): string {
   const json = Buffer.from(text, 'base64url').toString()
-  const changed = parsed(json, (value) => JSON.stringify(mutateJson(random, value)))
+  const changed = changeParsed(json, (value) => JSON.stringify(mutateJson(random, value)))
   if (changed === undefined || random(4) === 0) return mutateText(random, text)
   return Buffer.from(changed).toString('base64url')
 }
 
-function parsed(text: string, change: (value: Json) => string): string | undefined {
+function changeParsed(text: string, change: (value: Json) => string): string | undefined {
   try {
     return change(JSON.parse(text) as Json)
   } catch {

@@ -26,24 +26,24 @@ const JSON_HEADERS = { ...authorization, 'content-type': 'application/json' }
 
 const configurations = new WeakMap<Services, Promise<string>>()
 
-/** A configuration with a scope, declared once. */
+/** Declares a configuration with a scope, once. */
 function configurationOf(services: Services): Promise<string> {
   const declared = configurations.get(services) ?? declareWithScope(services)
   configurations.set(services, declared)
   return declared
 }
 
-/** What a wallet asks for, without an offer or with one, and the session of that. */
+/** Makes the request of a wallet, without an offer or with one, and the session of that. */
 async function asking(services: Services, withOffer: boolean) {
   const id = await configurationOf(services)
   // A visit is a row, and the process takes so many of them in a second.
   services.clock.now = new Date(services.clock.now.getTime() + 1000)
   if (!withOffer) {
     const details = JSON.stringify([{ type: 'openid_credential', credential_configuration_id: id }])
-    return { sessionId: undefined, asked: { scope: SCOPE, authorization_details: details } }
+    return { sessionId: undefined, parameters: { scope: SCOPE, authorization_details: details } }
   }
   const { sessionId, issuerState } = await offerFor(services, id)
-  return { sessionId, asked: { scope: SCOPE, issuer_state: issuerState } }
+  return { sessionId, parameters: { scope: SCOPE, issuer_state: issuerState } }
 }
 
 function pushing(withSession: boolean): Target {
@@ -51,10 +51,10 @@ function pushing(withSession: boolean): Target {
   return {
     name: `issuer POST ${path}`,
     make: async (services, random) => {
-      const { sessionId, asked } = await asking(services, withSession)
+      const { sessionId, parameters } = await asking(services, withSession)
       const url = withSession ? `${PAR}/${sessionId ?? ''}` : PAR
       const headers = random(2) === 0 ? FORM : { ...FORM, dpop: await proofFor(services, url) }
-      const form = new URLSearchParams(walletAsking(asked).form).toString()
+      const form = new URLSearchParams(walletAsking(parameters).form).toString()
       return { service: 'issuer', method: 'POST', path: new URL(url).pathname, headers, body: { form } }
     },
   }
@@ -69,8 +69,8 @@ function visiting(withSession: boolean, isPushed: boolean): Target {
   return {
     name: `issuer GET ${path}${isPushed ? ', pushed' : ''}`,
     make: async (services) => {
-      const { sessionId, asked } = await asking(services, withSession)
-      const { form } = walletAsking(asked)
+      const { sessionId, parameters } = await asking(services, withSession)
+      const { form } = walletAsking(parameters)
       const behind = withSession ? `/${sessionId ?? ''}` : ''
       const sent: Form = isPushed
         ? { client_id: CLIENT_ID, request_uri: await push(services, form, PAR + behind) }
@@ -81,9 +81,9 @@ function visiting(withSession: boolean, isPushed: boolean): Target {
 }
 
 async function begun(services: Services, random: Random) {
-  const [{ asked }, browser] = [await asking(services, random(2) === 0), newVisitor()]
-  const requestUri = await push(services, walletAsking(asked).form)
-  const decision = 'issuer_state' in asked ? { approved: true } : { credential_dataset: dataset }
+  const [{ parameters }, browser] = [await asking(services, random(2) === 0), newVisitor()]
+  const requestUri = await push(services, walletAsking(parameters).form)
+  const decision = 'issuer_state' in parameters ? { approved: true } : { credential_dataset: dataset }
   return { browser, decision, interaction: await bring(services, browser, { requestUri }) }
 }
 
@@ -118,8 +118,8 @@ const interactions: readonly Target[] = [
 const code: Target = {
   name: 'issuer POST /auth/token-endpoint, authorization code',
   make: async (services) => {
-    const { asked } = await asking(services, false)
-    const { form } = await authorizeForCode(services, { asked })
+    const { parameters } = await asking(services, false)
+    const { form } = await authorizeForCode(services, { parameters })
     const body = { form: new URLSearchParams(form).toString() }
     return { service: 'issuer', method: 'POST', path: '/auth/token-endpoint', headers: FORM, body }
   },

@@ -1,4 +1,6 @@
-/** A right request for each page at which the issuer finds out who a person is, by a provider or by another credential. */
+/**
+ * A right request for each page at which the issuer finds out who a person is, by a provider or by another credential.
+ */
 import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { openLinkPage, startPresenting } from '../support/presenting.ts'
@@ -8,7 +10,7 @@ import { testWallet } from '../support/wallet.ts'
 import { startIssuance } from '../support/wire.ts'
 import type { FuzzRequest, Target } from './targets.ts'
 
-/** Services of their own, and what is sent to them. */
+/** Services with their targets, and what is sent to them. */
 export interface FuzzWorld {
   readonly services: Services
   readonly targets: readonly Target[]
@@ -17,7 +19,7 @@ export interface FuzzWorld {
 
 const signInPath = new URL(SIGN_IN).pathname
 
-/** A browser that has come to the page, a second after the one before: a process takes so many visits in a second. */
+/** Brings a browser to the page, a second after the one before: a process takes so many visits in a second. */
 async function nextPage(services: Services): Promise<AtPage> {
   services.clock.now = new Date(services.clock.now.getTime() + 1000)
   return comeToPage(services)
@@ -28,7 +30,7 @@ function visitOf({ browser }: AtPage, address: string | URL): FuzzRequest {
   return { service: 'issuer', method: 'GET', path: pathname + search, headers: { cookie: browser.cookie ?? '' } }
 }
 
-/** The pages that both ways share. */
+/** Makes the targets of the pages that both ways share. */
 function pageTargets(way: string): Target[] {
   return ['', '/start', '/stop'].map((path) => ({
     name: `issuer GET ${signInPath}${path}, ${way}`,
@@ -39,7 +41,7 @@ function pageTargets(way: string): Target[] {
   }))
 }
 
-/** An issuer that asks an OpenID Connect provider. */
+/** Starts an issuer that asks an OpenID Connect provider. */
 export async function startSignInWorld(): Promise<FuzzWorld> {
   const { services, provider } = await startSigningIn()
   const answer: Target = {
@@ -52,7 +54,7 @@ export async function startSignInWorld(): Promise<FuzzWorld> {
   return { services, targets: [...pageTargets('provider'), answer], close: () => services.close() }
 }
 
-/** An issuer that asks a verifier for another credential. */
+/** Starts an issuer that asks a verifier for another credential. */
 export async function startPresentingWorld(): Promise<FuzzWorld> {
   const { services, close } = await startPresenting()
   const { wallet } = testWallet(services.fetch, services.clock)

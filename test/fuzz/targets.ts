@@ -76,14 +76,14 @@ function ofSession(name: string, request: (session: string) => FuzzRequest): Tar
   return { name, make: async (services) => request(await issuance(services)) }
 }
 
-function fixed(request: FuzzRequest): Target {
+function fixedTarget(request: FuzzRequest): Target {
   return { name: `${request.service} ${request.method} ${request.path}`, make: () => Promise.resolve(request) }
 }
 
-/** Of a maker of wallets whom nobody trusts: what is sent is verified all the same. */
+/** The maker of wallets, whom nobody trusts: its attestations are verified all the same. */
 const attester = makeAttester()
 
-/** A proof whose header, payload or key attestation was changed before it was signed, every second time. */
+/** Makes a proof whose header, payload or key attestation was changed before it was signed, every second time. */
 async function proofFor(services: Services, holder: Signer, session: string, random: Random): Promise<string> {
   const { now } = services.clock
   const nonce = await fetchNonce(services, session)
@@ -109,7 +109,7 @@ async function attestationFor(holder: Signer, { now, nonce }: { now: Date; nonce
   return attestationOf(await attester, [], now, { payload: changed })
 }
 
-/** What a wallet asks for, and with which token. */
+/** Makes the request of a wallet, with its token. */
 async function askFor(services: Services, random: Random) {
   const { sessionId, id } = await startIssuance(services)
   const [token, holder] = [await redeem(services, sessionId), await holderSigner()]
@@ -133,12 +133,12 @@ const encryptedCredentialRequest: Target = {
   make: async (services, random) => {
     const { sessionId, authorized, body } = await askFor(services, random)
     const metadata = await services.fetch(`${ISSUER_URL}/.well-known/openid-credential-issuer/${sessionId}`)
-    const asked = {
+    const request = {
       ...body,
       credential_response_encryption: { jwk: walletMetadata.jwks.keys[0] ?? {}, enc: 'A128GCM' },
     }
     // Nothing reaches what lies behind the decryption by changing the JWE itself.
-    const members = random(3) === 0 ? asked : mutateJson(random, asked)
+    const members = random(3) === 0 ? request : mutateJson(random, request)
     const zip = random(2) === 0 ? {} : { zip: 'DEF' }
     const header = { enc: 'A256GCM', ...zip }
     const text = await encryptedRequest((await metadata.json()) as JsonObject, JSON.stringify(members), header)
@@ -147,8 +147,8 @@ const encryptedCredentialRequest: Target = {
   },
 }
 
-/** One request for a credential, and a member of its answer. */
-async function asked(services: Services, session: Record<string, unknown>, member: string) {
+/** Requests a credential, and returns a member of the answer. */
+async function requestMember(services: Services, session: Record<string, unknown>, member: string) {
   const { sessionId, id } = await startIssuance(services, session)
   const [token, holder] = [await redeem(services, sessionId), await holderSigner()]
   const nonce = await fetchNonce(services, sessionId)
@@ -164,7 +164,7 @@ const later = { credential_dataset: undefined, deferred: true }
 const deferredRequest: Target = {
   name: 'issuer POST /issuance/oid4vci/deferred-credential',
   make: async (services, random) => {
-    const { sessionId, value, headers } = await asked(services, later, 'transaction_id')
+    const { sessionId, value, headers } = await requestMember(services, later, 'transaction_id')
     if (random(2) === 0) {
       await call(services, `${ISSUER_URL}/issuance/oid4vci/complete/${sessionId}`, { credential_dataset: dataset })
     }
@@ -176,14 +176,14 @@ function notification(path: (session: string) => string): Target {
   return {
     name: `issuer POST ${path('{session_id}')}`,
     make: async (services) => {
-      const { sessionId, value, headers } = await asked(services, {}, 'notification_id')
+      const { sessionId, value, headers } = await requestMember(services, {}, 'notification_id')
       const body = { notification_id: value, event: 'credential_failure', event_description: 'Out of storage.' }
       return { ...post('issuer', path(sessionId), body), headers }
     },
   }
 }
 
-/** What a holder has of each format, issued once. */
+/** The credentials of a holder, one of each format, issued once. */
 const held = new WeakMap<Services, Map<string, Promise<{ readonly credential: string; readonly holder: Signer }>>>()
 
 function heldOf(services: Services, profile: Profile) {
@@ -206,8 +206,8 @@ const authorizationResponse: Target = {
     const profile = pick(random, profiles)
     const { credential, holder } = await heldOf(services, profile)
     const { request } = await startVerification(services, { credentials: [queryFor(profile)] })
-    const shown = { now: services.clock.now, places: [[...profile.root, 'given_name']], format: profile.format }
-    const presentation = await presentationOf(credential, holder, request, shown)
+    const terms = { now: services.clock.now, places: [[...profile.root, 'given_name']], format: profile.format }
+    const presentation = await presentationOf(credential, holder, request, terms)
     const answer = { vp_token: JSON.stringify({ card: [presentation] }), state: request.state }
     const declined = { error: 'access_denied', error_description: 'no', state: request.state }
     const path = new URL(request.response_uri).pathname
@@ -236,7 +236,7 @@ async function ofCard(services: Services) {
   return { ...session, presentation: await presentationOf(credential, holder, session.request, services.clock) }
 }
 
-/** Of an mdoc a bit is another one, or a piece is gone, every second time. */
+/** Changes a bit of an mdoc, or takes a piece away, every second time. */
 async function ofMdoc(services: Services, random: Random) {
   const { credential, holder } = await heldOf(services, mdocProfile)
   const [usual] = mdocQuery.credentials
@@ -251,7 +251,7 @@ async function ofMdoc(services: Services, random: Random) {
   return { ...session, presentation: cut.toString('base64url') }
 }
 
-/** A session of the usual query, with the response mode of one that asks for an mdoc. */
+/** Starts a session of the usual query, with the response mode of one that asks for an mdoc. */
 async function encryptedSession({ verifierStore, ...services }: Services) {
   const { sessionId, request } = await startVerification({ verifierStore, ...services })
   const row = await verifierStore.get('verification_session', sessionId)
@@ -274,7 +274,7 @@ const token = (path: (session: string) => string): Target => ({
   },
 })
 
-/** What is changed is as often what a proof says as what is sent, and what it says is signed. */
+/** Changes the content of a proof, which is signed, as often as the proof that is sent. */
 async function changedProof(parts: DpopParts, random: Random): Promise<string> {
   const [header, payload] = readProof(await dpopProof(parts))
   const changed = random(3)
@@ -304,7 +304,7 @@ async function codeWithTxCode(services: Services): Promise<Readonly<Record<strin
   return { grant_type: GRANT, 'pre-authorized_code': await codeOf(services, sessionId), tx_code: '493536' }
 }
 
-/** Each grant, and what goes with it: a transaction code, a DPoP proof. */
+/** The targets of each grant, and what goes with it: a transaction code, a DPoP proof. */
 const grants: readonly Target[] = [
   { name: 'refresh token', fields: refreshToken, isBound: false },
   { name: 'transaction code', fields: codeWithTxCode, isBound: false },
@@ -320,7 +320,7 @@ const grants: readonly Target[] = [
   },
 }))
 
-/** With a bound token, at each of the endpoints that take one. */
+/** The targets with a bound token, at each of the endpoints that take one. */
 const boundRequests: readonly Target[] = ['credential-request', 'deferred-credential', 'notification'].map((name) => ({
   name: `issuer POST /issuance/oid4vci/${name}, DPoP`,
   make: async (services, random) => {
@@ -375,7 +375,7 @@ const newVerification: Target = {
 }
 
 const documents = ['openid-credential-issuer', 'oauth-authorization-server'].flatMap((document) => [
-  fixed(get('issuer', `/.well-known/${document}`)),
+  fixedTarget(get('issuer', `/.well-known/${document}`)),
   ofSession(`issuer GET /.well-known/${document}/{session_id}`, (id) =>
     get('issuer', `/.well-known/${document}/${id}`),
   ),
@@ -404,9 +404,9 @@ const richQuery = {
 }
 
 export const targets: readonly Target[] = [
-  // First, while there are few configurations to list.
+  // The documents come first, while there are few configurations to list.
   ...documents,
-  fixed(
+  fixedTarget(
     post('issuer', '/credential-configuration/create', {
       ...configuration,
       scope: 'student',
@@ -452,14 +452,14 @@ export const targets: readonly Target[] = [
     get('issuer', `/issuance/oid4vci/status/${id}`, authorization),
   ),
   // The stream of a session that is there has no end.
-  fixed(get('issuer', '/issuance/oid4vci/events/none', authorization)),
-  fixed(get('issuer', '/issuance/oid4vci/sessions?status=STARTED&limit=9', authorization)),
-  fixed(get('issuer', '/callbacks/waiting?limit=9', authorization)),
-  fixed(get('issuer', '/callbacks/dead?limit=9', authorization)),
-  fixed(post('issuer', '/callbacks/redeliver', { died_until: 1 })),
-  fixed(post('issuer', '/callbacks/redeliver/none', {})),
-  fixed(get('issuer', '/audit/records?limit=9', authorization)),
-  fixed(get('issuer', '/audit/verification?from=start', authorization)),
+  fixedTarget(get('issuer', '/issuance/oid4vci/events/none', authorization)),
+  fixedTarget(get('issuer', '/issuance/oid4vci/sessions?status=STARTED&limit=9', authorization)),
+  fixedTarget(get('issuer', '/callbacks/waiting?limit=9', authorization)),
+  fixedTarget(get('issuer', '/callbacks/dead?limit=9', authorization)),
+  fixedTarget(post('issuer', '/callbacks/redeliver', { died_until: 1 })),
+  fixedTarget(post('issuer', '/callbacks/redeliver/none', {})),
+  fixedTarget(get('issuer', '/audit/records?limit=9', authorization)),
+  fixedTarget(get('issuer', '/audit/verification?from=start', authorization)),
   ...['revoke', 'suspend', 'reinstate'].map((act) => ({
     name: `issuer POST /credential-status/${act}/{session_id}`,
     make: async (services: Services) =>
@@ -477,8 +477,8 @@ export const targets: readonly Target[] = [
   ofSession('issuer GET /issuance/oid4vci/credential-offer/{session_id}', (id) =>
     get('issuer', `/issuance/oid4vci/credential-offer/${id}`),
   ),
-  fixed(get('issuer', '/auth/.well-known/jwks')),
-  fixed(post('issuer', '/issuance/oid4vci/nonce', {})),
+  fixedTarget(get('issuer', '/auth/.well-known/jwks')),
+  fixedTarget(post('issuer', '/issuance/oid4vci/nonce', {})),
   ofSession('issuer POST /issuance/oid4vci/nonce/{session_id}', (id) =>
     post('issuer', `/issuance/oid4vci/nonce/${id}`, {}),
   ),
@@ -507,10 +507,10 @@ export const targets: readonly Target[] = [
     },
   },
   ...(['issuer', 'verifier'] as const).flatMap((service) =>
-    ['/openapi', '/health/live', '/health/ready'].map((path) => fixed(get(service, path))),
+    ['/openapi', '/health/live', '/health/ready'].map((path) => fixedTarget(get(service, path))),
   ),
-  fixed(post('verifier', '/verification-query/create', { dcql_query: richQuery })),
-  fixed(post('verifier', '/dcql-query/create', richQuery)),
+  fixedTarget(post('verifier', '/verification-query/create', { dcql_query: richQuery })),
+  fixedTarget(post('verifier', '/dcql-query/create', richQuery)),
   {
     name: 'verifier POST /verification-query/simulate',
     make: async (services) => {
@@ -546,15 +546,15 @@ export const targets: readonly Target[] = [
     make: async (services) =>
       get('verifier', `/presentation/oid4vp/status/${(await startVerification(services)).sessionId}`, authorization),
   },
-  fixed(get('verifier', '/presentation/oid4vp/events/none', authorization)),
-  fixed(get('verifier', '/presentation/oid4vp/sessions?status=STARTED&limit=9', authorization)),
-  fixed(get('verifier', '/callbacks/waiting?limit=9', authorization)),
-  fixed(get('verifier', '/callbacks/dead?limit=9', authorization)),
-  fixed(post('verifier', '/callbacks/redeliver', { died_until: 1 })),
-  fixed(post('verifier', '/callbacks/redeliver/none', {})),
-  fixed(get('verifier', '/audit/records?limit=9', authorization)),
-  fixed(get('verifier', '/audit/verification?from=start', authorization)),
-  fixed(get('verifier', '/trust-anchors', authorization)),
+  fixedTarget(get('verifier', '/presentation/oid4vp/events/none', authorization)),
+  fixedTarget(get('verifier', '/presentation/oid4vp/sessions?status=STARTED&limit=9', authorization)),
+  fixedTarget(get('verifier', '/callbacks/waiting?limit=9', authorization)),
+  fixedTarget(get('verifier', '/callbacks/dead?limit=9', authorization)),
+  fixedTarget(post('verifier', '/callbacks/redeliver', { died_until: 1 })),
+  fixedTarget(post('verifier', '/callbacks/redeliver/none', {})),
+  fixedTarget(get('verifier', '/audit/records?limit=9', authorization)),
+  fixedTarget(get('verifier', '/audit/verification?from=start', authorization)),
+  fixedTarget(get('verifier', '/trust-anchors', authorization)),
   {
     name: 'verifier POST /trust-anchors/test',
     make: ({ files }) =>

@@ -1,6 +1,7 @@
 /**
  * The npm package `oidc-provider` as the external authorization server, on a socket of its own: with its experimental
- * pre-authorized code grant, and with whatever its users may have configured. What follows `configuration` is in docs/how-to/external-authorization-server.md.
+ * pre-authorized code grant, and with whatever its users may have configured. The lines after `configuration` are in
+ * docs/how-to/external-authorization-server.md.
  */
 import { randomBytes } from 'node:crypto'
 import { createServer, type RequestListener } from 'node:http'
@@ -26,11 +27,11 @@ interface Context {
 
 export interface ExternalServer {
   readonly issuer: string
-  /** A pre-authorized code for the wallet, as the server made it. */
+  /** Makes a pre-authorized code for the wallet. */
   makeCode(txCode?: string): Promise<string>
-  /** New keys; those before are gone. */
+  /** Makes new keys; those before are gone. */
   rotate(): Promise<void>
-  /** What its token endpoint answers, status and body. */
+  /** Asks the token endpoint, and returns its status and body. */
   requestToken(form: Readonly<Record<string, string>>): Promise<{ readonly status: number; readonly body: JsonObject }>
   close(): Promise<void>
 }
@@ -38,16 +39,16 @@ export interface ExternalServer {
 export interface Options {
   readonly format: 'jwt' | 'opaque'
   readonly alg: 'ES256' | 'RS256'
-  /** For which resource its tokens are. */
+  /** The resource that its tokens are for. */
   readonly audience?: string
-  /** Seconds. */
+  /** The lifetime of its tokens in seconds. */
   readonly lifetime?: number
 }
 
 export const CLIENT = { clientId: 'issuer', clientSecret: 'secret of the issuer, 32 characters' }
 export const WALLET = 'wallet'
 const SCOPE = 'credential'
-// Named at run time, because it is installed for these tests only.
+// The package is named at run time, because it is installed for these tests only.
 const name: string = 'oidc-provider'
 const { default: ProviderOf } = (await import(name)) as { readonly default: ProviderClass }
 

@@ -19,7 +19,7 @@ async function bind(agent: CredoAgent, format: string): Promise<object> {
 async function receive(agent: CredoAgent, link: string, format: string, step: Step): Promise<StoredCredential> {
   const { holder } = agent.openid4vc
   const resolvedCredentialOffer = await step('offer', () => holder.resolveCredentialOffer(link))
-  // It binds its token wherever the metadata names algorithms for that.
+  // The wallet binds its token wherever the metadata names algorithms for that.
   const { accessToken, cNonce, dpop } = await step('token', () => holder.requestToken({ resolvedCredentialOffer }))
   return step('credential', async () => {
     const { credentials } = await holder.requestCredentials({

@@ -1,4 +1,4 @@
-/** What every party needs that holds a credential: a key, the request it answers, and the way to answer. */
+/** The things that every party needs that holds a credential: a key, the request it answers, and the way to answer. */
 import assert from 'node:assert/strict'
 import { createHash, type KeyObject } from 'node:crypto'
 import { CompactEncrypt, calculateJwkThumbprint, importJWK, type JWK } from 'jose'
@@ -25,7 +25,10 @@ export type Asked = RequestObject & {
   readonly client_metadata?: { readonly jwks?: { readonly keys: readonly JWK[] } }
 }
 
-/** The key that the verifier wants its answer encrypted for, if it does. OpenID4VP 1.0, Response Mode "direct_post.jwt". */
+/**
+ * Returns the key that the verifier wants its answer encrypted for, if it does. OpenID4VP 1.0, Response Mode
+ * "direct_post.jwt".
+ */
 export function encryptionKeyOf({ response_mode: mode, client_metadata: metadata }: Asked): JWK | undefined {
   if (mode !== 'direct_post.jwt') return undefined
   return metadata?.jwks?.keys.find(({ use }) => use === 'enc') ?? assert.fail('no key to encrypt for')
@@ -38,48 +41,51 @@ export async function encryptFor(jwk: JWK, payload: string): Promise<string> {
 }
 
 /** Answers the request, encrypted where it asks for that, and fails unless the verifier accepts. */
-export async function answer(services: Services, asked: Asked, presentation: string): Promise<void> {
-  const key = encryptionKeyOf(asked)
+export async function answer(services: Services, request: Asked, presentation: string): Promise<void> {
+  const key = encryptionKeyOf(request)
   const token = { card: [presentation] }
   const form: Record<string, string> = key
-    ? { response: await encryptFor(key, JSON.stringify({ vp_token: token, state: asked.state })) }
-    : { vp_token: JSON.stringify(token), state: asked.state }
-  const response = await postForm(services, asked.response_uri, form)
+    ? { response: await encryptFor(key, JSON.stringify({ vp_token: token, state: request.state })) }
+    : { vp_token: JSON.stringify(token), state: request.state }
+  const response = await postForm(services, request.response_uri, form)
   assert.equal(response.status, 200, await response.text())
 }
 
-/** The thumbprint of the key that the answer is encrypted for, as the handover of an mdoc names it. */
-export async function thumbprintOf(asked: Asked): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const key = encryptionKeyOf(asked)
+/** Returns the thumbprint of the key that the answer is encrypted for, as the handover of an mdoc names it. */
+export async function thumbprintOf(request: Asked): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const key = encryptionKeyOf(request)
   return key && new Uint8Array(Buffer.from(await calculateJwkThumbprint(key), 'base64url'))
 }
 
-/** What our own wallet makes for the request. */
+/** Makes the presentation that our own wallet makes for the request. */
 export async function presentOurs(
   format: string,
   credential: string,
   { signer }: Pick<Holder, 'signer'>,
-  asked: Asked,
+  request: Asked,
 ): Promise<string> {
   const { vct, doctype } = sampleOf(format).configuration
   const path = vct ? ['given_name'] : doctype ? [NAMESPACE, 'given_name'] : ['credentialSubject', 'given_name']
   const binding = {
-    nonce: asked.nonce,
-    audience: asked.client_id,
-    responseUri: asked.response_uri,
-    encryptionKeyThumbprint: await thumbprintOf(asked),
+    nonce: request.nonce,
+    audience: request.client_id,
+    responseUri: request.response_uri,
+    encryptionKeyThumbprint: await thumbprintOf(request),
     transactionData: [],
     at: new Date(),
   }
   return (formatOf(format) ?? assert.fail(`no ${format}`)).present(credential, [path], binding, signer)
 }
 
-/** A Verifiable Presentation as a JWT, which no package here makes. OpenID4VP 1.0, Presentation Response of jwt_vc_json. */
-export function presentJwt(credential: string, { signer }: Holder, asked: Asked): Promise<string> {
+/**
+ * Makes a Verifiable Presentation as a JWT, which no package here makes. OpenID4VP 1.0, Presentation Response of
+ * jwt_vc_json.
+ */
+export function presentJwt(credential: string, { signer }: Holder, request: Asked): Promise<string> {
   const payload = {
     iss: signer.kid,
-    nonce: asked.nonce,
-    aud: asked.client_id,
+    nonce: request.nonce,
+    aud: request.client_id,
     iat: Math.floor(Date.now() / 1000),
     vp: {
       '@context': ['https://www.w3.org/2018/credentials/v1'],

@@ -44,13 +44,13 @@ interface Package {
   readonly SignatureAlgorithm: { readonly ES256: number }
 }
 
-// Named at run time, because the package is installed for these tests only, and its types take seconds to check.
+// The package is named at run time, because it is installed for these tests only, and its types take seconds to check.
 const packageName = '@owf/mdoc'
 const mdoc = (await import(packageName)) as Package
 
 const ALGORITHM = { dsaEncoding: 'ieee-p1363' } as const
 
-/** What the package leaves to its user: hashes, randomness, signatures and certificates. */
+/** Makes the parts that the package leaves to its user: hashes, randomness, signatures and certificates. */
 function contextWith(key?: KeyObject): object {
   return {
     crypto: {
@@ -108,26 +108,29 @@ interface Chain {
   readonly x5chain: readonly Uint8Array[]
 }
 
-/** Of a public or private key, its public part; made from the DER, as exporting a generated key can hang on Node 20. */
+/**
+ * Returns the public part of a public or private key, made from the DER, as exporting a generated key can hang on Node
+ * 20.
+ */
 function jwkOf(key: KeyObject): object {
   const isPublic = key.type === 'public' ? key : createPublicKey(key)
   return createPublicKey(isPublic.export({ type: 'spki', format: 'pem' })).export({ format: 'jwk' })
 }
 
-async function transcriptOf(asked: Pick<Asked, 'client_id' | 'nonce' | 'response_uri'>, thumbprint?: Uint8Array) {
-  const { client_id: clientId, nonce, response_uri: responseUri } = asked
+async function transcriptOf(request: Pick<Asked, 'client_id' | 'nonce' | 'response_uri'>, thumbprint?: Uint8Array) {
+  const { client_id: clientId, nonce, response_uri: responseUri } = request
   const options = { clientId, nonce, responseUri, ...(thumbprint ? { jwkThumbprint: thumbprint } : {}) }
   return mdoc.SessionTranscript.forOid4Vp(options, contextWith())
 }
 
-/** Shows what the sample's query asks for. */
-export async function presentMdoc(credential: string, { key, signer }: Holder, asked: Asked): Promise<string> {
+/** Shows the claims that the sample's query asks for. */
+export async function presentMdoc(credential: string, { key, signer }: Holder, request: Asked): Promise<string> {
   const items = { docType: DOCTYPE, namespaces: { [NAMESPACE]: { given_name: false } } }
-  const request = mdoc.DocRequest.create({ itemsRequest: mdoc.ItemsRequest.create(items) })
+  const docRequest = mdoc.DocRequest.create({ itemsRequest: mdoc.ItemsRequest.create(items) })
   const response = await mdoc.DeviceResponse.createWithDeviceRequest(
     {
-      deviceRequest: mdoc.DeviceRequest.create({ docRequests: [request] }),
-      sessionTranscript: await transcriptOf(asked, await thumbprintOf(asked)),
+      deviceRequest: mdoc.DeviceRequest.create({ docRequests: [docRequest] }),
+      sessionTranscript: await transcriptOf(request, await thumbprintOf(request)),
       issuerSigned: [mdoc.IssuerSigned.fromEncodedForOid4Vci(credential)],
       signature: { signingKey: mdoc.CoseKey.fromJwk({ ...signer.jwk, alg: signer.alg }) },
     },
@@ -155,7 +158,7 @@ async function holds(services: Services, step: Step): Promise<void> {
 
 async function verifies(services: Services, step: Step): Promise<void> {
   const { signer } = await makeHolder()
-  const { configuration, dataset, shown } = sampleOf('mso_mdoc')
+  const { configuration, dataset, claims } = sampleOf('mso_mdoc')
   const credential = await issueCredential(services, signer, configuration, dataset)
   const { request } = await requestOf(services, 'mso_mdoc')
   const text = await presentOurs('mso_mdoc', credential, { signer }, request)
@@ -163,14 +166,14 @@ async function verifies(services: Services, step: Step): Promise<void> {
     const response = mdoc.DeviceResponse.fromEncodedForOid4Vp(text)
     const sessionTranscript = await transcriptOf(request, await thumbprintOf(request))
     await response.verify({ sessionTranscript, trustedCertificates: anchorsOf(services) }, contextWith())
-    assert.deepEqual(response.documents[0]?.issuerSigned.getPrettyClaims(NAMESPACE), shown[NAMESPACE])
+    assert.deepEqual(response.documents[0]?.issuerSigned.getPrettyClaims(NAMESPACE), claims[NAMESPACE])
   })
 }
 
 async function issue(services: Services, { signer }: Holder): Promise<string> {
   const now = Math.floor(Date.now() / 1000)
   const at = (seconds: number) => new Date((now + seconds) * 1000)
-  const made = await new mdoc.Issuer(DOCTYPE, contextWith(services.issuerKey))
+  const document = await new mdoc.Issuer(DOCTYPE, contextWith(services.issuerKey))
     .addIssuerNamespace(NAMESPACE, sampleOf('mso_mdoc').dataset[NAMESPACE] as object)
     .sign({
       signingKey: { ...jwkOf(services.issuerKey), alg: 'ES256' },
@@ -180,7 +183,7 @@ async function issue(services: Services, { signer }: Holder): Promise<string> {
       deviceKeyInfo: { deviceKey: mdoc.DeviceKey.fromJwk({ ...signer.jwk }) },
       certificates: [derOf(services.files.get('issuer.pem'))],
     })
-  return made.encodedForOid4Vci
+  return document.encodedForOid4Vci
 }
 
 async function issues(services: Services, step: Step): Promise<void> {

@@ -76,7 +76,8 @@ interface Packages {
   readonly clientAuthenticationNone: (options: { readonly clientId: string }) => unknown
 }
 
-// Named at run time, because the packages are installed for these tests only, and their types take seconds to check.
+// The packages are named at run time, because they are installed for these tests only, and their types take seconds to
+// check.
 const names = ['@openid4vc/openid4vci', '@openid4vc/openid4vp', '@openid4vc/oauth2']
 const modules = await Promise.all(names.map((name) => import(name) as Promise<Partial<Packages>>))
 const packages = Object.fromEntries(modules.flatMap((module) => Object.entries(module))) as unknown as Packages
@@ -91,7 +92,7 @@ interface JwtSigner {
 
 export type Fetch = typeof globalThis.fetch
 
-/** What the packages leave to the wallet: its keys, hashes, randomness, and the network. */
+/** Makes the parts that the packages leave to the wallet: its keys, hashes, randomness, and the network. */
 function callbacks(holder: Signer, fetch: Fetch, clientId?: string) {
   return {
     fetch,
@@ -138,7 +139,7 @@ export type Authenticate = (request: {
   readonly authorizationServerMetadata: JsonObject
 }) => Promise<void>
 
-/** A client of a wallet that has a key for each purpose, and authenticates itself. */
+/** Makes a client of a wallet that has a key for each purpose, and authenticates itself. */
 export function authenticatedClient(
   { fetch }: Pick<Services, 'fetch'>,
   keys: readonly [Signer, ...Signer[]],
@@ -162,17 +163,17 @@ export function presentationClient(
   return new packages.Openid4vpClient({ callbacks: callbacks(holder, fetch) })
 }
 
-/** How a wallet of some version of OpenID4VCI differs from one of the final one. */
+/** The differences of a wallet of some version of OpenID4VCI from one of the final version. */
 export interface Dialect {
-  /** What the package calls the version; it makes the credential request of it. */
+  /** The name of the version in the package, which makes the credential request by it. */
   readonly version: 'V1' | 'Draft15' | 'Draft14'
   readonly proof: 'proof' | 'proofs'
   readonly key: 'jwk' | 'did'
   readonly nonceFrom: 'nonce endpoint' | 'token response'
-  /** As whom the wallet asks for the token, where the authorization server wants to know. */
+  /** The client id that asks for the token, where the authorization server wants to know. */
   readonly clientId?: string
   readonly txCode?: string
-  /** Whether it binds its token, by proofs of the one key that it has here. */
+  /** Tells whether the wallet binds its token, by proofs of the one key that it has here. */
   readonly dpop?: boolean
 }
 
@@ -187,7 +188,7 @@ function withoutInsertedPaths(fetch: Fetch): Fetch {
   }
 }
 
-/** The whole issuance, and the credential. */
+/** Runs the whole issuance, and returns the credential. */
 export async function receive(
   services: Services,
   offer: { readonly link: string; readonly id: string },
@@ -202,9 +203,9 @@ export async function receive(
   assert.deepEqual(credentialOffer.credential_configuration_ids, [offer.id])
   const served = await step('metadata', () => client.resolveIssuerMetadata(credentialOffer.credential_issuer))
   const issuerMetadata = { ...served, originalDraftVersion: version }
-  const asked = { credentialOffer, issuerMetadata, txCode, ...(dialect.dpop && { dpop: dpopOptions(signer) }) }
+  const terms = { credentialOffer, issuerMetadata, txCode, ...(dialect.dpop && { dpop: dpopOptions(signer) }) }
   const { accessTokenResponse, dpop } = await step('token', () =>
-    client.retrievePreAuthorizedCodeAccessTokenFromOffer(asked),
+    client.retrievePreAuthorizedCodeAccessTokenFromOffer(terms),
   )
   const nonce = await step('nonce', async () =>
     nonceFrom === 'nonce endpoint'
@@ -238,7 +239,7 @@ function dpopOptions({ alg, jwk }: Signer): object {
   return { signer: { method: 'jwk', alg, publicJwk: jwk } }
 }
 
-/** Resolves the link, answers with what `make` makes for the request, and gives what the verifier says. */
+/** Resolves the link, answers with what `make` makes for the request, and returns the verifier's answer. */
 export async function present(
   services: Services,
   link: string,
@@ -253,12 +254,15 @@ export async function present(
   })
   const presentation = await step('presentation', () => make(authorizationRequestPayload))
   return step('response', async () => {
-    const made = await client.createOpenid4vpAuthorizationResponse({
+    const authorizationResponse = await client.createOpenid4vpAuthorizationResponse({
       authorizationRequestPayload,
       authorizationResponsePayload: { vp_token: { card: [presentation] } },
       ...encryption(authorizationRequestPayload),
     })
-    const { response } = await client.submitOpenid4vpAuthorizationResponse({ authorizationRequestPayload, ...made })
+    const { response } = await client.submitOpenid4vpAuthorizationResponse({
+      authorizationRequestPayload,
+      ...authorizationResponse,
+    })
     return response
   })
 }
@@ -273,8 +277,8 @@ function encryption({ response_mode: mode, client_metadata: metadata }: Asked): 
 }
 
 const presenters: Readonly<Record<string, typeof presentSdJwt>> = {
-  mso_mdoc: (_, credential, holder, asked) => presentMdoc(credential, holder, asked),
-  jwt_vc_json: (_, credential, holder, asked) => presentJwt(credential, holder, asked),
+  mso_mdoc: (_, credential, holder, request) => presentMdoc(credential, holder, request),
+  jwt_vc_json: (_, credential, holder, request) => presentJwt(credential, holder, request),
 }
 
 function row(format: string, specification: string, dialect: Dialect, holding: readonly string[]): Row {
@@ -289,7 +293,13 @@ function row(format: string, specification: string, dialect: Dialect, holding: r
       const credential = await receive(services, await offerOf(services, format), holder, dialect, step)
       const { sessionId, link } = await requestOf(services, format)
       const make = presenters[format] ?? presentSdJwt
-      const response = await present(services, link, holder, (asked) => make(format, credential, holder, asked), step)
+      const response = await present(
+        services,
+        link,
+        holder,
+        (request) => make(format, credential, holder, request),
+        step,
+      )
       await step('verification', async () => {
         assert.deepEqual([response.status, await response.json()], [200, {}])
         await assertVerified(services, format, sessionId)

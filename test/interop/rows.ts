@@ -1,12 +1,13 @@
 /**
  * A row of docs/compatibility.md: one independent party, one version of a specification, one format, and the steps they
- * take with our services. A row that fails says so beforehand, with the step and the reason, so that a change is noticed.
+ * take with our services. A row that fails says so beforehand, with the step and the reason, so that a change is
+ * noticed.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Services } from '../support/services.ts'
 
-/** What a party does with us, and what the table says when all of its steps succeed. */
+/** The roles of a party, and the text of the table when all of its steps succeed. */
 const SUCCESS = {
   wallet: 'received and verified',
   'wallet (receives only)': 'received',
@@ -21,19 +22,19 @@ export interface Row {
   readonly role: keyof typeof SUCCESS
   readonly specification: string
   readonly format: string
-  /** Present when it fails: at which step, how its error reads, and whose doing that is. */
+  /** The failure, where there is one: the step, the text of the error, and whose doing it is. */
   readonly fails?: { readonly at: string; readonly error: RegExp; readonly because: string }
   /** Further settings of the issuance service. */
   readonly issuer?: Readonly<Record<string, unknown>>
   run(services: Services, step: Step): Promise<void>
 }
 
-/** Names what is done, so that a failure can say where it happened. */
+/** Names a step, so that a failure can say where it happened. */
 export type Step = <T>(name: string, work: () => T | Promise<T>) => Promise<T>
 
 export type Result = 'done' | { readonly at: string; readonly error: string }
 
-/** Takes the steps of a row and says how far it came. Throws nothing. */
+/** Takes the steps of a row, and returns how far it came. Throws nothing. */
 export async function runRow(row: Row, services: Services): Promise<Result> {
   let at = 'start'
   try {
@@ -47,7 +48,7 @@ export async function runRow(row: Row, services: Services): Promise<Result> {
   }
 }
 
-/** The message with those of its causes and what the service answered: parties wrap the one that says why. */
+/** Returns the message with those of its causes and the answer of the service: parties wrap the one that says why. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { cause, response } = error as { readonly cause?: unknown; readonly response?: unknown }
@@ -90,7 +91,7 @@ one that asks for no wallet attestation: its proof of possession lacks the chall
 |---|---|---|---|---|---|
 `
 
-/** The page that the results of all rows make. */
+/** Writes the page of the results of all rows. */
 export function compatibilityPage(results: ReadonlyMap<Row, Result>): string {
   const lines = [...results].map(([row, result]) =>
     [

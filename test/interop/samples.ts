@@ -1,4 +1,4 @@
-/** One credential of each format: how it is declared, filled, asked for, and what a verification then shows. */
+/** A credential of each format: how it is declared, filled, asked for, and what a verification then shows. */
 import assert from 'node:assert/strict'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
@@ -19,7 +19,7 @@ export interface Sample {
   readonly dataset: Readonly<Record<string, unknown>>
   readonly query: { readonly credentials: readonly object[] }
   /** The claims that the query asks for, as a report shows them. */
-  readonly shown: Readonly<Record<string, unknown>>
+  readonly claims: Readonly<Record<string, unknown>>
 }
 
 export const DOCTYPE = 'org.example.student.1'
@@ -36,16 +36,16 @@ function w3c(format: string): Sample {
   return {
     configuration: { format, credential_definition: definition, credential_metadata: metadata },
     dataset: subject,
-    query: asked(format, { type_values: [types] }, ['credentialSubject', 'given_name']),
-    shown: { credentialSubject: { given_name: 'Ada' } },
+    query: queryFor(format, { type_values: [types] }, ['credentialSubject', 'given_name']),
+    claims: { credentialSubject: { given_name: 'Ada' } },
   }
 }
 
-function asked(format: string, meta: object, path: readonly string[]): Sample['query'] {
+function queryFor(format: string, meta: object, path: readonly string[]): Sample['query'] {
   return { credentials: [{ id: 'card', format, meta, claims: [{ path }] }] }
 }
 
-function described(path: readonly string[]): object {
+function describeClaim(path: readonly string[]): object {
   return { display: metadata.display, claims: [{ path, display: [{ name: 'Given name', locale: 'en-GB' }] }] }
 }
 
@@ -60,23 +60,23 @@ const samples: Readonly<Record<string, Sample>> = {
       credential_metadata: metadata,
     },
     // A signed JWT shows all or nothing.
-    shown: subject,
+    claims: subject,
   },
   'dc+sd-jwt': {
-    configuration: { format: 'dc+sd-jwt', vct: VCT, credential_metadata: described(['given_name']) },
+    configuration: { format: 'dc+sd-jwt', vct: VCT, credential_metadata: describeClaim(['given_name']) },
     dataset: person,
-    query: asked('dc+sd-jwt', { vct_values: [VCT] }, ['given_name']),
-    shown: { given_name: 'Ada' },
+    query: queryFor('dc+sd-jwt', { vct_values: [VCT] }, ['given_name']),
+    claims: { given_name: 'Ada' },
   },
   mso_mdoc: {
     configuration: {
       format: 'mso_mdoc',
       doctype: DOCTYPE,
-      credential_metadata: described([NAMESPACE, 'given_name']),
+      credential_metadata: describeClaim([NAMESPACE, 'given_name']),
     },
     dataset: { [NAMESPACE]: person },
-    query: asked('mso_mdoc', { doctype_value: DOCTYPE }, [NAMESPACE, 'given_name']),
-    shown: { [NAMESPACE]: { given_name: 'Ada' } },
+    query: queryFor('mso_mdoc', { doctype_value: DOCTYPE }, [NAMESPACE, 'given_name']),
+    claims: { [NAMESPACE]: { given_name: 'Ada' } },
   },
 }
 
@@ -84,7 +84,7 @@ export function sampleOf(format: string): Sample {
   return samples[format] ?? assert.fail(`no sample of ${format}`)
 }
 
-/** Both services, the issuer below an authority that the verifier trusts, as production has it. */
+/** Starts both services, the issuer below an authority that the verifier trusts, as production has it. */
 export async function startWithAuthority(options: ServiceOptions = {}): Promise<Services> {
   // Document signers name their country. ISO 18013-5, Certificate profiles.
   const name = writeName([
@@ -104,7 +104,7 @@ export async function startWithAuthority(options: ServiceOptions = {}): Promise<
   })
 }
 
-/** An offer of the format's credential, and the id of its configuration. */
+/** Makes an offer of the format's credential, and returns it with the id of its configuration. */
 export async function offerOf(
   services: Services,
   format: string,
@@ -115,7 +115,7 @@ export async function offerOf(
   return { link, id }
 }
 
-/** A request for the format's credential. */
+/** Starts a request for the format's credential. */
 export function requestOf(services: Services, format: string): ReturnType<typeof startVerification> {
   return startVerification(services, sampleOf(format).query)
 }
@@ -128,5 +128,5 @@ export async function assertVerified(services: Services, format: string, session
   assert.deepEqual(failed, [])
   assert.equal(status, 'VERIFICATION_SUCCEEDED')
   const claims = credentials.card?.[0]?.claims ?? {}
-  for (const [name, value] of Object.entries(sampleOf(format).shown)) assert.deepEqual(claims[name], value)
+  for (const [name, value] of Object.entries(sampleOf(format).claims)) assert.deepEqual(claims[name], value)
 }

@@ -24,7 +24,8 @@ interface Instance {
 
 type InstanceClass = new (config: object) => Instance
 
-// Named at run time, because the packages are installed for these tests only, and their types take seconds to check.
+// The packages are named at run time, because they are installed for these tests only, and their types take seconds to
+// check.
 const core: string = '@sd-jwt/core'
 const vc: string = '@sd-jwt/sd-jwt-vc'
 const { SDJwtInstance } = (await import(core)) as { readonly SDJwtInstance: InstanceClass }
@@ -42,11 +43,11 @@ const textFrom = (fetch: typeof globalThis.fetch) => async (url: string) =>
 export interface Keys {
   readonly issuer?: KeyObject
   readonly holder?: KeyObject
-  /** Where it looks status lists up, which it does of every SD-JWT VC that names one. */
+  /** The network for status lists, which the package looks up for every SD-JWT VC that names one. */
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** The package, with the keys of an issuer and a holder; it finds the bound key as a verifier would. */
+/** Makes the package with the keys of an issuer and a holder; it finds the bound key as a verifier would. */
 export function sdJwt(keys: Keys, format = 'jwt_vc_json-ld'): Instance {
   const config = {
     hashAlg: 'sha-256',
@@ -65,10 +66,10 @@ export function sdJwt(keys: Keys, format = 'jwt_vc_json-ld'): Instance {
   return format === 'dc+sd-jwt' ? new SDJwtVcInstance(config) : new SDJwtInstance({ ...config, omitTyp: true })
 }
 
-/** Shows what the sample's query asks for. */
-export function presentSdJwt(format: string, credential: string, holder: Holder, asked: Asked): Promise<string> {
+/** Shows the claims that the sample's query asks for. */
+export function presentSdJwt(format: string, credential: string, holder: Holder, request: Asked): Promise<string> {
   const frame = format === 'dc+sd-jwt' ? { given_name: true } : { credentialSubject: { given_name: true } }
-  const payload = { nonce: asked.nonce, aud: asked.client_id, iat: Math.floor(Date.now() / 1000) }
+  const payload = { nonce: request.nonce, aud: request.client_id, iat: Math.floor(Date.now() / 1000) }
   return sdJwt({ holder: holder.key }, format).present(credential, frame, { kb: { payload } })
 }
 
@@ -93,14 +94,14 @@ async function holds(services: Services, format: string, step: Parameters<Row['r
 
 async function verifies(services: Services, format: string, step: Parameters<Row['run']>[1]): Promise<void> {
   const { signer } = await makeHolder()
-  const { configuration: posted, dataset, shown } = sampleOf(format)
+  const { configuration: posted, dataset, claims } = sampleOf(format)
   const credential = await issueCredential(services, signer, posted, dataset)
   const { request } = await requestOf(services, format)
   const text = await presentOurs(format, credential, { signer }, request)
   await step('verification', async () => {
     const instance = sdJwt({ issuer: services.issuerKey, fetch: services.fetch }, format)
     const { payload, kb } = await instance.verify(text, { keyBindingNonce: request.nonce })
-    for (const [name, value] of Object.entries(shown)) assert.deepEqual(payload[name], value)
+    for (const [name, value] of Object.entries(claims)) assert.deepEqual(payload[name], value)
     assert.equal(kb?.payload.aud, request.client_id)
   })
 }

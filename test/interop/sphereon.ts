@@ -22,7 +22,7 @@ interface Package {
   readonly OpenID4VCIClient: { fromURI(options: object): Promise<Client> }
 }
 
-// Named at run time, because the package is installed for these tests only, and its types take seconds to check.
+// The package is named at run time, because it is installed for these tests only, and its types take seconds to check.
 const packageName = '@sphereon/oid4vci-client'
 const { OpenID4VCIClient } = (await import(packageName)) as Package
 
@@ -32,8 +32,8 @@ interface Jwt {
 }
 
 /**
- * The package brings its own HTTP client, so the issuance service listens, on the loopback interface. The package does
- * not repeat why it was refused, so the last refusal is told here.
+ * Runs the issuance over loopback, because the package brings its own HTTP client. The package does not repeat why it
+ * was refused, so the last refusal is told here.
  */
 async function overHttp(issuer: object, format: string, step: Step): Promise<void> {
   let refusal = ''
@@ -84,7 +84,7 @@ async function receive(services: Services, format: string, step: Step): Promise<
   })
 }
 
-/** A request of draft 13 names the format and the type; SD-JWT VC was `vc+sd-jwt` then. */
+/** Makes a request of draft 13, which names the format and the type; SD-JWT VC was `vc+sd-jwt` then. */
 function requestFor(format: string): object {
   const { vct } = sampleOf(format).configuration
   if (vct !== undefined) return { format: 'vc+sd-jwt', credentialTypes: vct }
@@ -97,18 +97,18 @@ const row = {
   role: 'wallet (receives only)',
 } as const
 
-function admitted(format: string, fails?: Row['fails']): Row {
+function admittedRow(format: string, fails?: Row['fails']): Row {
   const specification = 'OpenID4VCI draft 13 (`compatibility`)'
   const run: Row['run'] = (_, step) => overHttp({ compatibility: ['draft13'] }, format, step)
   return { ...row, format, specification, ...(fails && { fails }), run }
 }
 
-/** With and without the setting that lets wallets of draft 13 in. */
+/** The rows with and without the setting that lets wallets of draft 13 in. */
 export const sphereonRows: readonly Row[] = [
-  admitted('jwt_vc_json-ld'),
-  admitted('jwt_vc_json'),
-  admitted('dc+sd-jwt'),
-  admitted('mso_mdoc', {
+  admittedRow('jwt_vc_json-ld'),
+  admittedRow('jwt_vc_json'),
+  admittedRow('dc+sd-jwt'),
+  admittedRow('mso_mdoc', {
     at: 'credential',
     error: /Invalid format: mso_mdoc/,
     because: 'the package cannot ask for this format',

@@ -1,10 +1,10 @@
 /** Mutants that no test can tell from the source, each with the reason. */
 interface Explained {
   readonly file: string
-  /** What was replaced and by what, with every white space as one. */
+  /** The replaced text and its replacement, with every white space as one. */
   readonly before: string
   readonly after: string
-  /** What else its line says, where `before` by itself would be too many places. */
+  /** The other text of the line, where `before` by itself would be too many places. */
   readonly within?: string
   readonly why: string
 }

@@ -61,7 +61,7 @@ function isLeftAlone(node: ts.Node): boolean {
   return isTypeAlias(node) || isDescription(node)
 }
 
-/** In a schema. */
+/** Tests whether the node is a description in a schema. */
 function isDescription(node: ts.Node): boolean {
   return ts.isPropertyAssignment(node) && node.name.getText() === 'description' && ts.isStringLiteral(node.initializer)
 }
@@ -137,7 +137,7 @@ function withoutAnchors(node: ts.RegularExpressionLiteral): readonly Mutation[] 
   return [text.replace(/^\/\^/, '/'), text.replace(/\$\/([a-z]*)$/, '/$1')].map((each) => replace(node, each))
 }
 
-/** Every element of an array and every member of an object left out in turn. */
+/** Leaves out every element of an array and every member of an object in turn. */
 function ofLists(node: ts.Node): readonly Mutation[] {
   const members = ts.isArrayLiteralExpression(node)
     ? node.elements

@@ -2,9 +2,9 @@
  * Mutation testing: one small thing wrong at a time, in a copy of the sources, and the tests that should notice it.
  * `npm run mutation -- src/protocol src/verifier/checks/holder.ts:54 [--sample 100] [--seed 1] [--limit 300]
  * [--near] [--thorough]`: folders, files, or a line of a file; a sample of so many of their mutants; the seconds that a
- * mutant may take; only the tests of its own folder of src, which is quick, so that what survives can be asked about again
- * by its line; all tests that reach the file, and not only those that are about it. What survives and is not explained in
- * explained.ts is printed at the end, with 1 as the exit code.
+ * mutant may take; only the tests of its own folder of src, which is quick, so that what survives can be asked about
+ * again by its line; all tests that reach the file, and not only those that are about it. The mutants that survive and
+ * are not explained in explained.ts are printed at the end, with 1 as the exit code.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -32,7 +32,7 @@ interface Result {
 }
 
 const WORKER = '--worker'
-/** All tests of all files, the modules loaded for the first time. */
+/** The time for all tests of all files, the modules loaded for the first time. */
 const WITHOUT_MUTANT = 1_800_000
 const LINE = /:(\d+)$/
 const ROOT = process.cwd()
@@ -80,13 +80,13 @@ async function run(tester: Tester, files: readonly string[], places: readonly Pl
     const result = { place, outcome: outcomeOf(place, verdict) }
     results.push(result)
     const by = typeof verdict === 'object' && verdict.failed !== undefined ? `  (${verdict.failed})` : ''
-    process.stdout.write(`${described(result)}${by}\n`)
+    process.stdout.write(`${describeResult(result)}${by}\n`)
   }
   let before: Promise<void> = Promise.resolve()
   for (const place of places) {
     const { file, source } = place
     const text = source.slice(0, place.start) + place.text + source.slice(place.end)
-    // While the one before is tested: it has been sent by now.
+    // The mutant before is tested meanwhile: it has been sent by now.
     await setImmediate()
     const change = compiles(file, text) ? { file, source, text } : undefined
     await before
@@ -97,7 +97,10 @@ async function run(tester: Tester, files: readonly string[], places: readonly Pl
   return report(results)
 }
 
-/** The test files that fail without a mutant and are left out; undefined when nothing can be said with the others. */
+/**
+ * Returns the test files that fail without a mutant and are left out; undefined when nothing can be said with the
+ * others.
+ */
 async function failingWithout(tester: Tester, files: readonly string[]): Promise<readonly string[] | undefined> {
   const failing: string[] = []
   for (;;) {
@@ -105,7 +108,7 @@ async function failingWithout(tester: Tester, files: readonly string[]): Promise
     if (verdict !== undefined && verdict.failed === undefined) return failing
     const failed = verdict?.failed ?? 'time is up'
     process.stderr.write(`${failed}: this is so without a mutant; a test file that fails is left out\n`)
-    // What names no test file, or names it again, cannot be left out.
+    // A failure that names no test file, or names one again, cannot be left out.
     if (!failed.endsWith('.ts') || failing.includes(failed)) return undefined
     failing.push(failed)
   }
@@ -123,7 +126,7 @@ function report(results: readonly Result[]): number {
   const counts = new Map<Outcome, number>()
   for (const { outcome } of results) counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
   const summary = [...counts].map(([outcome, count]) => `${count} ${outcome}`).join(', ')
-  process.stdout.write(`\n${[summary, ...survivors.map(described)].join('\n')}\n`)
+  process.stdout.write(`\n${[summary, ...survivors.map(describeResult)].join('\n')}\n`)
   return survivors.length > 0 ? 1 : 0
 }
 
@@ -131,8 +134,8 @@ function lineOf({ source, start }: Place): number {
   return source.slice(0, start).split('\n').length
 }
 
-/** `survived  src/a.ts:12:3  a === b  ->  a !== b`. */
-function described({ place: { file, source, start, end, text }, outcome }: Result): string {
+/** Writes a line for a result: `survived  src/a.ts:12:3  a === b  ->  a !== b`. */
+function describeResult({ place: { file, source, start, end, text }, outcome }: Result): string {
   const before = source.slice(0, start).split('\n')
   const position = `${file}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}`
   const short = (code: string): string => {
@@ -142,7 +145,7 @@ function described({ place: { file, source, start, end, text }, outcome }: Resul
   return `${outcome.padEnd(16)} ${position}  ${short(source.slice(start, end))}  ->  ${short(text) || '(nothing)'}`
 }
 
-/** Why no test can tell the mutant from the source, where somebody has found out. */
+/** Returns why no test can tell the mutant from the source, where somebody has found out. */
 function explanationOf({ file, source, start, end, text }: Place): string | undefined {
   const [before, after] = [oneLine(source.slice(start, end)), oneLine(text)]
   const line = source.slice(source.lastIndexOf('\n', start) + 1).split('\n', 1)[0] ?? ''
@@ -156,12 +159,12 @@ function oneLine(code: string): string {
 }
 
 interface Tester {
-  /** The verdict on the job; undefined when it took too long. */
+  /** Returns the verdict on the job; undefined when it took too long. */
   test(job: Omit<Job, 'reach'>): Promise<Verdict | undefined>
   end(): Promise<void>
 }
 
-/** A worker, and another one whenever a mutant does not end. */
+/** Makes a worker, and another one whenever a mutant does not end. */
 function testerOf(copy: string, limit: number, reach: Reach): Tester {
   let worker: Promise<ChildProcess> | undefined
   const started = async (): Promise<ChildProcess> => {
@@ -195,7 +198,7 @@ function testerOf(copy: string, limit: number, reach: Reach): Tester {
   return { test, end }
 }
 
-/** Every source below, but no test; for `file:line`, the file. */
+/** Lists every source below, but no test; for `file:line`, the file. */
 function filesOf(name: string): readonly string[] {
   const path = relative(ROOT, resolve(name.replace(LINE, '')))
   if (!statSync(path).isDirectory()) return [path]
@@ -214,7 +217,7 @@ function placesOf(name: string): readonly Place[] {
   return places.filter((place) => line === undefined || lineOf(place) === Number(line))
 }
 
-/** So many of them, in their order; the same for the same seed. */
+/** Draws so many of them, in their order; the same for the same seed. */
 function sampleOf(all: readonly Place[], count: number, seed: number): readonly Place[] {
   const random = seededRandom(seed)
   const drawn = all.map((place, at) => ({ place, at, key: random(2 ** 30) })).sort((a, b) => a.key - b.key)

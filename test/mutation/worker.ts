@@ -17,7 +17,7 @@ export interface Change {
 export interface Job {
   readonly files: readonly string[]
   readonly change: Change | undefined
-  /** Test files that fail anyway. */
+  /** The test files that fail anyway. */
   readonly failing: readonly string[]
   readonly reach: Reach
 }
@@ -32,12 +32,12 @@ export interface Verdict {
 
 /** Tests of processes, documents and other people's packages: slow, and of the bundle or of nothing that is mutated. */
 const LEFT_OUT =
-  /test\/(interop|fuzz|mutation|docs|architecture)|test\/e2e\/(demo|doctor|init|main|process|wallet)\.|src\/bin\/|resources\./
+  /test\/(interop|fuzz|mutation|docs|architecture)|test\/e2e\/(demo|doctor(-\w+)?|init|main|process|wallet)\.|src\/bin\/|resources\./
 
-/** What answers the verifier's questions; the rest is the issuer's. */
+/** The sources about which the tests of the verifier are; those of the issuer are about the rest. */
 const OF_VERIFIER =
   /^src\/(codec|keys|credential|verifier|protocol\/(dcql|claim-path|transaction-data|oid4vp)[^/]*)(\/|$)/
-/** Whatever comes in: much work for the few mutants that nothing else notices. */
+/** The test that takes whatever comes in, which is much work for the few mutants that no other test notices. */
 const FUZZ = /^src\/credential\/readers\./
 const PATIENCE = 120_000
 
@@ -59,7 +59,7 @@ export async function work(copy: string): Promise<void> {
   process.on('message', (job: Job) => {
     void verdictOn(vitest, copy, job).then((verdict) => process.send?.(verdict))
   })
-  // Nobody waits for an answer any more.
+  // The process ends when no other waits for an answer any more.
   process.on('disconnect', () => process.exit())
   process.send?.('ready')
 }
@@ -89,30 +89,30 @@ async function verdictOn(vitest: Vitest, copy: string, job: Job): Promise<Verdic
 interface Test {
   readonly name: string
   readonly specification: TestSpecification
-  /** How many mutants it noticed; before the first, how many it may be expected to. */
+  /** The number of mutants that the file noticed; before the first, how many it may be expected to. */
   kills: number
 }
 
-/** What a test file takes, from the last time that all of it ran and passed. */
+/** The milliseconds that a test file takes, from the last time that all of it ran and passed. */
 const milliseconds = new Map<string, number>()
 const TO_BEGIN = 200
 
 /** The test file that noticed a mutant last: the next mutant is mostly of the same line. */
 let lastKiller: string | undefined
 
-/** The order that finds the one that fails soonest. */
+/** Sorts the tests so that the one that fails is soonest found. */
 function likeliestFirst(tests: readonly Test[]): readonly Test[] {
   const rate = ({ name, kills }: Test): number =>
     name === lastKiller ? Number.POSITIVE_INFINITY : kills / ((milliseconds.get(name) ?? 0) + TO_BEGIN)
   return [...tests].sort((a, b) => rate(b) - rate(a))
 }
 
-/** vitest begins with the largest file unless a sequencer says otherwise. */
+/** Keeps the order of the tests: vitest begins with the largest file unless a sequencer says otherwise. */
 function InTheirOrder(): object {
   return { sort: (tests: unknown) => tests, shard: (tests: unknown) => tests }
 }
 
-/** A few at first: vitest loads all the files of a run, also when the first of them has failed. */
+/** Runs a few tests at first: vitest loads all the files of a run, also when the first of them has failed. */
 async function runInTurn(vitest: Vitest, copy: string, tests: readonly Test[]): Promise<Verdict> {
   let rest = tests
   for (let count = 1; rest.length > 0; count *= 3) {
@@ -142,11 +142,11 @@ function nameOf(copy: string, moduleId: string): string {
   return moduleId.slice(copy.length + 1)
 }
 
-const known = new Map<string, readonly Test[]>()
+const cache = new Map<string, readonly Test[]>()
 
 async function testsOf(vitest: Vitest, copy: string, files: readonly string[], reach: Reach): Promise<readonly Test[]> {
   const key = files.join()
-  const cached = known.get(key)
+  const cached = cache.get(key)
   if (cached) return cached
   const tests = new Map<string, Test>()
   for (const file of files) {
@@ -157,11 +157,14 @@ async function testsOf(vitest: Vitest, copy: string, files: readonly string[], r
       if (kills > 0 && !tests.has(name)) tests.set(name, { name, specification, kills })
     }
   }
-  known.set(key, [...tests.values()])
+  cache.set(key, [...tests.values()])
   return [...tests.values()]
 }
 
-/** Of the tests beside the file, of those of its folder of src and of its own attacks, of all attacks, of flows with every format, of the others. */
+/**
+ * Estimates the kills of a test: of those beside the file, of those of its folder of src and of its own attacks, of all
+ * attacks, of flows with every format, of the others.
+ */
 function expectedKills(file: string, test: string, reach: Reach): number {
   if (reach === 'near' && FUZZ.test(test)) return 0
   if (dirname(test) === dirname(file)) return 5

@@ -160,11 +160,7 @@ export interface Coded {
 
 export async function authorizeForCode(
   services: Services,
-  {
-    asked: parameters = { scope: SCOPE },
-    decision,
-    path = '',
-  }: { asked?: Form; decision?: object; path?: string } = {},
+  { parameters = { scope: SCOPE }, decision, path = '' }: { parameters?: Form; decision?: object; path?: string } = {},
 ): Promise<Coded> {
   const [wallet, browser] = [walletAsking(parameters), newVisitor()]
   const requestUri = await push(services, wallet.form, PAR + path)

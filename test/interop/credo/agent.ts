@@ -1,4 +1,7 @@
-/** A Credo agent as a wallet: the parts that Credo leaves to its user, filled in, and what of it these tests call. */
+/**
+ * A Credo agent as a wallet: the parts that Credo leaves to its user, filled in, and the part of it that these tests
+ * call.
+ */
 import { EventEmitter } from 'node:events'
 import type { PublicJwk as PublicKeyJwk } from '../../../src/keys/jwk.ts'
 import { memoryKms } from './kms.ts'
@@ -75,7 +78,8 @@ interface Openid4vc {
   readonly OpenId4VcModule: new () => object
 }
 
-// Named at run time, because the packages are installed for these tests only, and their types take seconds to check.
+// The packages are named at run time, because they are installed for these tests only, and their types take seconds to
+// check.
 const [coreName, openid4vcName]: readonly [string, string] = ['@credo-ts/core', '@credo-ts/openid4vc']
 export const core = (await import(coreName)) as Core
 const openid4vc = (await import(openid4vcName)) as Openid4vc

@@ -1,4 +1,6 @@
-/** Credo's key management service on node:crypto, in memory: P-256 for signatures and for the key agreement of a JWE. */
+/**
+ * Credo's key management service on node:crypto, in memory: P-256 for signatures and for the key agreement of a JWE.
+ */
 import {
   createCipheriv,
   createHash,
@@ -93,7 +95,7 @@ export function memoryKms(): object {
   }
 }
 
-/** One round suffices for at most 256 bits. RFC 7518 section 4.6.2. */
+/** Derives at most 256 bits, for which one round suffices. RFC 7518 section 4.6.2. */
 function concatKdf(
   secret: Uint8Array,
   algorithm: string,

@@ -20,7 +20,7 @@ interface Query {
   readonly [tag: string]: unknown
 }
 
-/** Missing records are told by Credo's own error, which it catches. */
+/** Makes a store, which tells missing records by Credo's own error, since Credo catches that. */
 export function memoryStore(notFound: (id: string, recordType: string) => Error): object {
   const records = new Map<string, StoredRecord>()
   const keyOf = (type: string, id: string) => `${type} ${id}`
@@ -60,7 +60,7 @@ function matches(tags: Tags, { $and = [], $or, $not, ...equal }: Query): boolean
   )
 }
 
-/** A tag with several values holds each of them. */
+/** Tests whether a tag holds the value: a tag with several values holds each of them. */
 function holds(tag: unknown, value: unknown): boolean {
   if (!Array.isArray(tag)) return tag === value
   return (Array.isArray(value) ? value : [value]).every((each) => tag.includes(each))
