@@ -1,4 +1,7 @@
-/** What docs/issuing.md, docs/verifying.md and the page on external-authorization-server.md let an application send is taken. */
+/**
+ * Tests that what docs/issuing.md, docs/verifying.md and the page on external-authorization-server.md let an
+ * application send is taken.
+ */
 import { afterEach, expect, it } from 'vitest'
 import { snippetWith } from './support/documents.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from './support/services.ts'

@@ -100,9 +100,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 /** Folders whose own files and folders stand one above the other. */
 const DOWNWARDS = ['issuer']
 
-/** What stands beside src/: each of its folders has a row. */
+/** The folders beside src/, each folder of which has a row. */
 const BESIDE = ['sdk', 'components']
-/** What tests of components use. */
+/** The tests of components, which may use what they like. */
 const NOT_HELD = /^components\/test(\/|$)/
 
 /** Parts of Node that reach outside the process, and the only files that may have them. */
@@ -141,7 +141,10 @@ const PACKAGES: Record<string, readonly string[]> = {
   json: ['components/artifacts'],
 }
 
-/** Files that decode what they wrote themselves or this service publishes, what belongs to this machine's user, what a component said for its log, or what a page's own server says to it. */
+/**
+ * Files that decode what they wrote themselves or this service publishes, what belongs to this machine's user, what a
+ * component said for its log, or what a page's own server says to it.
+ */
 const OWN_TEXTS =
   /^(codec\/(json|exact-json|der)|store\/.*|engine\/app|issuer\/signed-metadata|component\/.*|bin\/(demo|doctor|secret|chain)\/.*|bin\/config-file|telemetry\/telemetry|sdk\/(component|element).*|components\/.*)\.ts$/
 
@@ -186,7 +189,7 @@ const packageOf = (to: string): string => {
     .join('/')
 }
 
-/** The circles among the edges, each as the nodes that one passes until the first comes again. */
+/** Returns the circles among the edges, each as the nodes that one passes until the first comes again. */
 function circlesOf(edges: readonly Pick<Import, 'from' | 'to'>[]): readonly (readonly string[])[] {
   const next = new Map<string, string[]>()
   for (const { from, to } of edges) next.set(from, [...(next.get(from) ?? []), to])

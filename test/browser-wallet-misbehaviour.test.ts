@@ -12,7 +12,7 @@ import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from './suppor
 import { errorOf, type TestWallet, testWallet } from './support/wallet.ts'
 import { dataset, declare, startIssuance, startVerification, statusOf } from './support/wire.ts'
 
-/** What a format cannot show, and nothing else. */
+/** The misbehaviours that a format cannot show, and no others. */
 const UNSUITED: Readonly<Record<string, readonly string[]>> = {
   jwt_vc_json: ['unbound', 'disclosure', 'missing'],
   mso_mdoc: ['stale', 'unbound'],

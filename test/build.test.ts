@@ -119,7 +119,8 @@ describe('packages', () => {
         ([, to = '']) => to,
       ),
     )
-    // Ajv writes its own into the text of modules that it makes for others; the rest is loaded only where a package is installed that is not.
+    // Ajv writes its own into the text of modules that it makes for others; the rest is loaded only where a package is
+    // installed that is not.
     const neverLoaded =
       /^(ajv\/dist\/runtime\/\w+|@fastify\/(ajv|fast-json-stringify)-compiler|pg-(native|cloudflare))$/
     const outside = required.filter((to) => !isBuiltin(to) && !neverLoaded.test(to))

@@ -1,4 +1,4 @@
-/** What the first page of the console finds worth a look in the overview of a service. */
+/** The concerns that the first page of the console finds in the overview of a service. */
 import { describe, expect, it } from 'vitest'
 import { daysText, daysUntil, findConcerns, type Overview } from '../console/concerns.ts'
 

@@ -1,4 +1,4 @@
-/** What the console says happened in a session, and when: no time is told that the service has not kept. */
+/** The moments of a session that the console shows: no time is told that the service has not kept. */
 import { expect, it } from 'vitest'
 import { issuanceMoments, type SessionMoment, verificationMoments } from '../console/moments.ts'
 import type { IssuerSchemas } from '../sdk/server/index.ts'

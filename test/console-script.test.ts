@@ -1,6 +1,7 @@
 /**
- * The weight of the console's scripts, compressed by Brotli as browsers take them. No page loads more than 100 kB at once; the
- * page of the wallet loads what receives, and what presents, when a link is opened (docs/decisions/0014-wallet-in-the-browser.md).
+ * The weight of the console's scripts, compressed by Brotli as browsers take them. No page loads more than 100 kB at
+ * once; the page of the wallet loads what receives, and what presents, when a link is opened
+ * (docs/decisions/0014-wallet-in-the-browser.md).
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,7 @@
-/** What starts the services elsewhere: Dockerfile, deploy/ and docs/how-to/containers.md, as far as that needs no container engine. */
+/**
+ * The files that start the services elsewhere: Dockerfile, deploy/ and docs/how-to/containers.md, as far as that needs
+ * no container engine.
+ */
 import { execFile, spawn } from 'node:child_process'
 import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
@@ -21,18 +24,18 @@ const services = { issuer: IssuerSettings, verifier: VerifierSettings, engine: E
 type Service = keyof typeof services
 const PORTS = { issuer: issuerDefaults.port, verifier: verifierDefaults.port, engine: engineDefaults.port } as const
 
-/** The variables that a text sets, with their values. */
+/** Returns the variables that a text sets, with their values. */
 function variablesOf(text: string): Record<string, string> {
   const rows = [...text.matchAll(/(VOUCHSAFE_\w+)(?:: |=)("[^"]*"|\S+)/g)]
   return Object.fromEntries(rows.map(([, name = '', value = '']) => [name, value.replace(/^"|"$/g, '')]))
 }
 
-/** The lines of a service in the compose file. */
+/** Returns the lines of a service in the compose file. */
 function composed(service: Service): string {
   return new RegExp(`^  ${service}:\n((?:    .*\n)+)`, 'm').exec(read(COMPOSE))?.[1] ?? ''
 }
 
-/** The lines of a target of the Dockerfile. */
+/** Returns the lines of a target of the Dockerfile. */
 function target(service: Service | 'service'): string {
   return (
     read('Dockerfile')

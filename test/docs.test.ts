@@ -143,7 +143,7 @@ describe('the threat model', () => {
 describe('the generated pages', () => {
   it('are what `npm run docs` makes of the code as it is', async () => {
     const check = promisify(execFile)('node', ['build/run.js', 'build/docs.ts', '--check'], { cwd: ROOT })
-    // What is not current is named there.
+    // The output names each file that is not current.
     expect(await check.catch((error: unknown) => error)).toMatchObject({ stderr: '' })
   })
 })

@@ -12,7 +12,7 @@ import { runShell } from './support/shell.ts'
 const ENGINE = 'docs/engine.md'
 const CHAINED = { timeout: 600_000 }
 
-/** A folder as a clone in which the command was built. */
+/** Makes a folder like a clone in which the command was built. */
 function clone(): string {
   const folder = mkdtempSync(join(tmpdir(), 'vouchsafe-clone-'))
   for (const name of ['node_modules', 'try']) mkdirSync(join(folder, name))
@@ -126,7 +126,7 @@ it('the local chain takes a contract, shows it, and is sent to and asked', CHAIN
   expect(printed).toContain('Done, in block 2.')
 })
 
-/** A number whose next three are ports that are free. */
+/** Returns a number whose next three are ports that are free. */
 async function freeDecade(): Promise<number> {
   for (let decade = 20_000; decade < 30_000; decade += 10) {
     const free = await Promise.all([1, 2, 3].map((each) => isFree(decade + each)))

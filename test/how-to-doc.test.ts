@@ -73,7 +73,7 @@ describe('in production', () => {
     child.kill('SIGTERM')
     expect((await ended).status).toBe(0)
 
-    // What no restart mends ends with the status for which the unit does not try again.
+    // A mistake that no restart mends ends with the status for which the unit does not try again.
     configure(directory, { port: 'none' })
     const refused = spawnSync(process.execPath, [COMMAND, ...words], { cwd: directory })
     expect(String(refused.status)).toBe(directive('RestartPreventExitStatus'))

@@ -1,4 +1,7 @@
-/** The commands of docs/operating.md, callbacks.md, console.md and verifying.md do what the pages say, with services of their own. */
+/**
+ * The commands of docs/operating.md, callbacks.md, console.md and verifying.md do what the pages say, with services of
+ * their own.
+ */
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +20,7 @@ interface Place {
   readonly apiKey: string
 }
 
-/** The directory of a service as `init` makes it, with any free port and more settings. */
+/** Makes the directory of a service as `init` does, with any free port and more settings. */
 async function made(service: 'issuer' | 'verifier', more: object = {}): Promise<Place> {
   const directory = temporaryDirectory()
   expect((await vouchsafe(['init', service], { cwd: directory })).status).toBe(0)
@@ -40,7 +43,7 @@ interface Session {
   readonly fail: () => Promise<void>
 }
 
-/** A session at a verifier. */
+/** Starts a session at a verifier. */
 async function newSession({ url }: Running, { apiKey }: Place): Promise<Session> {
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
   const post = async (path: string, body: object) =>
@@ -165,14 +168,14 @@ describe('sessions', () => {
   })
 })
 
-/** The lines of a stream of events; of data only what state they tell. */
+/** Returns the lines of a stream of events; of data only what state they tell. */
 function linesOf(stream: string): string[] {
   const lines = stream.split('\n').filter((line) => line !== '' && !line.startsWith(':'))
   const told = lines.map((line) => line.replace(/^data: .*"status":"(\w+)".*/, 'data: $1'))
   return told.filter((line, index) => line !== 'event: status' || told[index + 1]?.startsWith('data: ') === true)
 }
 
-/** The names of the members of a value, at every depth. */
+/** Returns the names of the members of a value, at every depth. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shapeOf)
   if (typeof value !== 'object' || value === null) return typeof value

@@ -1,4 +1,4 @@
-/** What is in the package that `npm pack` makes. */
+/** The files in the package that `npm pack` makes. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -7,7 +7,7 @@ import { temporaryDirectory } from './support/command.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** The paths of the files that `npm pack` takes from a folder. */
+/** Returns the paths of the files that `npm pack` takes from a folder. */
 function packedFrom(cwd: string): string[] {
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd, encoding: 'utf8' })
   const [packed] = JSON.parse(stdout) as [{ readonly files: readonly { readonly path: string }[] }]

@@ -19,7 +19,7 @@ import { memoryStore } from './support/wallet.ts'
 const root = join(import.meta.dirname, '..')
 const page = readFileSync(join(root, 'docs/server-library.md'), 'utf8')
 
-/** The snippet of the page that has the text. */
+/** Returns the snippet of the page that has the text. */
 function snippet(text: string): string {
   const code = [...page.matchAll(/```js\n([\s\S]*?)```/g)]
     .map(([, each = '']) => each)
@@ -54,13 +54,13 @@ function run(code: string, env: Record<string, string>): Script {
   }
 }
 
-/** The directory of a service whose wallets reach it at its own port. */
+/** Makes the directory of a service whose wallets reach it at its own port. */
 async function directoryOf(name: 'issuer' | 'verifier'): Promise<string> {
   const port = await freePort()
   return serviceDirectory(name, { port, baseUrl: `http://127.0.0.1:${port}` })
 }
 
-/** A service until the test has ended. */
+/** Starts a service until the test has ended. */
 async function started(name: 'issuer' | 'verifier', directory: string): Promise<Running> {
   const service = await start(name, directory)
   onTestFinished(() => void service.child.kill('SIGKILL'))

@@ -1,4 +1,6 @@
-/** The site of the documents: each link leads to a page and a heading that are there, without a repository beside it. */
+/**
+ * The site of the documents: each link leads to a page and a heading that are there, without a repository beside it.
+ */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -24,7 +24,7 @@ const validators = schemas.map((schema) => compileSchema({ ...schema, required: 
 
 type Kind = 'drawing' | 'settings' | 'configuration' | 'query'
 
-/** The kinds of blocks that are tried here. */
+/** Returns the kind of a block that is tried here. */
 function kindOf({ language, code }: Snippet): Kind | undefined {
   if (language === '' && /[─│▶]/.test(code)) return 'drawing'
   if (language !== 'json') return undefined
@@ -37,7 +37,7 @@ function kindOf({ language, code }: Snippet): Kind | undefined {
   return names.includes('credentials') && names.every((name) => /^credential(_set)?s$/.test(name)) ? 'query' : undefined
 }
 
-/** The value of a block, which may be members of an object without its braces; undefined for what is neither. */
+/** Reads the value of a block, which may be members of an object without its braces; undefined for what is neither. */
 function readJson(code: string): Record<string, unknown> | undefined {
   for (const text of [code, `{${code}}`]) {
     try {
@@ -110,7 +110,7 @@ describe('a command that a page names', () => {
   })
 })
 
-/** The commands `vouchsafe …` in the code of a page: the first word and the options of each. */
+/** Returns the commands `vouchsafe …` in the code of a page: the first word and the options of each. */
 function commandsOf(page: string): (readonly [word: string, options: readonly string[]])[] {
   const code = [
     ...snippetsOf(page).map((each) => each.code),

@@ -18,7 +18,7 @@ interface Exchange {
   readonly answer: unknown
 }
 
-/** What was seen for one page. */
+/** The values that were seen for one page. */
 interface Walk {
   readonly link: string
   readonly exchanges: readonly Exchange[]
@@ -62,19 +62,19 @@ beforeAll(async () => {
 })
 afterAll(() => services.close())
 
-/** The walk with SESSION for the session id, in its tokens too. */
+/** Returns the walk with SESSION for the session id, in its tokens too. */
 function named(walk: Omit<Walk, 'tokens'>, sessionId: string): Walk {
   const text = JSON.stringify({ ...walk, tokens: tokensOf(walk) })
   return JSON.parse(text.replaceAll(sessionId, 'SESSION')) as Walk
 }
 
-/** A body as JSON, as the members of a form, or as its text. */
+/** Reads a body as JSON, as the members of a form, or as its text. */
 function bodyOf(text: string): unknown {
   if (/^[{[]/.test(text)) return JSON.parse(text) as unknown
   return /^[\w-]+=/.test(text) ? Object.fromEntries(new URLSearchParams(text)) : text
 }
 
-/** The shown value is the seen one, where … stands for anything. */
+/** Tests whether the shown value is the seen one, where … stands for anything. */
 function isShown(shown: unknown, seen: unknown): boolean {
   if (shown === '…') return seen !== undefined
   if (typeof shown === 'string' && typeof seen === 'string') {
@@ -94,7 +94,7 @@ function isShown(shown: unknown, seen: unknown): boolean {
   )
 }
 
-/** A block of a page: request line, what is sent, status, answer. */
+/** Reads a block of a page: request line, what is sent, status, answer. */
 function readBlock(code: string): Exchange {
   const [asked = '', answered = ''] = code.trim().split('\n\n')
   const [request = '', ...lines]: readonly string[] = asked.split('\n')

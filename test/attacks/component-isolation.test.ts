@@ -1,6 +1,6 @@
 /**
- * Modules that try to carry something from one call to the next, by each thing that an instance has. Each call has an instance of its own:
- * every module here traps where it finds what the call before it left.
+ * Modules that try to carry something from one call to the next, by each thing that an instance has. Each call has an
+ * instance of its own: every module here traps where it finds what the call before it left.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ComponentCall, ComponentCode, Runtime } from '../../src/component/runtime.ts'
@@ -21,7 +21,9 @@ const is = (value: string, expected: number, type = 'i32'): string =>
 const table = '(type $f (func (result i32))) (func $one (type $f) (i32.const 1)) (func $two (type $f) (i32.const 2))'
 const called = (index: number, of = ''): string => `(call_indirect ${of} (type $f) (i32.const ${index}))`
 
-/** The name of what an instance has, the declarations of the module, and what the module looks for and leaves in a call. */
+/**
+ * The name of what an instance has, the declarations of the module, and what the module looks for and leaves in a call.
+ */
 const rows: [name: string, more: string, body: string][] = [
   [
     'its memory, over its data',

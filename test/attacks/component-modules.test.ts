@@ -1,4 +1,7 @@
-/** WebAssembly components that mean harm, or are broken: each comes to a clear end, and the next call finds everything as it was. */
+/**
+ * WebAssembly components that mean harm, or are broken: each comes to a clear end, and the next call finds everything
+ * as it was.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ComponentCode, Runtime } from '../../src/component/runtime.ts'
 import { call, component, LIMITS, module, noHost, pool } from '../support/components.ts'

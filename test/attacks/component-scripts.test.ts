@@ -1,4 +1,7 @@
-/** JavaScript components that mean harm, or are broken: each comes to a clear end, and nothing of one call is there in the next. */
+/**
+ * JavaScript components that mean harm, or are broken: each comes to a clear end, and nothing of one call is there in
+ * the next.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ComponentCode, RunOutcome, Runtime } from '../../src/component/runtime.ts'
 import { call, component, LIMITS, noHost, pool, script } from '../support/components.ts'

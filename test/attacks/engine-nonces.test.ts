@@ -1,4 +1,4 @@
-/** One signed request, many times at once, against real workers and a real database: it is accepted once. */
+/** A signed request that comes many times at once, against real workers and a real database, is accepted once. */
 
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(() => engine.stop())
 
-/** The same bytes each time that it is called. */
+/** Signs a request, and returns a function that sends the same bytes each time. */
 function signed(method: string, body: string): () => Promise<{ status: number; said: string }> {
   const issuedAt = engine.clock.now.getTime()
   const request = { method, uri: '/share', headers: [], body: Buffer.from(body) }

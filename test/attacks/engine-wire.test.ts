@@ -1,4 +1,7 @@
-/** What a client may write on the wire of an engine to be taken for somebody else, or to keep it busy: each against a server that listens. */
+/**
+ * Attacks on the wire of an engine: a client wants to be taken for somebody else, or to keep the engine busy, each
+ * against a server that listens.
+ */
 import { createHash } from 'node:crypto'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -7,7 +10,7 @@ import { parseEngineSignature, verifyResponse } from '../../src/offchain/respons
 import { CONTRACT, ENGINE, serving, type TestEngine, text } from '../support/engine.ts'
 
 interface Wire {
-  /** What the component was asked, as `METHOD URI BODY`. */
+  /** The requests that the component got, as `METHOD URI BODY`. */
   readonly asked: readonly string[]
   readonly url: string
   readonly open: () => Socket
@@ -47,7 +50,7 @@ async function listening(prepare: (server: Server) => void = () => undefined): P
   }
 }
 
-/** All that comes until the other side closes. */
+/** Returns all that comes until the other side closes. */
 async function untilClosed(socket: Socket): Promise<string> {
   let all = ''
   socket.on('data', (chunk: Buffer) => {
@@ -162,7 +165,7 @@ describe('somebody who sends a byte now and then', () => {
     } = await listening((server) => {
       expect(server.requestTimeout).toBe(60_000)
       expect(server.headersTimeout).toBeLessThanOrEqual(60_000)
-      // As configured, in seconds of this test.
+      // The limits as configured, in seconds of this test.
       Object.assign(server, { requestTimeout: 1500, headersTimeout: 1500, connectionsCheckingInterval: 50 })
     })
     const slow = Array.from({ length: 20 }, () => connected())

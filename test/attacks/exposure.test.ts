@@ -1,4 +1,7 @@
-/** What a stranger can learn, claim or make a service do, beside the protocol: logs, names, markup, and the database. */
+/**
+ * Attacks by strangers beside the protocol: what they can learn, claim or make a service do by logs, names, markup, and
+ * the database.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -223,7 +226,7 @@ interface Plans {
   readonly close: () => Promise<void>
 }
 
-/** How the database that these tests are about would answer a statement. */
+/** Returns how the database that these tests are about would answer a statement. */
 async function plansOf(name: string, migrations: readonly Migration[]): Promise<Plans> {
   if (process.env.VOUCHSAFE_TEST_STORE !== undefined) return postgresPlans(migrations)
   const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-index-')), `${name}.db`)

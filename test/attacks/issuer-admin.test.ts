@@ -1,6 +1,7 @@
 /**
- * Attacks and mistakes at the administrative endpoints of the issuance service: what a dataset or a configuration may not
- * hold. Each is refused with the path of the mistake and stores nothing. Facts section 5 item 10; interface section 3.
+ * Attacks and mistakes at the administrative endpoints of the issuance service: what a dataset or a configuration may
+ * not hold. Each is refused with the path of the mistake and stores nothing. Facts section 5 item 10; interface section
+ * 3.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectIssued, expectRefusal, expectWithoutEffect, readySession } from '../support/issuance.ts'
@@ -9,13 +10,13 @@ import { authorization, call, configuration, dataset, declare } from '../support
 
 interface Mistake {
   readonly mistake: string
-  /** What replaces members of a right body; a text is the whole body. */
+  /** The members that replace those of a right body; a text is the whole body. */
   readonly body: Record<string, unknown> | string
-  /** What the description must name. */
+  /** The words that the description must have. */
   readonly why: RegExp
 }
 
-/** `{"a":{"a":… 1 …}}` */
+/** Makes `{"a":{"a":… 1 …}}`. */
 function nested(depth: number): unknown {
   let value: unknown = 1
   for (let i = 0; i < depth; i++) value = { a: value }

@@ -1,6 +1,7 @@
 /**
- * Key attestations: each attack changes one thing of a right one, is refused, uses up nothing, and the right request with
- * the same nonce still gets the credential. OpenID4VCI 1.0, Key Attestation in JWT format, jwt and attestation Proof Types.
+ * Key attestations: each attack changes one thing of a right one, is refused, uses up nothing, and the right request
+ * with the same nonce still gets the credential. OpenID4VCI 1.0, Key Attestation in JWT format, jwt and attestation
+ * Proof Types.
  */
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -58,7 +59,7 @@ const at = (name: string, seconds: number) => (): AttestationChanges => ({
   payload: { [name]: Math.floor(services.clock.now.getTime() / 1000) + seconds },
 })
 
-/** Those that hold for either proof type, wanted or not. */
+/** The attacks that hold for either proof type, wanted or not. */
 const attacks: readonly Attack[] = [
   { attack: 'no typ', module: VCI, change: header({ typ: undefined }), why: /typ of the key attestation/ },
   { attack: 'the typ of a key proof', module: VCI, change: header({ typ: 'openid4vci-proof+jwt' }), why: /typ/ },
@@ -222,7 +223,7 @@ const attacks: readonly Attack[] = [
   { attack: 'a key proof in its place', module: VCI, change: (ready) => proofOf(ready), why: /typ/ },
 ]
 
-/** Those that matter where an attestation is required. */
+/** The attacks that matter where an attestation is required. */
 const whenRequired: readonly Attack[] = [
   {
     attack: 'an attester that nobody knows',
@@ -326,7 +327,7 @@ const alone: readonly Attack[] = [
   },
 ]
 
-/** What the attester says of the wallet of the session. */
+/** Makes the attestation of the wallet of the session. */
 async function right(ready: Ready, changes: AttestationChanges = {}): Promise<string> {
   return attestationOf(attester, [(await holderSigner()).jwk, ready.holder.jwk], services.clock.now, changes)
 }

@@ -1,4 +1,7 @@
-/** Attacks on the authorization code flow of wallets that authenticate themselves: the code is for the instance that pushed. HAIP 1.0, Wallet Attestation. */
+/**
+ * Attacks on the authorization code flow of wallets that authenticate themselves: the code is for the instance that
+ * pushed. HAIP 1.0, Wallet Attestation.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Signer } from '../../src/keys/signer.ts'
 import {
@@ -62,7 +65,7 @@ describe('an attack on a code of a wallet instance', () => {
     })
   const asking = () => walletAsking({ scope: SCOPE, client_id: WALLET })
 
-  /** The right token request of a wallet whose instance has pushed its request. */
+  /** Makes the right token request of a wallet whose instance has pushed its request. */
   async function codeOf(wallet: CodeWallet) {
     const pushed = await post(PAR, wallet.form, await headersOf(instance))
     const { request_uri: requestUri = '' } = (await pushed.json()) as Record<string, string>

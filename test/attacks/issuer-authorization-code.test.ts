@@ -1,6 +1,6 @@
 /**
- * Attacks on the authorization code flow: on the code, on what was pushed, on where the browser goes, on who is at the browser, and
- * on the tokens. RFC 9700, RFC 9126 section 7, RFC 9207, OpenID4VCI 1.0, Security Considerations.
+ * Attacks on the authorization code flow: on the code, on what was pushed, on where the browser goes, on who is at the
+ * browser, and on the tokens. RFC 9700, RFC 9126 section 7, RFC 9207, OpenID4VCI 1.0, Security Considerations.
  */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { secretName } from '../../src/issuer/access/pre-authorized-code.ts'
@@ -64,7 +64,7 @@ describe('an attack on the authorization code flow', () => {
       services.clock.now = real
     })
   }
-  /** The attack is refused without effect. */
+  /** Expects that the attack is refused without effect. */
   async function refuses(attack: () => Promise<Response>, error: string, why: RegExp, status = 400): Promise<void> {
     const before = await rows()
     await expectRefusal(await attack(), { status, error, why })
@@ -134,7 +134,7 @@ describe('an attack on the authorization code flow', () => {
 
     it('is that of the person who has not been asked yet', async () => {
       const interaction = await bring(services, newVisitor(), { requestUri: await push(services, walletAsking().form) })
-      // Whoever could make codes still gets nothing before the application has decided.
+      // An attacker who could make codes still gets nothing before the application has decided.
       const code = secretName([deriveSecret(services.issuerKey, 'authorization code')], interaction)
       await refuses(() => redeemCode(services, tokenForm(walletAsking(), code)), 'invalid_grant', /unknown/)
     })

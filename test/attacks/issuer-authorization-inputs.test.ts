@@ -1,6 +1,6 @@
 /**
- * Attacks on the authorization code flow by what is in its requests: addresses, texts for headers, and JSON that is large,
- * deep or named like the members of every object.
+ * Attacks on the authorization code flow by what is in its requests: addresses, texts for headers, and JSON that is
+ * large, deep or named like the members of every object.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {

@@ -37,7 +37,7 @@ async function batchSession(size: number, more: object = {}): Promise<Ready> {
   return readySession(services, { credential_configurations: [await declareBatch(size, more)] })
 }
 
-/** A request with a proof by each holder, the last one changed. */
+/** Sends a request with a proof by each holder, the last one changed. */
 async function requestBatch(ready: Ready, holders: readonly Signer[], last: ProofChanges = {}): Promise<Response> {
   const jwt = await Promise.all(
     holders.map((holder, index) => proofOf({ ...ready, holder }, index === holders.length - 1 ? last : {})),

@@ -149,7 +149,7 @@ describe('a deferred session', () => {
     const asked = await request(ready, { proof: undefined, proofs: { jwt } })
     const { transaction_id: transaction } = (await asked.json()) as { transaction_id: string }
     await complete(ready.sessionId)
-    // What else is in the request is not looked at.
+    // The issuer does not look at the other members of the request.
     const thief = await proofOf({ ...ready, holder: await holderSigner() })
     const body = { transaction_id: transaction, proofs: { jwt: [thief] }, credential_configuration_id: 'x' }
     expect(await keysIn(await fetchLater(ready.token, body))).toEqual(holders.map(({ jwk }) => jwk))
@@ -306,7 +306,7 @@ describe('a deferred session', () => {
     }
     const pending = await decryptResponse(await ask(), privateKey)
     expect([pending.status, await pending.json()]).toEqual([202, { transaction_id: id, interval: 5 }])
-    // Nobody on the way can have the answer encrypted to a key of their own.
+    // A stranger on the way cannot have the answer encrypted to a key of their own.
     const inClear = await fetchLater(ready.token, { transaction_id: id, credential_response_encryption })
     await expectRefusal(inClear, { status: 400, error: 'invalid_encryption_parameters' })
     await complete(ready.sessionId)

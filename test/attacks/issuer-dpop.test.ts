@@ -1,6 +1,7 @@
 /**
- * Attacks on DPoP: proofs that are wrong, at the token endpoint and at the credential endpoint, proofs that are used again, and
- * tokens that come without their key. Each is refused and leaves everything as it was. RFC 9449 sections 4.3, 7 and 11.
+ * Attacks on DPoP: proofs that are wrong, at the token endpoint and at the credential endpoint, proofs that are used
+ * again, and tokens that come without their key. Each is refused and leaves everything as it was. RFC 9449 sections
+ * 4.3, 7 and 11.
  */
 import { createHmac, createSecretKey } from 'node:crypto'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
@@ -168,7 +169,7 @@ describe('DPoP', () => {
     })
   }
 
-  /** What every refusal of a wallet that uses DPoP has. */
+  /** Expects what every refusal of a wallet that uses DPoP has. */
   async function expectRefused(
     response: Response,
     refusal: { readonly status: number; readonly error: string; readonly why?: RegExp | undefined },

@@ -1,6 +1,6 @@
 /**
- * Encrypted credential requests: the right ones are answered as they ask, every other is refused without effect, in the clear.
- * OpenID4VCI 1.0, Encrypted Credential Requests and Responses; facts section 5 items 9 and 16.
+ * Encrypted credential requests: the right ones are answered as they ask, every other is refused without effect, in the
+ * clear. OpenID4VCI 1.0, Encrypted Credential Requests and Responses; facts section 5 items 9 and 16.
  */
 import { randomBytes } from 'node:crypto'
 import { CompactEncrypt, importJWK } from 'jose'
@@ -62,7 +62,7 @@ const post = ({ services, token }: Ready, body: string, type = 'application/jwt'
     body,
   })
 
-/** A JWE made by the JOSE library with whatever header, to the issuer's key. */
+/** Makes a JWE by the JOSE library with whatever header, to the issuer's key. */
 async function withHeader(issuer: Issuer, header: JsonObject): Promise<string> {
   const key = await importJWK({ ...issuer.key.jwk, alg: 'ECDH-ES' })
   return new CompactEncrypt(Buffer.from(await right(issuer)))
@@ -70,7 +70,7 @@ async function withHeader(issuer: Issuer, header: JsonObject): Promise<string> {
     .encrypt(key)
 }
 
-/** The right JWE with members of its header changed, which no longer fits its tag. */
+/** Changes members of the header of the right JWE, which no longer fits its tag. */
 async function changed(issuer: Issuer, change: (header: JsonObject) => JsonObject): Promise<string> {
   const [header = '', ...rest] = (await seal(issuer, await right(issuer))).split('.')
   const members = JSON.parse(Buffer.from(header, 'base64url').toString()) as JsonObject

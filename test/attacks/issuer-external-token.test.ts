@@ -1,6 +1,7 @@
 /**
- * Attacks with access tokens of an external authorization server, and faults of that server. Each token is refused, nothing
- * that is stored changes, and the right one still opens its session. RFC 9068 section 4; RFC 8725; RFC 7662 section 4.
+ * Attacks with access tokens of an external authorization server, and faults of that server. Each token is refused,
+ * nothing that is stored changes, and the right one still opens its session. RFC 9068 section 4; RFC 8725; RFC 7662
+ * section 4.
  */
 import { createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -53,7 +54,7 @@ async function start(settings: object = {}, more: object = {}): Promise<void> {
   configurationId = await declare(services)
 }
 
-/** A session, and the token that the server gives for its code. */
+/** Starts a session, and returns the token that the server gives for its code. */
 async function ready(claims: object = {}): Promise<Ready> {
   codes += 1
   const code = `code-of-the-server-${codes}`
@@ -76,7 +77,7 @@ async function expectRefused(good: Ready, token: string, refusal: Refusal): Prom
   await expectWithoutEffect(services, () => request({ ...good, token }), refusal)
 }
 
-/** Another day: what was fetched before counts no longer. */
+/** Sets the clock to another day, when what was fetched before counts no longer. */
 function tomorrow(): void {
   server.reset()
   later(86_400)

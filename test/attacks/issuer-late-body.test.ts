@@ -1,6 +1,6 @@
 /**
- * Bodies that arrive after their headers were let in: by then the token has expired, been replaced or ended, or the session was
- * denied or revoked. Each request is refused, and issues and records nothing.
+ * Bodies that arrive after their headers were let in: by then the token has expired, been replaced or ended, or the
+ * session was denied or revoked. Each request is refused, and issues and records nothing.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { claimsOf, makeTestKey, SERVER, signToken, testServer } from '../support/authorization-server.ts'
@@ -59,7 +59,7 @@ function post(ready: Ready, url: string, body: object, between: () => unknown): 
   return postLate(services.issuer, { path: new URL(url).pathname, headers, body: JSON.stringify(body) }, between)
 }
 
-/** What the session has been given and has said, as far as it is stored. */
+/** Returns what the session has been given and has said, as far as it is stored. */
 async function recorded(sessionId: string): Promise<unknown> {
   const session = (await services.issuerStore.get('issuance_session', sessionId))?.value
   const entries = (await services.issuerStore.get('credential_status', sessionId))?.value.entries
@@ -86,7 +86,7 @@ interface Change {
   readonly refusal: Refusal
 }
 
-/** What ends the token of a session while a body is on its way. */
+/** The events that end the token of a session while a body is on its way. */
 const changes: readonly Change[] = [
   { what: 'has expired', change: () => pass(2), refusal: EXPIRED },
   { what: 'was replaced', change: (ready) => refresh(ready), refusal: REPLACED },
@@ -99,7 +99,7 @@ describe('a body that arrives late, of a token that', () => {
   })
   afterEach(() => services.close())
 
-  /** A session near the end of its token, with a nonce that is fresh. */
+  /** Moves the session near the end of its token, with a nonce that is fresh. */
   async function nearEnd(ready: Refreshable): Promise<Refreshable> {
     pass(299)
     return { ...ready, nonce: await fetchNonce(services, ready.sessionId) }

@@ -1,4 +1,7 @@
-/** What wallets say of their credentials, and who else would like to. OpenID4VCI 1.0, Notification Endpoint. */
+/**
+ * The notifications of wallets about their credentials, and of others who would like to send some. OpenID4VCI 1.0,
+ * Notification Endpoint.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Event } from '../../src/event/event.ts'
 import { dump, expectRefusal, expectWithoutEffect, type Ready, readySession, request } from '../support/issuance.ts'
@@ -13,7 +16,7 @@ interface Notified extends Ready {
 
 let services: Services
 
-/** The id in the answer to one more request. */
+/** Returns the id in the answer to one more request. */
 async function nextId(ready: Ready): Promise<string> {
   const nonce = await fetchNonce(services, ready.sessionId)
   const body = (await (await request({ ...ready, nonce })).json()) as { notification_id?: string }

@@ -1,6 +1,6 @@
 /**
- * Fifty requests at once for each thing that is good once, half of them at each of two processes on one database: one of them
- * gets what there is, and nothing of the others is left.
+ * Fifty requests at once for each thing that is good once, half of them at each of two processes on one database: one
+ * of them gets what there is, and nothing of the others is left.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BoundReady, dpopNonce, dpopProof, postToken, requestProof, requestWith } from '../support/dpop.ts'
@@ -64,7 +64,7 @@ describe('two processes on one database', () => {
     return { ...session, key, dpop, response, token, nonce, holder: await holderSigner(), audience }
   }
 
-  /** What was answered, by status and error. */
+  /** Counts the answers by status and error. */
   async function atOnce(ask: (services: Services, index: number) => Promise<Response>) {
     const { second } = processes
     const responses = await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * Key proofs whose key a certificate names. It needs nobody's trust, and has to be one, valid, and of the key that signed.
- * OpenID4VCI 1.0, jwt Proof Type; RFC 7515 section 4.1.6.
+ * Key proofs whose key a certificate names. It needs nobody's trust, and has to be one, valid, and of the key that
+ * signed. OpenID4VCI 1.0, jwt Proof Type; RFC 7515 section 4.1.6.
  */
 import { generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -22,7 +22,7 @@ let other: Signer
 let strange: KeyObject
 const generate = promisify(generateKeyPair)
 
-/** A certificate for the key, by an authority that nobody trusts. Times are in days from now. */
+/** Makes a certificate for the key, by an authority that nobody trusts. Times are in days from now. */
 function certificateOf(key: KeyObject, from = -1, until = 1, more: readonly Buffer[] = []): Buffer {
   const days = (count: number) => new Date(Date.now() + count * 86_400_000)
   const keys = { publicKey: key, issuerPublicKey: key }

@@ -1,6 +1,6 @@
 /**
- * Attacks on the key proof. Each changes one thing of a right proof; it is refused, uses up nothing, and the right proof
- * with the same nonce still gets the credential. OpenID4VCI 1.0, Verifying Proof; facts section 5 items 7 and 8.
+ * Attacks on the key proof. Each changes one thing of a right proof; it is refused, uses up nothing, and the right
+ * proof with the same nonce still gets the credential. OpenID4VCI 1.0, Verifying Proof; facts section 5 items 7 and 8.
  */
 import { createHmac, generateKeyPair, sign as signWith } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -45,7 +45,7 @@ async function signedWithRsa(alg: string): Promise<ProofChanges> {
   }
 }
 
-/** A proof by a key of one algorithm whose header says another. */
+/** Makes a proof by a key of one algorithm whose header says another. */
 async function signedAs(alg: string, algorithm: Algorithm): Promise<ProofChanges> {
   const signer = await holderSigner(algorithm)
   return { header: { alg, kid: undefined, jwk: signer.jwk }, sign: (data) => signer.sign(data) }
@@ -418,7 +418,7 @@ describe('a key proof that is wrong', () => {
     await expectHarmless(session, () => requestWithProof(session, jwt), refusal)
   })
 
-  // What is wrong with the key or its name is above; here everything else, by holders with other keys.
+  // The tables above have attacks on the key or its name; here is everything else, by holders with other keys.
   describe.each(['ES384', 'ES512', 'EdDSA'] as const)('by a key for %s', (algorithm) => {
     it.each([...payloadAttacks, ...signatureAttacks])('$attack: refused and without effect ($module)', async (row) => {
       const session = { ...(await ready()), holder: await holderSigner(algorithm) }

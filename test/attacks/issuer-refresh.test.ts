@@ -1,6 +1,7 @@
 /**
- * Refresh tokens: a credential anew within the policy of its session, and attacks on that. A token that is used again ends what
- * came of it; an answer that was lost does not lock a wallet out. RFC 6749 section 6, RFC 9700 section 4.14.2.
+ * Refresh tokens: a credential anew within the policy of its session, and attacks on that. A token that is used again
+ * ends what came of it; an answer that was lost does not lock a wallet out. RFC 6749 section 6, RFC 9700 section
+ * 4.14.2.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuanceSession } from '../../src/issuer/session.ts'

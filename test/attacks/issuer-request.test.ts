@@ -23,7 +23,7 @@ import { declare, fetchNonce, holderSigner, requestCredential } from '../support
 interface RequestAttack {
   readonly attack: string
   readonly module: string
-  /** What replaces members of a right request; undefined leaves one out. */
+  /** The members that replace those of a right request; undefined leaves one out. */
   readonly members: (ready: Ready) => Record<string, unknown> | Promise<Record<string, unknown>>
   readonly refusal: Refusal
 }

@@ -41,7 +41,7 @@ const rows = async () =>
     ),
   )
 
-/** The attack is refused without effect, and the person can still sign in. */
+/** Expects that the attack is refused without effect, and that the person can still sign in. */
 async function refuses(
   at: AtPage,
   attack: () => Promise<Response>,

@@ -1,6 +1,7 @@
 /**
- * Attacks on the transaction code. A wrong one costs an attempt and not the code, and of attempts there are five, however many
- * come at once. OpenID4VCI 1.0, Token Error Response and Transaction Code Phishing; facts section 5 item 3.
+ * Attacks on the transaction code. A wrong one costs an attempt and not the code, and of attempts there are five,
+ * however many come at once. OpenID4VCI 1.0, Token Error Response and Transaction Code Phishing; facts section 5 item
+ * 3.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuanceSession } from '../../src/issuer/session.ts'

@@ -1,7 +1,7 @@
 /**
- * Client authentication by wallet attestation: each attack changes one thing of a right request, is refused by the check that is
- * about it, has no effect, and the right request with the same code still gets its token. Attestation-Based Client
- * Authentication, Verification and Processing; HAIP 1.0, Wallet Attestation.
+ * Client authentication by wallet attestation: each attack changes one thing of a right request, is refused by the
+ * check that is about it, has no effect, and the right request with the same code still gets its token.
+ * Attestation-Based Client Authentication, Verification and Processing; HAIP 1.0, Wallet Attestation.
  */
 import { createPublicKey } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
@@ -320,7 +320,7 @@ const attacks: readonly Attack[] = [
   { attack: 'a proof without jti', fails: 'pop.id', why: /jti/, pop: payload({ jti: undefined }) },
 ]
 
-/** The certificate of the provider's key, with what another certificate below it is made of. */
+/** Returns the certificate of the provider's key, with what another certificate below it is made of. */
 function leafOf({ key, x5c }: Attester) {
   const [certificate = ''] = x5c
   return { key, certificate, name: parseCertificate(Buffer.from(certificate, 'base64')).subject }

@@ -38,7 +38,7 @@ describe('the memory of strangers', () => {
     status?: number
   }
 
-  /** A request whose last byte never comes. */
+  /** Sends a request whose last byte never comes. */
   async function halfSend(app: App, path: string, type: string): Promise<HalfSent> {
     const socket = await open(app)
     const sent: HalfSent = {}
@@ -177,7 +177,7 @@ function connectionsOf({ server }: App): Promise<number> {
   })
 }
 
-/** The statuses of those that were answered before they were whole. */
+/** Counts the requests that were answered before they were whole, by status. */
 function refused(requests: readonly { readonly status?: number }[]): number[] {
   return requests.flatMap(({ status }) => (status === undefined ? [] : [status]))
 }

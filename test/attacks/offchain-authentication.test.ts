@@ -54,7 +54,7 @@ function sent(input: Input, ...values: string[]): Input {
   return { ...input, request: { ...input.request, headers } }
 }
 
-/** r, s and recovery bit of a header, changed and written again. */
+/** Changes r, s and recovery bit of a header, and writes the header again. */
 function resigned(
   header: string,
   change: (parts: { r: bigint; s: bigint; odd: boolean }) => { r: bigint; s: bigint; odd: boolean },
@@ -73,7 +73,7 @@ function resigned(
 
 interface Attack {
   readonly attack: string
-  /** What arrives, of what the owner signed for {@link GOOD}. */
+  /** The request that arrives, of what the owner signed for {@link GOOD}. */
   readonly arrives: (sign: Sign) => Input
 }
 
@@ -197,7 +197,7 @@ const attacks: readonly Attack[] = [
   { attack: 'is asked about for nobody', arrives: (sign) => ({ ...sent(GOOD, sign(GOOD)), addresses: [] }) },
 ]
 
-/** Of `offchain-v2` alone: what the older profile does not sign. */
+/** The attacks on what `offchain-v2` alone signs, and the older profile does not. */
 const newer: readonly Attack[] = [
   { attack: 'has the other s, and the point that belongs to it', arrives: rewritten(withOtherS) },
   { attack: 'is replayed on another chain', arrives: replayed({ ...GOOD, chain: { id: '1', addresses: 'evm' } }) },
@@ -276,7 +276,7 @@ describe.each(profiles)('a request signed with %s', (_, sign, table) => {
     const [first, again] = [signerOf(input), signerOf({ ...input, now: new Date(NOW + 10 * SECOND) })]
     expect(first?.id).toMatch(/^[0-9a-f]{64}$/)
     expect(again?.id).toBe(first?.id)
-    // It is remembered for as long as it would be accepted, and no moment less.
+    // A nonce is remembered for as long as its request would be accepted, and no moment less.
     const until = first?.until.getTime() ?? 0
     expect(signerOf({ ...input, now: new Date(until) })).toBeUndefined()
     expect(signerOf({ ...input, now: new Date(until - 1) })).toBeDefined()

@@ -1,6 +1,6 @@
 /**
- * Attacks on encrypted responses: downgrades, other algorithms, other keys, what is inside, what comes twice. What cannot be
- * decrypted or read leaves the session as it was.
+ * Attacks on encrypted responses: downgrades, other algorithms, other keys, what is inside, what comes twice. What
+ * cannot be decrypted or read leaves the session as it was.
  */
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { CompactSign, type JWK } from 'jose'
@@ -27,7 +27,7 @@ const PLAIN = '/presentation/oid4vp/authorization-response/'
 interface Session {
   readonly sessionId: string
   readonly request: RequestObject
-  /** What a good response says. */
+  /** The members of a good response. */
   readonly members: { readonly vp_token: { readonly card: readonly string[] }; readonly state: string }
 }
 
@@ -414,7 +414,7 @@ function rsa(): JweParts {
   return { header: { alg: 'RSA-OAEP' }, jwk: publicKey.export({ format: 'jwk' }) }
 }
 
-/** A point on P-384: the generator of the curve. */
+/** Returns a point on P-384: the generator of the curve. */
 function p384(): JWK {
   const hex = {
     x: 'aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f25dbf55296c3a545e3872760ab7',

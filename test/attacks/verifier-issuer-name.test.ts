@@ -1,6 +1,7 @@
 /**
- * Attacks on the name of the issuer: a trusted issuer, or whoever got a certificate below an anchor, signs a credential that
- * says that somebody else issued it. The report names the certificate; what the credential says of itself stands apart.
+ * Attacks on the name of the issuer: a trusted issuer, or whoever got a certificate below an anchor, signs a credential
+ * that says that somebody else issued it. The report names the certificate; what the credential says of itself stands
+ * apart.
  */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -47,7 +48,7 @@ interface Named {
   readonly certificate: Buffer
 }
 
-/** The report on a credential that names `name` as its issuer, with a certificate for `names`. */
+/** Returns the report on a credential that names `name` as its issuer, with a certificate for `names`. */
 async function named(world: World, name: string, names: CertificateOptions): Promise<Named> {
   const { services, ca, issuerKey, profile } = world
   const { sessionId, request } = await startVerification(services, { credentials: [queryFor(profile)] })

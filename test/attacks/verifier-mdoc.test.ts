@@ -1,6 +1,6 @@
 /**
- * Every attack of the tables on mobile documents: a good DeviceResponse with one thing wrong, signed again with the right
- * keys, and posted to the service. One check fails, what depends on it is not run, and everything else passes.
+ * Every attack of the tables on mobile documents: a good DeviceResponse with one thing wrong, signed again with the
+ * right keys, and posted to the service. One check fails, what depends on it is not run, and everything else passes.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CBOR_TAG, embedCbor, encodeCbor, withTag } from '../../src/codec/cbor.ts'

@@ -1,4 +1,4 @@
-/** What the application is told of a query that is wrong: each mistake once, where it is. */
+/** The mistakes of a query that the application is told: each mistake once, where it is. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { call, dcqlQuery } from '../support/wire.ts'

@@ -1,6 +1,6 @@
 /**
- * Attacks on what a session may ask for besides: the way back to the application and its code, transactions, and requests
- * that a wallet fetches by POST.
+ * Attacks on what a session may ask for besides: the way back to the application and its code, transactions, and
+ * requests that a wallet fetches by POST.
  */
 import { createPublicKey } from 'node:crypto'
 import { compactDecrypt } from 'jose'

@@ -1,6 +1,6 @@
 /**
- * Attacks on the session: bodies that cannot be read, responses that come twice, at once, too late or after another, and
- * curious strangers. What is refused leaves the session as it was.
+ * Attacks on the session: bodies that cannot be read, responses that come twice, at once, too late or after another,
+ * and curious strangers. What is refused leaves the session as it was.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { digestOf } from '../../src/codec/digest.ts'
@@ -84,7 +84,7 @@ describe('attacks on the session of a verification', () => {
   })
   afterAll(() => world.services.close())
 
-  /** A session, the form of a good response to it, and how to post one. */
+  /** Starts a session, and returns the form of a good response to it, and how to post one. */
   async function started(query: unknown = dcqlQuery) {
     const { services } = world
     const { sessionId, request } = await startVerification(services, query)

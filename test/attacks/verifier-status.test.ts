@@ -1,6 +1,6 @@
 /**
- * Every way in which the status list of a good credential can say no, or say nothing that counts: one thing wrong, signed
- * again with the right keys. `status.valid` fails for the reason of the row, and everything else passes.
+ * Every way in which the status list of a good credential can say no, or say nothing that counts: one thing wrong,
+ * signed again with the right keys. `status.valid` fails for the reason of the row, and everything else passes.
  */
 import { constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -70,7 +70,7 @@ function newUri(): string {
   return `https://issuer.example/status-list/${lists}`
 }
 
-/** What `status.valid` says of a credential with these members, of which everything else is good. */
+/** Returns the outcome of `status.valid` for a credential with these members, of which everything else is good. */
 async function statusOfCredential(
   members: JsonObject,
   { in: at = world, format = usualProfile.format }: { in?: World; format?: string } = {},
@@ -781,7 +781,7 @@ describe('who is asked, and how often', () => {
     expect(await statusOfCredential({ credentialStatus: entryAt(uri) })).toMatch(/^passed/)
   })
 
-  /** What `status.valid` says of each, in one response. */
+  /** Returns the outcome of `status.valid` for each, in one response. */
   async function detailsOf(uris: readonly string[]): Promise<readonly (string | undefined)[]> {
     const { services } = world
     const query = { ...queryFor(usualProfile), multiple: true }

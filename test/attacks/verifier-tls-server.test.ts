@@ -1,4 +1,7 @@
-/** Attacks by whoever runs a web server: its certificate, below an anchor of a public authority, signs a credential or a status list. */
+/**
+ * Attacks by whoever runs a web server: its certificate, below an anchor of a public authority, signs a credential or a
+ * status list.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'

@@ -1,6 +1,6 @@
 /**
- * Every attack of the tables beside this file: a good presentation with one thing wrong, signed again with the right keys,
- * and posted to the service. One check fails, what depends on it is not run, and everything else passes.
+ * Every attack of the tables beside this file: a good presentation with one thing wrong, signed again with the right
+ * keys, and posted to the service. One check fails, what depends on it is not run, and everything else passes.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { formatOf } from '../../src/credential/formats.ts'
@@ -305,7 +305,7 @@ function change(made: NonNullable<Attack['change']>): Partial<Attack> {
   return { change: made }
 }
 
-/** What the holder signed changed. */
+/** Changes what the holder signed. */
 function binding(made: (binding: NonNullable<Forgery['binding']>) => void): Partial<Attack> {
   return change((forgery) => {
     if (forgery.binding) made(forgery.binding)
@@ -329,7 +329,7 @@ async function send(world: World, row: Partial<Attack>): Promise<Sent> {
   return { status: response.status, body: await response.json(), report }
 }
 
-/** The policy of a verifier, for calling it without the service. */
+/** Makes the policy of a verifier, for calling it without the service. */
 function strangerContext({ services }: World) {
   return {
     query: dcqlQuery,

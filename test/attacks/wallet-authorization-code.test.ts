@@ -1,6 +1,7 @@
 /**
- * Attacks on the reference wallet in the authorization code flow: what comes back by the browser has one thing wrong, and the
- * wallet refuses it, sends the code to nobody and keeps nothing. RFC 6749 section 10.12, RFC 9207, RFC 9700 section 4.4.
+ * Attacks on the reference wallet in the authorization code flow: what comes back by the browser has one thing wrong,
+ * and the wallet refuses it, sends the code to nobody and keeps nothing. RFC 6749 section 10.12, RFC 9207, RFC 9700
+ * section 4.4.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WalletErrorCode } from '../../src/wallet/error.ts'

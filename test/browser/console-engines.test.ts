@@ -1,4 +1,6 @@
-/** The pages of engines in the console: engines that are processes of their own, on a local chain, with real components. */
+/**
+ * The pages of engines in the console: engines that are processes of their own, on a local chain, with real components.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
@@ -77,7 +79,7 @@ describeInBrowser('the engines in the console', (openWindow) => {
     expect(await calls.locator('tbody tr').first().innerText()).toMatch(/POST \/count.*done: 200/s)
     await vouchsafe(['chain', 'send', address, 'setGreeting', 'Good day', '--dir', dir])
     await calls.getByText('the greeting is Good day').waitFor()
-    // What somebody closed is closed still, and has the focus.
+    // The section that a person closed is closed still, and has the focus.
     expect(await logged.locator('..').getAttribute('open')).toBeNull()
     expect(await logged.evaluate((node) => node === document.activeElement)).toBe(true)
     keepPicture('console-contract', await page.screenshot({ fullPage: true }))

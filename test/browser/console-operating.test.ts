@@ -1,4 +1,6 @@
-/** The pages of the console for whoever operates, in a browser: what they show and do, and that everybody can use them. */
+/**
+ * The pages of the console for whoever operates, in a browser: what they show and do, and that everybody can use them.
+ */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { readySession, startedSession } from '../support/issuance.ts'
 import { ISSUER_URL, type Services } from '../support/services.ts'
@@ -40,7 +42,7 @@ describeInBrowser('the console for operating', (openWindow) => {
       await issueWithStatus(operated.services)
       await later(1000)
     }
-    // One at a time is tried while the receiver is down.
+    // A callback at a time is tried while the receiver is down.
     for (let n = 0; n < 4 * count + 2; n += 1) await later(n === 0 ? 25 * HOUR : 60_000)
     const { sessionId } = await issueWithStatus(operated.services)
     await act(operated.services, 'suspend', sessionId)
@@ -231,7 +233,7 @@ async function changeRecord({ verifierStore }: Services): Promise<void> {
   await verifierStore.commit([{ update: 'audit_block', id, version: row.version, value: { records } }])
 }
 
-/** A session whose wallet proved its key over another nonce than that of the request; resolves with its id. */
+/** Starts a session whose wallet proved its key over another nonce than that of the request; resolves with its id. */
 async function failedVerification(services: Services): Promise<string> {
   const { credential, holder } = await issueWithStatus(services)
   const { sessionId, request } = await startVerification(services)

@@ -1,4 +1,7 @@
-/** The first page of the console as time goes on: all is well, a service goes away and comes back, and nobody is disturbed. */
+/**
+ * The first page of the console as time goes on: all is well, a service goes away and comes back, and nobody is
+ * disturbed.
+ */
 import type { ChildProcess } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -286,7 +286,7 @@ describeInBrowser('the console', (openWindow) => {
   })
 })
 
-/** The link for a wallet that the page shows. */
+/** Returns the link for a wallet that the page shows. */
 async function walletLink(page: Page): Promise<string> {
   return (await page.getByRole('link', { name: 'Open in a wallet on this device' }).getAttribute('href')) ?? ''
 }

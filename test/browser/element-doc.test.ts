@@ -91,7 +91,7 @@ async function runWallet(verb: 'receive' | 'present', link: string, home: string
   return (await promisify(execFile)('sh', ['-c', command])).stdout
 }
 
-/** The link of an offer of a student card. */
+/** Returns the link of an offer of a student card. */
 async function offerOf(url: string): Promise<string> {
   const issuer = createIssuerClient({ url, apiKey: API_KEY })
   const configuration = await issuer.createConfiguration({

@@ -1,4 +1,7 @@
-/** `<vouchsafe-request>` in a browser: code and link, states, events, languages, and what pages and answers may not do to it. */
+/**
+ * `<vouchsafe-request>` in a browser: code and link, states, events, languages, and what pages and answers may not do
+ * to it.
+ */
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { textsOf } from '../../sdk/element/texts.ts'

@@ -164,7 +164,9 @@ async function lookAt(opened: OpenPage): Promise<void> {
   }
 }
 
-/** The reference wallet as a command that asks for a credential, and the address that it wants opened. */
+/**
+ * Starts the reference wallet as a command that asks for a credential, and returns the address that it wants opened.
+ */
 async function askByCommand(issuer: string) {
   const home = temporaryDirectory()
   const words = ['wallet', 'receive', '--issuer', issuer, '--scope', SCOPE, '--no-browser']
@@ -176,7 +178,7 @@ async function askByCommand(issuer: string) {
   return { home, receiving, address }
 }
 
-/** What the wallet of a directory shows of its one credential. */
+/** Returns what the wallet of a directory shows of its one credential. */
 async function cardOf(home: string): Promise<string> {
   const env = { VOUCHSAFE_WALLET_HOME: home }
   const list = JSON.parse((await vouchsafe(['wallet', 'list', '--json'], { env })).stdout) as {

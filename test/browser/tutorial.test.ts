@@ -1,6 +1,6 @@
 /**
- * The tutorial, step by step: each name in bold in docs/tutorial.md is pressed here, and nothing else. Makes the pictures
- * of the tutorial, and writes them to docs/pictures when VOUCHSAFE_TEST_PICTURES is `write`.
+ * The tutorial, step by step: each name in bold in docs/tutorial.md is pressed here, and nothing else. Makes the
+ * pictures of the tutorial, and writes them to docs/pictures when VOUCHSAFE_TEST_PICTURES is `write`.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
 
 const PAGE = 'docs/tutorial.md'
 const MARGIN = 16
-/** As much of a long list as shows what it is. */
+/** The height at which a long list is cut off, which is enough to show what it is. */
 const TALLEST = 620
 
 describeInBrowser('the tutorial', (openWindow) => {

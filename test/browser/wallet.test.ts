@@ -6,7 +6,7 @@ import { type RunningConsole, startConsole } from './console-process.ts'
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
 
-/** What has to catch each misbehaviour of the page, with an SD-JWT VC. */
+/** The checks that have to catch each misbehaviour of the page, with an SD-JWT VC. */
 const CAUGHT_BY = {
   'Replayed presentation': 'holder.nonce',
   'Wrong nonce': 'holder.nonce',
@@ -24,7 +24,7 @@ const REFUSED_WITH = { 'Wrong nonce': 'invalid_nonce', 'Stale proof': 'invalid_p
 describeInBrowser('the wallet of the console', (openWindow) => {
   let console: RunningConsole
   beforeAll(async () => {
-    // What has expired is so for the verifier after a second, and what was revoked.
+    // A credential that has expired or was revoked is so for the verifier after a second.
     console = await startConsole({ issuer: { statusList: { ttlSeconds: 1 } }, verifier: { clockSkewSeconds: 1 } })
   })
   afterAll(() => console.stop())
@@ -107,7 +107,7 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     for (const [title, check] of Object.entries(CAUGHT_BY)) {
       const { verdict, failed } = await misbehave(page, title)
       expect([title, verdict]).toEqual([title, expect.stringContaining(`Caught by ${check}.`)])
-      // What is replayed is older than the session, too.
+      // A replayed presentation is older than the session, too.
       expect(failed.filter((id) => title !== 'Replayed presentation' || id !== 'holder.fresh')).toEqual([check])
     }
     expect(faults).toEqual([])
@@ -288,7 +288,7 @@ describeInBrowser('the wallet of the console', (openWindow) => {
   )
 })
 
-/** Whether the verdict is to be seen, below the guide that stays at the top. */
+/** Tests whether the verdict is to be seen, below the guide that stays at the top. */
 async function isInView(page: Page): Promise<boolean> {
   const [guide, verdict] = [await page.locator('.guide').boundingBox(), await page.locator('.verdict').boundingBox()]
   if (guide === null || verdict === null) return false
@@ -300,7 +300,7 @@ async function isWithinWindow(page: Page, part: Locator): Promise<boolean> {
   return y >= 0 && y + height <= (page.viewportSize()?.height ?? 0)
 }
 
-/** Nothing shuts people out, and nothing is wider than the window. */
+/** Expects that nothing shuts people out, and that nothing is wider than the window. */
 async function faultless(page: Page): Promise<void> {
   expect(await accessibilityFaults(page)).toEqual([])
   const { width = 0 } = page.viewportSize() ?? {}

@@ -1,4 +1,4 @@
-/** What is asked of a local chain beside a block that is being written, and after a call that takes long. */
+/** Questions to a local chain beside a block that is being written, and after a call that takes long. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,10 @@ it.each([
   expect(await rpc('eth_blockNumber', [])).toBe('0x1')
 })
 
-/** Contracts that take seconds for all the gas of a block: one hashes much, one calls itself, and one does nothing, all the time. */
+/**
+ * Contracts that take seconds for all the gas of a block: one hashes much, one calls itself, and one does nothing, all
+ * the time.
+ */
 const ENDLESS = ['5b6188b85f20505f56', '5b5f5f5f5f305afa505f56', '5b5f56']
 
 it('calls that take long are given up, and what comes after them is answered', async () => {

@@ -1,4 +1,4 @@
-/** What a local chain says that a transaction takes. */
+/** The gas that a local chain says a transaction takes. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -65,7 +65,7 @@ it('is found in two runs for most code, and is enough in the next block', async 
 const COUNTER = '5f54600101805f555f355f5260205fa100'
 const MADE_BY = `0x60${(COUNTER.length / 2).toString(16)}8060095f395ff3${COUNTER}`
 
-/** A chain whose executions are counted. */
+/** Makes a chain whose executions are counted. */
 async function counting() {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))

@@ -1,4 +1,7 @@
-/** What `eth_getLogs` of a local chain finds, and what it refuses. The rules of filters are those of geth. */
+/**
+ * The logs that `eth_getLogs` of a local chain finds, and the filters it refuses. The rules of filters are those of
+ * geth.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

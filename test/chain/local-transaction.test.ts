@@ -1,4 +1,4 @@
-/** Who sent a transaction of a local chain, as the library that signs them says. */
+/** The sender of a transaction of a local chain is the one that the library says which signs them. */
 import { randomBytes } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'

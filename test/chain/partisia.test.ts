@@ -1,4 +1,7 @@
-/** The reader of Partisia Blockchain, against answers made after its published interface: it has never asked a live node. */
+/**
+ * The reader of Partisia Blockchain, against answers made after its published interface: it has never asked a live
+ * node.
+ */
 
 import { createHash } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1.js'

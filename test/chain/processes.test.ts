@@ -30,7 +30,7 @@ async function underTest(rpc: JsonRpc): Promise<ChainUnderTest> {
   return { rpc, id: await chainIdOf(rpc), key: FIRST }
 }
 
-/** `vouchsafe chain serve` of this directory: a process of its own. */
+/** Starts `vouchsafe chain serve` of this directory as a process of its own. */
 async function serve(place: string): Promise<{ rpc: JsonRpc; kill: () => Promise<unknown> }> {
   const { child, ended } = startCommand(['chain', 'serve', '--dir', place, '--port', '0'])
   const url = await new Promise<string>((resolve, reject) => {

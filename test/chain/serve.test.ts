@@ -14,7 +14,7 @@ interface Answer {
   readonly body: string
 }
 
-/** A server of methods that are named after what they do; `done` has what was asked for. */
+/** Starts a server of methods that are named after what they do; `done` has what was asked for. */
 async function served() {
   const done: string[] = []
   const rpc: JsonRpc = (method, [size]) => {

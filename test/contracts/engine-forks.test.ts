@@ -1,4 +1,7 @@
-/** Engines on a Hardhat node that takes back more blocks than they wait for, after which a stranger has the ids of the owner. */
+/**
+ * Engines on a Hardhat node that takes back more blocks than they wait for, after which a stranger has the ids of the
+ * owner.
+ */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

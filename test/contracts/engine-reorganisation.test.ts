@@ -46,7 +46,7 @@ it(
     await until('stale-chain')
     expect((await fetch(`${engine.url}/health/ready`)).status).toBe(503)
     expect((await fetch(`${engine.url}/health/live`)).status).toBe(200)
-    // Of another history, at the same place.
+    // The node has another history, at the same place.
     hardhat = await startHardhat(hardhat.port)
     await until('unknown-contract')
     expect(await deployComponent(at, 'Component', file, [engine])).toBe(contract)

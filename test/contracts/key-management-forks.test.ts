@@ -1,4 +1,7 @@
-/** Tests that engines keep keys apart when the chain takes back blocks that they had acted on and the id then belongs to a stranger. */
+/**
+ * Tests that engines keep keys apart when the chain takes back blocks that they had acted on and the id then belongs to
+ * a stranger.
+ */
 import { createPublicKey, verify } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toHex } from '../../components/bytes.ts'

@@ -1,4 +1,7 @@
-/** Tests that engines keep shares apart when the chain takes back blocks that they had acted on and the id then belongs to a stranger. */
+/**
+ * Tests that engines keep shares apart when the chain takes back blocks that they had acted on and the id then belongs
+ * to a stranger.
+ */
 import { createHash, randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import { hardhatNode } from '../../components/test/chains.ts'

@@ -23,7 +23,7 @@ describe('a request as typed data', () => {
         life,
       )
       if (fields === undefined) throw new Error('no fields')
-      // As it goes over the wire to a wallet.
+      // The data is as it goes over the wire to a wallet.
       const data = JSON.parse(JSON.stringify(typedData(fields))) as Parameters<typeof hashTypedData>[0]
       expect(hashTypedData(data)).toBe(`0x${vector.digest}`)
       const account = privateKeyToAccount(`0x${vector.private_key}`)

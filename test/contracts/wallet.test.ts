@@ -1,4 +1,7 @@
-/** Secrets shared by the owner of a wallet, which signs what it shows: EIP-1193, with the signatures of an independent library. */
+/**
+ * Secrets shared by the owner of a wallet, which signs what it shows: EIP-1193, with the signatures of an independent
+ * library.
+ */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { hexToBytes } from 'viem'
@@ -29,7 +32,7 @@ beforeEach(() => {
 
 type TypedData = Parameters<ReturnType<typeof privateKeyToAccount>['signTypedData']>[0]
 
-/** A wallet in a browser, as far as it is asked. */
+/** Makes a wallet in a browser, as far as it is asked. */
 function wallet(asked: string[]): { readonly provider: Eip1193Provider; readonly account: string } {
   const key = `0x${randomBytes(32).toString('hex')}` as const
   const account = privateKeyToAccount(key)

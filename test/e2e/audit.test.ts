@@ -1,4 +1,7 @@
-/** What the audit log has: each administrative act with who did it, each final state, and of each no more than that. */
+/**
+ * The records of the audit log: each administrative act with who did it, each final state, and of each no more than
+ * that.
+ */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type AuditRecord, hashSessionId } from '../../src/audit/record.ts'
@@ -22,7 +25,7 @@ import {
   startVerification,
 } from '../support/wire.ts'
 
-/** What somebody with an API key does; everything else comes of wallets, and of time. */
+/** The acts with an API key; everything else comes of wallets, and of time. */
 const ACTS = [
   'audit.read',
   'callback.redelivered',

@@ -1,6 +1,7 @@
 /**
- * Offers for the authorization code flow of an external authorization server: they carry an issuer_state, and a token of that
- * server that names it opens the session. OpenID4VCI 1.0, Credential Offer Parameters and Authorization Request.
+ * Offers for the authorization code flow of an external authorization server: they carry an issuer_state, and a token
+ * of that server that names it opens the session. OpenID4VCI 1.0, Credential Offer Parameters and Authorization
+ * Request.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PRE_AUTHORIZED_GRANT } from '../../src/protocol/grant.ts'
@@ -41,7 +42,7 @@ describe('an offer for the authorization code flow', () => {
     const { grants: offered } = (await offer.json()) as { grants: Grants }
     return { sessionId, offered, state: offered[CODE]?.issuer_state ?? '' }
   }
-  /** The right request of a wallet whose token has these claims beside the usual ones. */
+  /** Makes the right request of a wallet whose token has these claims beside the usual ones. */
   async function ready(sessionId: string, claims: object, at = services): Promise<Ready> {
     const usual = { ...claimsOf('', at.clock), 'pre-authorized_code': undefined }
     return {

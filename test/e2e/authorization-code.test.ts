@@ -1,4 +1,7 @@
-/** The authorization code flow of this service, from the request to the credential. OpenID4VCI 1.0, RFC 9126, RFC 7636, RFC 9207. */
+/**
+ * The authorization code flow of this service, from the request to the credential. OpenID4VCI 1.0, RFC 9126, RFC 7636,
+ * RFC 9207.
+ */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import {
   AUTHORIZE,

@@ -1,4 +1,7 @@
-/** What the service says of itself where another server gives the access tokens, and pre-authorized codes that it did not make. */
+/**
+ * The metadata of a service where another server gives the access tokens, and pre-authorized codes that the service did
+ * not make.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { claimsOf, makeTestKey, SERVER, signToken, testServer } from '../support/authorization-server.ts'
 import {

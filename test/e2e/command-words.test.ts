@@ -1,4 +1,4 @@
-/** What the command says to words that it cannot use: what is wrong, which words there are, and one that works. */
+/** The answers of the command to words that it cannot use: what is wrong, which words there are, and one that works. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** What a shell completes: the same in bash, zsh and fish, as far as each is on this machine. */
+/** The words that a shell completes: the same in bash, zsh and fish, as far as each is on this machine. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'

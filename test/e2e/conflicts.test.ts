@@ -1,4 +1,6 @@
-/** Rows that others change each time that a request is about to: the request is given up, and says when to come again. */
+/**
+ * Rows that others change each time that a request is about to: the request is given up, and says when to come again.
+ */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { MOST_ATTEMPTS } from '../../src/store/retry.ts'
@@ -8,7 +10,7 @@ import { startServices } from '../support/services.ts'
 import { openTestStore } from '../support/store.ts'
 import { postForm } from '../support/wire.ts'
 
-/** A store in which others are first with the session, for as long as `contended.is` says. */
+/** Makes a store in which others are first with the session, for as long as `contended.is` says. */
 async function contendedStore() {
   const plain = await openTestStore<IssuerCollections>(issuerMigrations)
   const contended = { is: false, times: 0 }

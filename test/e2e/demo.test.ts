@@ -104,7 +104,7 @@ describe('vouchsafe demo --once', () => {
 })
 
 describe('the home of vouchsafe demo', () => {
-  /** Of a run whose port was taken. */
+  /** The home of a run whose port was taken. */
   let home: string
   let port: number
   let first: Awaited<ReturnType<typeof demo>>
@@ -118,7 +118,7 @@ describe('the home of vouchsafe demo', () => {
     server.close()
   })
 
-  /** A copy of the home for one test, which changes it. */
+  /** Copies the home for one test, which changes the copy. */
   function copied(): string {
     const copy = temporaryDirectory()
     cpSync(home, copy, { recursive: true })
@@ -333,7 +333,7 @@ describe('vouchsafe demo | head -1', () => {
   })
 })
 
-/** What the console answers about engines. */
+/** The answers of the console about engines. */
 interface Told {
   readonly engines?: readonly { readonly url: string }[]
   readonly contracts?: readonly { readonly address: string }[]

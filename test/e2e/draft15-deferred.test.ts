@@ -1,6 +1,6 @@
 /**
- * Wallets of draft 15 that wait for a credential, and those that want it encrypted: what the metadata at the appended address
- * promises them. Drafts 13 to 15, Deferred Credential Endpoint and Credential Request.
+ * Wallets of draft 15 that wait for a credential, and those that want it encrypted: what the metadata at the appended
+ * address promises them. Drafts 13 to 15, Deferred Credential Endpoint and Credential Request.
  */
 import type { webcrypto } from 'node:crypto'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'

@@ -1,4 +1,6 @@
-/** Wallets of the drafts 13, 14 and 15 and of the final specification, each by the requests that it sends. Facts 1.9. */
+/**
+ * Wallets of the drafts 13, 14 and 15 and of the final specification, each by the requests that it sends. Facts 1.9.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { readJws } from '../../src/codec/jws.ts'
@@ -60,7 +62,7 @@ interface Wallet {
   readonly holder: Signer
 }
 
-/** `place` is what the draft says of the well-known path. */
+/** Makes a wallet; `place` is what the draft says of the well-known path. */
 async function walletOf(
   services: Services,
   place: 'inserted' | 'appended',
@@ -92,7 +94,7 @@ async function nonceFromEndpoint({ services, metadata }: Wallet): Promise<string
   return ((await response.json()) as { c_nonce: string }).c_nonce
 }
 
-/** Without a nonce when there is none. */
+/** Makes a proof, without a nonce when there is none. */
 function proofWith({ services, metadata, holder }: Wallet, nonce: string | undefined): Promise<string> {
   const audience = metadata.credential_issuer
   // Wallets of all drafts send iss.
@@ -119,7 +121,7 @@ async function expectBody(response: Response): Promise<JsonObject> {
   return JSON.parse(text) as JsonObject
 }
 
-/** What a wallet gets that was told to wait, once the application has decided. */
+/** Returns the answer to a wallet that was told to wait, once the application has decided. */
 async function fetchedLater(wallet: Wallet, kind: object): Promise<JsonObject> {
   const { services, metadata, token } = wallet
   const asked = await request(wallet, { ...kind, ...(await proof(wallet, await nonceFromEndpoint(wallet))) })
@@ -135,7 +137,7 @@ async function fetchedLater(wallet: Wallet, kind: object): Promise<JsonObject> {
   return expectBody(response)
 }
 
-/** Of its notifications. */
+/** The form of the ids of notifications. */
 const ID = expect.stringMatching(/^[\w-]{24}$/) as string
 const CREDENTIAL = expect.stringMatching(/^eyJ[\w.~-]+~$/) as string
 
@@ -436,7 +438,7 @@ describe('two credentials of one dataset', () => {
   })
   afterAll(() => services.close())
 
-  /** What each format needs to be declared; a format that is not here fails below. */
+  /** The members that each format needs to be declared; a format that is not here fails below. */
   const declared: Record<string, object> = {
     'jwt_vc_json-ld': configuration,
     'vc+sd-jwt': { ...configuration, format: 'vc+sd-jwt' },

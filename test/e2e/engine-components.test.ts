@@ -1,4 +1,7 @@
-/** Both components with their contracts, in three engines that are processes of their own: on a local chain, and on a Hardhat node. */
+/**
+ * Both components with their contracts, in three engines that are processes of their own: on a local chain, and on a
+ * Hardhat node.
+ */
 import { createHash, createPublicKey, randomBytes, verify } from 'node:crypto'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,7 +41,7 @@ const STARTS_MS = 600_000
 
 interface World {
   readonly at: Place
-  /** What the command takes to find the chain. */
+  /** The words by which the command finds the chain. */
   readonly words: readonly string[]
   readonly engines: readonly EngineProcess[]
   readonly sharing: Address
@@ -59,7 +62,10 @@ async function onLocalChain(): Promise<World> {
   return { at, engines, sharing, keys, words: ['--chain', dir], stop }
 }
 
-/** Its contracts are known to the engines by a filter that has their addresses before they are there. */
+/**
+ * Starts a world on Hardhat, whose contracts are known to the engines by a filter that has their addresses before they
+ * are there.
+ */
 async function onHardhat(): Promise<World> {
   const node: Hardhat = await startHardhat()
   const at = await place({ rpc: node.url, money: HARDHAT_KEY })
@@ -73,7 +79,7 @@ async function onHardhat(): Promise<World> {
   const sharing = await deployComponent(at, 'SecretSharing', SHARING, engines)
   const keys = await deployComponent(at, 'KeyManagement', KEYS, engines)
   expect([sharing, keys].map(evmAddress)).toEqual(contractFilter)
-  // As on a chain that others use too: its blocks go on.
+  // The blocks go on, as on a chain that others use too.
   const mining = setInterval(() => void at.rpc('evm_mine', []).catch(() => undefined), 100)
   const stop = async (): Promise<void> => {
     clearInterval(mining)

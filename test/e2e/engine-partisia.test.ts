@@ -1,4 +1,7 @@
-/** An engine on a reader node of Partisia Blockchain, whose answers were made after its published interface: no live node was asked. */
+/**
+ * An engine on a reader node of Partisia Blockchain, whose answers were made after its published interface: no live
+ * node was asked.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'

@@ -1,6 +1,7 @@
 /**
- * Nonces of threshold signatures in engines that are processes of their own: two shares that were made with the same nonces give the
- * share of the key away, so that there is one at most, however many ask at once, and whatever is killed.
+ * Nonces of threshold signatures in engines that are processes of their own: two shares that were made with the same
+ * nonces give the share of the key away, so that there is one at most, however many ask at once, and whatever is
+ * killed.
  */
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -66,7 +67,7 @@ interface Said {
   readonly text: string
 }
 
-/** Signed anew each time: it is not the engine's memory of requests that refuses it. */
+/** Posts a request that is signed anew each time: it is not the engine's memory of requests that refuses it. */
 async function post(engine: EngineProcess, path: string, body: object): Promise<Said> {
   const found = (await client.engines()).engines.find(({ address }) => address === engine.address)
   if (found === undefined) throw new Error('it is no engine of the contract')
@@ -85,7 +86,7 @@ async function commitments(): Promise<readonly object[]> {
   })
 }
 
-/** Of the first engine, for another message each time. */
+/** Asks the first engine for its share, for another message each time. */
 function share(nonces: readonly object[], message: string): Promise<Said> {
   const hex = Buffer.from(message).toString('hex')
   return post(engines[0], '/keys/1/signature-shares', { message: hex, commitments: nonces })

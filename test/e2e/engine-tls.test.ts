@@ -53,7 +53,7 @@ async function certificate(name: string): Promise<{ readonly key: string; readon
   return { key: pemOf(privateKey), cert: toPem(made) }
 }
 
-/** Over TLS, by somebody who trusts this certificate alone. */
+/** Sends a request over TLS, by somebody who trusts this certificate alone. */
 function secure(
   url: string,
   options: RequestOptions,

@@ -1,4 +1,4 @@
-/** What an engine serves follows what contracts say, while it runs; and where it takes components from. */
+/** Tests that what an engine serves follows what contracts say, while it runs; and where it takes components from. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * Events of the command's own processes: nothing of them is lost when one is killed, two share the work, and what they leave
- * is seen and mended by `vouchsafe callbacks` and `vouchsafe audit`.
+ * Events of the command's own processes: nothing of them is lost when one is killed, two share the work, and what they
+ * leave is seen and mended by `vouchsafe callbacks` and `vouchsafe audit`.
  */
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ async function post(url: string, body: unknown): Promise<Response> {
   return fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
-/** Sessions that their holder declines. */
+/** Starts sessions that their holder declines. */
 async function declined({ url }: Running, count: number): Promise<readonly string[]> {
   const id = await (await post(`${url}/verification-query/create`, { dcql_query: dcqlQuery })).text()
   return Promise.all(
@@ -53,7 +53,7 @@ async function sql(directory: string, text: string): Promise<void> {
 
 describe('a service that is killed', () => {
   it('between what it answered and the callback, loses none, and what goes out twice has one id', async () => {
-    // It is in the middle of a delivery that will not be answered, when the process ends.
+    // The process is in the middle of a delivery that will not be answered, when it ends.
     let well = false
     const receiver = await startReceiver((_posted, response) => {
       if (well) response.writeHead(204).end()

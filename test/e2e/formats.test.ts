@@ -1,4 +1,7 @@
-/** Each format through both services and the wallet, over HTTP: what is issued can be held, and presented, and is verified. */
+/**
+ * Each format through both services and the wallet, over HTTP: what is issued can be held, and presented, and is
+ * verified.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { details } from '../../src/bin/wallet/text.ts'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
@@ -34,7 +37,7 @@ describe.each(profiles)('a credential of the format $format', (profile) => {
     expect(status).toBe('VERIFICATION_SUCCEEDED')
     return (result as VerificationReport).credentials.card?.[0]
   }
-  /** What a query below the root has to find in a report. */
+  /** Returns the claims of a report that a query below the root has to find. */
   const below = (claims: unknown) => root.reduce((inner: unknown, name) => (inner as JsonObject)[name], claims)
 
   it('goes from the issuer to the wallet and from there to the verifier', async () => {

@@ -1,6 +1,6 @@
 /**
- * An issuer by the profile HAIP: a test for each of its demands on the issuer, and the whole walk of a wallet that knows
- * nothing else. HAIP 1.0, OpenID for Verifiable Credential Issuance, and SD-JWT VC.
+ * An issuer by the profile HAIP: a test for each of its demands on the issuer, and the whole walk of a wallet that
+ * knows nothing else. HAIP 1.0, OpenID for Verifiable Credential Issuance, and SD-JWT VC.
  */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { readSdJwt } from '../../src/codec/sd-jwt.ts'
@@ -205,7 +205,7 @@ function urlOf(input: Parameters<typeof fetch>[0]): string {
   return input instanceof Request ? input.url : String(input)
 }
 
-/** A fetch whose requests to a path lack some headers. */
+/** Makes a fetch whose requests to a path lack some headers. */
 function leavingOut(fetch: typeof globalThis.fetch, path: string, left: RegExp): typeof globalThis.fetch {
   return (input, init = {}) => {
     if (!urlOf(input).includes(path)) return fetch(input, init)
@@ -214,7 +214,7 @@ function leavingOut(fetch: typeof globalThis.fetch, path: string, left: RegExp):
   }
 }
 
-/** A fetch that lets no request pass which a wallet by HAIP may not send, and no answer that it may not take. */
+/** Makes a fetch that lets no request pass which a wallet by HAIP may not send, and no answer that it may not take. */
 function haipOnly(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init = {}) => {
     const url = urlOf(input)

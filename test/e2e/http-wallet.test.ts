@@ -50,7 +50,7 @@ describe.each(endpoints.filter(({ wallet }) => wallet))('$service $method $path'
   })
 
   it('needs no API key, and one does no harm', async () => {
-    // These take an access token there.
+    // The credential endpoints take an access token in this place.
     if (/credential|notification/.test(path) && method === 'POST') return
     const without = await send(endpoint, method)
     const withKey = await send(endpoint, method, authorization)

@@ -1,4 +1,4 @@
-/** What the first seed and section 3 of the interface say of the path from configuration to status, field by field. */
+/** The path from configuration to status, field by field, as the first seed and section 3 of the interface have it. */
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isObject, type Json, type JsonObject } from '../../src/codec/json.ts'
@@ -155,7 +155,7 @@ describe('issuance', () => {
     }
     expect(await get(`/.well-known/openid-credential-issuer/${sessionId}`)).toEqual({
       ...document,
-      // What is in them: issuer-metadata.test.ts.
+      // The members are tested in issuer-metadata.test.ts.
       credential_request_encryption: expect.any(Object) as object,
       credential_response_encryption: expect.any(Object) as object,
     })

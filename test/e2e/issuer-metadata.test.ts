@@ -1,4 +1,4 @@
-/** What the issuer says of itself: the final shape, that of older wallets, signed, and as current as it is true. */
+/** The metadata of the issuer: the final shape, that of older wallets, signed, and as current as it is true. */
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'

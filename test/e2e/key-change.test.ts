@@ -1,4 +1,7 @@
-/** Changing the key of an issuer by the steps of docs/how-to/change-a-key.md, and what becomes of older credentials in another order. */
+/**
+ * Changing the key of an issuer by the steps of docs/how-to/change-a-key.md, and what becomes of older credentials in
+ * another order.
+ */
 import { createPublicKey, randomBytes, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readJws } from '../../src/codec/jws.ts'
@@ -77,7 +80,10 @@ describe('a new key of the issuer', () => {
     return after
   }
 
-  /** The report of a verifier with these anchors, which asks this issuer for status lists; and the checks that fail. */
+  /**
+   * Returns the report of a verifier with these anchors, which asks this issuer for status lists; and the checks that
+   * fail.
+   */
   async function verified({ credential, holder }: Issued, anchors: readonly string[], issuer: Services) {
     const verifier = await startServices({ anchors, outbound: outboundBy(issuer.fetch) })
     closing.push(() => verifier.close())

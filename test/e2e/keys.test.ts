@@ -1,4 +1,6 @@
-/** Issuing and verifying with every kind of key, and with certificates of a CA: issuer, verifier and wallet together. */
+/**
+ * Issuing and verifying with every kind of key, and with certificates of a CA: issuer, verifier and wallet together.
+ */
 import { createPublicKey, X509Certificate } from 'node:crypto'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterEach, describe, expect, it } from 'vitest'

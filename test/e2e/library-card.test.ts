@@ -116,7 +116,7 @@ async function configure(file: string, libraryPort: number | undefined): Promise
   return config
 }
 
-/** The library in a directory of its own, as after `npm install` there. */
+/** Starts the library in a directory of its own, as after `npm install` there. */
 async function startLibrary(directory: string, environment: Record<string, string>): Promise<ChildProcess> {
   cpSync(example, directory, { recursive: true, filter: (path) => !path.includes('node_modules') })
   mkdirSync(join(directory, 'node_modules'))

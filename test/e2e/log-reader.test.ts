@@ -1,4 +1,6 @@
-/** A log that nobody reads: the service goes on, what does not fit is counted, and what was logged is there in the end. */
+/**
+ * A log that nobody reads: the service goes on, what does not fit is counted, and what was logged is there in the end.
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { Agent, get } from 'node:http'
@@ -21,7 +23,7 @@ interface LogLine {
   readonly count?: number
 }
 
-/** A service that logs into a pipe; `read` takes what is in the pipe now. */
+/** Starts a service that logs into a pipe; `read` takes what is in the pipe now. */
 async function started() {
   const path = join(temporaryDirectory(), 'log')
   execFileSync('mkfifo', [path])
@@ -87,7 +89,7 @@ it('of which the reader is gone keeps no service from going on', async () => {
   expect(await ended).toBe(0)
 }, 600_000)
 
-/** How many requests were refused as they should be. */
+/** Counts the requests that were refused as they should be. */
 async function refusals(url: string): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
   const statuses = await Promise.all(Array.from({ length: REQUESTS }, () => statusOf(`${url}/nowhere`, agent)))

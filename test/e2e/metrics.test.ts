@@ -12,7 +12,7 @@ afterEach(async () => {
   }
 })
 
-/** A service with metrics, and a function that reads them. */
+/** Starts a service with metrics, and returns a function that reads them. */
 async function measured(name: 'issuer' | 'verifier'): Promise<{ service: Running; metrics: () => Promise<string> }> {
   const service = await start(name, await serviceDirectory(name, { management: { port: 0 } }))
   running.push(service)

@@ -1,7 +1,7 @@
 /**
- * The modules for FAPI 2.0 of the OpenID Foundation's plan oid4vci-1_0-issuer-haip-test-plan, played against an issuer by
- * HAIP: each test does what the module of its name does, started by the wallet and by an offer. TLS is that of the reverse
- * proxy.
+ * The modules for FAPI 2.0 of the OpenID Foundation's plan oid4vci-1_0-issuer-haip-test-plan, played against an issuer
+ * by HAIP: each test does what the module of its name does, started by the wallet and by an offer. TLS is that of the
+ * reverse proxy.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
@@ -189,7 +189,7 @@ describe.each(variants)('%s, FAPI 2.0 of an issuer by HAIP', (variant) => {
   })
 
   it('fapi2-security-profile-final-plain-fapi-tolerate-unregistered-redirect-uri', async () => {
-    // Nobody registers one here: RFC 9126 section 2.4.
+    // An issuer has no registration of redirect URIs: RFC 9126 section 2.4.
     const elsewhere = { ...client, redirectUri: `${client.redirectUri}/${seconds()}` }
     await tokensOf(elsewhere, await flowOf(elsewhere))
   })

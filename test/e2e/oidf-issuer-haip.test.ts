@@ -1,6 +1,6 @@
 /**
- * Modules of the OpenID Foundation's plan oid4vci-1_0-issuer-haip-test-plan that look at the answer to a pushed request, each
- * played by the test of its name against an issuer by HAIP.
+ * Modules of the OpenID Foundation's plan oid4vci-1_0-issuer-haip-test-plan that look at the answer to a pushed
+ * request, each played by the test of its name against an issuer by HAIP.
  */
 import { beforeAll, expect, it } from 'vitest'
 import { PAR, SCOPE, walletAsking } from '../support/code-flow.ts'

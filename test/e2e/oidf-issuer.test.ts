@@ -1,6 +1,7 @@
 /**
- * The modules of the OpenID Foundation's conformance suite for issuers (plan oid4vci-1_0-issuer-test-plan, pre-authorized
- * code), played against our service: each test does what the module of its name does, in every format we issue.
+ * The modules of the OpenID Foundation's conformance suite for issuers (plan oid4vci-1_0-issuer-test-plan,
+ * pre-authorized code), played against our service: each test does what the module of its name does, in every format we
+ * issue.
  */
 import { createPublicKey } from 'node:crypto'
 import { exportJWK, generateKeyPair } from 'jose'
@@ -77,7 +78,8 @@ describe.each(plans)('$format from an issuer known by its $identifier, $by', ({ 
   afterAll(() => services.close())
 
   it('oid4vci-1_0-issuer-metadata-test', async () => {
-    // What has no scope is asked for by authorization details, which the authorization server then has to take.
+    // A configuration without a scope is asked for by authorization details, which the authorization server then has to
+    // take.
     const { scope, ...unscoped } = driven.configuration
     expect(scope).toBeDefined()
     // HAIP has scopes alone.
@@ -101,7 +103,7 @@ describe.each(plans)('$format from an issuer known by its $identifier, $by', ({ 
     const headers = { accept: 'application/jwt' }
     const response = await services.fetch(wellKnown(issuer, 'openid-credential-issuer'), { headers })
     expect(response.status).toBe(200)
-    // Of JSON the suite would skip the rest: signing is a choice of the issuer, and ours is made.
+    // The suite would skip the rest for JSON: signing is a choice of the issuer, and ours is made.
     expect(response.headers.get('content-type')).toMatch(/^application\/jwt\b/)
     const jws = readJws(await response.text())
     expect(jws.header).toMatchObject({ typ: 'openidvci-issuer-metadata+jwt', alg: 'ES256' })
@@ -292,7 +294,7 @@ describe.each(plans)('$format from an issuer known by its $identifier, $by', ({ 
   })
 })
 
-/** The key of a wallet that wants its answers encrypted. */
+/** Makes the key of a wallet that wants its answers encrypted. */
 async function responseKey() {
   const { privateKey, publicKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256' })
   return { privateKey, jwk: { ...(await exportJWK(publicKey)), kid: 'suite', use: 'enc', alg: 'ECDH-ES' } }

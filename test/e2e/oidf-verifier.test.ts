@@ -1,6 +1,6 @@
 /**
- * The modules of the OpenID Foundation's conformance suite for verifiers (plan oid4vp-1final-verifier-test-plan), played
- * against our service: each test does what the module of its name does, in every format we verify.
+ * The modules of the OpenID Foundation's conformance suite for verifiers (plan oid4vp-1final-verifier-test-plan),
+ * played against our service: each test does what the module of its name does, in every format we verify.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readSdJwt } from '../../src/codec/sd-jwt.ts'
@@ -67,7 +67,7 @@ describe.each(plans)('$format by $mode', ({ driven, mode, verifier }) => {
   })
 })
 
-/** What only an SD-JWT has: a JWT by the holder. */
+/** An SD-JWT alone has a JWT by the holder. */
 const sdJwts = plans.filter(({ format }) => format !== 'mso_mdoc')
 
 describe.each(sdJwts)('$format with a key binding, by $mode', ({ driven, verifier }) => {

@@ -377,7 +377,10 @@ describe('the OpenAPI document', () => {
   })
 })
 
-/** Objects that say nothing of their members, not even that they may be any: generators make types without members of them. */
+/**
+ * Objects that say nothing of their members, not even that they may be any: generators make types without members of
+ * them.
+ */
 function emptyIn(value: unknown): object[] {
   if (Array.isArray(value)) return value.flatMap(emptyIn)
   if (!isObject(value)) return []
@@ -389,7 +392,7 @@ function emptyIn(value: unknown): object[] {
   return value.type === 'object' && !says ? [value, ...inside] : inside
 }
 
-/** Every value of a member named `schema`. */
+/** Returns every value of a member named `schema`. */
 function schemasIn(value: unknown): object[] {
   if (Array.isArray(value)) return value.flatMap(schemasIn)
   if (!isObject(value)) return []

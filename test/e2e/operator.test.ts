@@ -84,7 +84,7 @@ async function deadCallbacks(count: number): Promise<readonly string[]> {
     ids.push((await issueWithStatus(services)).sessionId)
     await later(1000)
   }
-  // One at a time is tried while the receiver is down.
+  // A callback at a time is tried while the receiver is down.
   for (let n = 0; n < 4 * count; n += 1) await later(n === 0 ? 25 * HOUR : 60_000)
   return ids
 }

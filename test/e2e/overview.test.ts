@@ -1,4 +1,6 @@
-/** The overviews of both services: what is not well, what ends, what waits, and what became of the sessions of a day. */
+/**
+ * The overviews of both services: what is not well, what ends, what waits, and what became of the sessions of a day.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createIssuerClient, createVerifierClient } from '../../sdk/server/index.ts'
 import { expectIssued, readySession, requestWithProof, startedSession } from '../support/issuance.ts'

@@ -1,4 +1,7 @@
-/** Keys of their own for what a service signs beside credentials, and for sessions of a verifier that began with another key. */
+/**
+ * Keys of their own for what a service signs beside credentials, and for sessions of a verifier that began with another
+ * key.
+ */
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,7 @@
-/** An engine, as a process of its own, whose database is PostgreSQL: what it took outlives a kill, is encrypted, and is taken once. */
+/**
+ * An engine, as a process of its own, whose database is PostgreSQL: what it took outlives a kill, is encrypted, and is
+ * taken once.
+ */
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,7 +37,7 @@ afterAll(async () => {
   rmSync(join(dir, '..'), { recursive: true })
 })
 
-/** Every row of every table of the engine, as text. */
+/** Returns every row of every table of the engine, as text. */
 function everything(): Promise<string> {
   return withConnection(postgresOf(url), async (run) => {
     const schema = new URL(url).searchParams.get('currentSchema') ?? ''

@@ -1,4 +1,6 @@
-/** Services as processes on one PostgreSQL database, with nothing else that they share: interface section 2, `database`. */
+/**
+ * Services as processes on one PostgreSQL database, with nothing else that they share: interface section 2, `database`.
+ */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -34,7 +36,7 @@ afterAll(async () => {
   }
 })
 
-/** In the form of JDBC, with user and password beside the address. */
+/** Makes a directory whose database is in the form of JDBC, with user and password beside the address. */
 function directoryOn(service: 'issuer' | 'verifier', address: string, more: object = {}): Promise<string> {
   const url = new URL(address)
   const { username: user, password } = url
@@ -59,7 +61,7 @@ async function started(service: 'issuer' | 'verifier', count: number): Promise<R
   return all
 }
 
-/** What the steps of a wallet need of the services: each request goes to the next of the processes. */
+/** Makes what the steps of a wallet need of the services: each request goes to the next of the processes. */
 function overAll(processes: readonly Running[]): Services {
   let requests = 0
   const fetchFromNext = (input: string, init?: RequestInit): Promise<Response> => {
@@ -81,7 +83,7 @@ it('says in its metrics how many connections it has', async () => {
 
 const fifty = <T>(work: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: 50 }, work))
 
-/** How many were answered with each status. */
+/** Counts the answers by status. */
 async function counts(responses: readonly Response[]): Promise<Record<number, number>> {
   const result: Record<number, number> = {}
   for (const response of responses) {

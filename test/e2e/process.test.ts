@@ -1,4 +1,6 @@
-/** The command itself: how it starts, what it says when it cannot, how it stops, and what survives. Interface section 1. */
+/**
+ * The command itself: how it starts, what it says when it cannot, how it stops, and what survives. Interface section 1.
+ */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -40,7 +42,7 @@ async function newSession({ url }: Running): Promise<string> {
   return ((await response.json()) as { session_id: string }).session_id
 }
 
-/** The mistakes that the command lists on stderr, each on a line of its own. */
+/** Returns the mistakes that the command lists on stderr, each on a line of its own. */
 function mistakesIn({ stderr }: Ended): string[] {
   return [...stderr.matchAll(/^ {2}- (.*)$/gm)].map(([, mistake]) => mistake ?? '')
 }
@@ -264,7 +266,7 @@ async function refusesConnections(port: number): Promise<void> {
   while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-/** A connection that has had an answer and waits for more requests. */
+/** Opens a connection that has had an answer and waits for more requests. */
 async function keptAlive(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   socket.write('GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n')

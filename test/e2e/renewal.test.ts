@@ -47,7 +47,7 @@ function hangUp({ child }: Running): Promise<Record<string, unknown>> {
   return said
 }
 
-/** Another certificate for the key that is there. */
+/** Writes another certificate for the key that is there. */
 function renewCertificate(directory: string, service: 'issuer' | 'verifier', name: string): void {
   const privateKey = createPrivateKey(readFileSync(join(directory, `${service}.key`), 'utf8'))
   const certificate = selfSignedCertificate({

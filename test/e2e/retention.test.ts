@@ -48,13 +48,13 @@ const start = async (options: ServiceOptions = {}) => {
 const closing: Services[] = []
 afterEach(() => Promise.all(closing.splice(0).map((each) => each.close())))
 
-/** The clock goes to so many seconds after the start, less a millisecond where it says so, and a round is run. */
+/** Sets the clock to so many seconds after the start, less a millisecond where it says so, and runs a round. */
 async function at(begun: Date, seconds: number, less = 0): Promise<void> {
   services.clock.now = new Date(begun.getTime() + seconds * 1000 - less)
   await services.runTasks()
 }
 
-/** As the audit log has them. */
+/** The events are in the form of the audit log. */
 const events = async (store: Services['issuerStore'] | Services['verifierStore'], type: string) =>
   (await (store as Services['issuerStore']).list('audit_block'))
     .flatMap(({ value }) => value.records)
@@ -194,7 +194,7 @@ describe('an issuance session whose code was redeemed', () => {
   })
 })
 
-/** A session that has had its presentation, with a transaction and a way back. */
+/** Makes a session that has had its presentation, with a transaction and a way back. */
 async function presented(more: object = {}) {
   const holder = await holderSigner()
   const credential = await issueCredential(services, holder, unlisted)

@@ -1,4 +1,6 @@
-/** Two processes of a service behind a plain proxy, restarted one after the other while clients ask: no request fails. */
+/**
+ * Two processes of a service behind a plain proxy, restarted one after the other while clients ask: no request fails.
+ */
 import { Agent, request as ask, createServer, type RequestOptions, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * `vouchsafe secret`, with three engines on a local chain: as a person calls it, and in this process where what is tested is
- * none.
+ * `vouchsafe secret`, with three engines on a local chain: as a person calls it, and in this process where what is
+ * tested is none.
  */
 import { once } from 'node:events'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ beforeEach(() => {
 })
 
 const place = (): string[] => ['--chain', world.directory, '--contract', `0x${world.contract.slice(2)}`]
-/** As a process. */
+/** Runs the command as a process. */
 const secretProcess = (...words: string[]): Promise<Ended> => vouchsafe(['secret', ...words, ...place()])
 
 /** In this process. */
@@ -44,7 +44,7 @@ it('says how to name the chain where there is none', async () => {
   expect(stderr).toMatch(/^There is no chain in \/nowhere\/chain: say where it is \(--chain DIR, or --rpc URL\)/)
 })
 
-/** A file with the secret. */
+/** Writes a file with the secret. */
 function secretFile(): string {
   const file = join(temporaryDirectory(), 'secret')
   writeFileSync(file, SECRET)

@@ -73,7 +73,7 @@ const redeemed = async (before: Services): Promise<Ready & { readonly refresh: s
 const refresh = (at: Services, { sessionId, refresh: token }: { sessionId: string; refresh: string }) =>
   postForm(at, `${TOKEN_ENDPOINT}/${sessionId}`, { grant_type: 'refresh_token', refresh_token: token })
 
-/** What is made under a secret, each used once. */
+/** The values that are made under a secret, each used once. */
 const made: readonly (readonly [string, Made])[] = [
   [
     'a pre-authorized code',
@@ -164,7 +164,7 @@ const made: readonly (readonly [string, Made])[] = [
   ],
 ]
 
-/** What holds without any secret, and so whatever becomes of the file. */
+/** The values that hold without any secret, and so whatever becomes of the file. */
 const kept: readonly (readonly [string, Made])[] = [
   [
     'an access token',

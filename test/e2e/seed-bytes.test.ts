@@ -1,6 +1,7 @@
 /**
- * The flow of the given interface, byte for byte: with the pre-authorized code each answer has the members of before, in their
- * order, and nothing else, also where the authorization code flow is on. What is random is replaced by its name.
+ * The flow of the given interface, byte for byte: with the pre-authorized code each answer has the members of before,
+ * in their order, and nothing else, also where the authorization code flow is on. What is random is replaced by its
+ * name.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { proofOf } from '../support/issuance.ts'

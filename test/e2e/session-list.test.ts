@@ -40,7 +40,7 @@ const page = async (url: string, query: Record<string, string> = {}): Promise<Se
   return response.json() as Promise<SessionPage>
 }
 
-/** The ids of all pages; `between` runs after each. */
+/** Returns the ids of all pages; `between` runs after each. */
 async function walk(
   url: string,
   query: Record<string, string> = {},
@@ -316,7 +316,7 @@ describe('a list of sessions', () => {
     ]) {
       await refused(ISSUANCE, { cursor })
     }
-    // Whoever knows how a cursor is made can make one, of a position alone.
+    // A person who knows how a cursor is made can make one, of a position alone.
     const forged = (place: string) =>
       encoded(`${digestOf(JSON.stringify([JSON.stringify(['issuance_session']), place])).slice(0, 12)}.${place}`)
     expect(forged(`${time}.${id}`)).toBe(next)

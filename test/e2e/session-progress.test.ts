@@ -1,4 +1,7 @@
-/** Tests what an application and an operator see of a session that does not get on: the offer fetched or not, the last refusal, the log. */
+/**
+ * Tests what an application and an operator see of a session that does not get on: the offer fetched or not, the last
+ * refusal, the log.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { digestOf } from '../../src/codec/digest.ts'
 import { planPresentation, present } from '../../src/wallet/present.ts'

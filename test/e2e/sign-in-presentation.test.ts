@@ -1,6 +1,6 @@
 /**
- * A person shows another credential to get one: the issuer asks a verifier for it, and its claims become the dataset; and
- * attacks on that. OpenID4VP 1.0, Session Fixation.
+ * A person shows another credential to get one: the issuer asks a verifier for it, and its claims become the dataset;
+ * and attacks on that. OpenID4VP 1.0, Session Fixation.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Outbound, OutboundError } from '../../src/http/outbound.ts'
@@ -16,14 +16,14 @@ import { call, dataset, startIssuance } from '../support/wire.ts'
 
 const INVALID = { status: 400, error: 'invalid_request' } as const
 
-/** A wallet with the card that the verifier asks for. */
+/** Makes a wallet with the card that the verifier asks for. */
 async function walletWithCard(services: Services) {
   const { wallet } = testWallet(services.fetch, services.clock)
   await receive(wallet, (await startIssuance(services)).link)
   return wallet
 }
 
-/** The link for the wallet on the page that a browser gets. */
+/** Returns the link for the wallet on the page that a browser gets. */
 async function linkFor(services: Services, at: AtPage): Promise<string> {
   const response = await openLinkPage(services, at)
   const text = await response.text()

@@ -1,4 +1,7 @@
-/** A person signs in at the operator's OpenID Connect provider, and the claims become the credential. OpenID Connect Core 1.0 section 3.1. */
+/**
+ * A person signs in at the operator's OpenID Connect provider, and the claims become the credential. OpenID Connect
+ * Core 1.0 section 3.1.
+ */
 import { describe, expect, it } from 'vitest'
 import {
   type Coded,

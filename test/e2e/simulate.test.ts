@@ -1,4 +1,7 @@
-/** The dry run of a query: what it says of credentials as issued and as described, what it refuses, and that it keeps nothing. */
+/**
+ * The dry run of a query: what it says of credentials as issued and as described, what it refuses, and that it keeps
+ * nothing.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -409,7 +412,7 @@ describe('the dry run of a query', () => {
     const lines = world.services.logLines.join('\n')
     expect(lines).toContain('/verification-query/simulate')
     for (const value of ['Lovelace', 'given_name', world.credential.slice(0, 40)]) expect(lines).not.toContain(value)
-    // As a word of its own: an id of a request has any three letters at times.
+    // The text is searched for as a word of its own: an id of a request has any three letters at times.
     expect(lines).not.toMatch(/(?<![\w-])MSc(?![\w-])/)
   })
 

@@ -14,7 +14,7 @@ import { API_KEY } from '../support/services.ts'
 
 const COUNT = 300
 const LIST: StoredStatusList = { entries: 1024, bits: 2 }
-/** As POSIX counts `ulimit -f`. */
+/** The block that POSIX counts for `ulimit -f`. */
 const BLOCK = 512
 /** Below this SQLite does not move its log into the database, so that the log is what has no room. */
 const ROOM = 1024 * 1024
@@ -57,7 +57,7 @@ describe('a disk that is full', () => {
     expect(acknowledged.size).toBeGreaterThan(5)
     expect(refused.length).toBeGreaterThan(5)
     for (const answer of refused) expect(answer).toMatch(/^500 \{"error":"server_error"/)
-    // It serves on what it has.
+    // The service goes on serving what it has.
     expect((await fetch(`${service.url}/status-list/list`)).status).toBe(200)
     service.child.kill('SIGKILL')
     await service.ended

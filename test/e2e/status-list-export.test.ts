@@ -1,4 +1,6 @@
-/** `vouchsafe status-list export`: the files have what the issuer serves, and only what has changed is written again. */
+/**
+ * `vouchsafe status-list export`: the files have what the issuer serves, and only what has changed is written again.
+ */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'

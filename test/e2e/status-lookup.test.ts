@@ -86,7 +86,7 @@ async function answerOf(sessionId: string): Promise<string> {
 async function act(word: 'revoke' | 'suspend' | 'reinstate', { sessionId }: Issued): Promise<void> {
   const response = await call(services, `${ISSUER_URL}/credential-status/${word}/${sessionId}`, {})
   expect(response.status).toBe(200)
-  // What a verifier has kept is over.
+  // The time of what a verifier has kept is over.
   services.clock.now = new Date(services.clock.now.getTime() + TTL * 1000)
 }
 

@@ -32,7 +32,7 @@ describe('two processes on one database', () => {
     )
     const all: Awaited<ReturnType<(typeof allocators)[number]>>[number][] = []
     const byList = new Map<string, number[]>()
-    // Whatever is leased and not yet given out is missing in the lists that were begun last.
+    // Entries that are leased and not yet given out are missing in the lists that were begun last.
     const fullLists = () => [...byList.values()].filter((indices) => indices.length === 1024)
     // How many lists are begun side by side is chance: entries are given out until one of them is full.
     while (fullLists().length === 0) {
@@ -131,7 +131,7 @@ describe('two processes on one database', () => {
       const revoked = count % 3 !== 0
       expect(row?.value.state).toBe(revoked ? 'REVOKED' : 'VALID')
       const session = await first.issuerStore.get('issuance_session', sessionId)
-      // Of every credential that went out, the entry is known.
+      // The entry of every credential that went out is known.
       expect(row?.value.entries).toHaveLength(session?.value.issued.length ?? -1)
       for (const { listId, index } of row?.value.entries ?? []) {
         const uri = `${ISSUER_URL}/status-list/${listId}`

@@ -537,7 +537,7 @@ describe('a revocation that cannot be written', () => {
     store.commit = async (changes) => {
       store.commit = commit
       tries += 1
-      // Whatever part of the list both are in: the other is in it before this one is written.
+      // The other is in the list before this one is written, whatever part of the list both are in.
       await act(services, 'suspend', other.sessionId)
       return commit(changes)
     }

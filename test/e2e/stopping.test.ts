@@ -63,7 +63,7 @@ describe.concurrent.each(['issuer', 'verifier', 'engine'])('%s that is stopped',
   })
 })
 
-/** The time between two lines of a log. */
+/** Returns the seconds between two lines of a log. */
 function secondsBetween(log: string, ...events: readonly string[]): number {
   const lines = log
     .trimEnd()
@@ -81,7 +81,7 @@ function opened(port: number): Promise<Socket> {
   })
 }
 
-/** The answer to one request on the connection, or why there is none. */
+/** Returns the answer to one request on the connection, or why there is none. */
 function asked(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = ''

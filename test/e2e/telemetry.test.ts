@@ -21,7 +21,7 @@ const SERVER = 2
 /** The address in credentials, at which the issuer's status list would be, leads nowhere. */
 const UNREACHABLE = { status: { onUnreachable: 'accept' } }
 
-/** Both services as processes, and a wallet and an application reach them. */
+/** Starts both services as processes, which a wallet and an application reach. */
 async function startBoth(collector: Pick<Collector, 'url'>, settings: Record<string, unknown> = {}) {
   const telemetry = { endpoint: collector.url, headers: { 'x-token': 'the-token-of-the-collector' } }
   const at = { port: 0, telemetry, ...settings }
@@ -33,7 +33,7 @@ async function startBoth(collector: Pick<Collector, 'url'>, settings: Record<str
   return { issuer, verifier, services: servicesAt(issuer, verifier) }
 }
 
-/** What the helpers of a wallet and an application need of services. */
+/** Makes what the helpers of a wallet and an application need of services. */
 function servicesAt(issuer: Running, verifier: Running): Services {
   const send: typeof fetch = (input, init) => {
     const url = input instanceof Request ? input.url : String(input)
@@ -42,7 +42,7 @@ function servicesAt(issuer: Running, verifier: Running): Services {
   return { clock: { now: new Date() }, fetch: send } as Services
 }
 
-/** The span of a request, by its name. */
+/** Returns the span of a request, by its name. */
 function requestSpan(collector: Collector, name: string): Promise<CollectedSpan> {
   return collector.whenSpan((span) => span.kind === SERVER && span.name === name)
 }
@@ -186,7 +186,7 @@ describe('the trace of a caller', () => {
     const commit = collector.spans.find(({ spanId }) => spanId === delivery.parentSpanId)
     expect(commit).toMatchObject({ name: 'commit', traceId: TRACE, parentSpanId: span.spanId })
     expect(delivery.attributes).toMatchObject({ 'server.address': '127.0.0.1', 'http.response.status_code': 204 })
-    // What a wallet caused has the trace of the wallet's own request.
+    // An event that a wallet caused has the trace of the wallet's own request.
     const first = posted.find(({ event }) => event.type === 'issuance.succeeded')
     expect(first?.headers.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
     expect(first?.headers.traceparent).not.toContain(TRACE)
@@ -320,7 +320,7 @@ describe('a collector', () => {
 })
 
 describe('the code of telemetry', () => {
-  /** The names of the files that a service has loaded when it ends. */
+  /** Returns the names of the files that a service has loaded when it ends. */
   async function loadedBy(settings: Record<string, unknown>): Promise<readonly string[]> {
     const directory = await serviceDirectory('verifier', { port: 0, ...settings })
     const list = join(directory, 'list.cjs')

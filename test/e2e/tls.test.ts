@@ -36,7 +36,7 @@ afterAll(async () => {
   await services.close()
 })
 
-/** The version and suite that were agreed upon, or why none were. */
+/** Returns the version and suite that were agreed upon, or why none were. */
 function agreed(service: string, options: ConnectionOptions): Promise<string> {
   const { port } = (apps.get(service) as App).server.address() as { readonly port: number }
   return new Promise((resolve) => {

@@ -1,4 +1,6 @@
-/** The verification service as an integrating application and a careful wallet see it; the attacks are in test/attacks. */
+/**
+ * The verification service as an integrating application and a careful wallet see it; the attacks are in test/attacks.
+ */
 import { createHash, X509Certificate } from 'node:crypto'
 import { compactVerify, decodeProtectedHeader, importX509 } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

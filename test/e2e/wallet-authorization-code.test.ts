@@ -1,6 +1,6 @@
 /**
- * The reference wallet in the authorization code flow, by the commands in docs/authorization-code.md: services and wallet are
- * processes, and this test is the person's browser and the application's page.
+ * The reference wallet in the authorization code flow, by the commands in docs/authorization-code.md: services and
+ * wallet are processes, and this test is the person's browser and the application's page.
  */
 import { spawn } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'

@@ -76,7 +76,9 @@ async function done(ended: Promise<Ended>): Promise<Record<string, unknown>> {
   return JSON.parse(stdout) as Record<string, unknown>
 }
 
-/** Starts sessions until `isOver`, and gives the ids of those that were acknowledged before and after `isOver` began. */
+/**
+ * Starts sessions until `isOver`, and gives the ids of those that were acknowledged before and after `isOver` began.
+ */
 async function underLoad<T>({ services }: Place, work: () => Promise<T>): Promise<{ result: T; before: string[] }> {
   const id = await declare(services)
   const before: string[] = []
@@ -123,7 +125,7 @@ describe('a backup by the command', () => {
     })
     expect((await place.stop()).status).toBe(0)
     const restored = await done(place.db('restore', 'backup.db', '--json'))
-    // Those of the load that the backup has, and the two offers.
+    // The number has those of the load that the backup has, and the two offers.
     expect(restored.voided).toBeGreaterThanOrEqual(before.length + 2)
     expect(restored.kept).toMatch(/before/)
     await place.start()

@@ -1,4 +1,7 @@
-/** Services whose embedded database is taken away, replaced, cut off, damaged, or cannot be written: they say so, and answer for nothing. */
+/**
+ * Services whose embedded database is taken away, replaced, cut off, damaged, or cannot be written: they say so, and
+ * answer for nothing.
+ */
 import { execFile, spawn } from 'node:child_process'
 import {
   chmodSync,
@@ -46,7 +49,7 @@ async function started(name: Name): Promise<{ service: Running; directory: strin
   return { service, directory, file: join(directory, 'data', `${name}.db`) }
 }
 
-/** An administrative request that is answered once it is stored. */
+/** Sends an administrative request that is answered once it is stored. */
 async function write(name: Name, { url }: Running): Promise<number> {
   const [path, body] =
     name === 'issuer'
@@ -96,7 +99,9 @@ const changes: readonly (readonly [string, (file: string) => Promise<void> | voi
   ['emptied', (file) => truncateSync(file, 0)],
 ]
 
-/** The changes of one service are found in another by the same code, of which some changes are enough to see it used. */
+/**
+ * The changes of one service are found in another by the same code, of which some changes are enough to see it used.
+ */
 const some = changes.filter(([change]) =>
   ['replaced by a copy', 'taken away', 'overwritten by a copy'].includes(change),
 )
@@ -124,7 +129,7 @@ describe.each([
 })
 
 describe('the database of an engine', () => {
-  /** An engine that counts the requests to a contract. */
+  /** Starts an engine that counts the requests to a contract. */
   async function startedEngine(): Promise<{ engine: EngineProcess; count: () => Promise<number> }> {
     const directory = makeDirectory('chain')
     const engine = await makeEngine({ chain: { type: 'local', directory } })
@@ -273,7 +278,7 @@ function ownerOf(directory: string): { readonly uid?: number; readonly gid?: num
   return { uid: NOBODY, gid: NOBODY }
 }
 
-/** The command as the user to whom everything in the directory belongs, who is not root. */
+/** Runs the command as the user to whom everything in the directory belongs, who is not root. */
 async function asNobody(directory: string, words: readonly string[]): Promise<{ code: number; text: string }> {
   const options = { cwd: directory, ...ownerOf(directory) }
   try {

@@ -1,4 +1,7 @@
-/** An engine whose chain fails it, or that is killed in the middle of a call: nothing half-done, nothing lost, nothing twice. */
+/**
+ * An engine whose chain fails it, or that is killed in the middle of a call: nothing half-done, nothing lost, nothing
+ * twice.
+ */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -33,7 +36,7 @@ async function started(settings: Record<string, unknown>): Promise<EngineProcess
   return engine
 }
 
-/** A node of a local chain. `gate` may hold a question back. */
+/** Starts a node of a local chain. `gate` may hold a question back. */
 async function node(dir: string) {
   const rpc = await localJsonRpc(blockFiles(dir), () => new Date())
   const self = {
@@ -116,7 +119,7 @@ it(
   STARTS_MS,
 )
 
-/** CREATE: Keccak-256 of the RLP of sender and nonce. */
+/** Returns the address that CREATE gives: Keccak-256 of the RLP of sender and nonce. */
 async function nextContract({ chain, key }: Place): Promise<string> {
   const account = chain.account(key())
   const nonce = await account.nextNonce()
@@ -147,7 +150,7 @@ it(
     const rounds = faults([1, 2, 3]).length
     for (let round = 0; round < rounds; round++) {
       const asked = new Promise((resolve) => hold.once('request', resolve))
-      // Those before it were answered one by one; those behind it wait for it.
+      // The requests before this one were answered one by one; those behind it wait for it.
       let acknowledged = 0
       for (let n = 0; n < 5; n++) acknowledged = Math.max(acknowledged, await count())
       const held = fetch(`${engine.url}/offchain/${contract}/hold?url=http://127.0.0.1:${port}/`, { method: 'PUT' })

@@ -1,4 +1,7 @@
-/** Components and callers that do wrong, each to a running engine: a clear answer, nothing kept, and nobody else notices. */
+/**
+ * Components and callers that do wrong, each to a running engine: a clear answer, nothing kept, and nobody else
+ * notices.
+ */
 import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -172,9 +175,9 @@ describe('a caller that', () => {
         most = Math.max(most, memory() - before)
       }
       expect(answer).toContain('x-engine-error: body-too-large')
-      // It is let go after a moment.
+      // The socket is let go after a moment.
       expect(socket.destroyed).toBe(true)
-      // What was read and let go is collected when Node sees fit; gigabytes come in meanwhile.
+      // Memory that was read and let go is collected when Node sees fit; gigabytes come in meanwhile.
       expect(most).toBeLessThan(160 * MIB)
     },
     600_000,

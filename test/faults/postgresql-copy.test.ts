@@ -1,4 +1,7 @@
-/** A service moves from SQLite to PostgreSQL and back: everything is there, nothing is given out twice, and offers stay good. */
+/**
+ * A service moves from SQLite to PostgreSQL and back: everything is there, nothing is given out twice, and offers stay
+ * good.
+ */
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +30,7 @@ async function copied(cwd: string, from: string, to: string): Promise<Record<str
   return JSON.parse(stdout) as Record<string, unknown>
 }
 
-/** A copy that ends when most tables are there, and the last ones are not. */
+/** Makes a copy that ends when most tables are there, and the last ones are not. */
 async function cutOff(from: string, to: string): Promise<void> {
   const root = join(import.meta.dirname, '..', '..')
   const script = ['build/run.js', 'test/support/cut-off-copy.ts', from, to, 'status_list']

@@ -107,7 +107,7 @@ describe('a service whose PostgreSQL server can only be read', () => {
   })
 })
 
-/** Whether the transactions of all connections to the server may only read from now on. */
+/** Sets whether the transactions of all connections to the server may only read from now on. */
 async function setReadOnly(value: 'on' | 'off'): Promise<void> {
   for (const text of [`alter system set default_transaction_read_only = ${value}`, 'select pg_reload_conf()'])
     await withConnection(postgresOf(server.url), (run) => run({ text, values: [] }))

@@ -1,4 +1,7 @@
-/** A dump of a PostgreSQL database that is put back: no entry of a status list is given out twice, and the old lists stay. */
+/**
+ * A dump of a PostgreSQL database that is put back: no entry of a status list is given out twice, and the old lists
+ * stay.
+ */
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
@@ -31,7 +34,7 @@ const tables = async (run: (text: string) => ReturnType<Run>): Promise<readonly 
     String(tablename),
   )
 
-/** The tables and their rows in another schema, made as a dump makes them that is restored. */
+/** Makes the tables and their rows in another schema, as a dump makes them that is restored. */
 async function dumped(): Promise<void> {
   await onServer(async (run) => {
     await run(`create schema ${dump}`)

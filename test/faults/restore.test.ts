@@ -1,4 +1,7 @@
-/** Backups of an embedded database that are put back: no entry of a status list is given out twice, and the old lists stay. */
+/**
+ * Backups of an embedded database that are put back: no entry of a status list is given out twice, and the old lists
+ * stay.
+ */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -19,7 +22,10 @@ interface Place {
   readonly copy: string
 }
 
-/** Each: how a backup is made, of a service that runs or has stopped, and how it is put back in the place of the database. */
+/**
+ * Each: how a backup is made, of a service that runs or has stopped, and how it is put back in the place of the
+ * database.
+ */
 const ways: readonly (readonly [
   string,
   {

@@ -31,7 +31,7 @@ async function startedProcess(name: keyof typeof PATHS, directory: string): Prom
   return service
 }
 
-/** The ids of so many sessions that have begun. */
+/** Begins so many sessions, and returns their ids. */
 async function begin(name: keyof typeof PATHS, url: string, count: number): Promise<string[]> {
   const isIssuer = name === 'issuer'
   const id = isIssuer

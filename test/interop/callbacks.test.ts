@@ -35,12 +35,12 @@ async function servicesWith(sessionCallback: object): Promise<Services> {
   return services
 }
 
-/** What the package makes of it; throws when the signature does not hold. */
+/** Verifies by the package; throws when the signature does not hold. */
 function verified({ body, headers }: Posted, withSecret = secret): unknown {
   return new Webhook(withSecret).verify(body, headers as Record<string, string>)
 }
 
-/** The holder declines. */
+/** Has the holder decline. */
 async function declined(services: Services): Promise<string> {
   const { sessionId, request } = await startVerification(services)
   await postForm(services, request.response_uri, { error: 'access_denied', state: request.state })

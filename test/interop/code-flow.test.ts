@@ -1,6 +1,6 @@
 /**
- * An independent wallet by HAIP against an issuer by HAIP: the npm packages `@openid4vc/*` push their request with a wallet
- * attestation, go through the authorization code flow with PKCE and DPoP, and request a batch.
+ * An independent wallet by HAIP against an issuer by HAIP: the npm packages `@openid4vc/*` push their request with a
+ * wallet attestation, go through the authorization code flow with PKCE and DPoP, and request a batch.
  */
 import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'

@@ -1,7 +1,7 @@
 /**
- * Credo as a wallet in the authorization code flow: it pushes its request with PKCE and a DPoP key, opens a browser, redeems
- * the code and receives a batch. It has no challenge in its proof beside a wallet attestation, and none of its users can give
- * it one, so that it cannot authenticate itself here; the last test says so as long as it is so.
+ * Credo as a wallet in the authorization code flow: it pushes its request with PKCE and a DPoP key, opens a browser,
+ * redeems the code and receives a batch. It has no challenge in its proof beside a wallet attestation, and none of its
+ * users can give it one, so that it cannot authenticate itself here; the last test says so as long as it is so.
  */
 import assert from 'node:assert/strict'
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'

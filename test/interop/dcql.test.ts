@@ -1,7 +1,8 @@
 /**
  * Our DCQL against the npm package `dcql`, for every format that both know: which queries are taken, which credentials
  * answer them, by which claims, and whether that is enough. The two agree except in what is listed here: `stricter` and
- * `lenient` for the queries, `differences` for the answers, each with its reason; docs/divergences/dcql.md has them in short.
+ * `lenient` for the queries, `differences` for the answers, each with its reason; docs/divergences/dcql.md has them in
+ * short.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,7 +44,7 @@ interface PackageMatch {
 const packageName = 'dcql'
 const theirs = ((await import(packageName)) as Package).DcqlQuery
 
-/** What we refuse and the package takes, and where the rule comes from. */
+/** The queries that we refuse and the package takes, and where the rule comes from. */
 const stricter: readonly (readonly [string, RegExp])[] = [
   ['Credential Query: the same claim must not be addressed twice', /path: addresses the same claim as/],
   ['Claims Query: an id must not be used twice', /claims\[\d+\]\.id: is used before/],
@@ -85,7 +86,7 @@ const stricter: readonly (readonly [string, RegExp])[] = [
   ['a meta of unknown members alone, as a misspelt one is', /has nothing that says the type/],
 ]
 
-/** What the package refuses and we take. */
+/** The queries that the package refuses and we take. */
 const lenient: readonly (readonly [string, (query: CredentialQuery) => boolean])[] = [
   [
     'Credential Query: an empty meta places no constraint, also in W3C formats',
@@ -203,7 +204,7 @@ function toPackage(credential: Described): object {
 
 const values = fc.array(fc.constantFrom<Json>('x', 'y', 0, 1, true), { minLength: 1, maxLength: 3 })
 
-/** Credential queries that keep every rule, unless the paths themselves contradict each other. */
+/** Makes credential queries that keep every rule, unless the paths themselves contradict each other. */
 function credentialQuery({ format, meta, ...paths }: Kind, which: 'plain' | 'any'): fc.Arbitrary<JsonObject> {
   const claims = fc.uniqueArray(fc.record({ path: paths[which], values: fc.option(values, { freq: 2 }) }), {
     minLength: 1,
@@ -235,7 +236,7 @@ function queries(which: 'plain' | 'any', of = kinds): fc.Arbitrary<DcqlQuery> {
   })
 }
 
-/** `value` with the node that comes `at.left` steps into it, depth first, put in place of another. */
+/** Puts `other` in the place of the node of `value` that comes `at.left` steps into it, depth first. */
 function put(value: unknown, at: { left: number }, other: unknown): unknown {
   if (at.left-- === 0) return other
   if (Array.isArray(value)) return value.map((each) => put(each, at, other))
@@ -301,7 +302,7 @@ interface Answers {
   readonly theirs: PackageAnswer
 }
 
-/** What both make of the credentials; undefined for a query that one of them refuses. */
+/** Returns the answers of both for the credentials; undefined for a query that one of them refuses. */
 function answers(query: DcqlQuery, credentials: readonly Described[]): Answers | undefined {
   const parsed = ours(query).length > 0 ? undefined : parsedByPackage(query)
   if (parsed === undefined) return undefined
@@ -309,7 +310,7 @@ function answers(query: DcqlQuery, credentials: readonly Described[]): Answers |
   return { result, theirs: theirs.query(parsed, credentials.map(toPackage)) }
 }
 
-/** The indices of the credentials that answer each query. */
+/** Returns the indices of the credentials that answer each query. */
 function matchesOf({ result, theirs: answer }: Answers, id: string): readonly [readonly number[], readonly number[]] {
   return [
     result.credential_queries[id]?.matches.map(({ credential }) => credential) ?? [],
@@ -317,7 +318,7 @@ function matchesOf({ result, theirs: answer }: Answers, id: string): readonly [r
   ]
 }
 
-/** Every single value that is shown of the claims, at its place. */
+/** Returns every single value that is shown of the claims, at its place. */
 function shownByUs(query: CredentialQuery, { claims }: Described): readonly string[] {
   const places = answerClaims(query, claims).disclose
   const shown = places.flatMap((place) => {
@@ -327,7 +328,7 @@ function shownByUs(query: CredentialQuery, { claims }: Described): readonly stri
   return [...new Set(shown.map((leaf) => JSON.stringify(leaf)))].sort()
 }
 
-/** The same of what the package gives out; it leaves holes in the place of elements that are not chosen. */
+/** Returns the same of what the package gives out; it leaves holes in the place of elements that are not chosen. */
 function shownByThem(output: Json): readonly string[] {
   const isHole = (value: Json | undefined) => value === null || value === undefined
   const shown = leavesOf(output, []).filter(({ value, position }) => !isHole(value) && position.length > 0)

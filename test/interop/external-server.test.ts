@@ -1,6 +1,6 @@
 /**
- * Credentials for access tokens of an independent authorization server: the npm package `oidc-provider`, asked over real
- * sockets, with an independent wallet and with ours.
+ * Credentials for access tokens of an independent authorization server: the npm package `oidc-provider`, asked over
+ * real sockets, with an independent wallet and with ours.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -38,7 +38,7 @@ async function stop(): Promise<void> {
   await server.close()
 }
 
-/** Our services in this process, and the other server by its socket. */
+/** Makes a fetch that reaches our services in this process, and the other server by its socket. */
 function reaching({ fetch }: Services): typeof globalThis.fetch {
   return (input, init) => {
     const url = input instanceof Request ? input.url : String(input)
@@ -46,7 +46,7 @@ function reaching({ fetch }: Services): typeof globalThis.fetch {
   }
 }
 
-/** The application: the code comes from the other server, and goes into the offer. */
+/** Makes an offer as the application: the code comes from the other server, and goes into the offer. */
 async function offer(txCode?: string) {
   const code = await server.makeCode(txCode)
   const body = {
@@ -92,7 +92,7 @@ describe('oidc-provider as the authorization server', () => {
 
   it('is found by our wallet, which gets its credential from us', async () => {
     const { link, sessionId } = await offer('493536')
-    // It wants to know of every client, where OpenID4VCI lets wallets be anonymous.
+    // The server wants to know of every client, where OpenID4VCI lets wallets be anonymous.
     const { wallet: ours, sent } = testWallet(services.fetch, services.clock, { clientId: WALLET })
     expect(await receiveByOurs(ours, link, { txCode: () => Promise.resolve('493536') })).toHaveLength(1)
     expect(sent.map(({ to }) => to).filter((to) => to.includes(server.issuer))).toEqual([
@@ -121,7 +121,7 @@ describe('oidc-provider as the authorization server', () => {
     services.clock.now = new Date(services.clock.now.getTime() + 10_000)
     await server.rotate()
     await expectIssued(await ready())
-    // Its keys are gone, and so are its tokens.
+    // The keys of the server are gone, and so are its tokens.
     const nonce = await fetchNonce(services, before.sessionId)
     await expectRefusal(await request({ ...before, nonce }), INVALID)
     services.clock.now = new Date()

@@ -1,4 +1,7 @@
-/** The OpenAPI documents, as a generator of clients reads them: its types compile, and the README's first calls go through them. */
+/**
+ * The OpenAPI documents, as a generator of clients reads them: its types compile, and the README's first calls go
+ * through them.
+ */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,13 +16,13 @@ import { testWallet } from '../support/wallet.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-/** The bodies of the README's calls, in their order. */
+/** Returns the bodies of the README's calls, in their order. */
 function readmeBodies(): string[] {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8').split('## By hand')[1] ?? ''
   return [...readme.matchAll(/-d '(\{[\s\S]*?\})'(?:\)|\n)/g)].map(([, body = '']) => body)
 }
 
-/** A client in TypeScript: each body of the README is a literal of the type that its operation takes. */
+/** Writes a client in TypeScript: each body of the README is a literal of the type that its operation takes. */
 function clientOf([configuration = '', session = '', query = '', verification = '']: readonly string[]): string {
   // Where the shell puts an id in.
   const withId = (body: string): string => body.replace(/"'"\$\w+"'"/, 'id')
@@ -122,7 +125,7 @@ describe('types that openapi-typescript makes of the documents', () => {
     return response.headers.get('content-type')?.includes('json') ? (JSON.parse(text) as unknown) : text
   }
 
-  /** The client's program with the types of both documents, compiled. Throws what the compiler says. */
+  /** Compiles the client's program with the types of both documents. Throws what the compiler says. */
   async function compiled(bodies: readonly string[]): Promise<string> {
     const directory = temporaryDirectory()
     writeFileSync(join(directory, 'package.json'), '{"type":"module"}')

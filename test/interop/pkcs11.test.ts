@@ -1,6 +1,7 @@
 /**
  * Keys that are in a token: SoftHSM 2 behind PKCS #11, which is not ours. Where there is no SoftHSM and none can be
- * installed, or no compiler for the addon, the test says so and leaves this out, unless VOUCHSAFE_TEST_PKCS11 is `required`.
+ * installed, or no compiler for the addon, the test says so and leaves this out, unless VOUCHSAFE_TEST_PKCS11 is
+ * `required`.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
@@ -63,7 +64,7 @@ if ('missing' in found || 'missing' in compiled) {
       certificates = Object.fromEntries(made) as typeof certificates
     })
 
-    /** A certificate of a key, whose private part may be anywhere. */
+    /** Makes a certificate of a key, whose private part may be anywhere. */
     function certify(
       subject: Uint8Array,
       publicKey: KeyObject,

@@ -1,6 +1,6 @@
 /**
- * Prometheus reads the metrics of both services, and has something to say to each query of the dashboard and of the rules.
- * Where there is no Prometheus, the tests say so and are left out.
+ * Prometheus reads the metrics of both services, and has something to say to each query of the dashboard and of the
+ * rules. Where there is no Prometheus, the tests say so and are left out.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'

@@ -10,7 +10,7 @@ import { serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 import { configuration, dataset } from '../support/wire.ts'
 
-/** The first bytes of an answer that does not end. */
+/** Returns the first bytes of an answer that does not end. */
 function firstPart(port: number, path: string, headers: Record<string, string>): Promise<string> {
   return new Promise((resolve, reject) => {
     const asking = request({ port, path, headers, rejectUnauthorized: false }, (response) => {

@@ -21,7 +21,7 @@ afterAll(async () => {
   await issuer.ended
 })
 
-/** A program of an application: what it does with a session, with a callback, and with an error. */
+/** Writes a program of an application: what it does with a session, with a callback, and with an error. */
 function programFor(url: string): string {
   const secret = randomBytes(32)
   const body = JSON.stringify({

@@ -1,4 +1,6 @@
-/** nginx with the configuration of docs/how-to/status-lists-by-cdn.md serves exported status lists as the issuer does. */
+/**
+ * nginx with the configuration of docs/how-to/status-lists-by-cdn.md serves exported status lists as the issuer does.
+ */
 import { chmodSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { expect, it, onTestFinished } from 'vitest'

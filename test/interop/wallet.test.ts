@@ -1,6 +1,6 @@
 /**
- * An independent wallet against both services: the npm packages `@openid4vc/openid4vci` and `@openid4vc/openid4vp` read our
- * offers, metadata and request objects by their own schemas, and send what they make of them.
+ * An independent wallet against both services: the npm packages `@openid4vc/openid4vci` and `@openid4vc/openid4vp` read
+ * our offers, metadata and request objects by their own schemas, and send what they make of them.
  */
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -32,7 +32,7 @@ describe('an independent wallet', () => {
   })
   afterAll(() => services.close())
 
-  /** The whole issuance with the key proof in either place, and the credential. */
+  /** Runs the whole issuance with the key proof in either place, and returns the credential. */
   async function receiveWith(proof: 'proof' | 'proofs', key: 'jwk' | 'did'): Promise<string> {
     const id = await declare(services, configuration)
     const { link } = await startIssuance(services, { credential_configurations: [id] })

@@ -1,4 +1,4 @@
-/** What is changed in a source, and what is left alone. */
+/** The changes of a source, and what is left alone. */
 import { expect, it } from 'vitest'
 import { mutantsOf } from './mutants.ts'
 
