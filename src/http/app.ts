@@ -21,7 +21,7 @@ import { openApiDocument } from './openapi.ts'
 import { allowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
 import type { RequestObserver } from './request-metrics.ts'
-import { type RequestTracer, traceRequests, withinOf } from './request-tracer.ts'
+import { type RequestTracer, traceRequests } from './request-tracer.ts'
 import { addCommonHeaders, createServer } from './server.ts'
 import { limitUnreadAnswers } from './unread-answers.ts'
 import { answerUnrouted, CORS_HEADERS, collectRoutes, type Routes } from './unrouted.ts'
@@ -124,7 +124,6 @@ function addHooks(
 ): void {
   const { walletRequestsPerMinute: limit } = rateLimits
   const visits = limit === undefined ? undefined : allowance(limit, now)
-  const within = withinOf(tracer)
   limitBodyMemory(app, now)
   limitUnreadAnswers(app)
   app.addHook('onRequest', (request, reply, done) => {
@@ -148,12 +147,12 @@ function addHooks(
     const { config, method } = request.routeOptions
     const isAct = config.admin && method === 'POST' && reply.statusCode < 300
     const event = config.logged?.[reply.statusCode] ?? (isAct ? 'administered' : undefined)
-    if (event !== undefined) within(request, () => log.info({ event, ...lineOf(request) }, 'request served'))
+    if (event !== undefined) log.info({ event, ...lineOf(request) }, 'request served')
     observer?.answered(request, reply)
     done()
   })
   app.setErrorHandler((thrown, request, reply) => {
-    const { code } = within(request, () => answerError(thrown, log, request, reply))
+    const { code } = answerError(thrown, log, request, reply)
     observer?.refused(request, code)
     tracer?.refuse(request.raw, code)
   })

@@ -3,8 +3,6 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from './app-type.ts'
 
-type Within = <T>(request: FastifyRequest, work: () => T) => T
-
 export interface RequestTracer {
   /** Begins the span of a request, in a trace of its own. `route` is its template, where the router has none. */
   begin(request: FastifyRequest, reply: FastifyReply, route?: string): void
@@ -13,15 +11,13 @@ export interface RequestTracer {
   /** Says why the request was refused; `error` is the code that the caller was told. */
   refuse(request: IncomingMessage, error: string): void
   /** Runs work as a part of the request. */
-  readonly within: Within
+  within<T>(request: FastifyRequest, work: () => T): T
 }
 
-/** Returns the function that runs work as a part of a request; without a tracer, the work runs alone. */
-export function withinOf(tracer: RequestTracer | undefined): Within {
-  return tracer?.within ?? ((_request, work) => work())
-}
-
-/** Adds the hooks by which the work for a request is a part of its span, before those that may refuse the request. */
+/**
+ * Adds the hook by which all work for a request is a part of its span; the hook comes before those that may refuse the
+ * request. Fastify itself goes on in the place of a request after its body was read.
+ */
 export function traceRequests(
   app: App,
   tracer: RequestTracer,
@@ -31,6 +27,4 @@ export function traceRequests(
     tracer.begin(request, reply, routeOf(request))
     tracer.within(request, done)
   })
-  // The connection calls what follows the reading of a body.
-  app.addHook('preValidation', (request, _reply, done) => tracer.within(request, done))
 }

@@ -111,15 +111,25 @@ describe('an issuance and a presentation', () => {
   })
 })
 
+/** The parts as bytes, with a pause after each. */
+async function* inTime(parts: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const part of parts) {
+    yield Buffer.from(part)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
 describe('a request', () => {
   it('that is refused has its reason in the span, and its trace in the line, also where its body cannot be read', async () => {
     const collector = await startCollector()
     const { services } = await startBoth(collector)
-    const create = (body: string) =>
+    // The body comes in parts, each of which is a turn of its own for the service.
+    const create = (...parts: string[]) =>
       services.fetch(`${VERIFIER_URL}/verification-query/create`, {
-        ...{ method: 'POST', headers: { ...authorization, 'content-type': 'application/json' }, body },
+        ...{ method: 'POST', headers: { ...authorization, 'content-type': 'application/json' }, duplex: 'half' },
+        body: ReadableStream.from(inTime(parts)),
       })
-    expect((await create('{"secret"')).status).toBe(400)
+    expect((await create('{"secret"', ' ')).status).toBe(400)
     const span = await requestSpan(collector, 'POST /verification-query/create')
     expect(span).toMatchObject({ status: {}, attributes: { 'vouchsafe.error': 'invalid_request' } })
     await expect
@@ -131,7 +141,7 @@ describe('a request', () => {
           attributes: { request: span.attributes['vouchsafe.request'] },
         },
       })
-    const query = await create(JSON.stringify({ dcql_query: dcqlQuery }))
+    const query = await create(JSON.stringify({ dcql_query: dcqlQuery }), ' ', ' ')
     expect(query.status).toBe(201)
     // The line of an act is written when its answer was sent.
     const acted = await collector.whenSpan(({ attributes }) => attributes['http.response.status_code'] === 201)
@@ -141,6 +151,7 @@ describe('a request', () => {
         ...{ traceId: acted.traceId, spanId: acted.spanId },
       })
     expect(acted.attributes).toMatchObject({ 'vouchsafe.caller': 'test' })
+    await expect.poll(() => below(collector, acted)).toContain('commit')
   })
 
   it('whose answer nobody takes has a span too', async () => {
