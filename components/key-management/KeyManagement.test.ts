@@ -17,7 +17,7 @@ const policy = { signers: [stranger.address], notAfter: 77n, sharesPerDay: 3n, p
 
 const BY_ENGINES = ['publishCommitments', 'publishShares', 'confirm', 'complain']
 
-/** The contract, to which engines name the registration that the key has now. */
+/** Wraps the contract, to which engines name the registration that the key has now. */
 function naming(contract: DeployedContract): DeployedContract {
   const registrationOf = async (id: bigint) =>
     ((await contract.ask('key', id)) as { registration: Uint8Array }).registration

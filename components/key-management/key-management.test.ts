@@ -237,7 +237,7 @@ describe('key management, without a sandbox', () => {
       const chainId = String(Number(await rpc('eth_chainId', [])))
       const contract = `00${all.contract.address.slice(2).toLowerCase()}`
       const way = { chainId, contract, key: id, registration, from: 2, to: 0 }
-      // What it would publish, of which one share is changed.
+      // The third engine would publish a set of shares of which one is changed.
       third.offline = true
       await third.stateChange()
       const right = list(third.sent.at(-1) ?? new Uint8Array())
@@ -524,7 +524,7 @@ describe('key management, without a sandbox', () => {
       expect(dump).not.toContain(toHex(secret))
       expect(dump).not.toContain(toHex(secret.toReversed()))
     }
-    // What one engine has is one point of a line: on its own it says nothing of where the line begins.
+    // The share of one engine is one point of a line, which alone says nothing of where the line begins.
     expect(() => frost.combineSecret(shares.slice(0, 1), key.signers)).toThrow()
     const guessed = {
       identifier: (shares[1] as { identifier: string }).identifier,

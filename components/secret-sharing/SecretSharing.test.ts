@@ -135,7 +135,7 @@ describe.each(chains)('the secret sharing contract on $name', ({ start }) => {
     expect(await contract.ask('awaited', { engine: engines[1].address, tickets: all })).toEqual([])
     expect(await contract.ask('awaited', { engine: engines[0].address, tickets: all })).toEqual([one, other, one])
     await contract.send(engines[1], 'registerAllShared', [])
-    // It is counted once: the other two are still missing.
+    // An engine that tells twice is counted once: the other two are still missing.
     for (const engine of [engines[0], engines[2]]) await contract.send(engine, 'registerAllShared', [one])
     await contract.send(owner, 'requestDownload', first)
     for (const engine of engines) await contract.send(engine, 'registerDeleted', deleting)

@@ -75,7 +75,7 @@ describe.each(chains)('the secret sharing component on $name', ({ start }) => {
     }
     return ids
   }
-  /** As many, of which the contract believes every engine to hold its share. */
+  /** Deletes as many sharings, of which the contract believes every engine to hold its share. */
   const deleting = async (count: number) => {
     const ids: bigint[] = []
     for (let n = 0; n < count; n++) ids.push((await registered()).id)
@@ -90,7 +90,7 @@ describe.each(chains)('the secret sharing component on $name', ({ start }) => {
     const states = await Promise.all(ids.map(stateOf))
     return states.map(({ uploaded: [first] }) => first)
   }
-  /** As long after everything that earlier tests left as it takes to be done with it. */
+  /** Moves the clocks on until the engines are done with everything that earlier tests left. */
   const quiet = async (times: number) => {
     for (const each of devices) each.ahead = times * RESEND
     for (const each of devices) {

@@ -145,7 +145,7 @@ describe('a shared secret', () => {
   })
 })
 
-/** What the client says of an engine that does this while a secret is downloaded, when it is asked at all. */
+/** The text of the client about an engine that does this while a secret is downloaded, when it is asked at all. */
 const faults: readonly (readonly [Misbehaviour, string])[] = [
   ['wrong-share', 'wrong-share'],
   ['share-of-another', 'wrong-share'],

@@ -12,7 +12,7 @@ const sizes = fc
   .integer({ min: 2, max: 6 })
   .chain((shares) => fc.tuple(fc.constant(shares), fc.integer({ min: 2, max: shares })))
 
-/** Every set of `size` of them. */
+/** Returns every set of `size` of the items. */
 function subsets<T>(items: readonly T[], size: number): T[][] {
   if (size === 0) return [[]]
   return items.flatMap((item, at) => subsets(items.slice(at + 1), size - 1).map((rest) => [item, ...rest]))

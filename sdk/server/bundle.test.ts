@@ -1,4 +1,4 @@
-/** What an application bundles of `vouchsafe/server`: only what it uses, and nothing of Node. */
+/** Tests that an application bundles of `vouchsafe/server` only what it uses, and nothing of Node. */
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'

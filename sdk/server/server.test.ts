@@ -38,7 +38,7 @@ afterAll(() => services.close())
 const issuer = (fetch = services.fetch) => createIssuerClient({ url: `${ISSUER_URL}/`, apiKey: API_KEY, fetch })
 const verifier = (fetch = services.fetch) => createVerifierClient({ url: VERIFIER_URL, apiKey: API_KEY, fetch })
 
-/** The credential request of a wallet that has redeemed the offer of the session. */
+/** Sends the credential request of a wallet that has redeemed the offer of the session. */
 async function receiveCredential(sessionId: string, id: string): Promise<number> {
   const token = await redeem(services, sessionId)
   const nonce = await fetchNonce(services, sessionId)
@@ -196,7 +196,7 @@ describe('the endpoints for whoever operates', () => {
 })
 
 describe('a request that may arrive twice', () => {
-  /** A `fetch` whose first calls fail in turn, after the service has done the work where `isDone`. */
+  /** Makes a `fetch` whose first calls fail in turn, after the service has done the work where `isDone`. */
   function failing(failures: readonly (Error | Response)[], isDone = false) {
     const calls: string[] = []
     let at = 0
@@ -438,7 +438,7 @@ describe('a callback', () => {
     }
   })
 
-  /** The statuses by which a handler of `node:http` answers. */
+  /** Returns the statuses by which a handler of `node:http` answers. */
   async function overNode(
     receive: (event: CallbackEvent) => void | Promise<void>,
     posts: readonly { readonly headers: Headers; readonly body: string }[],

@@ -145,7 +145,7 @@ describe('a session that is watched', () => {
 })
 
 describe('a stream', () => {
-  /** A server that gives the answers in turn. */
+  /** Starts a server that gives the answers in turn. */
   function scripted(...answers: ((response: ServerResponse) => unknown)[]) {
     let calls = 0
     const server: Server = createServer((_, response) => {

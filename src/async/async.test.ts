@@ -9,7 +9,7 @@ import { createLru } from './lru.ts'
 import { serialQueue } from './serial-queue.ts'
 import { singleFlight, singleFlightByKey } from './single-flight.ts'
 
-/** Work that counts its runs; a run ends when it is settled. */
+/** Makes work that counts its runs; a run ends when it is settled. */
 function countedWork() {
   const runs: { resolve: (value: number) => void; reject: (error: Error) => void }[] = []
   const work = () => new Promise<number>((resolve, reject) => runs.push({ resolve, reject }))

@@ -50,7 +50,7 @@ async function signedCopy(all: readonly AuditRecord[], by: Signer): Promise<read
 
 const verify = (lines: readonly string[], kept: readonly string[] = []) => verifyCopy(lines, keys, kept)
 
-/** The same log, as somebody makes it anew without the key after changing a record. */
+/** Returns the same log, as somebody makes it anew without the key after changing a record. */
 function rewritten(change: (record: AuditRecord) => object): readonly string[] {
   const entries = records.map((record) => {
     const { at: time, type, subject = '' } = { ...record, ...change(record) }

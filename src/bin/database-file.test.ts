@@ -11,7 +11,7 @@ type Things = { thing: { n: number } }
 
 const open = (file: string) => openSqlite<Things>(file, migrations)
 
-/** A directory of its own, and what a copy of its files was at a moment: as a process leaves them that is killed. */
+/** Makes a directory, and a copy of its files at a moment: as a process leaves them that is killed. */
 function place() {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-file-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))

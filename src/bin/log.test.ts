@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { allWritten } from './log.ts'
 
-/** An output whose reader takes a text each time that `take` is called. */
+/** Makes an output whose reader takes a text each time that `take` is called. */
 function slowOutput() {
   const waiting: (() => void)[] = []
   const texts: string[] = []

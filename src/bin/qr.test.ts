@@ -5,7 +5,7 @@ import { qrLines } from './qr.ts'
 const link = `haip-vci://?credential_offer_uri=${encodeURIComponent(`http://192.168.1.17:8079/offer/${'aB3_'.repeat(8)}`)}`
 const PIXELS = 4
 
-/** What a camera would see of the lines: half blocks are drawn, the rest is background. */
+/** Returns what a camera would see of the lines: half blocks are drawn, the rest is background. */
 function picture(lines: readonly string[], drawnIsDark: boolean): { width: number; height: number; data: Uint8Array } {
   const rows = lines.flatMap((line) => [
     Array.from(line, (character) => '▀█'.includes(character)),

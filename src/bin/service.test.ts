@@ -20,7 +20,7 @@ import type { ServiceKind } from './service-kind.ts'
 
 const log = pino({ level: 'silent' })
 
-/** The configuration that `vouchsafe init` would write. */
+/** Returns the configuration that `vouchsafe init` would write. */
 async function configOf<Name extends CredentialServiceName>(service: Name): Promise<ConfigOf<Name>> {
   const made = await makeFiles({ service, baseUrl: 'http://127.0.0.1:1', port: 1, displayName: 'Example' })
   const texts = new Map(made.files.map(({ path, text }) => [path, text]))

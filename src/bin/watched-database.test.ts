@@ -14,7 +14,7 @@ interface Things {
 const migrations = [{ id: '1', statements: createCollection('thing') }]
 const insert = { insert: 'thing', id: 'a', value: { text: '' } } as const
 
-/** A database on a disk whose writes fail with the result code of SQLite. */
+/** Opens a database on a disk whose writes fail with the result code of SQLite. */
 async function onDisk(errcode: number) {
   const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-watched-')), 'test.db')
   const store = await openSqlite<Things>(file, migrations)

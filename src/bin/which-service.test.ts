@@ -7,7 +7,7 @@ import { otherServiceMistake, serviceOf } from './which-service.ts'
 
 const NAMES: readonly KindName[] = ['issuer', 'verifier', 'engine']
 
-/** The configuration that `vouchsafe init` writes. */
+/** Returns the configuration that `vouchsafe init` writes. */
 async function configuration(name: KindName): Promise<object> {
   const baseUrl = 'http://127.0.0.1:8080'
   const { files } =

@@ -14,7 +14,7 @@ let store: CallbackStore
 let time: number
 let lines: string[]
 let asked: HttpClientRequest[]
-/** What the receiver does with each event; it takes all when nothing else is said. */
+/** Answers each event as the receiver of callbacks; takes every event when the test says nothing else. */
 let receiver: (event: Received) => ReturnType<Outbound> | undefined
 
 interface Received {
@@ -46,7 +46,7 @@ async function wait(sessionId: string, ...ids: string[]): Promise<void> {
   await store.commit([await enqueueCallbacks(store, sessionId, events, now())])
 }
 
-/** A process claims the event of session s1, and never delivers it. */
+/** Claims the event of session s1 as a process that never delivers it. */
 async function claimForGood(): Promise<void> {
   const end = new AbortController()
   void process({ dataOf: () => new Promise(() => undefined) })(end.signal)

@@ -1,4 +1,4 @@
-/** What a chain is to an engine: run for each implementation that can hold contracts of our own. */
+/** The contract of a chain with an engine: run for each implementation that can hold contracts of our own. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Transaction } from 'micro-eth-signer'
@@ -14,7 +14,7 @@ import type { JsonRpc } from './json-rpc.ts'
 export interface ChainUnderTest {
   readonly rpc: JsonRpc
   readonly id: string
-  /** Of an account that can pay. */
+  /** The key of an account that can pay. */
   readonly key: Uint8Array
 }
 

@@ -4,7 +4,7 @@ import { refuseInexact } from './exact-json.ts'
 import { parseJson } from './json.ts'
 import { MalformedError } from './malformed.ts'
 
-/** An independent reading of a decimal number: mantissa and exponent of ten, by integers alone. */
+/** Reads a decimal number independently: mantissa and exponent of ten, by integers alone. */
 function decimal(text: string): readonly [bigint, bigint] {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')

@@ -326,7 +326,7 @@ describe('concealing and revealing', () => {
   })
 })
 
-/** With members in one order, __proto__ among them, which toEqual does not look at. */
+/** Sorts the members, __proto__ among them, which toEqual does not look at. */
 function sorted(value: Json): Json {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value

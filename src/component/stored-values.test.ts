@@ -1,4 +1,4 @@
-/** What a worker may answer by itself, and what it must ask for. */
+/** The questions that a worker may answer by itself, and those that it must ask. */
 import { describe, expect, it } from 'vitest'
 import type { HostQuestion } from './messages.ts'
 import { cacheStoredValues } from './stored-values.ts'
@@ -10,7 +10,7 @@ const load = (key: string, bucket = 'b'): HostQuestion => ({
   key: Buffer.from(key),
 })
 
-/** An engine that answers each question with how often it was asked. */
+/** Makes an engine that answers each question with how often it was asked. */
 function engine() {
   let asked = 0
   const ask = (): Uint8Array => Uint8Array.of(++asked)

@@ -39,7 +39,7 @@ interface Made {
   readonly until?: number
 }
 
-/** A certificate by `by`, which is Some CA; or self-signed. */
+/** Makes a certificate by `by`, which is Some CA; or self-signed. */
 function certificate(
   key: KeyObject,
   { by = key, byName, name = 'Uni', isCa = false, from = -1, until = 90 }: Made,

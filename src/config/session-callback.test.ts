@@ -35,7 +35,7 @@ describe('sessionCallback', () => {
   ])('may not be %j', (setting, mistake) => {
     expect(findSessionCallbackMistakes(setting)).toEqual([expect.stringMatching(mistake)])
     const { apiKey, secret: wrong } = { apiKey: '', secret: '', ...setting }
-    // What is secret of it is in no mistake.
+    // A mistake has nothing of what is secret.
     for (const each of [apiKey, wrong]) {
       if (each.length > 1) expect(findSessionCallbackMistakes(setting).join()).not.toContain(each)
     }

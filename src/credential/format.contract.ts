@@ -1,4 +1,4 @@
-/** What a credential format is held to: every format passes this suite, and nothing else is relied upon. */
+/** The contract of credential formats: every format passes this suite, and nothing else is relied upon. */
 
 import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -16,7 +16,7 @@ import type { Signer } from '../keys/signer.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import type { CredentialFormat, Evidence, Order, OrderedStatus } from './format.ts'
 
-/** What of a format the suite has to know. */
+/** The facts about a format that the suite has to know. */
 export interface FormatFixture {
   readonly format: CredentialFormat
   /** A configuration under which every claim can be hidden, where that can be. */
@@ -277,7 +277,7 @@ export function formatContract(fixture: FormatFixture): void {
   })
 }
 
-/** What keeps a presentation from proving anything, in words; the checks of the verifier ask more. */
+/** Returns what keeps a presentation from proving anything, in words; the checks of the verifier ask more. */
 function problemsOf({ unasked }: CredentialFormat, evidence: Evidence, issuerKey: KeyObject): string[] {
   const { holder, boundKey, disclosuresProblem, formats } = evidence
   const problems: (string | false | undefined)[] = [
@@ -307,7 +307,7 @@ function isTaken({ format, dataset, configuration }: FormatFixture, claims: Json
   }
 }
 
-/** False when something is malformed; any other exception is a mistake of ours. */
+/** Returns false when something is malformed; any other exception is a mistake of ours. */
 function unlessMalformed(holds: () => boolean): boolean {
   try {
     return holds()
@@ -356,7 +356,7 @@ function anyClaims(reserved: readonly string[]): fc.Arbitrary<JsonObject> {
     ),
   }))
   const claims = fc.dictionary(name, tree, { maxKeys: 6, noNullPrototype: true })
-  // As it comes out of JSON: without -0, which JSON does not have.
+  // The claims are as they come out of JSON: without -0, which JSON does not have.
   return claims.map((value) => JSON.parse(JSON.stringify(value)) as JsonObject)
 }
 
@@ -369,7 +369,7 @@ function placesIn(value: Json, at: ClaimPosition): ClaimPosition[] {
   return childrenOf(value).flatMap(([step, child]) => [[...at, step], ...placesIn(child, [...at, step])])
 }
 
-/** The places that show everything except `hidden`, and what only leads to it. */
+/** Returns the places that show everything except `hidden`, and what only leads to it. */
 function besides(value: Json, hidden: ClaimPosition): ClaimPosition[] {
   const [step, ...rest] = hidden
   return childrenOf(value).flatMap(([name, child]) => {
@@ -379,7 +379,7 @@ function besides(value: Json, hidden: ClaimPosition): ClaimPosition[] {
   })
 }
 
-/** `value` without the claim at `hidden`; undefined when nothing is left to show it for. */
+/** Returns `value` without the claim at `hidden`; undefined when nothing is left to show it for. */
 function without(value: Json, hidden: ClaimPosition): Json | undefined {
   const [step, ...rest] = hidden
   const left = childrenOf(value).flatMap(([name, child]) => {

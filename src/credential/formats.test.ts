@@ -1,4 +1,4 @@
-/** What every format says of itself to others: in metadata, and to the checks. */
+/** The facts about every format for others: in metadata, and for the checks. */
 import { expect, it } from 'vitest'
 import { formatOf, presentationFormats, supportedFormats } from './formats.ts'
 

@@ -1,4 +1,7 @@
-/** Whatever comes in, a reader takes it apart or says what is malformed; and its evidence can be asked everything. */
+/**
+ * Tests that a reader takes apart whatever comes in, or says what is malformed; and its evidence can be asked
+ * everything.
+ */
 
 import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -43,7 +46,7 @@ describe.each(profiles)('a reader of $format', (profile) => {
     presentation = await format.present(credential, [[...profile.root]], binding, signer)
   })
 
-  /** What was read; undefined when it was malformed. Any other exception is a mistake of ours. */
+  /** Reads a text; the result is undefined when it was malformed. Any other exception is a mistake of ours. */
   const read = (how: 'read' | 'hold', text: string): Evidence | undefined => {
     try {
       const evidence = format[how](text)

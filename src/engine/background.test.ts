@@ -6,8 +6,8 @@ const OTHER = `00${'d2'.repeat(20)}`
 const MANY = 32
 
 /**
- * Two contracts whose timers are due at the same time: many of the first, which take until `release`, and one of the
- * other.
+ * Starts two contracts whose timers are due at the same time: many of the first, which take until `release`, and one of
+ * the other.
  */
 async function withSlowTimers() {
   let release: () => void = () => undefined

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createCallQueue } from './call-queue.ts'
 
-/** A call that runs until it is told to end, and says for how long it may wait further. */
+/** Makes a call that runs until it is told to end, and says for how long it may wait further. */
 function held() {
   let end = (): void => undefined
   const ended = new Promise<void>((resolve) => {

@@ -12,7 +12,7 @@ function withResolvers(): { readonly promise: Promise<void>; readonly resolve: (
   return { promise, resolve }
 }
 
-/** A body is stored twice; an empty one asks for both. */
+/** Stores the body under both keys, unless it is empty; tests whether it did. */
 function hasStoredBoth(hands: Hands): boolean {
   if (bodyOf(hands) === '') return false
   hands.set('x', bodyOf(hands))

@@ -3,7 +3,7 @@ import { serving, text } from '../../test/support/engine.ts'
 import { type HttpClientRequest, type Outbound, OutboundError } from '../http/outbound.ts'
 import type { HttpRequestData } from '../offchain/http-data.ts'
 
-/** What a component gets that sends this request, and what went out. */
+/** Returns what a component gets that sends this request, and what went out. */
 async function sent(request: Partial<HttpRequestData>, answer?: Outbound) {
   const out: HttpClientRequest[] = []
   const outbound: Outbound = (asked) => {

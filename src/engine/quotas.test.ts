@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { CONTRACT, type Script, type TestEngine, type TestEngineOptions } from '../../test/support/engine.ts'
 import { bodyOf, closedAfterwards, get, put, shelf, started, uriOf } from '../../test/support/engine-calls.ts'
 
-/** How a call is refused, when the engine itself does: which limit it names, and nothing of its value. */
+/** Returns how a call is refused, when the engine itself does: which limit it names, and nothing of its value. */
 async function refusal(engine: TestEngine, payload: string, path = '/a'): Promise<unknown[]> {
   const { statusCode, headers, body } = await put(engine, payload, path)
   const { detail } = JSON.parse(body) as { readonly detail: string }

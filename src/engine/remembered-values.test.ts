@@ -63,7 +63,7 @@ type Step = (world: World) => Promise<void>
 const key = fc.constantFrom(...KEYS)
 const which = fc.constantFrom(0, 1)
 const method = fc.constantFrom('GET' as const, 'POST' as const)
-/** One call that changes something: what it saw, and what of it is left. */
+/** A call that changes something: what it saw, and what of it is left. */
 const change = fc
   .record({ which, key, method, what: fc.constantFrom('set', 'drop'), ends: fc.constantFrom('', '', 'trap', 'bad') })
   .map(({ which: at, key: name, method: by, what, ends }): Step & { toString(): string } => {

@@ -39,7 +39,7 @@ async function listening({ engine }: TestEngine): Promise<number> {
   return (engine.app.server.address() as AddressInfo).port
 }
 
-/** Everything that the server says to these bytes. */
+/** Returns everything that the server says to these bytes. */
 function raw(port: number, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = ''
@@ -59,7 +59,7 @@ interface Seen {
   readonly body: string
 }
 
-/** What the echo said, in a whole answer. */
+/** Reads what the echo said, in a whole answer. */
 const seenIn = (answer: string): Seen => JSON.parse(answer.split('\r\n\r\n')[1] ?? '') as Seen
 
 describe('what the component sees', () => {

@@ -83,7 +83,7 @@ describe('a contract that cannot be read', () => {
     engine.chain.mine()
     const begun = engine.clock.now.getTime()
     await engine.rounds(1)
-    // Those that were begun at once, of which each takes a second.
+    // Contracts are begun together, of which each takes a second.
     expect(engine.clock.now.getTime() - begun).toBe(16_000)
     names.push(newest)
     engine.chain.set({ address: newest, engines: [] })

@@ -71,7 +71,7 @@ describe('the memory of bodies', () => {
   })
 })
 
-/** A server that looks something up before it reads a body. */
+/** Starts a server that looks something up before it reads a body. */
 async function started(label: string) {
   const errors: unknown[] = []
   const app = Fastify({ forceCloseConnections: true }) as unknown as App

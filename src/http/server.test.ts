@@ -30,7 +30,7 @@ async function listen(app: App): Promise<number> {
   return (app.server.address() as AddressInfo).port
 }
 
-/** Everything that the server answers to these bytes, sent part by part, until it closes the connection. */
+/** Returns everything that the server answers to these bytes, sent part by part, until it closes the connection. */
 function answerTo(port: number, ...parts: string[]): Promise<string> {
   return new Promise((resolve) => {
     let text = ''

@@ -187,7 +187,7 @@ function make(change: Partial<CertificateContent> = {}): Buffer {
   })
 }
 
-/** The certificate with the members of its signed part changed; the signature is not made again. */
+/** Changes the members of the signed part of the certificate; the signature is not made again. */
 function edit(der: Uint8Array, change: (members: Buffer[]) => readonly Buffer[]): Buffer {
   const [signed, ...rest] = readDer(der).children
   const members = (signed?.children ?? []).map((member) => member.der)

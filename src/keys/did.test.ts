@@ -101,7 +101,7 @@ describe('did:key', () => {
   ]
   const PREFIXES = { 'P-256': '8024', 'P-384': '8124', 'P-521': '8224', Ed25519: 'ed01' }
 
-  /** The DID of a key, as the method says it is made: the other way round than the code that is tested. */
+  /** Makes the DID of a key, as the method says it is made: the other way round than the code that is tested. */
   function didOfKey(jwk: PublicJwk): string {
     const x = Buffer.from(jwk.x, 'base64url')
     const isOdd = jwk.kty === 'EC' && ((Buffer.from(jwk.y, 'base64url').at(-1) ?? 0) & 1) === 1

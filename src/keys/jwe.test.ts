@@ -228,7 +228,7 @@ describe('a key to encrypt to', () => {
   })
 })
 
-/** Why it was refused; anything but a MalformedError fails the test. */
+/** Returns why a text was refused; anything but a MalformedError fails the test. */
 async function refusal(text: string, with_: JweDecryption = decryption): Promise<string> {
   const thrown: unknown = await decryptJwe(text, with_).then(
     () => 'it was accepted',
@@ -242,7 +242,7 @@ type Point = readonly [x: bigint, y: bigint]
 
 const PRIME = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n
 
-/** A JWE of `{}` from a sender with this point, by the private key of the receiver: nobody knows the sender's. */
+/** Makes a JWE of `{}` from a sender with this point, by the private key of the receiver: nobody knows the sender's. */
 function jweFrom(sender: Point): string {
   const [x, y] = sender.map((each) => toBase64url(bytesOf(each))) as [string, string]
   const epk = { kty: 'EC', crv: 'P-256', x, y }

@@ -69,7 +69,7 @@ function find(chain: readonly Party[], anchors: readonly Party[], now = NOW, ske
   return findTrustPath(certificates(chain), certificates(anchors), { now, clockSkewSeconds: skew })
 }
 
-/** The names on the path, or the problem without its introduction. */
+/** Returns the names on the path, or the problem without its introduction. */
 function outcome(chain: readonly Party[], anchors: readonly Party[], now = NOW, skew = 0): string | string[] {
   const found = find(chain, anchors, now, skew)
   if ('path' in found) return found.path.map(({ subjectText }) => subjectText.slice('CN='.length))

@@ -106,7 +106,7 @@ describe('a path that selects nothing says where it ends', () => {
   })
 })
 
-/** The specification's steps once more, on a flat list of what is selected, with exceptions for its errors. */
+/** Takes the specification's steps once more, on a flat list of what is selected, with exceptions for its errors. */
 function naive(claims: Json, path: ClaimPath): Json[] | undefined {
   let selected: Json[] = [claims]
   for (const step of path) {

@@ -20,7 +20,7 @@ const tree = fc.letrec<{ node: Json; object: JsonObject }>((tie) => ({
   object: fc.dictionary(names, tie('node'), { maxKeys: 2, noNullPrototype: true }),
 })).object
 
-/** A credential that the claim is in, if it says so of `claims` at all: what is missing on the way is put there. */
+/** Puts the claim into a credential, if it says so of `claims` at all: what is missing on the way is put there. */
 function grown(claims: Json | undefined, { path, values: wanted }: ClaimQuery, at = 0): Json {
   const step = path[at]
   if (step === undefined) return wanted?.[0] ?? claims ?? 'x'

@@ -346,7 +346,7 @@ const right = fc.uniqueArray(idPool, { minLength: 1, maxLength: 3 }).chain((ids)
   ),
 )
 
-/** `value` with the node that comes `at` steps into it, depth first, put in place of another. */
+/** Puts `other` in the place of the node of `value` that comes `at` steps into it, depth first. */
 function put(value: unknown, at: { left: number }, other: unknown): unknown {
   if (at.left-- === 0) return other
   if (Array.isArray(value)) return value.map((each) => put(each, at, other))

@@ -1,4 +1,7 @@
-/** What the schemas of OpenID4VCI and of its tokens take: an example with every member, and each member in turn wrong or missing. */
+/**
+ * The values that the schemas of OpenID4VCI and of its tokens take: an example with every member, and each member in
+ * turn wrong or missing.
+ */
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { CredentialConfiguration } from './credential-configuration.ts'
@@ -248,7 +251,7 @@ function at(value: unknown, step: string | number): unknown {
   return (value as Record<string | number, unknown>)[step]
 }
 
-/** Everything inside, at any depth. */
+/** Returns the paths of everything inside, at any depth. */
 function pathsOf(value: Json): readonly Path[] {
   if (typeof value !== 'object' || value === null) return []
   const steps = Array.isArray(value) ? [...value.keys()] : Object.keys(value)

@@ -19,7 +19,7 @@ const WAITING = 'select count(*) as waiting from pg_stat_activity where pg_backe
 const LOCKED_OUT =
   "select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 
-/** Somebody else on the same place. */
+/** Opens another connection to the same place. */
 const other = <T>(url: string, work: (run: (text: string) => ReturnType<Run>) => Promise<T>): Promise<T> =>
   withConnection(postgresOf(url), (run) => work((text) => run({ text, values: [] })))
 const administer = (...texts: readonly string[]) =>
@@ -27,7 +27,7 @@ const administer = (...texts: readonly string[]) =>
     for (const text of texts) await run(text)
   })
 
-/** Everything that a log could write of it. */
+/** Returns everything that a log could write of an error. */
 function textOf(error: Error): string {
   const members = Object.getOwnPropertyNames(error).map((name) => [name, error[name as keyof Error]])
   return JSON.stringify(Object.fromEntries(members))
@@ -56,7 +56,7 @@ describe('PostgreSQL with others on it', () => {
   })
   afterEach(() => store.close())
 
-  /** What the store does while somebody else has changed row a and not yet committed. */
+  /** Runs `start` while another connection has changed row a and not yet committed. */
   const whileLocked = <T>(start: () => Promise<T>, end: 'commit' | 'rollback' | undefined): Promise<T> =>
     other(url, async (run) => {
       await run('begin')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Attempt, ConflictError, createRetryOnConflict, MOST_ATTEMPTS } from './retry.ts'
 
-/** A retry whose pauses are written down, each drawn as `share` of the longest. */
+/** Makes a retry whose pauses are written down, each drawn as `share` of the longest. */
 function recordedRetry(share: number) {
   const pauses: number[] = []
   const counts = { retried: 0, givenUp: 0 }
@@ -15,7 +15,7 @@ function recordedRetry(share: number) {
 
 const conflict: Attempt<string> = { conflict: {} }
 
-/** An attempt that conflicts so often before it commits. */
+/** Makes an attempt that conflicts so often before it commits. */
 function committedAfter(conflicts: number): () => Promise<Attempt<string>> {
   let left = conflicts
   return () => Promise.resolve(left-- > 0 ? conflict : { committed: 'done' })

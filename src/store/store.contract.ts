@@ -1,4 +1,4 @@
-/** What a store is: every implementation passes this suite, and nothing else is relied upon. */
+/** The contract of a store: every implementation passes this suite, and nothing else is relied upon. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -30,7 +30,10 @@ const firstMigration: Migration = {
 }
 const migrations: readonly Migration[] = [firstMigration, { id: '0002', statements: addCreationTime('thing') }]
 
-/** `open` gives a store on the place given by `fresh`; opening the same place again finds what was committed. */
+/**
+ * Makes the suite: `open` gives a store on the place given by `fresh`; opening the same place again finds what was
+ * committed.
+ */
 export function storeContract<Place>(
   fresh: () => Place | Promise<Place>,
   open: (place: Place, migrations: readonly Migration[]) => Promise<Store<Things>>,

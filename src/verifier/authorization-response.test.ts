@@ -1,4 +1,7 @@
-/** Responses that answer the query, in every way a query can be asked. What must not be accepted: test/attacks/verifier.test.ts. */
+/**
+ * Responses that answer the query, in every way a query can be asked. What must not be accepted:
+ * test/attacks/verifier.test.ts.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeForgery, putTogether, startWorld, type World } from '../../test/support/forge.ts'
 import { startServices, VERIFIER_URL } from '../../test/support/services.ts'
@@ -27,7 +30,7 @@ interface Answered {
   /** Members of the one credential query. */
   readonly query: Readonly<Record<string, unknown>>
   readonly shows: readonly ClaimPosition[]
-  /** What the report then says of the subject. */
+  /** The claims of the subject that the report then has. */
   readonly claims: unknown
 }
 
@@ -342,7 +345,9 @@ function allChecksOf({ checks, credentials }: VerificationReport): readonly Chec
   return [...checks, ...Object.values(credentials).flatMap((each) => each.flatMap((one) => one.checks))]
 }
 
-/** No transaction is to be approved in any of these, and none is a mobile document. */
+/**
+ * Returns the checks that were asked: no transaction is to be approved in any of these, and none is a mobile document.
+ */
 function asked(report: VerificationReport): readonly CheckResult[] {
   return allChecksOf(report).filter(({ id }) => id !== TRANSACTION_CHECK && id !== 'credential.doc_type')
 }

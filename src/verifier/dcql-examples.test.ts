@@ -1,4 +1,7 @@
-/** The examples of the specification. OpenID4VP 1.0, Claims Path Pointer Example; Digital Credentials Query Language Examples. */
+/**
+ * The examples of the specification. OpenID4VP 1.0, Claims Path Pointer Example; Digital Credentials Query Language
+ * Examples.
+ */
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { supportedFormats } from '../credential/formats.ts'
@@ -123,7 +126,7 @@ const examples = {
   },
 } satisfies Record<string, DcqlQuery>
 
-/** As verifiers of the European wallet and of driving licences ask. */
+/** The namespace that verifiers of the European wallet ask for, beside that of driving licences. */
 const PID = 'eu.europa.ec.eudi.pid.1'
 const inUse = {
   'a PID as SD-JWT VC': {

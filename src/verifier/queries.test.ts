@@ -169,7 +169,7 @@ describe('a query of ours', () => {
   })
 
   it.each<[Json[], Json[], boolean]>([
-    // What null stands for is every element, so that one that is addressed by its index is among them.
+    // The value null stands for every element, so that one that is addressed by its index is among them.
     [['a', null, 'b'], ['a', 0, 1], true],
     [['a', 2, 'b'], ['a', null, null], true],
     [['a', null, 'b', 0], ['a', 0, 'b', 'c'], true],

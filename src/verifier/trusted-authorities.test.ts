@@ -1,4 +1,6 @@
-/** Queries that name authorities, and credentials that are issued under them. What must not be accepted: test/attacks/. */
+/**
+ * Queries that name authorities, and credentials that are issued under them. What must not be accepted: test/attacks/.
+ */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Authority, certificateName, certify, makeAuthority } from '../../test/support/forge.ts'
 import { type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
@@ -38,7 +40,7 @@ describe('a credential that was issued under an authority', () => {
       ...{ authorityKeyId: ROOT, subjectKeyId: SUB },
     })
 
-  /** The credential with other certificates, signed again by the issuer. */
+  /** Returns the credential with other certificates, signed again by the issuer. */
   async function withChain(credential: string, chain: readonly Uint8Array[], { issuerKey }: Services): Promise<string> {
     const [jws = '', ...disclosures] = credential.split('~')
     const { header, payload } = readJws(jws)
@@ -47,7 +49,7 @@ describe('a credential that was issued under an authority', () => {
     return [signed, ...disclosures].join('~')
   }
 
-  /** What the check says of a credential whose certificates are `chain`, where `anchors` are trusted. */
+  /** Returns the outcome of the check for a credential whose certificates are `chain`, where `anchors` are trusted. */
   async function checked(
     chain: (key: Services['issuerKey']) => readonly Uint8Array[],
     anchors: readonly Uint8Array[] | 'pinned',

@@ -1,4 +1,7 @@
-/** A wallet whose maker attests keys receives credentials whose keys have to be attested. OpenID4VCI 1.0, Key Attestation in JWT format. */
+/**
+ * A wallet whose maker attests keys receives credentials whose keys have to be attested. OpenID4VCI 1.0, Key
+ * Attestation in JWT format.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -22,7 +25,7 @@ const formats = [
 
 const times = { notBefore: new Date(Date.now() - 1000), notAfter: new Date(Date.now() + 86_400_000) }
 
-/** The directory of a provider on disk. */
+/** Makes the directory of a provider on disk. */
 function directoryOf(provider: Awaited<ReturnType<typeof makeTestProvider>>): string {
   const root = temporaryDirectory()
   for (const { path, text } of provider) {

@@ -51,7 +51,7 @@ describe('presenting', () => {
     return made
   }
 
-  /** The whole way; what the plan promised, and what the verifier found. */
+  /** Runs the whole way; returns what the plan promised, and what the verifier found. */
   async function presented(made: TestWallet, query: object) {
     const { sessionId, link } = await startVerification(services, query)
     const plan = await planPresentation(made.wallet, link)

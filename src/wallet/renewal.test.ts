@@ -26,7 +26,7 @@ const passed = (services: Services, seconds: number): void => {
   services.clock.now = new Date(services.clock.now.getTime() + seconds * 1000)
 }
 
-/** The stored text of the only credential. */
+/** Returns the stored text of the only credential. */
 function recordOf({ texts }: TestWallet): JsonObject & { readonly more_copies: readonly JsonObject[] } {
   const [text = '', ...more] = texts.values()
   expect(more).toEqual([])

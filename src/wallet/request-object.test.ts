@@ -22,7 +22,7 @@ interface Verifier {
   readonly header: JsonObject
   readonly payload: JsonObject
   readonly linkClientId: string
-  /** What the link has instead of its own parameters; an empty one is left out. */
+  /** The parameters of the link in the place of its own; an empty one is left out. */
   readonly linkParameters: Readonly<Record<string, string>>
   readonly contentType: string
   readonly after: (text: string) => string
@@ -327,7 +327,7 @@ function certified(verifier: Verifier, from: number, until: number): Verifier {
   return useCertificate(verifier, certificateOf(verifier.key, from, until))
 }
 
-/** Everything agrees with the certificate: its hash in the link and in the object, itself in the header. */
+/** Has everything agree with the certificate: its hash in the link and in the object, itself in the header. */
 function useCertificate(verifier: Verifier, certificate: Buffer): Verifier {
   const clientId = clientIdOf(certificate)
   return {

@@ -1,4 +1,7 @@
-/** What the console passes on: as fast as the browser reads, as soon as it comes, and not beyond the end of either side. */
+/**
+ * Tests that the console passes on as fast as the browser reads, as soon as it comes, and not beyond the end of either
+ * side.
+ */
 import { createServer, request as httpRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, expect, it, vi } from 'vitest'
@@ -19,7 +22,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A console before an issuer, with somebody signed in. */
+/** Starts a console before an issuer, with somebody signed in. */
 async function signedIn(issuerPort: number, fetchFrom: typeof fetch = fetch) {
   const { server, signInPath } = createConsoleServer({
     services: { issuer: { url: `http://127.0.0.1:${issuerPort}`, apiKey: 'a-key' } },
@@ -65,7 +68,7 @@ it('keeps no more of an answer than one step while the browser does not read', a
   expect(unsent).toBeLessThan(4 * CHUNK.length)
 })
 
-/** An issuer that sends the first event of a stream, and leaves it open. */
+/** Starts an issuer that sends the first event of a stream, and leaves it open. */
 async function streaming() {
   const streams = new Set<ServerResponse>()
   const issuer = createServer((_, response) => {

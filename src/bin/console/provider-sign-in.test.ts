@@ -1,4 +1,6 @@
-/** Signing in to the console at a provider, and attacks on it: people who may not, other browsers, and wrong answers. */
+/**
+ * Signing in to the console at a provider, and attacks on it: people who may not, other browsers, and wrong answers.
+ */
 import { request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'

@@ -1,4 +1,6 @@
-/** Attacks on the server of the console, which holds API keys: from pages of others, other names, and other programs. */
+/**
+ * Attacks on the server of the console, which holds API keys: from pages of others, other names, and other programs.
+ */
 import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -29,7 +31,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A console before a service that tells what it was asked. */
+/** Starts a console before a service that tells what it was asked. */
 async function started() {
   const requests: { readonly target: string; readonly key: string | undefined; readonly body: string }[] = []
   const service = createServer((request, response) => {

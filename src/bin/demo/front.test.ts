@@ -24,7 +24,7 @@ describe('the front of the demo', () => {
     return (server.address() as AddressInfo).port
   }
 
-  /** A front before two services that tell what they were asked. */
+  /** Starts a front before two services that tell what they were asked. */
   async function started() {
     const openapi = async (url: string) => (await services.fetch(`${url}/openapi`)).json() as Promise<JsonObject>
     const echo = (name: string) =>

@@ -13,7 +13,7 @@ const freshIdentity = async () => {
   return readIdentity(privateKey.export({ format: 'pem', type: 'pkcs8' }).toString())
 }
 
-/** A database that an engine has used, with the settings that it was opened with. */
+/** Makes a database that an engine has used, with the settings that it was opened with. */
 async function usedDatabase() {
   const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-engine-store-')), 'engine.db')
   const config = { database: { kind: 'sqlite', file }, identity: await freshIdentity() } as const

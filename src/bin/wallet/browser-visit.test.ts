@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => visit.end())
 
-/** The status of a request whose Host header fetch would not let us choose. */
+/** Returns the status of a request whose Host header fetch would not let us choose. */
 function statusAs(host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const asked = request(`${visit.redirectUri}?code=stolen`, { headers: { host } }, (response) => {

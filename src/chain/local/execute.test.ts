@@ -18,7 +18,7 @@ function message(count: number): Message {
   return { from: `0x${'22'.repeat(20)}`, to: CONTRACT, value: 0n, input, gasLimit: 30_000_000n }
 }
 
-/** A machine on a state that has the contract. */
+/** Makes a machine on a state that has the contract. */
 async function countdown(): Promise<(count: number, looks?: number) => Promise<Result>> {
   const state = emptyState()
   const { manager, begin } = workingState(state)

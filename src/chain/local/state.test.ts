@@ -16,6 +16,6 @@ it('a value is found at any block, however many versions came after it', async (
       if (storage.at('key', block)?.[0] !== Math.floor(block / 3) % 251) expect.fail(`block ${block} has another value`)
     }
   })
-  // One step for each version would take a minute.
+  // A step for each version would take a minute.
   expect(taken).toBeLessThan(1)
 })

@@ -46,7 +46,7 @@ const binding = {
   at: new Date('2026-06-01T12:00:00Z'),
 }
 
-/** What an issuer signs of each element, and the element behind it. */
+/** Returns what an issuer signs of each element, and the element behind it. */
 function concealedParts(credential: string): readonly string[] {
   const { nameSpaces } = readIssuerSigned(decodeCbor(fromBase64url(credential)))
   return [...nameSpaces.values()].flat().map((item) => Buffer.from(item).toString('hex'))
@@ -164,7 +164,7 @@ function fractions(seed: number): () => number {
   return () => random(1_000_000) / 1_000_000
 }
 
-/** The value with one value in it, at any depth and inside embedded CBOR as well, that is an odd one. */
+/** Replaces one value in the value, at any depth and inside embedded CBOR as well, by an odd one. */
 function mutated(value: Cbor, random: () => number): Cbor {
   const below = random() > 0.04
   const pick = (count: number) => Math.floor(random() * count)

@@ -11,7 +11,7 @@ const members: Readonly<Record<string, Cbor>> = {
   elementValue: 'Ada',
 }
 
-/** An element with some of its members changed, or left out. */
+/** Makes an element with some of its members changed, or left out. */
 function itemWith(change: Readonly<Record<string, Cbor | undefined>> = {}): Uint8Array {
   const entries = Object.entries({ ...members, ...change })
   return encodeCbor(new Map(entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))))

@@ -217,7 +217,7 @@ describe('a presentation of a mobile document', () => {
     expect(await partOfLimit(100, () => read(text))).toBeLessThan(1)
   })
 
-  /** A presentation whose device states the elements of a namespace `a`. */
+  /** Makes a presentation whose device states the elements of a namespace `a`. */
   async function stating(keyAuthorizations: Cbor, elements: CborMap): Promise<string> {
     const deviceKeyInfo = new Map([['keyAuthorizations', keyAuthorizations]])
     const authorizing = new Map<CborKey, Cbor>([...mso, ['deviceKeyInfo', deviceKeyInfo]])

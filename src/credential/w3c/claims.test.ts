@@ -28,7 +28,7 @@ describe('a query for claims of a W3C credential', () => {
       expect(mistakes({ path: [name], values: [1, true] })).toEqual([sentence])
       expect(mistakes({ path: [name], values: [1, 'x'] })).toEqual([])
       expect(mistakes({ path: [name] })).toEqual([])
-      // What is inside of a text is no mistake of its values.
+      // A mistake inside of a text is no mistake of its values.
       expect(mistakes({ path: [name, 'x'], values: [1] })).toEqual([])
     },
   )

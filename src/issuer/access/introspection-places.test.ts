@@ -4,7 +4,7 @@ import { limitIntrospections } from './introspection-places.ts'
 
 const clock = { at: 0 }
 
-/** Introspection in which tokens that begin with "good" are active; no answer comes before `release`. */
+/** Makes an introspection in which tokens that begin with "good" are active; no answer comes before `release`. */
 function held() {
   const asked: string[] = []
   let release: () => void = () => undefined

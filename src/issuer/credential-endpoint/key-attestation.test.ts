@@ -1,4 +1,6 @@
-/** Whatever stands where a key proof or a key attestation should, it is taken or refused with `invalid_proof`. */
+/**
+ * Tests that whatever stands where a key proof or a key attestation should is taken or refused with `invalid_proof`.
+ */
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { mutateJson, mutateStructured, type Random, seededRandom } from '../../../test/fuzz/mutate.ts'

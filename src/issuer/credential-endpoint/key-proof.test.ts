@@ -15,7 +15,7 @@ const policy = {
   audiences: ['https://a.example'],
 }
 
-/** The key and the nonce that the proof has shown. */
+/** Returns the key and the nonce that the proof has shown. */
 function shownBy(text: string): JsonObject {
   const proof = readKeyProof(text, policy)
   refuseUnlessSigned(proof)

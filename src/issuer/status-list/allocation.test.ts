@@ -5,14 +5,14 @@ import { permute } from './allocation.ts'
 
 const key = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex')
 
-/** Of the numbers 0, 1, 2, 3 and the last, below 2^10, 2^17 and 2^20. */
+/** The numbers for 0, 1, 2, 3 and the last, below 2^10, 2^17 and 2^20. */
 const VECTORS = [
   [395, 966, 506, 917, 148],
   [102_441, 76_020, 97_026, 45_388, 80_026],
   [853_892, 915_224, 1_004_081, 670_800, 395_893],
 ]
 
-/** The same network, said another way: halves as texts of bits, swapped after each round. */
+/** Computes the same network in another way: halves as texts of bits, swapped after each round. */
 function byHand(counter: number, bits: number): number {
   const low = Math.ceil(bits / 2)
   const text = counter.toString(2).padStart(bits, '0')
@@ -71,7 +71,7 @@ describe('the permutation of indices', () => {
     const size = 2 ** 17
     const places = Array.from({ length: 4096 }, (_, counter) => permute(counter, size, key))
     const near = places.filter((place, at) => at > 0 && Math.abs(place - (places[at - 1] as number)) < size / 64)
-    // One in thirty-two, by chance.
+    // About a thirty-second part is near by chance.
     expect(near.length).toBeGreaterThan(64)
     expect(near.length).toBeLessThan(256)
     // All the list is used from the beginning: of 64 parts, each has its share.

@@ -1,4 +1,4 @@
-/** What each check says of evidence that is right but for one thing: its outcome, and the sentence for people. */
+/** The outcome of each check for evidence that is right but for one thing, and the sentence for people. */
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../test/support/check-log.ts'
@@ -531,7 +531,7 @@ const others: readonly Row[] = [
   ['the values', 'query.values', 'passed', same],
 ]
 
-/** The context, for a format in which every question makes sense. */
+/** Returns the context for a format in which every question makes sense. */
 function withAllAsked({ format }: PresentationContext): Partial<PresentationContext> {
   return { format: { ...format, unasked: {} } }
 }
