@@ -5,7 +5,7 @@
 // - width: comment lines have at most 120 columns;
 // - locals: no local or parameter is called after what was done to its value;
 // - functions: no function is called after what was done to its result: a function is a verb.
-// All but the first hold in build, bench and test as well, but not in the files of tests themselves.
+// All but the first hold in build, bench and test as well; in the files of tests, those of comments alone.
 // `node build/words.js src/codec` looks at one folder.
 import './node-version.cjs'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -31,6 +31,9 @@ const PARTICIPLE =
 const VERBS = new Set(['need', 'embed', 'seed', 'feed', 'exceed', 'malformed'])
 /** Sources whose names are in the bytes of a component, which its contract names by their digest. */
 const AS_BYTES = /^(components|sdk\/component)\//
+/** The files of tests, whose comments alone are held. */
+const TESTS = /\.(test|contract)\.ts$/
+const OF_COMMENTS = new Set(['comments', 'verbs', 'width'])
 /** The members of a format, which each folder of src/credential exports under the same names. */
 const OF_A_FORMAT = new Set([
   'IDS',
@@ -153,15 +156,19 @@ function textsBelow(folders) {
     readdirSync(join(root, top), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && /\.(ts|js|cjs)$/.test(entry.name))
       .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
-      .filter((path) => !/\.(test|contract)\.ts$|\/node_modules\//.test(path)),
+      .filter((path) => !path.includes('/node_modules/')),
   )
   return new Map(paths.sort().map((path) => [path, readFileSync(join(root, path), 'utf8')]))
 }
 
 function allFaults() {
   const texts = textsBelow(['src', 'sdk', 'console', 'components', 'build', 'bench', 'test'])
-  const each = [...texts].flatMap(([path, text]) => faultsOf(path, text).map((fault) => ({ ...fault, path })))
-  const exported = new Map([...texts].filter(([path]) => /^(src|sdk|console)\//.test(path)))
+  const each = [...texts].flatMap(([path, text]) =>
+    faultsOf(path, text)
+      .filter(({ rule }) => OF_COMMENTS.has(rule) || !TESTS.test(path))
+      .map((fault) => ({ ...fault, path })),
+  )
+  const exported = new Map([...texts].filter(([path]) => /^(src|sdk|console)\//.test(path) && !TESTS.test(path)))
   return [...homonymsOf(exported), ...each]
 }
 

@@ -4,7 +4,7 @@ import { createExporter, type Exporter } from './exporter.ts'
 
 let asked: HttpClientRequest[]
 let told: string[]
-/** What the collector does with each request. */
+/** Answers each request as the collector does. */
 let collector: (request: HttpClientRequest) => Promise<HttpClientResponse>
 
 const answer = (status: number, body = '') => Promise.resolve({ status, headers: {}, body: Buffer.from(body) })
@@ -124,7 +124,7 @@ describe('what goes to a collector', () => {
     const one = exporter()
     addAll(one, 20_000)
     expect(one.counts).toEqual({ sent: 0, dropped: 3616 })
-    // Those of the request that runs have no place any more, once newer ones have taken it.
+    // Spans of the request that runs have no place any more, once newer ones have taken it.
     await vi.advanceTimersByTimeAsync(1)
     addAll(one, 600)
     expect(one.counts).toEqual({ sent: 0, dropped: 3616 + 88 })

@@ -1,4 +1,4 @@
-/** What stands between a service and its database, and between it and other servers, where there are traces. */
+/** The traces of what stands between a service and its database, and between it and other servers. */
 import { randomBytes } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openTestStore } from '../../test/support/store.ts'
