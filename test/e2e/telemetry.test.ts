@@ -111,7 +111,7 @@ describe('an issuance and a presentation', () => {
   })
 })
 
-/** The parts as bytes, with a pause after each. */
+/** Gives the parts as bytes, with a pause after each. */
 async function* inTime(parts: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const part of parts) {
     yield Buffer.from(part)
