@@ -35,7 +35,10 @@ export async function openOutputs(
     random,
     clock: createFineClock(),
     failed: (signal, why) =>
-      ownLog.warn({ event: 'telemetry_not_sent', signal, why }, 'the collector does not take them; tried again later'),
+      ownLog.warn(
+        { event: 'telemetry_not_sent', signal, why },
+        'the collector does not take what is sent, and the service goes on',
+      ),
   })
   return { log: createLog(service, { extension: telemetry.log }), telemetry }
 }

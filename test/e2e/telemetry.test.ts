@@ -330,6 +330,24 @@ describe('a collector', () => {
   })
 })
 
+describe('the headers for the collector', () => {
+  it('come from a file that a variable names, and are in no log', async () => {
+    const collector = await startCollector()
+    const directory = await serviceDirectory('issuer', { port: 0 })
+    writeFileSync(join(directory, 'headers.json'), '{"authorization":"Bearer from-the-file"}\n')
+    const env = {
+      VOUCHSAFE_TELEMETRY__ENDPOINT: collector.url,
+      VOUCHSAFE_TELEMETRY__HEADERS_FILE: join(directory, 'headers.json'),
+      VOUCHSAFE_TELEMETRY__SAMPLE_RATIO: '0.5',
+    }
+    const { child, ended } = startCommand(['issuer'], { cwd: directory, env })
+    const { stdout } = await endService(await listening(child, ended), 'SIGTERM')
+    expect(collector.logs.map(({ eventName }) => eventName)).toContain('listening')
+    for (const { authorization: sent } of collector.headers) expect(sent).toBe('Bearer from-the-file')
+    for (const text of [stdout, ...collector.bodies]) expect(text).not.toContain('from-the-file')
+  })
+})
+
 describe('the code of telemetry', () => {
   /** Returns the names of the files that a service has loaded when it ends. */
   async function loadedBy(settings: Record<string, unknown>): Promise<readonly string[]> {

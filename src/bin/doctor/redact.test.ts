@@ -18,6 +18,7 @@ describe('a redacted configuration', () => {
       signing: { keyFile: 'conf/issuer.key', certificateFiles: ['conf/issuer.pem', 'planted'] },
       integrations: { authentication: { plantedplanted: 'planted' } },
       sessionCallback: { url: 'https://app.example/hooks/planted', apiKey: 'planted', secret: 'planted' },
+      telemetry: { endpoint: 'https://o.example/planted', headers: { planted: 'planted' }, sampleRatio: 0.5 },
       planted: 'planted',
     }
     expect(redact(settings)).toEqual({
@@ -30,6 +31,7 @@ describe('a redacted configuration', () => {
       signing: { keyFile: 'conf/issuer.key', certificateFiles: ['conf/issuer.pem', '(a path that leads nowhere)'] },
       integrations: { authentication: { '(members left out)': 1 } },
       sessionCallback: { url: 'https://app.example/…', apiKey: '(set)', secret: '(set)' },
+      telemetry: { endpoint: 'https://o.example/…', headers: { '(members left out)': 1 }, sampleRatio: 0.5 },
       '(members left out)': 1,
     })
   })
