@@ -2,12 +2,13 @@
  * Events of a service: administrative acts, and changes of sessions that an application may want to know. An event is
  * written in the batch of its cause, and moved from there into the audit log and to the callback.
  */
+
 import type { AuditCollections } from '../audit/collections.ts'
 import type { CallbackCollections } from '../callback/queue.ts'
-import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import type { TraceHeaders } from '../codec/trace-context.ts'
 import type { Change } from '../store/store.ts'
+import { makeTimeOrderedId } from '../store/time-ordered-id.ts'
 
 /** Every type of event, and whether the callback reports it; all of them go into the audit log. */
 export const carriedByCallback = {
@@ -80,5 +81,5 @@ export function eventOrder(now: Date, last: number): number {
 /** Creates the change that records an event, for the batch of its cause. */
 export function recordEvent(event: Event, random: (bytes: number) => Uint8Array): Change<EventCollections> {
   const dueAt = new Date(event.order ?? event.at)
-  return { insert: 'event', id: toBase64url(random(16)), value: event, dueAt }
+  return { insert: 'event', id: makeTimeOrderedId(event.at, random(10)), value: event, dueAt }
 }

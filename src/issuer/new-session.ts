@@ -1,5 +1,5 @@
 /** Starting an issuance session: the dataset is held against every configuration before anything is stored. */
-import { toBase64url } from '../codec/base64url.ts'
+
 import type { JsonObject } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
 import { recordEvent } from '../event/event.ts'
@@ -8,6 +8,7 @@ import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { Attempt } from '../store/retry.ts'
 import type { Change } from '../store/store.ts'
+import { makeTimeOrderedId } from '../store/time-ordered-id.ts'
 import { keepSuppliedCode, refuseUsedCode } from './access/pre-authorized-code.ts'
 import { claimNamesOf } from './claims-dataset.ts'
 import type { IssuerCollections } from './collections.ts'
@@ -48,8 +49,8 @@ export async function startIssuanceSession(
   refuseUnfittingPerson(context, request, offered)
   const dataset = datasetOf(request)
   if (dataset !== undefined) refuseUnfitting(dataset, configurations)
-  const sessionId = toBase64url(context.random(24))
   const createdAt = context.now().getTime()
+  const sessionId = makeTimeOrderedId(createdAt, context.random(18))
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
   const supplied = keepSuppliedCode(context, request['pre-authorized_code'], { sessionId, expiresAt })
@@ -82,8 +83,8 @@ export async function startRequestedSession(
   { configurationIds, caller }: { readonly configurationIds: readonly string[]; readonly caller: string },
 ): Promise<{ readonly sessionId: string; readonly changes: readonly Change<IssuerCollections>[] }> {
   const configurations = await Promise.all(configurationIds.map(context.loadConfiguration))
-  const sessionId = toBase64url(context.random(24))
   const createdAt = context.now().getTime()
+  const sessionId = makeTimeOrderedId(createdAt, context.random(18))
   const expiresAt = createdAt + LIFETIME_SECONDS * 1000
   const later = withReissue(laterMembers(request), configurations)
   const value = { configurationIds, createdAt, expiresAt, grants: [], ...later, issued: [] }

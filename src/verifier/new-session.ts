@@ -1,4 +1,5 @@
 /** Starting a verification session. The link is what a wallet scans; its client_id is kept with the session. */
+
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { recordEvent } from '../event/event.ts'
@@ -6,6 +7,7 @@ import type { Remember } from '../http/idempotency.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import type { Attempt } from '../store/retry.ts'
+import { makeTimeOrderedId } from '../store/time-ordered-id.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import { wantRedirectUri } from './redirect.ts'
@@ -25,8 +27,8 @@ export async function startVerificationSession(
 ): Promise<Attempt<StartedVerificationSession>> {
   const { config, clientId, random, store } = context
   const query = await getQuery(context, request.verification_query_id)
-  const sessionId = toBase64url(random(24))
   const createdAt = context.now().getTime()
+  const sessionId = makeTimeOrderedId(createdAt, random(18))
   const value: VerificationSession = {
     queryId: request.verification_query_id,
     createdAt,

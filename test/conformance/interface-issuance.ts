@@ -186,7 +186,7 @@ export const issuanceInterface: Section = {
       id: 'issuance-23',
       asks: '`session_id` is an access secret',
       source: 'Issuance service, Issuance session, offer, metadata, token, nonce',
-      tests: [[at.admin, 'starts sessions that do not know each other, with ids of 192 random bits']],
+      tests: [[at.admin, 'starts sessions that do not know each other, with ids of 144 random bits']],
     },
     {
       id: 'issuance-24',

@@ -11,7 +11,7 @@ export const issuance: Section = {
       id: 'security-1a',
       asks: 'A pre-authorized code has 128 random bits or more',
       source: 'RFC 6749 section 10.10',
-      tests: [[at.admin, 'starts sessions that do not know each other, with ids of 192 random bits']],
+      tests: [[at.admin, 'starts sessions that do not know each other, with ids of 144 random bits']],
     },
     {
       id: 'security-1b',
@@ -88,7 +88,7 @@ export const issuance: Section = {
       id: 'security-4b',
       asks: 'A session id cannot be guessed',
       source: 'OpenID4VCI 1.0, Credential Offer',
-      tests: [[at.admin, 'starts sessions that do not know each other, with ids of 192 random bits']],
+      tests: [[at.admin, 'starts sessions that do not know each other, with ids of 144 random bits']],
     },
     {
       id: 'security-4c',

@@ -3,10 +3,11 @@
  * once or later. `routes.ts` authorizes and answers, `older-drafts.ts` has put the request into the form of the final
  * specification. OpenID4VCI 1.0, Credential Endpoint.
  */
-import { toBase64url } from '../../codec/base64url.ts'
+
 import type { Configuration } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse } from '../../protocol/oid4vci.ts'
+import { makeTimeOrderedId } from '../../store/time-ordered-id.ts'
 import { configurationOfIdentifier } from '../access/authorization-details.ts'
 import { checkNonce } from '../access/c-nonce.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
@@ -115,7 +116,7 @@ async function deferCredentials(
   spending: Spending,
 ): Promise<CredentialResponse> {
   const { sessionId } = open
-  const id = toBase64url(context.random(24))
+  const id = makeTimeOrderedId(now.getTime(), context.random(18))
   const hasForm = Object.keys(form).length > 0
   const value = { sessionId, configurationId, holderKeys, ...(hasForm && { responseForm: form }) }
   const defer = (session: IssuanceSession) => {
