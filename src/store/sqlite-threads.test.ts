@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout as wait } from 'node:timers/promises'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { builtDirectory } from '../toolchain/places.ts'
 import { loadDriver } from './sqlite.ts'
@@ -45,6 +45,43 @@ describe('SQLite, with a thread that writes', () => {
     other.exec('rollback')
     expect(await written).toBe(undefined)
     expect(await store.get('thing', 'b')).toEqual({ value: { n: 2 }, version: 0 })
+  })
+
+  it('waits for another process that holds the lock for seconds', async () => {
+    const file = fresh()
+    const store = await open<{ thing: { n: number } }>(file, [{ id: '1', statements: createCollection('thing') }])
+    onTestFinished(() => store.close())
+    const Database = await loadDriver()
+    const other = new Database(file)
+    onTestFinished(() => other.close())
+    other.exec('begin immediate')
+    const written = store.commit([{ insert: 'thing', id: 'a', value: { n: 1 } }])
+    await wait(2000)
+    other.exec('rollback')
+    expect(await written).toBe(undefined)
+  })
+
+  it('takes turns with others that write to the same file without pause', async () => {
+    const file = fresh()
+    const migrations = [{ id: '1', statements: createCollection('thing') }]
+    const stores = [await open<{ thing: { n: number } }>(file, migrations)]
+    while (stores.length < 4) stores.push(await open<{ thing: { n: number } }>(file, migrations))
+    onTestFinished(async () => {
+      for (const store of stores) await store.close()
+    })
+    const counts = stores.map(() => 0)
+    await Promise.all(
+      stores.map(async (store, at) => {
+        // Each goes on until all have written enough, so that none is left alone with the file.
+        for (let n = 0; Math.min(...counts) < 50; n++) {
+          const rows = Array.from({ length: 100 }, (_, row) => `${at}.${n}.${row}`)
+          await store.commit(rows.map((id) => ({ insert: 'thing', id, value: { n } })))
+          counts[at] = n + 1
+        }
+      }),
+    )
+    const rows = await stores[0]?.list('thing')
+    expect(rows).toHaveLength(100 * counts.reduce((sum, count) => sum + count, 0))
   })
 
   it('leaves nothing in the log when it tidies, however much is read meanwhile', async () => {

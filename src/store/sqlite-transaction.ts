@@ -4,9 +4,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 /** Prepares a text once. */
 export type Prepare = (sql: string) => StatementSync
 
-/** Runs `run` in a transaction, which is undone when `run` throws. */
-export function inTransaction<T>(database: DatabaseSync, kind: 'immediate' | 'exclusive', run: () => T): T {
-  database.exec(`begin ${kind}`)
+/** Runs `run` in a transaction, which `begin` begins, and which is undone when `run` throws. */
+export function inTransaction<T>(database: DatabaseSync, begin: () => void, run: () => T): T {
+  begin()
   try {
     const result = run()
     database.exec('commit')

@@ -8,10 +8,9 @@ import { makeAsync } from '../async/make-async.ts'
 import { applyBatches, type BatchResult } from './sqlite-batches.ts'
 import { type LogKeeper, logKeeper } from './sqlite-log.ts'
 import { cacheStatements, inTransaction, type Prepare } from './sqlite-transaction.ts'
+import { BUSY_TIMEOUT_MS, createTurns } from './sqlite-turns.ts'
 import type { BoundStatement } from './statements.ts'
 
-/** The time for which a lock of another process is waited for: every request waits with the writer. */
-export const BUSY_TIMEOUT_MS = 1000
 /** The time for which tidying waits for readers; a longer read keeps the log until the next round. */
 const TIDY_TIMEOUT_MS = 50
 /** The number of rows that one transaction purges; other batches are written between two transactions. */
@@ -42,12 +41,13 @@ export function createWriter(database: DatabaseSync): SqliteWriter {
   const forget = createForgetter(database)
   forget('fast')
   const log = logKeeper(database)
+  const begin = createTurns(database)
   return {
     write: makeAsync((batches: readonly Batch[]) => {
       forget(batches.some(({ erases }) => erases) ? 'on' : 'fast')
       const statements = batches.map((batch) => batch.statements)
       const results = applyBatches(prepare, statements, (applyAll) =>
-        inTransaction(database, 'immediate', () => {
+        inTransaction(database, begin, () => {
           log.begin()
           return applyAll()
         }),
@@ -56,7 +56,7 @@ export function createWriter(database: DatabaseSync): SqliteWriter {
       log.written(statements.reduce((sum, { length }) => sum + length, 0))
       return results
     }),
-    purge: (table, now) => purge({ database, prepare, log }, table, now),
+    purge: (table, now) => purge({ database, prepare, log, begin }, table, now),
     tidy: makeAsync(() => {
       tidy(database)
       log.emptied()
@@ -69,15 +69,16 @@ interface Purging {
   readonly database: DatabaseSync
   readonly prepare: Prepare
   readonly log: LogKeeper
+  readonly begin: () => void
 }
 
-async function purge({ database, prepare, log }: Purging, table: string, now: number): Promise<number> {
+async function purge({ database, prepare, log, begin }: Purging, table: string, now: number): Promise<number> {
   const isDue = `select 1 from ${table} where due_at <= ? limit 1`
   const sql = `delete from ${table} where rowid in (select rowid from ${table} where due_at <= ? limit ?)`
   for (let purged = 0; ; ) {
     // A round with nothing to do writes nothing, not even how many logs there were.
     if (prepare(isDue).get(now) === undefined) return purged
-    const changes = inTransaction(database, 'immediate', () => {
+    const changes = inTransaction(database, begin, () => {
       log.begin()
       return Number(prepare(sql).run(now, PURGED_AT_ONCE).changes)
     })

@@ -7,12 +7,10 @@ import { makeAsync } from '../async/make-async.ts'
 import { restoreError } from '../thread/error-properties.ts'
 import { groupCommit } from './group-commit.ts'
 import { cacheStatements, inTransaction, type Prepare } from './sqlite-transaction.ts'
-import { type Batch, BUSY_TIMEOUT_MS, createWriter, type SqliteWriter } from './sqlite-writer.ts'
+import { BUSY_TIMEOUT_MS, beginTransaction } from './sqlite-turns.ts'
+import { type Batch, createWriter, type SqliteWriter } from './sqlite-writer.ts'
 import { createdRow, missingSteps, newestStatement, parseColumn, statementOf } from './statements.ts'
 import type { DueRow, Migration, Row, RowPosition, Store } from './store.ts'
-
-/** The time for which a lock of another process is waited for while a database is opened. */
-const OPENING_TIMEOUT_MS = 5000
 
 /** Opens (and makes, if need be) the database file, and brings its schema up to date. `:memory:` is for tests. */
 export async function openSqlite<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
@@ -25,12 +23,11 @@ export async function connectSqlite(file: string, migrations: readonly Migration
   const Database = await loadDriver()
   const database = new Database(file)
   // First of all, so that switching to WAL waits for another process that does the same.
-  database.exec(`pragma busy_timeout = ${OPENING_TIMEOUT_MS}`)
+  database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
   database.exec('pragma wal_autocheckpoint = 0')
   migrateSqlite(database, migrations)
-  database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
   return database
 }
 
@@ -84,7 +81,10 @@ function readers<C>(statement: Prepare): Pick<Store<C>, 'get' | 'list' | 'due' |
 
 /** Brings the schema up to date. Throws a message for the operator when it is of a newer release or another service. */
 export function migrateSqlite(database: DatabaseSync, migrations: readonly Migration[]): void {
-  inTransaction(database, 'exclusive', () => {
+  const begin = (): void => {
+    beginTransaction(database, 'exclusive')
+  }
+  inTransaction(database, begin, () => {
     const before = originOf((sql) => database.prepare(sql))
     database.exec('create table if not exists migration (id text primary key)')
     const applied = database.prepare('select id from migration').all()
