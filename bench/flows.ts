@@ -42,6 +42,7 @@ const USAGE = `npm run bench -- [flows|issuing|status|callbacks|engine|memory|st
   --rounds N --flows N --warm-up N   engine: calls of components; of uploads a tenth, and always 3000 before the first round
   --database postgresql   of the services: a server that is started for it; SQLite when absent
   --chain served    engine: the chain is a process of its own, as in production, and its time is not counted
+  --workers N       flows: processes of each service, whose processor time is counted together; one when absent
   --only TEXT       flows, profile and engine: only the kinds whose name has this text, as verification or mso_mdoc
 `
 
@@ -71,9 +72,12 @@ async function main(): Promise<void> {
       only: { type: 'string', default: '' },
       database: { type: 'string', default: 'sqlite' },
       chain: { type: 'string', default: 'local' },
+      workers: { type: 'string' },
     },
   })
   const [word = 'flows', script = ''] = positionals
+  // The environment of the services that are started.
+  if (values.workers !== undefined) process.env.VOUCHSAFE_WORKERS = values.workers
   if (word === 'trips') {
     conclude([await measureTrips(positionals)])
     return

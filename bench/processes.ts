@@ -61,11 +61,17 @@ export async function stop(child: ChildProcess): Promise<void> {
 const TICKS_PER_SECOND =
   process.platform === 'linux' ? Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : 100
 
+/** Returns the processor time of a process and, where Linux tells which these are, its workers, in milliseconds. */
+export function processorTimeMs(pid: number): number {
+  const children = process.platform === 'linux' ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8') : ''
+  return [pid, ...children.split(' ').filter(Boolean).map(Number)].reduce((sum, each) => sum + ownTimeMs(each), 0)
+}
+
 /**
  * Returns the processor time of all threads of a process, user and system, in milliseconds. Linux says it in ticks of
  * 10 ms in /proc; elsewhere `ps` says it as [[dd-]hh:]mm:ss[.cc].
  */
-export function processorTimeMs(pid: number): number {
+function ownTimeMs(pid: number): number {
   if (process.platform === 'linux') {
     // The second field is the name in parentheses and may hold anything; utime and stime are the 14th and 15th.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -11,7 +11,8 @@ import { files } from './effects.ts'
 /** The number of characters that V8 shows before one that it does not expect. */
 const CONTEXT = 10
 
-type ReadValue = { readonly value: unknown } | { readonly mistakes: readonly string[] }
+/** A value that was read, or the mistakes for which it could not be. */
+export type ReadValue = { readonly value: unknown } | { readonly mistakes: readonly string[] }
 
 /** Replaces settings of a file by those of the environment, or returns every mistake. */
 export function addEnvironment(settings: SettingsShape, read: ReadValue): ReadValue {

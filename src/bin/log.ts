@@ -16,13 +16,15 @@ const MAX_WAITING = 1024 * 1024
 export interface LogOptions {
   /** The file that the lines go to; stdout when absent. */
   readonly file?: string
+  /** The number of the worker process that logs; absent in a process that has no others beside it. */
+  readonly worker?: number | undefined
   /** The trace in each line, and a copy of the line for a collector. */
   readonly extension?: LogExtension
 }
 
-export function createLog(service: string, { file, extension }: LogOptions = {}): Logger {
+export function createLog(service: string, { file, worker, extension }: LogOptions = {}): Logger {
   const options = {
-    base: { service },
+    base: { service, ...(worker !== undefined && { worker }) },
     messageKey: 'message',
     timestamp: pino.stdTimeFunctions.isoTime,
     ...(extension && { mixin: extension.members }),
@@ -90,6 +92,8 @@ function readerLines(reader: NodeJS.WriteStream): ReaderLines {
   let dropped = 0
   // A reader that is gone.
   reader.on('error', () => undefined)
+  // Workers write to one pipe, where only the bytes of one write stay together: waiting lines are not written as one.
+  Object.assign(reader, { _writev: undefined })
   return {
     write: (line) => {
       if (reader.writableLength + line.length > MAX_WAITING) dropped += 1

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { CallbackCollections } from '../callback/queue.ts'
 import type { Store } from '../store/store.ts'
 import { type CommitObserver, countOutcomes, measureCallbacks, observeCommits } from './outcome-metrics.ts'
+import { addMetrics } from './service-metrics.ts'
 
 type Changes = Parameters<CommitObserver>[0]
 
@@ -79,6 +80,20 @@ describe('the metrics of callbacks', () => {
     rows.callback = []
     times.now = new Date(106_000)
     expect(await registry.metrics()).toContain('i_callback_oldest_seconds{state="waiting"} 0\n')
+  })
+
+  it('are those of the database, and not of each process that counts them', async () => {
+    const rows = { callback: [{ value: { events: [{ queuedAt: 40_000 }] } }], dead_callback: [{}, {}] }
+    const ofProcesses = Array.from({ length: 2 }, async () => {
+      const { registry } = measured(((name: keyof typeof rows) => Promise.resolve(rows[name])) as never)
+      const observe = countOutcomes('issuer', 'i_', registry)
+      observe([event('issuance.started')])
+      return registry.getMetricsAsJSON()
+    })
+    const text = await addMetrics(await Promise.all(ofProcesses))
+    expect(text).toContain('i_callbacks{state="waiting"} 1\ni_callbacks{state="dead"} 2\n')
+    expect(text).toContain('i_callback_oldest_seconds{state="waiting"} 60\n')
+    expect(text).toContain('i_events_total{type="issuance.started"} 2\n')
   })
 
   it('are left out while the database cannot be read', async () => {

@@ -80,6 +80,8 @@ export function measureCallbacks(
     name: `${prefix}callbacks`,
     help: 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000',
     labelNames: ['state'],
+    // Every worker counts the rows of one database.
+    aggregator: 'max',
     registers: [registry],
     async collect() {
       const callbacks = await count()
@@ -93,6 +95,8 @@ export function measureCallbacks(
     name: `${prefix}callback_oldest_seconds`,
     help: 'Age of the oldest callback in a state; 0 when there is none',
     labelNames: ['state'],
+    // Every worker counts the rows of one database.
+    aggregator: 'max',
     registers: [registry],
     async collect() {
       const callbacks = await count()

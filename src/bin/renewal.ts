@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import type { CommonConfig, ReadResult } from '../config/common.ts'
 import { publicJwkOf, thumbprint } from '../keys/jwk.ts'
 import { listKeys } from '../keys/key-ring.ts'
+import type { Signals } from './stopping.ts'
 
 export interface Hangup {
   /** Calls `renewal` at each signal from now on, and at once when a signal came before. */
@@ -13,9 +14,9 @@ export interface Hangup {
 }
 
 /** Handles SIGHUP from the beginning, since the signal alone would end the process. */
-export function onHangup(): Hangup {
+export function onHangup(signals: Signals): Hangup {
   let [action, missed]: [(() => void) | undefined, boolean] = [undefined, false]
-  process.on('SIGHUP', () => {
+  signals.on('SIGHUP', () => {
     if (action === undefined) missed = true
     else action()
   })
@@ -31,21 +32,21 @@ interface Renewable<Config> {
   renew(config: Config): void
 }
 
-interface Renewed<Config> {
+/** The files of the settings, read anew. */
+export interface Rereading<Config> {
   /** Reads the settings of the start with their files as they are now. */
   readonly read: () => ReadResult<Config>
   /** Names the changes since the start that need a restart. */
   readonly fixed: (config: Config) => readonly string[]
-  readonly log: Logger
 }
 
 /**
  * Renews all of the files, or none: with a mistake in one, the service goes on as it was, and the log says where it is.
  */
-export function renew<Config>(service: Renewable<Config>, { read, fixed, log }: Renewed<Config>): void {
-  const result = readAgain(read)
-  const mistakes = 'mistakes' in result ? result.mistakes : fixed(result.config)
-  if ('mistakes' in result || mistakes.length > 0) {
+export function renew<Config>(service: Renewable<Config>, rereading: Rereading<Config>, log: Logger): void {
+  const result = readAgain(rereading)
+  if ('mistakes' in result) {
+    const { mistakes } = result
     log.error({ event: 'renewal_failed', mistakes }, 'certificates and trust anchors stay as they were')
     return
   }
@@ -59,9 +60,12 @@ export function renew<Config>(service: Renewable<Config>, { read, fixed, log }: 
   log.info({ event: 'renewed' }, 'certificates and trust anchors were read again')
 }
 
-function readAgain<Config>(read: Renewed<Config>['read']): ReadResult<Config> {
+/** Reads the files of the settings as they are now; a change that needs a restart is a mistake. */
+export function readAgain<Config>({ read, fixed }: Rereading<Config>): ReadResult<Config> {
   try {
-    return read()
+    const result = read()
+    const mistakes = 'mistakes' in result ? [] : fixed(result.config)
+    return mistakes.length > 0 ? { mistakes } : result
   } catch (error) {
     return { mistakes: [(error as Error).message] }
   }

@@ -9,7 +9,7 @@ import type { ServerTls } from '../config/server-tls.ts'
 import type { Stopping } from '../config/stopping.ts'
 import type { TelemetryConfig } from '../config/telemetry.ts'
 import type { App } from '../http/app-type.ts'
-import type { MetricsSource } from '../http/metrics-server.ts'
+import type { ProcessMetrics } from '../http/metrics-server.ts'
 import type { Migration } from '../store/store.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 
@@ -21,6 +21,8 @@ export interface ListeningConfig {
   readonly host: string | undefined
   readonly tls: ServerTls | undefined
   readonly stopping: Stopping
+  /** The number of processes that share the port; one when absent. */
+  readonly workers?: number
   /** Where the metrics of the service are to be read; nowhere when absent. */
   readonly management: Management | undefined
   /** Where the traces and the log lines of the service go; nowhere when absent. */
@@ -76,7 +78,7 @@ export interface BuiltService<Config> {
   readonly app: App
   /** The work of the service beside its requests, while it runs. */
   readonly tasks: readonly Task[]
-  readonly metrics?: MetricsSource
+  readonly metrics?: ProcessMetrics
   /** Members of the log line that says that the service listens. */
   readonly facts?: object
   /** Begins no more work, and resolves when the work that runs has ended. */

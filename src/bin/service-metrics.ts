@@ -1,7 +1,8 @@
 /** The metrics of an issuer or a verifier that are about its process rather than about one request. */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { CallbackCollections } from '../callback/queue.ts'
 import type { CommonConfig } from '../config/common.ts'
+import type { MeasuredMetric } from '../http/metrics-server.ts'
 import { createRequestObserver, type RequestObserver } from '../http/request-metrics.ts'
 import { countTelemetry, type TelemetryCounts } from '../http/telemetry-metrics.ts'
 import { listKeys } from '../keys/key-ring.ts'
@@ -38,6 +39,7 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Meas
     name: `${prefix}certificate_expires_seconds`,
     help: 'Time until the certificate of a key ends, by the setting of the key',
     labelNames: ['key'],
+    aggregator: 'min',
     registers: [registry],
     collect() {
       this.reset()
@@ -48,6 +50,11 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Meas
   })
   const committed = countOutcomes(name, prefix, registry)
   return { registry, observer: createRequestObserver(prefix, registry), committed }
+}
+
+/** Returns the text of the metrics of several processes as those of one, each added up as its definition says. */
+export function addMetrics(ofProcesses: readonly (readonly MeasuredMetric[])[]): Promise<string> {
+  return AggregatorRegistry.aggregate(ofProcesses.map((metrics) => [...metrics])).metrics()
 }
 
 function measureConnections(prefix: string, registry: Registry, store: Measured['store']): void {

@@ -1,44 +1,69 @@
 /** The frame of all services: from a configuration file to a server that listens, and back. */
+import cluster from 'node:cluster'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
+import { isObject } from '../codec/json.ts'
 import type { App } from '../http/app-type.ts'
 import { createMetricsServer } from '../http/metrics-server.ts'
-import { addEnvironment, readConfigFile } from './config-file.ts'
+import { addEnvironment, type ReadValue, readConfigFile } from './config-file.ts'
 import { files, now } from './effects.ts'
 import { createLog } from './log.ts'
 import { defaultHost } from './network.ts'
-import { type Hangup, onHangup, renew } from './renewal.ts'
+import { type Hangup, onHangup, type Rereading, readAgain, renew } from './renewal.ts'
 import type { BuiltService, KindName, ListeningConfig, Outputs, ServiceKind } from './service-kind.ts'
 import { serviceKinds } from './service-kinds.ts'
 import { listenMistake, refuseToStart } from './start-refusal.ts'
-import { type ListeningService, stopOnSignal } from './stopping.ts'
+import { endService, exitAfterLog, type ListeningService, type Signals, stopOnSignal } from './stopping.ts'
 import { runTasks } from './tasks.ts'
 import { openOutputs } from './telemetry.ts'
 import { otherServiceMistake } from './which-service.ts'
+import { connectToPrimary, type PrimaryConnection } from './worker.ts'
+import { createWorkers, workersMistake } from './workers.ts'
 
 /** The time for which work beside the server may keep a service from stopping. The next start finds what was left. */
 const STOP_WAIT_MS = 6000
 
 /** A server that does not listen yet, with its tasks running, and what to do after it has closed. */
-export interface Service<Config> extends ListeningService, Pick<BuiltService<Config>, 'facts'> {
+export interface Service<Config> extends ListeningService, Pick<BuiltService<Config>, 'facts' | 'metrics'> {
   /** The server of metrics, where the configuration wants one and the service has metrics. */
   readonly management: App | undefined
   /** Goes on with the certificates and trust anchors of another configuration; all else of it is not looked at. */
   renew(config: Config): void
 }
 
+/** The words of a command line that starts a service. */
+interface ServiceWords {
+  readonly configFile: string
+  /** The number of processes, which goes before the setting. */
+  readonly workers?: number | undefined
+}
+
+/** The process of a service before it has read its configuration. */
+interface Starting extends ServiceWords {
+  readonly log: Logger
+  readonly signals: Signals
+  readonly hangup: Hangup
+  /** Absent in a process that is no worker. */
+  readonly primary: PrimaryConnection | undefined
+}
+
 /** Starts a service, which runs until a signal stops it. Exits with 2 and every mistake when it cannot start. */
-export async function runService(name: KindName, configFile: string): Promise<void> {
+export async function runService(name: KindName, words: ServiceWords): Promise<void> {
   // Files of a service are for this user alone: the database holds claims, codes and keys.
   process.umask(0o077)
-  const log = createLog(name)
-  const hangup = onHangup()
+  const primary = cluster.isWorker ? await connectToPrimary() : undefined
+  const log = createLog(name, { worker: primary?.orders.number })
+  const signals = primary?.signals ?? process
+  const hangup = onHangup(signals)
   try {
-    const mistakes = await start(await serviceKinds[name](), configFile, { log, hangup })
-    if (mistakes.length > 0) refuseToStart(log, configFile, mistakes)
+    const mistakes = await start(await serviceKinds[name](), { ...words, log, signals, hangup, primary })
+    if (mistakes.length > 0) refuseToStart(log, words.configFile, mistakes)
+    // The connection with the primary process keeps this one alive.
+    if (mistakes.length > 0 && primary !== undefined) exitAfterLog(2)
   } catch (err) {
     log.fatal({ event: 'start_failed', err }, 'not started')
+    if (primary !== undefined) exitAfterLog(2)
     throw err
   }
 }
@@ -61,6 +86,7 @@ export async function buildService<Config extends ListeningConfig, Parts>(
     app,
     management,
     ...(facts && { facts }),
+    ...(metrics && { metrics }),
     renew: (next) => {
       const { tls } = next
       if (tls !== undefined && app.server instanceof TlsServer) app.server.setSecureContext(tls)
@@ -84,13 +110,20 @@ async function endOrLate(work: Promise<void>): Promise<void> {
   late.abort()
 }
 
+/** A service whose configuration was read. */
+interface Configured {
+  readonly kind: ServiceKind
+  readonly config: ListeningConfig
+  /** The settings of the file, the environment and the command line. */
+  readonly settings: unknown
+  readonly rereading: Rereading<ListeningConfig>
+  readonly outputs: Outputs
+}
+
 /** Starts a service, or gives every mistake for which it cannot start. */
-async function start(
-  kind: ServiceKind,
-  configFile: string,
-  { log: ownLog, hangup }: { readonly log: Logger; readonly hangup: Hangup },
-): Promise<readonly string[]> {
-  const file = addEnvironment(kind.settings, readConfigFile(configFile, kind.name))
+async function start(kind: ServiceKind, starting: Starting): Promise<readonly string[]> {
+  const { configFile, primary, log: ownLog } = starting
+  const file = primary ? { value: primary.orders.settings } : readSettings(kind, starting)
   if ('mistakes' in file) return file.mistakes
   const read = () => kind.read(file.value, files, now())
   const result = read()
@@ -98,46 +131,115 @@ async function start(
     const other = await otherServiceMistake(file.value, { name: kind.name, configFile })
     return other === undefined ? result.mistakes : [other]
   }
-  const { config } = result
-  const outputs = await openOutputs(kind.name, config.telemetry, ownLog)
+  const { config, warnings } = result
+  const tooMany = workersMistake(config)
+  if (tooMany !== undefined) return [tooMany]
+  const outputs = await openOutputs(kind.name, config.telemetry, { ownLog, worker: primary?.orders.number })
+  if (primary === undefined) {
+    for (const warning of warnings) outputs.log.warn({ event: 'configuration_warning', warning }, warning)
+  }
+  const rereading = { read, fixed: (again: ListeningConfig) => kind.fixedMistakes(config, again) }
+  const configured = { kind, config, settings: file.value, rereading, outputs }
+  return primary === undefined && (config.workers ?? 1) > 1
+    ? runPrimary(configured, starting)
+    : serve(configured, starting)
+}
+
+function readSettings(kind: ServiceKind, { configFile, workers }: ServiceWords): ReadValue {
+  const file = addEnvironment(kind.settings, readConfigFile(configFile, kind.name))
+  if (workers === undefined || !('value' in file) || !isObject(file.value)) return file
+  return { value: { ...file.value, workers } }
+}
+
+/** Serves in this process, alone or as one of the workers. */
+async function serve(configured: Configured, { signals, hangup, primary }: Starting): Promise<readonly string[]> {
+  const { kind, config, rereading, outputs } = configured
   const { log } = outputs
-  for (const warning of result.warnings) log.warn({ event: 'configuration_warning', warning }, warning)
   const opened = await kind.open(config, log)
   if ('mistake' in opened) return [opened.mistake]
   const service = await buildService(kind, config, opened.parts, outputs)
-  const mistake = await listen(service, config)
+  const { app, facts, metrics } = service
+  const management = primary === undefined ? service.management : undefined
+  const mistake = await listen(app, management, config)
   if (mistake !== undefined) {
     await service.close()
     return [mistake]
   }
   kind.onListening?.()
-  const { app, management, facts } = service
-  const ports = { port: addressPort(app), managementPort: management && addressPort(management) }
   // A reader of the next line may stop the service at once.
-  stopOnSignal(service, config.stopping, log)
-  log.info({ event: 'listening', ...ports, ...facts }, 'accepting connections')
-  const fixed = (again: ListeningConfig) => kind.fixedMistakes(config, again)
-  hangup.act(() => renew(service, { read, fixed, log }))
+  stopOnSignal((signal) => endService(service, config.stopping, { signal, log }), log, signals)
+  const port = addressPort(app)
+  if (primary !== undefined) primary.listens({ port, ...facts }, metrics)
+  else logListening(log, { port, ...facts }, management)
+  hangup.act(() => renew(service, rereading, log))
+  return []
+}
+
+/** Runs the process that starts the workers, which listen, and serves the metrics of all of them. */
+async function runPrimary(configured: Configured, { signals, hangup }: Starting): Promise<readonly string[]> {
+  const { config, settings, rereading, outputs } = configured
+  const { log, telemetry } = outputs
+  const findMistakes = (): readonly string[] => {
+    const again = readAgain(rereading)
+    return 'mistakes' in again ? again.mistakes : []
+  }
+  const workers = createWorkers({ config, settings, findMistakes, log })
+  const management = config.management && (await createMetricsServer(workers.metrics))
+  const end = async (signal: string): Promise<void> => {
+    try {
+      await workers.end(signal)
+    } finally {
+      await Promise.all([management?.close(), telemetry?.close()])
+    }
+  }
+  stopOnSignal(end, log, signals)
+  const started = await workers.start()
+  if ('isStopping' in started) return []
+  // The worker has told why it cannot start.
+  if ('status' in started) {
+    exitAfterLog(started.status)
+    return []
+  }
+  const { management: place } = config
+  const mistake = management && place && (await listenAt(management, { ...place, within: 'management.' }))
+  if (mistake !== undefined) {
+    await end('SIGINT')
+    return [mistake]
+  }
+  logListening(log, started.facts, management)
+  hangup.act(() => workers.signal('SIGHUP'))
+  void started.givenUp.then(async (worker) => {
+    log.fatal({ event: 'worker_given_up', worker }, 'a worker ended again and again, and the service ends')
+    await end('SIGINT').catch(() => undefined)
+    exitAfterLog(1)
+  })
   return []
 }
 
 /** Listens; returns why the service cannot, or undefined when it does. */
 async function listen(
-  { app, management }: Service<ListeningConfig>,
+  app: App,
+  management: App | undefined,
   { port, host, management: place }: ListeningConfig,
 ): Promise<string | undefined> {
-  const servers = [
-    { app, port, host: host ?? (await defaultHost()) },
-    ...(management && place ? [{ ...place, app: management, within: 'management.' }] : []),
-  ]
-  for (const { app: server, ...where } of servers) {
-    try {
-      await server.listen({ port: where.port, host: where.host })
-    } catch (error) {
-      return listenMistake(error as NodeJS.ErrnoException, where)
-    }
+  const mistake = await listenAt(app, { port, host: host ?? (await defaultHost()) })
+  if (mistake !== undefined || management === undefined || place === undefined) return mistake
+  return listenAt(management, { ...place, within: 'management.' })
+}
+
+/** Listens at one address; `within` is the path of the settings that name it. */
+async function listenAt(app: App, where: Parameters<typeof listenMistake>[1]): Promise<string | undefined> {
+  try {
+    await app.listen({ port: where.port, host: where.host })
+    return undefined
+  } catch (error) {
+    return listenMistake(error as NodeJS.ErrnoException, where)
   }
-  return undefined
+}
+
+function logListening(log: Logger, facts: object, management: App | undefined): void {
+  const ports = { ...facts, managementPort: management && addressPort(management) }
+  log.info({ event: 'listening', ...ports }, 'accepting connections')
 }
 
 function addressPort(app: App): number | undefined {

@@ -5,6 +5,11 @@ import type { App } from '../http/app-type.ts'
 import { wait } from './effects.ts'
 import { allWritten } from './log.ts'
 
+/** Where signals come from: the process, or what the primary process tells one of its workers. */
+export interface Signals {
+  on(signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP', act: (signal: string) => void): unknown
+}
+
 /** A service that listens. */
 export interface ListeningService {
   readonly app: App
@@ -15,22 +20,20 @@ export interface ListeningService {
 const GRACE_MS = 10_000
 /** The time for closing what did not finish. */
 const LAST_WAIT_MS = 2_000
+/** The time within which a process has ended after its time of grace, whatever it waits for. */
+export const LONGEST_END_MS = GRACE_MS + 2 * LAST_WAIT_MS
 /** The time for requests that are on their way on open connections. */
 const LAST_CALL_SECONDS = 0.2
 const LOOK_SECONDS = 0.01
 
-/**
- * Finishes what runs when a signal comes, and ends; a second signal ends at once. SIGTERM has a grace period, in which
- * requests are answered and `GET /health/ready` says that they should go elsewhere; SIGINT comes from a person who
- * waits.
- */
-export function stopOnSignal(service: ListeningService, { graceSeconds }: Stopping, log: Logger): void {
+/** Ends the process by `end` when a signal comes; a second signal ends it at once. */
+export function stopOnSignal(end: (signal: string) => Promise<void>, log: Logger, signals: Signals): void {
   let stopping = false
   const stop = (signal: string): void => {
     if (stopping) process.exit(1)
     stopping = true
     log.info({ event: 'stopping', signal }, 'finishing what runs')
-    endConnections(service, signal === 'SIGTERM' ? graceSeconds : 0, log).then(
+    end(signal).then(
       () => {
         log.info({ event: 'stopped' }, 'stopped')
         exitAfterLog(0)
@@ -41,8 +44,20 @@ export function stopOnSignal(service: ListeningService, { graceSeconds }: Stoppi
       },
     )
   }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
+  signals.on('SIGTERM', stop)
+  signals.on('SIGINT', stop)
+}
+
+/**
+ * Finishes what runs, and closes the service. SIGTERM has a grace period, in which requests are answered and
+ * `GET /health/ready` says that they should go elsewhere; SIGINT comes from a person who waits.
+ */
+export function endService(
+  service: ListeningService,
+  { graceSeconds }: Stopping,
+  { signal, log }: { readonly signal: string; readonly log: Logger },
+): Promise<void> {
+  return endConnections(service, signal === 'SIGTERM' ? graceSeconds : 0, log)
 }
 
 /** Ends the connections of a service, after waiting for the requests that are on their way on them. */
@@ -60,7 +75,7 @@ async function endConnections(service: ListeningService, graceSeconds: number, l
 }
 
 /** Exits when the log is written, or soon even if its reader stands still. */
-function exitAfterLog(status: number): void {
+export function exitAfterLog(status: number): void {
   const exit = (): never => process.exit(status)
   setTimeout(exit, LAST_WAIT_MS)
   void allWritten().then(exit)

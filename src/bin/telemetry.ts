@@ -21,7 +21,7 @@ const CLOCKS_DIFFER_MS = 50
 export async function openOutputs(
   service: KindName,
   config: TelemetryConfig | undefined,
-  ownLog: Logger,
+  { ownLog, worker }: { readonly ownLog: Logger; readonly worker: number | undefined },
 ): Promise<Outputs> {
   if (config === undefined) return { log: ownLog }
   const { createTelemetry } = await import('../telemetry/telemetry.ts')
@@ -40,7 +40,7 @@ export async function openOutputs(
         'the collector does not take what is sent, and the service goes on',
       ),
   })
-  return { log: createLog(service, { extension: telemetry.log }), telemetry }
+  return { log: createLog(service, { worker, extension: telemetry.log }), telemetry }
 }
 
 /** Returns the effects of a service that make traces, in place of those that make none. */

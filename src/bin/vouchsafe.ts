@@ -1,5 +1,5 @@
 /** The command `vouchsafe`. The code of each service or tool is loaded only when it is used. */
-import { commandName, PACKAGE_VERSION, readWords, wordHint } from './command-line.ts'
+import { commandName, PACKAGE_VERSION, readWords, UsageError, wordHint } from './command-line.ts'
 import { type CommandName, commandEntry, isCommandName } from './command-table/index.ts'
 import { reportFailure } from './failure.ts'
 import { helpOf, overallHelp } from './help.ts'
@@ -33,8 +33,23 @@ async function runWord(word: 'chain' | 'component' | 'secret', args: string[]): 
 
 /** Runs the service with the configuration that its command line names. */
 async function runServiceWord(name: KindName, args: string[]): Promise<void> {
-  const { config } = readWords(name, args).values
-  return (await import('./service.ts')).runService(name, config)
+  const words = name === 'engine' ? readEngineWords(args) : readWords(name, args).values
+  const { runService } = await import('./service.ts')
+  const { config: configFile, workers } = words
+  return runService(name, { configFile, workers: workers === undefined ? undefined : readWorkers(name, workers) })
+}
+
+function readEngineWords(args: string[]): { readonly config: string; readonly workers?: never } {
+  if (args.some((arg) => /^--workers(=|$)/.test(arg))) {
+    const why = 'an engine is one process, and runs components in threads of its own'
+    throw new UsageError('engine', `--workers is for issuer and verifier: ${why}`)
+  }
+  return readWords('engine', args).values
+}
+
+function readWorkers(name: KindName, text: string): number {
+  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
+  throw new UsageError(name, `--workers ${text}: say how many processes share the port, as in --workers 2`)
 }
 
 async function main(): Promise<void> {

@@ -59,6 +59,13 @@ export const commonSettings = {
   ),
   sessionCallback: Type.Optional(SessionCallbackSetting),
   stopping: Type.Optional(StoppingSetting),
+  workers: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 256,
+      description: 'Processes that share the port, at most one for each core; one when absent',
+    }),
+  ),
   management: Type.Optional(ManagementSetting),
   telemetry: Type.Optional(TelemetrySetting),
 }
@@ -89,6 +96,8 @@ export interface CommonConfig {
   /** The receiver of callbacks; when absent, the application polls the status. */
   readonly sessionCallback: SessionCallback | undefined
   readonly stopping: Stopping
+  /** The number of processes that share the port. */
+  readonly workers: number
   /** The port of metrics; there are no metrics when absent. */
   readonly management: Management | undefined
   /** Where traces and log lines are sent; there are no traces when absent. */
@@ -203,6 +212,7 @@ function complete(
       retention: resolveRetention(settings.retention, defaults.retention),
       sessionCallback,
       stopping: resolveStopping(settings.stopping),
+      workers: settings.workers ?? 1,
       management: settings.management && resolveManagement(settings.management),
       telemetry: settings.telemetry && resolveTelemetry(settings.telemetry),
     },

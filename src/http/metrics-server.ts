@@ -1,5 +1,6 @@
 /** `GET /metrics` on a port of its own, which is the operator's alone. */
 import Fastify from 'fastify'
+import type { Registry } from 'prom-client'
 import type { App } from './app-type.ts'
 import { WITHOUT_SCHEMAS } from './without-schemas.ts'
 
@@ -8,6 +9,14 @@ export interface MetricsSource {
   readonly contentType: string
   metrics(): Promise<string>
 }
+
+/** The metrics of one process, also as data, to which those of other processes are added. */
+export interface ProcessMetrics extends MetricsSource {
+  getMetricsAsJSON(): Promise<readonly MeasuredMetric[]>
+}
+
+/** A metric and its values, as a process sends it to another. */
+export type MeasuredMetric = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number]
 
 /** Makes a server of metrics that does not listen yet. */
 export async function createMetricsServer(source: MetricsSource): Promise<App> {

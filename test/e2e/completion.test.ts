@@ -13,7 +13,7 @@ const rows: readonly (readonly [line: string, words: readonly string[]])[] = [
   ['wallet sh', ['show']],
   ['callbacks list --', ['--config', '--dead', '--help', '--json', '--pending', '--service']],
   ['callbacks retry --', ['--all', '--config', '--help', '--json', '--service']],
-  ['issuer --', ['--config', '--help']],
+  ['issuer --', ['--config', '--help', '--workers']],
   ['demo --part ', ['credential', 'secret']],
   ['secret put --scheme x', ['xor']],
   ['init ', ['engine', 'issuer', 'verifier']],

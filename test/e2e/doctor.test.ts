@@ -25,6 +25,14 @@ describe('vouchsafe doctor finds', () => {
     ],
     ['HAIP with a self-signed certificate', 'issuer', () => ({ profile: 'haip' }), 'signing', 'problem', /of a CA/],
     ['HAIP that is incomplete', 'issuer', () => ({ profile: 'haip' }), 'profile', 'note', /see the problems/],
+    [
+      'more workers than the machine runs at the same time',
+      'issuer',
+      () => ({ workers: 256 }),
+      'workers',
+      'problem',
+      /say a number from 1 to/,
+    ],
     ['a setting that is unknown', 'issuer', () => ({ prot: 1 }), 'prot', 'problem', /unknown/],
     [
       'a setting of the other service',

@@ -3,9 +3,15 @@ import { CONFIG_OPTION, type CommandEntry, JSON_OPTION, WRONG_WORDS } from './co
 
 const SERVICES = ['issuer', 'verifier', 'engine'] as const
 
+const WORKERS_OPTION = {
+  type: 'string',
+  value: 'N',
+  does: 'run as N processes that share the port, at most one for each core; the setting workers when absent',
+} as const
+
 const SERVICE_EXITS = {
   0: 'a signal (SIGTERM, SIGINT) stopped the service, and what ran has ended',
-  1: 'the service stopped before what ran had ended: it took too long, or a second signal came',
+  1: 'the service stopped before what ran had ended: it took too long, or a second signal came; or one of its workers ended again and again',
   2: `the service cannot start: every mistake of its configuration is told; or ${WRONG_WORDS}`,
 } as const
 
@@ -14,10 +20,11 @@ export const serviceCommands = {
     group: 'Services',
     does: 'issue credentials to wallets (OpenID4VCI)',
     forms: [{ words: '', does: 'run the service until a signal stops it; its log is JSON lines on stdout' }],
-    options: { config: CONFIG_OPTION },
+    options: { config: CONFIG_OPTION, workers: WORKERS_OPTION },
     examples: [
       { line: 'vouchsafe issuer', does: 'with conf/server.json of the working directory' },
       { line: 'vouchsafe issuer --config /etc/vouchsafe/issuer.json', does: 'with another configuration' },
+      { line: 'vouchsafe issuer --workers 2', does: 'on two cores of one machine' },
     ],
     exits: SERVICE_EXITS,
   },
@@ -25,7 +32,7 @@ export const serviceCommands = {
     group: 'Services',
     does: 'verify what wallets present (OpenID4VP)',
     forms: [{ words: '', does: 'run the service until a signal stops it; its log is JSON lines on stdout' }],
-    options: { config: CONFIG_OPTION },
+    options: { config: CONFIG_OPTION, workers: WORKERS_OPTION },
     examples: [
       { line: 'vouchsafe verifier', does: 'with conf/server.json of the working directory' },
       { line: 'vouchsafe verifier --config /etc/vouchsafe/verifier.json', does: 'with another configuration' },

@@ -4,12 +4,13 @@
  */
 import { isObject } from '../../codec/json.ts'
 import { type AnchorSetting, readAnchorDirectory } from '../../config/anchor-directory.ts'
-import { checkSettings, type ReadResult } from '../../config/common.ts'
+import { type CommonConfig, checkSettings, type ReadResult } from '../../config/common.ts'
 import { type DatabaseConfig, readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
 import { type IssuerConfig, readIssuerConfig } from '../../issuer/config.ts'
 import { type CredentialServiceName, credentialServices } from '../credential-services.ts'
+import { workersMistake } from '../workers.ts'
 import { addressFindings } from './address.ts'
 import { anchorFindings, identifierFinding, tlsFindings } from './certificates.ts'
 import { configurationFindings } from './configurations.ts'
@@ -74,8 +75,10 @@ function removeRepetitions(findings: readonly Finding[]): Finding[] {
   return findings.filter((_, index) => texts.lastIndexOf(texts[index] ?? '') === index)
 }
 
-function settingsFindings(result: ReadResult<unknown>): Finding[] {
+function settingsFindings(result: ReadResult<CommonConfig>): Finding[] {
   if ('mistakes' in result) return result.mistakes.map((mistake) => finding('problem', mistake))
+  const tooMany = workersMistake(result.config)
+  if (tooMany !== undefined) return [finding('problem', tooMany)]
   const fine: Finding = { subject: 'settings', outcome: 'ok', text: 'every one is known and complete' }
   return [fine, ...result.warnings.map((warning) => finding('warning', warning))]
 }

@@ -1,0 +1,70 @@
+/** The side of a worker: what the primary process tells one of the processes that share the port, and hears from it. */
+import { EventEmitter } from 'node:events'
+import type { MeasuredMetric, ProcessMetrics } from '../http/metrics-server.ts'
+import type { Signals } from './stopping.ts'
+
+/** The first message to a worker. */
+export interface WorkerOrders {
+  /** The settings of the start: the file may have changed since. */
+  readonly settings: unknown
+  /** The number of the worker from 1 on, which the one that takes its place has too. */
+  readonly number: number
+}
+
+/** The members of the log line that says that the service listens. */
+export interface ListeningFacts {
+  readonly port: number | undefined
+  readonly [more: string]: unknown
+}
+
+export type MessageToWorker =
+  | { readonly orders: WorkerOrders }
+  | { readonly signal: string }
+  /** A question for the metrics, with a number for its answer. */
+  | { readonly measure: number }
+
+export type MessageOfWorker =
+  | { readonly listening: ListeningFacts }
+  | { readonly measured: number; readonly metrics: readonly MeasuredMetric[] }
+
+/** The connection of a worker with the primary process. */
+export interface PrimaryConnection {
+  readonly orders: WorkerOrders
+  readonly signals: Signals
+  /** Tells that the worker listens, and gives its metrics from now on. */
+  listens(facts: ListeningFacts, metrics: ProcessMetrics | undefined): void
+}
+
+/**
+ * Connects a worker with the primary process, and resolves with its orders. A worker whose primary process has ended
+ * ends too, as `node:cluster` has it.
+ */
+export function connectToPrimary(): Promise<PrimaryConnection> {
+  // A terminal or an init system sends a signal to all processes, and the primary process says what follows.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
+  const signals = new EventEmitter()
+  let source: ProcessMetrics | undefined
+  return new Promise((resolve) => {
+    const listens: PrimaryConnection['listens'] = (listening, metrics) => {
+      source = metrics
+      tellPrimary({ listening })
+    }
+    process.on('message', (message: MessageToWorker) => {
+      if ('orders' in message) resolve({ orders: message.orders, signals, listens })
+      else if ('measure' in message) answerMeasure(message.measure, source)
+      // A worker that does not listen yet has nothing to finish.
+      else if (!signals.emit(message.signal, message.signal)) process.exit(0)
+    })
+  })
+}
+
+function answerMeasure(measured: number, source: ProcessMetrics | undefined): void {
+  const answer = async (): Promise<void> => tellPrimary({ measured, metrics: (await source?.getMetricsAsJSON()) ?? [] })
+  // Metrics that cannot be read are no answer, which the primary process does not wait for long.
+  answer().catch(() => undefined)
+}
+
+function tellPrimary(message: MessageOfWorker): void {
+  // A primary process that is gone is told nothing, and its end ends this process.
+  process.send?.(message, undefined, undefined, () => undefined)
+}

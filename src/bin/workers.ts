@@ -1,0 +1,265 @@
+/**
+ * The primary process of a service with several workers: it starts the processes that share the port, puts another in
+ * the place of one that ended, and ends with them. docs/decisions/0021-workers.md.
+ */
+import cluster, { type Worker } from 'node:cluster'
+import { availableParallelism } from 'node:os'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { backOffMs } from '../async/back-off.ts'
+import { serialQueue } from '../async/serial-queue.ts'
+import type { MeasuredMetric, MetricsSource } from '../http/metrics-server.ts'
+import type { ListeningConfig } from './service-kind.ts'
+import { LONGEST_END_MS } from './stopping.ts'
+import type { ListeningFacts, MessageOfWorker, MessageToWorker } from './worker.ts'
+
+/** The pauses before another worker takes the place of one that ended. */
+const PAUSES = { firstMs: 100, longestMs: 10_000 }
+/** The time in which ends of one worker count together. */
+const COUNTED_MS = 60_000
+/** The number of unexpected ends of one worker in that time after which the service ends. */
+const MOST_ENDS = 5
+/** The time within which a worker gives its metrics. */
+const MEASURE_MS = 5000
+/** The exit status of a worker that has told why it cannot start. */
+const REFUSED = 2
+
+/** The terms of a service with several workers. */
+interface WorkerTerms {
+  readonly config: Pick<ListeningConfig, 'stopping' | 'workers'>
+  /** The settings of the start, of which each worker reads its configuration. */
+  readonly settings: unknown
+  /** Says what a restart is needed for, and keeps another worker from taking a place. */
+  readonly findMistakes: () => readonly string[]
+  readonly log: Logger
+}
+
+/** The workers of a service. */
+export interface Workers {
+  /** Starts all, one after another. */
+  start(): Promise<WorkersStart>
+  readonly metrics: MetricsSource
+  /** Passes a signal on to all. */
+  signal(signal: string): void
+  /** Ends all; rejects when one of them did not end in order. */
+  end(signal: string): Promise<void>
+}
+
+/** All workers listen; or the exit status of the first that did not start; or the service stops meanwhile. */
+type WorkersStart =
+  | {
+      readonly facts: ListeningFacts
+      /** Resolves with the number of a worker that has ended too often. */
+      readonly givenUp: Promise<number>
+    }
+  | { readonly status: number }
+  | { readonly isStopping: true }
+
+interface End {
+  readonly status: number | null
+  readonly signal: string | null
+}
+
+interface StartedWorker {
+  readonly number: number
+  readonly worker: Worker
+  /** Absent when the worker ended before it listened. */
+  facts?: ListeningFacts
+  readonly ended: Promise<End>
+}
+
+interface Pool extends WorkerTerms {
+  /** The workers that run, also those that do not listen yet. */
+  readonly running: Set<StartedWorker>
+  /** Starts one at a time: each that opens an embedded database writes a text beside it. */
+  readonly inTurn: ReturnType<typeof serialQueue>
+  isStopping: boolean
+}
+
+/** Says why a service cannot have the workers that its settings want; undefined when it can. */
+export function workersMistake({
+  workers = 1,
+  database,
+}: Pick<ListeningConfig, 'workers' | 'database'>): string | undefined {
+  const most = Math.max(2, availableParallelism())
+  if (workers > most) {
+    return `workers: ${workers} is more than this machine runs at the same time; say a number from 1 to ${most}`
+  }
+  const isInMemory = database.kind === 'sqlite' && database.file === ':memory:'
+  return workers > 1 && isInMemory
+    ? 'workers: each process would have a database of its own; name a file or a server in database.url'
+    : undefined
+}
+
+/** Makes the workers of a service, which are not started yet. */
+export function createWorkers(terms: WorkerTerms): Workers {
+  const pool: Pool = { ...terms, running: new Set(), inTurn: serialQueue(), isStopping: false }
+  return {
+    start: () => startWorkers(pool),
+    metrics: addUpMetrics(pool),
+    signal: (signal) => tellAll(pool, { signal }),
+    end: (signal) => endWorkers(pool, signal),
+  }
+}
+
+async function startWorkers(pool: Pool): Promise<WorkersStart> {
+  const { workers = 1 } = pool.config
+  const kept: Promise<number>[] = []
+  for (let number = 1; ; number++) {
+    const started = await pool.inTurn(() => startWorker(pool, number))
+    if (pool.isStopping) return { isStopping: true }
+    if (started.facts === undefined) {
+      const { status } = await started.ended
+      await endWorkers(pool, 'SIGINT').catch(() => undefined)
+      return { status: status ?? 1 }
+    }
+    kept.push(keepWorker(pool, started))
+    if (number === workers) return { facts: started.facts, givenUp: Promise.race(kept) }
+  }
+}
+
+/** Starts a worker, and resolves when it listens, or has ended before that. */
+async function startWorker(pool: Pool, number: number): Promise<StartedWorker> {
+  const worker = cluster.fork()
+  closeLastConnection(worker)
+  const ended = new Promise<End>((resolve) => {
+    worker.once('exit', (status, signal) => resolve({ status, signal }))
+    worker.on('error', () => {
+      worker.process.kill('SIGKILL')
+      resolve({ status: 1, signal: null })
+    })
+  })
+  const started: StartedWorker = { number, worker, ended }
+  pool.running.add(started)
+  void ended.then(() => pool.running.delete(started))
+  const listening = new Promise<void>((resolve) => {
+    worker.on('message', (message: MessageOfWorker) => {
+      if (!('listening' in message)) return
+      started.facts = message.listening
+      resolve()
+    })
+  })
+  tellWorker(worker, { orders: { settings: pool.settings, number } })
+  await Promise.race([listening, ended])
+  const { pid } = worker.process
+  if (started.facts) pool.log.info({ event: 'worker_listening', worker: number, pid }, 'a worker accepts connections')
+  return started
+}
+
+/**
+ * Closes the connection that a worker was given last, when it has ended: `node:cluster` keeps one that the worker did
+ * not confirm, and its client would wait for an answer until it gives up by itself.
+ */
+function closeLastConnection({ process: child }: Worker): void {
+  let last: { close(): void } | undefined
+  const send = child.send.bind(child) as (...words: unknown[]) => boolean
+  child.send = (message: unknown, handle?: unknown, ...more: unknown[]) => {
+    if (typeof handle === 'object' && handle !== null && 'close' in handle) last = handle as typeof last
+    return send(message, handle, ...more)
+  }
+  child.once('exit', () => last?.close())
+}
+
+/** Puts another worker in the place of each that ended; resolves with its number after too many ends. */
+async function keepWorker(pool: Pool, first: StartedWorker): Promise<number> {
+  const { number } = first
+  let ends: { readonly at: number; readonly isRefused: boolean }[] = []
+  for (let current = first; ; ) {
+    const { status, signal } = await current.ended
+    if (pool.isStopping) return endless()
+    const { pid } = current.worker.process
+    pool.log.error({ event: 'worker_ended', worker: number, pid, status, signal }, 'a worker ended; another follows')
+    const at = performance.now()
+    ends = [...ends, { at, isRefused: status === REFUSED }].filter((end) => at - end.at < COUNTED_MS)
+    if (ends.filter(({ isRefused }) => !isRefused).length >= MOST_ENDS) return number
+    const next = await replaceWorker(pool, number, ends.length)
+    if (next === undefined) return endless()
+    current = next
+  }
+}
+
+/** Starts a worker after a pause; undefined when the service stops meanwhile. */
+async function replaceWorker(pool: Pool, number: number, ends: number): Promise<StartedWorker | undefined> {
+  for (let pauses = ends; ; pauses++) {
+    await wait(backOffMs(PAUSES, pauses))
+    const mistakes = pool.isStopping ? [] : pool.findMistakes()
+    if (mistakes.length === 0) {
+      return pool.inTurn(async () => (pool.isStopping ? undefined : startWorker(pool, number)))
+    }
+    const line = { event: 'worker_not_started', worker: number, mistakes }
+    pool.log.error(line, 'no worker follows until these files are as they were, or the service is restarted')
+  }
+}
+
+async function endWorkers(pool: Pool, signal: string): Promise<void> {
+  pool.isStopping = true
+  const { graceSeconds } = pool.config.stopping
+  const running = [...pool.running]
+  const killAll = (): void => {
+    for (const { worker } of running) worker.process.kill('SIGKILL')
+  }
+  const late = setTimeout(killAll, graceSeconds * 1000 + LONGEST_END_MS)
+  tellAll(pool, { signal })
+  const ends = await Promise.all(running.map(async ({ number, ended }) => ({ number, ...(await ended) })))
+  clearTimeout(late)
+  const failed = ends.filter(({ status }) => status !== 0)
+  if (failed.length === 0) return
+  throw new Error(failed.map((end) => `worker ${end.number} ended with ${end.signal ?? end.status}`).join(', '))
+}
+
+/**
+ * Makes the metrics of all workers together, each added up as its definition says. Their code is loaded for the first
+ * reader.
+ */
+function addUpMetrics(pool: Pool): MetricsSource {
+  let lastQuestion = 0
+  return {
+    contentType: 'text/plain; version=0.0.4; charset=utf-8',
+    metrics: async () => {
+      const { addMetrics } = await import('./service-metrics.ts')
+      const listening = [...pool.running].filter(({ facts }) => facts !== undefined)
+      const metrics = await Promise.all(listening.map((each) => measureWorker(each, ++lastQuestion)))
+      return addMetrics(metrics)
+    },
+  }
+}
+
+/** Asks a worker for its metrics; none when it ends meanwhile. Rejects when it does not answer in time. */
+async function measureWorker(
+  { worker, number, ended }: StartedWorker,
+  measure: number,
+): Promise<readonly MeasuredMetric[]> {
+  const late = new AbortController()
+  const answer = new Promise<readonly MeasuredMetric[]>((resolve) => {
+    const take = (message: MessageOfWorker): void => {
+      if (!('measured' in message && message.measured === measure)) return
+      resolve(message.metrics)
+    }
+    worker.on('message', take)
+    late.signal.addEventListener('abort', () => worker.off('message', take))
+  })
+  const timeout = wait(MEASURE_MS, undefined, { signal: late.signal }).then(
+    () => Promise.reject(new Error(`worker ${number} does not give its metrics`)),
+    () => [],
+  )
+  tellWorker(worker, { measure })
+  try {
+    return await Promise.race([answer, ended.then(() => []), timeout])
+  } finally {
+    late.abort()
+  }
+}
+
+function tellAll({ running }: Pool, message: MessageToWorker): void {
+  for (const { worker } of running) tellWorker(worker, message)
+}
+
+function tellWorker(worker: Worker, message: MessageToWorker): void {
+  // A worker that is gone is told nothing, and its end is seen by itself.
+  worker.send(message, undefined, undefined, () => undefined)
+}
+
+/** Returns what never resolves, in the place of a worker that is not followed by another. */
+function endless(): Promise<never> {
+  return new Promise(() => undefined)
+}

@@ -1,0 +1,303 @@
+/** A service of several processes that share its port: they serve, start, stop and are measured as one. */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startCommand, vouchsafe } from '../support/command.ts'
+import { listening, type Running, serviceDirectory } from '../support/service-process.ts'
+import { API_KEY, makeKey, pemOf } from '../support/services.ts'
+import { freshUrl } from '../support/store.ts'
+import { configuration, dataset, dcqlQuery } from '../support/wire.ts'
+
+type Line = Readonly<Record<string, unknown>>
+
+interface Shared extends Running {
+  /** The lines of the log so far. */
+  readonly lines: () => readonly Line[]
+}
+
+type Name = 'issuer' | 'verifier'
+const CREATE = {
+  issuer: ['/credential-configuration', configuration],
+  verifier: ['/verification-query', { dcql_query: dcqlQuery }],
+} as const
+
+function directoryOf(name: Name, changes: Record<string, unknown> = {}): Promise<string> {
+  const isOnServer = process.env.VOUCHSAFE_TEST_STORE !== undefined
+  return serviceDirectory(name, { ...(isOnServer && { database: { url: freshUrl() } }), ...changes })
+}
+
+/** Starts a service with two workers, and kills it when the test has ended. */
+async function shared(
+  name: Name,
+  cwd: string,
+  args: readonly string[] = ['--workers', '2'],
+  env = {},
+): Promise<Shared> {
+  const { child, ended } = startCommand([name, ...args], { cwd, env })
+  let log = ''
+  child.stdout?.on('data', (text: string) => {
+    log += text
+  })
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const service = await listening(child, ended)
+  return { ...service, lines: () => linesOf(log.slice(0, log.lastIndexOf('\n') + 1)) }
+}
+
+function linesOf(log: string): Line[] {
+  return log
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line)
+}
+
+/** Returns the last process of each worker that listened. */
+function pidsOf({ lines }: Shared): Map<unknown, number> {
+  const started = lines().filter(({ event }) => event === 'worker_listening')
+  return new Map(started.map(({ worker, pid }) => [worker, Number(pid)]))
+}
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** Sends a request, on a connection of its own unless there is an agent; rejects when there is no answer. */
+function ask(url: string, { body, agent = false }: { readonly body?: unknown; readonly agent?: Agent | false } = {}) {
+  const method = body === undefined ? 'GET' : 'POST'
+  const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
+  return new Promise<Answer>((resolve, reject) => {
+    const asked = request(url, { method, headers, agent, signal: AbortSignal.timeout(60_000) }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part
+      })
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }))
+      response.once('error', reject)
+    })
+    asked.once('error', reject).end(body === undefined ? '' : JSON.stringify(body))
+  })
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    // A process that has ended is there until its parent has asked for its status.
+    return process.platform !== 'linux' || !/^.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+describe.each(['issuer', 'verifier'] as const)('%s with two workers', (name) => {
+  const [path, body] = CREATE[name]
+
+  it('is one service on one port: what one worker made the other has, and one line says that it listens', async () => {
+    const directory = await directoryOf(name)
+    for (const start of ['the first', 'another on the same database']) {
+      const service = await shared(name, directory)
+      const { url, child, ended } = service
+      const made = await Promise.all(Array.from({ length: 20 }, () => ask(`${url}${path}/create`, { body })))
+      expect(new Set(made.map(({ status }) => status)), start).toEqual(new Set([201]))
+      for (const { text } of made) expect((await ask(`${url}${path}/${text}`)).status).toBe(200)
+      for (let n = 0; n < 20; n++) expect((await ask(`${url}${path}/${n}`)).status).toBe(404)
+      expect(new Set(pidsOf(service).values()).size).toBe(2)
+      // A terminal or an init system sends its signal to all processes, and the first of them alone decides.
+      for (const pid of pidsOf(service).values()) process.kill(pid, 'SIGTERM')
+      child.kill('SIGTERM')
+      const end = await ended
+      expect([end.status, end.stderr]).toEqual([0, ''])
+      const lines = linesOf(end.stdout)
+      const refused = lines.filter(({ message }) => message === 'request refused')
+      expect(new Set(refused.map(({ worker }) => worker))).toEqual(new Set([1, 2]))
+      const warned = 'configuration_warning'
+      const ofPrimary = lines.filter((line) => line.worker === undefined && line.event !== warned)
+      expect(ofPrimary.map(({ event }) => event)).toEqual(['listening', 'stopping', 'stopped'])
+      expect(lines.filter(({ worker, event }) => worker !== undefined && event === warned)).toEqual([])
+      // No worker takes the database for a backup that was put back, though each has opened it anew.
+      expect(lines.filter(({ event }) => /restored|voided/.test(String(event)))).toEqual([])
+    }
+  })
+})
+
+describe('the workers of a service', () => {
+  it('have on disk what they answered when one is killed, and another takes its place', async () => {
+    const service = await shared('issuer', await directoryOf('issuer'))
+    const { url } = service
+    const { text: id } = await ask(`${url}/credential-configuration/create`, { body: configuration })
+    const body = { credential_dataset: dataset, credential_configurations: [id] }
+    const sessions: string[] = []
+    const unexpected: Answer[] = []
+    const lost: unknown[] = []
+    let isOver = false
+    const agent = new Agent({ keepAlive: true })
+    onTestFinished(() => agent.destroy())
+    const clients = Array.from({ length: 8 }, async (_, client) => {
+      const options = { body, ...(client % 2 === 0 && { agent }) }
+      while (!isOver && unexpected.length === 0) {
+        const answer = await ask(`${url}/issuance/oid4vci/new-session`, options).catch((error: unknown) => {
+          lost.push((error as NodeJS.ErrnoException).code)
+        })
+        if (answer === undefined) continue
+        if (answer.status !== 200) unexpected.push(answer)
+        else sessions.push((JSON.parse(answer.text) as { readonly session_id: string }).session_id)
+      }
+    })
+    await expect.poll(() => sessions.length).toBeGreaterThan(100)
+    expect(lost).toEqual([])
+    const killed = pidsOf(service).get(2) ?? 0
+    process.kill(killed, 'SIGKILL')
+    await expect.poll(() => pidsOf(service).get(2)).not.toBe(killed)
+    const before = sessions.length
+    await expect.poll(() => sessions.length).toBeGreaterThan(before + 100)
+    isOver = true
+    await Promise.all(clients)
+    expect(unexpected).toEqual([])
+    // The clients of the killed worker hear of its end at once, and the other worker loses no request.
+    expect(lost.filter((code) => code !== 'ECONNRESET' && code !== 'EPIPE')).toEqual([])
+    expect(lost.length).toBeLessThanOrEqual(2 * clients.length)
+    expect(service.lines()).toContainEqual(
+      expect.objectContaining({ event: 'worker_ended', worker: 2, pid: killed, signal: 'SIGKILL' }),
+    )
+    for (const session of sessions) {
+      expect((await ask(`${url}/issuance/oid4vci/status/${session}`, { agent })).status).toBe(200)
+    }
+  })
+
+  it('answer all requests while they stop, as one that is alone', async () => {
+    const service = await shared('verifier', await directoryOf('verifier', { stopping: { graceSeconds: 4 } }))
+    const { url, child, ended } = service
+    const agent = new Agent({ keepAlive: true })
+    const statuses: number[] = []
+    let isOver = false
+    const clients = Array.from({ length: 8 }, async (_, client) => {
+      const [path, body] = CREATE.verifier
+      const options = client % 2 === 0 ? { agent } : {}
+      while (!isOver) statuses.push((await ask(`${url}${path}/create`, { body, ...options })).status)
+    })
+    await expect.poll(() => statuses.length).toBeGreaterThan(50)
+    child.kill('SIGTERM')
+    const isReady = async (): Promise<boolean> => (await ask(`${url}/health/ready`)).status === 200
+    await expect.poll(async () => (await isReady()) || (await isReady())).toBe(false)
+    isOver = true
+    await Promise.all(clients)
+    agent.destroy()
+    expect(new Set(statuses)).toEqual(new Set([201]))
+    expect((await ended).status).toBe(0)
+  })
+
+  it('have metrics that are added up, but for those that all read from one place', async () => {
+    const service = await shared('issuer', await directoryOf('issuer', { management: { port: 0 } }))
+    const [path, body] = CREATE.issuer
+    for (let n = 0; n < 7; n++) await ask(`${service.url}${path}/create`, { body })
+    const { status, text } = await ask(`http://127.0.0.1:${String(service.listening.managementPort)}/metrics`)
+    expect(status).toBe(200)
+    const counted = `{method="POST",route="${path}/create",status="201"} 7\n`
+    expect(text).toContain(`vouchsafe_issuer_http_requests_total${counted}`)
+    expect(text).toContain('vouchsafe_issuer_events_total{type="configuration.created"} 7\n')
+    const [, expires] = /^vouchsafe_issuer_certificate_expires_seconds\{key="signing"\} (\d+)$/m.exec(text) ?? []
+    // The certificate is good for a day.
+    expect(Number(expires)).toBeLessThanOrEqual(86_400)
+    expect(Number(expires)).toBeGreaterThan(0)
+  })
+
+  it('read certificates again, all of them, at one signal', async () => {
+    const { child, lines } = await shared('issuer', await directoryOf('issuer'))
+    child.kill('SIGHUP')
+    const renewed = () => lines().flatMap(({ event, worker }) => (event === 'renewed' ? [worker] : []))
+    await expect.poll(() => renewed().sort()).toEqual([1, 2])
+  })
+
+  it('end with the primary process, however that ends', async () => {
+    const service = await shared('issuer', await directoryOf('issuer'))
+    const pids = [...pidsOf(service).values()]
+    expect(pids.map(isRunning)).toEqual([true, true])
+    service.child.kill('SIGKILL')
+    await expect.poll(() => pids.map(isRunning)).toEqual([false, false])
+    await expect(ask(`${service.url}/health/live`)).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('do not follow each other for ever: the service ends with 1', async () => {
+    const service = await shared('issuer', await directoryOf('issuer'))
+    let isOver = false as boolean
+    const over = service.ended.then(() => {
+      isOver = true
+    })
+    for (let killed = 0; !isOver; ) {
+      const pid = pidsOf(service).get(1) ?? 0
+      if (pid !== killed) process.kill(pid, 'SIGKILL')
+      killed = pid
+      await Promise.race([over, new Promise((resolve) => setTimeout(resolve, 50))])
+    }
+    const { status, stdout } = await service.ended
+    expect(status).toBe(1)
+    expect(linesOf(stdout).filter(({ event }) => event === 'worker_ended')).toHaveLength(5)
+    expect(linesOf(stdout)).toContainEqual(expect.objectContaining({ event: 'worker_given_up', worker: 1 }))
+  })
+
+  it('all sign with the key of the start: none follows with another, until that is put back', async () => {
+    const directory = await directoryOf('issuer')
+    const service = await shared('issuer', directory)
+    const file = join(directory, 'issuer.key')
+    renameSync(file, `${file}.kept`)
+    writeFileSync(file, pemOf(await makeKey()))
+    const killed = pidsOf(service).get(1) ?? 0
+    process.kill(killed, 'SIGKILL')
+    const told = () => service.lines().find(({ event }) => event === 'worker_not_started')
+    await expect.poll(told).toMatchObject({ worker: 1, mistakes: [expect.stringContaining('signing')] })
+    expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
+    renameSync(`${file}.kept`, file)
+    await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
+  })
+
+  it('are as many as the setting says, also in the environment, unless the command line says another number', async () => {
+    const directory = await directoryOf('issuer', { workers: 1 })
+    const two = await shared('issuer', directory, [], { VOUCHSAFE_WORKERS: '2' })
+    expect(pidsOf(two).size).toBe(2)
+    two.child.kill('SIGTERM')
+    await two.ended
+    const one = await shared('issuer', directory, ['--workers', '1'], { VOUCHSAFE_WORKERS: '2' })
+    expect(pidsOf(one).size).toBe(0)
+  })
+})
+
+describe('a service with two workers that cannot start', () => {
+  it('tells its mistakes once, and ends with 2', async () => {
+    const cwd = await directoryOf('issuer', { prot: 1 })
+    const { status, stdout, stderr } = await vouchsafe(['issuer', '--workers', '2'], { cwd })
+    expect([status, linesOf(stdout)]).toEqual([2, [expect.objectContaining({ event: 'refused_to_start' })]])
+    expect(stderr.match(/^ {2}- /gm)).toHaveLength(1)
+  })
+
+  it.each(['port', 'management'])('tells once that the %s is taken, and ends with 2', async (which) => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void other.close())
+    const { port } = other.address() as { port: number }
+    const cwd = await directoryOf('issuer', which === 'port' ? { port } : { management: { port } })
+    const { status, stdout, stderr } = await vouchsafe(['issuer', '--workers', '2'], { cwd })
+    expect(status).toBe(2)
+    expect(linesOf(stdout).filter(({ event }) => event === 'refused_to_start')).toHaveLength(1)
+    expect(linesOf(stdout).filter(({ event }) => event === 'listening')).toEqual([])
+    expect(stderr).toMatch(/^ {2}- (management\.)?port: \d+ \(host 127\.0\.0\.1\) is in use/m)
+  })
+
+  it.each([
+    [['issuer', '--workers', '0'], /^--workers 0: say how many processes share the port, as in --workers 2$/m],
+    [['verifier', '--workers', 'many'], /^--workers many: say how many/m],
+    [['issuer', '--workers', '257'], /workers: must be/],
+    [['engine', '--workers', '2'], /^--workers is for issuer and verifier: an engine is one process/m],
+    [
+      ['verifier', '--workers', '256'],
+      /workers: 256 is more than this machine runs at the same time; say a number from 1 to/,
+    ],
+  ])('refuses %j in words', async (args, words) => {
+    const cwd = await directoryOf(args[0] === 'issuer' ? 'issuer' : 'verifier')
+    const { status, stderr } = await vouchsafe(args, { cwd })
+    expect([status, stderr]).toEqual([2, expect.stringMatching(words)])
+  })
+})
