@@ -9,6 +9,10 @@ import { generationFile } from './generation-file.ts'
 const HEADER_BYTES = 100
 const LOG_HEADER_BYTES = 32
 const FRAME_HEADER_BYTES = 24
+const INDEX_HEADER_BYTES = 136
+/** The frames that are in the file, and those that a checkpoint was to move there, as the words of an index. */
+const MOVED_FRAMES = 24
+const ATTEMPTED_FRAMES = 32
 /** The read and write versions of a file whose journal is a log. */
 const LOG_VERSION = 2
 
@@ -43,7 +47,7 @@ export function fileProblem(file: string): string | undefined {
 export interface FileState {
   /** The size of the file. */
   readonly bytes: number
-  /** Whether all pages that it says it has are there. */
+  /** Whether all pages that it says it has are there, or in the log until a checkpoint has ended. */
   readonly isWhole: boolean
   /** Whether its journal is a log: a copy by `vacuum into` says that it is not. */
   readonly hasLog: boolean
@@ -57,7 +61,22 @@ export function readFileState(file: string): FileState | undefined {
   const header = size < HEADER_BYTES ? Buffer.alloc(0) : readPart(file, 0, HEADER_BYTES)
   if (header.length < HEADER_BYTES) return undefined
   const { pages, pageBytes, version, logs } = headerOf(header)
-  return { bytes: size, isWhole: size >= pages * pageBytes, hasLog: version === LOG_VERSION, logs }
+  const isWhole = size >= pages * pageBytes || isCheckpointOpen(file)
+  return { bytes: size, isWhole, hasLog: version === LOG_VERSION, logs }
+}
+
+/**
+ * Tests whether a checkpoint was begun and has not ended: one runs, a full disk stopped it, or the log was just found
+ * again after a process was killed. SQLite documentation, WAL-mode File Format, The WAL-Index Header.
+ */
+function isCheckpointOpen(file: string): boolean {
+  const index = `${file}-shm`
+  const bytes = existsSync(index) ? readPart(index, 0, INDEX_HEADER_BYTES) : Buffer.alloc(0)
+  if (bytes.length < INDEX_HEADER_BYTES) return false
+  // The numbers are in the order of bytes of the machine.
+  const numbers = new Uint32Array(Uint8Array.from(bytes).buffer)
+  const [moved = 0, attempted = 0] = [numbers[MOVED_FRAMES], numbers[ATTEMPTED_FRAMES]]
+  return attempted > moved
 }
 
 function missingProblem(file: string, logSize: number): string | undefined {

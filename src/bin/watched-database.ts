@@ -109,9 +109,9 @@ function lookout(file: string): () => string | undefined {
 function stateProblem(state: FileState | undefined, before: FileState | undefined): string | undefined {
   if (state === undefined) return CUT_OFF
   if (!state.hasLog || state.logs < (before?.logs ?? 0)) return REPLACED
-  // A file that grows may be shorter than its header says: its log has the rest until a checkpoint ends, which a full
-  // disk or the end of the process may prevent.
-  return state.isWhole || state.bytes >= (before?.bytes ?? 0) ? undefined : CUT_OFF
+  if (state.isWhole) return undefined
+  // A checkpoint that began or ended between two parts of one look makes a file seem cut off, and no two looks.
+  return before?.isWhole === true && state.bytes >= before.bytes ? undefined : CUT_OFF
 }
 
 function mediumProblem(file: string): string | undefined {

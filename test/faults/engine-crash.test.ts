@@ -109,6 +109,7 @@ it(
       await eventually(async () => (await nonceOf(at, engine)) === before + 1)
       const included = () => engine.log().filter(({ event }) => event === 'transaction_included').length
       await eventually(() => included() === 1)
+      await waitUntilServed([engine], contract)
       // Transactions are sent in their order, so that a second copy would come before that of another call.
       expect((await post(engine, contract)).status).toBe(202)
       await eventually(() => included() === 2)
