@@ -1,4 +1,5 @@
-// `npm run test:faults`: tries every fault of test/faults, of which `npm test` tries some. Arguments go to vitest.
+// `npm run test:faults`: tries every fault of test/faults, of which `npm test` tries some. `--write` writes
+// docs/faults.md anew; other arguments go to vitest.
 import './node-version.cjs'
 import { install } from './install.js'
 import { step } from './step.js'
@@ -10,5 +11,7 @@ process.stderr.write(
 install(['.'])
 step('build', ['node', 'build/bundle.js'])
 process.env.VOUCHSAFE_TEST_FAULTS = 'every'
-const vitest = ['node', 'node_modules/vitest/vitest.mjs', 'run', 'test/faults']
-step(`faults on Node ${process.versions.node}`, [...vitest, ...process.argv.slice(2)])
+const args = process.argv.slice(2)
+const reporters = args.includes('--write') ? ['--reporter=default', '--reporter=./build/faults-reporter.js'] : []
+const vitest = ['node', 'node_modules/vitest/vitest.mjs', 'run', 'test/faults', ...reporters]
+step(`faults on Node ${process.versions.node}`, [...vitest, ...args.filter((each) => each !== '--write')])

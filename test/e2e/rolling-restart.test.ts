@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
+import { databaseSettings } from '../support/store.ts'
 import { configuration } from '../support/wire.ts'
 
 /** Longer than the proxy takes to notice, on a busy machine as well. */
@@ -89,7 +90,10 @@ async function statusOf(url: string, init?: RequestInit): Promise<number | strin
 }
 
 it('loses no request in a rolling restart of two processes', async () => {
-  const directory = await serviceDirectory('issuer', { stopping: { graceSeconds: GRACE_SECONDS } })
+  const directory = await serviceDirectory('issuer', {
+    stopping: { graceSeconds: GRACE_SECONDS },
+    ...databaseSettings(),
+  })
   const started = async (): Promise<Running> => {
     const service = await start('issuer', directory)
     running.push(service)

@@ -2,7 +2,7 @@
  * How many faults of a kind are tried: `npm run test:faults` tries every fault, and `npm test` some of each kind, which
  * show that the defence stands.
  */
-import { it } from 'vitest'
+import { it, type TestContext } from 'vitest'
 
 const isEveryFault = process.env.VOUCHSAFE_TEST_FAULTS === 'every'
 
@@ -13,3 +13,27 @@ export function faults<Row>(rows: readonly Row[], count = 1): readonly Row[] {
 
 /** A test that `npm run test:faults` runs alone. */
 export const longFault = it.runIf(isEveryFault)
+
+/** Returns how often a service is killed: `VOUCHSAFE_TEST_KILLS` times, or 20 where every fault is tried, else 3. */
+export function killRounds(): number {
+  return Number(process.env.VOUCHSAFE_TEST_KILLS ?? (isEveryFault ? 20 : 3))
+}
+
+/** The figures of a fault for the table of docs/faults.md. */
+export interface FaultReport {
+  readonly tried: number
+  /** The answers that a client remembered. */
+  readonly acknowledged: number
+  readonly lost: number
+}
+
+declare module 'vitest' {
+  interface TaskMeta {
+    fault?: FaultReport
+  }
+}
+
+/** Hands the figures of a fault to the reporter of the run. */
+export function reportFault({ meta }: TestContext['task'], report: FaultReport): void {
+  meta.fault = report
+}

@@ -38,6 +38,11 @@ export function freshUrl(): string {
   return `${serverUrl()}?currentSchema=test_${randomBytes(8).toString('hex')}`
 }
 
+/** Returns the setting of a fresh database for a process: on the PostgreSQL server of the run, or its own file. */
+export function databaseSettings(): { readonly database?: { readonly url: string } } {
+  return process.env.VOUCHSAFE_TEST_STORE === undefined ? {} : { database: { url: freshUrl() } }
+}
+
 /** Returns the URL of the database of this run, with user and password. */
 export function serverUrl(): string {
   const url = process.env.VOUCHSAFE_TEST_STORE
