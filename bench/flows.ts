@@ -16,15 +16,18 @@ import { measureInstall } from './install.ts'
 import { measureIssuing } from './issuing.ts'
 import { issuances, verifications } from './kinds.ts'
 import { measureMemory } from './memory.ts'
+import { measureParts } from './parts.ts'
 import { profile } from './profile.ts'
-import { keep, note, show, showTargets, type Verdict } from './report.ts'
-import { measureSpeed } from './speed.ts'
+import { keep, note, publish, show, showTargets, type Verdict } from './report.ts'
+import { measureScale } from './scale.ts'
+import { measureSoak } from './soak.ts'
+import { measureSpeed, type SpeedOptions } from './speed.ts'
 import { measureStartup } from './startup.ts'
 import { measureStatus } from './status.ts'
 import { measureTrips } from './trips.ts'
 import { makeWorkplace, type Workplace } from './workplace.ts'
 
-const USAGE = `npm run bench -- [flows|issuing|status|callbacks|engine|memory|startup|trips|install|database|profile|all] [options]
+const USAGE = `npm run bench -- [flows|issuing|status|callbacks|engine|memory|startup|trips|install|database|scale|parts|soak|profile|all|performance] [options]
   flows      processor time and flows per second for each format, beside the floor (default; some minutes)
   issuing    processor time of issuing one mdoc
   status     processor time of serving a status list, after a change and to who has it
@@ -36,7 +39,11 @@ const USAGE = `npm run bench -- [flows|issuing|status|callbacks|engine|memory|st
   trips      files and functions of src that a request runs through; trips files names the files
   install    size of a production installation
   database   sessions a second that each database takes, empty and with a million in it (some minutes)
+  scale      flows a second with a million sessions, beside an empty database (some minutes)
+  parts      shares of the processor time by parts of the source
+  soak       memory, open files and latency under mixed load, minute by minute (--minutes 30)
   profile    where the processor time goes; keeps nothing
+  performance  what docs/performance.md shows, on both databases; npm run docs writes the page (half an hour)
   all        flows, issuing, status, callbacks, memory, startup and install
   --bundle FILE     what is measured (dist/vouchsafe.cjs, made by npm run build)
   --rounds N --flows N --warm-up N   engine: calls of components; of uploads a tenth, and always 3000 before the first round
@@ -58,6 +65,9 @@ const questions = [
   'trips',
   'install',
   'database',
+  'scale',
+  'parts',
+  'soak',
   'profile',
 ] as const
 
@@ -69,6 +79,7 @@ async function main(): Promise<void> {
       rounds: { type: 'string', default: '5' },
       flows: { type: 'string' },
       'warm-up': { type: 'string' },
+      minutes: { type: 'string', default: '30' },
       only: { type: 'string', default: '' },
       database: { type: 'string', default: 'sqlite' },
       chain: { type: 'string', default: 'local' },
@@ -89,10 +100,12 @@ async function main(): Promise<void> {
   }
   const chosen =
     word === 'all'
-      ? questions.filter((each) => !['profile', 'database', 'engine', 'trips', 'code-flow'].includes(each))
+      ? questions.filter(
+          (each) => !['profile', 'database', 'scale', 'parts', 'soak', 'engine', 'trips', 'code-flow'].includes(each),
+        )
       : questions.filter((each) => each === word)
   const kinds = [...issuances, ...verifications].filter(({ name }) => name.includes(values.only))
-  if (chosen.length === 0 || (kinds.length === 0 && word !== 'engine')) {
+  if ((chosen.length === 0 && word !== 'performance') || (kinds.length === 0 && word !== 'engine')) {
     process.stderr.write(USAGE)
     process.exitCode = 2
     return
@@ -112,6 +125,10 @@ async function main(): Promise<void> {
     ])
     return
   }
+  if (word === 'performance') {
+    show(`Written to ${await measurePerformance(values.bundle, { ...speed, kinds })}; npm run docs shows it`)
+    return
+  }
   const verdicts = await inWorkplace(values.bundle, values.database, async (workplace) => {
     const all: Verdict[] = []
     for (const question of chosen) {
@@ -125,12 +142,32 @@ async function main(): Promise<void> {
       else if (question === 'memory') all.push(await measureMemory(workplace))
       else if (question === 'startup') all.push(await measureStartup(workplace))
       else if (question === 'database') all.push(await measureDatabase(workplace))
+      else if (question === 'parts') all.push(await measureParts(workplace))
+      else if (question === 'soak') all.push(await measureSoak(workplace, Number(values.minutes)))
+      else if (question === 'scale') all.push(await measureScale(workplace, speed))
       else if (question === 'install') all.push(measureInstall(process.cwd()))
       else await profile(workplace, kinds)
     }
     return all
   })
   conclude(verdicts)
+}
+
+/** Measures what docs/performance.md shows, and writes it; returns where. */
+async function measurePerformance(bundle: string, options: SpeedOptions): Promise<string> {
+  const sqlite = await inWorkplace(bundle, 'sqlite', async (workplace) => [
+    await measureSpeed(workplace, options),
+    await measureParts(workplace),
+    await measureScale(workplace, options),
+    await measureMemory(workplace),
+    await measureStartup(workplace),
+  ])
+  const postgresql = await inWorkplace(bundle, 'postgresql', async (workplace) => [
+    await measureSpeed(workplace, options),
+    await measureScale(workplace, options),
+  ])
+  showTargets([...sqlite, ...postgresql])
+  return publish(process.cwd(), { sqlite, postgresql })
 }
 
 function conclude(verdicts: readonly Verdict[]): void {

@@ -7,35 +7,42 @@ import { note, show, table } from './report.ts'
 import { startService, type Workplace } from './workplace.ts'
 
 /** The part of a V8 profile that is used here. */
-interface Profile {
+export interface Profile {
   readonly nodes: readonly ProfileNode[]
   readonly samples: readonly number[]
   readonly timeDeltas: readonly number[]
 }
 
-interface ProfileNode {
+export interface ProfileNode {
   readonly id: number
   readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
   readonly children?: readonly number[]
 }
 
-const FLOWS = 2_000
+/** The number of flows in a profile. */
+export const FLOWS = 2_000
 const SHOWN = 45
 
 export async function profile(workplace: Workplace, kinds: readonly Kind[]): Promise<void> {
   for (const kind of kinds) await profileKind(kind, workplace)
 }
 
-async function profileKind(kind: Kind, workplace: Workplace): Promise<void> {
+/** Records the profile of the thread that serves, while flows of a kind run; the start of the service is in it too. */
+export async function recordProfile(kind: Kind, workplace: Workplace): Promise<Profile> {
   const directory = join(workplace.directory, `profile-${kind.name.replaceAll(/\W/g, '-')}`)
   const options = ['--cpu-prof', `--cpu-prof-dir=${directory}`, '--cpu-prof-interval=200']
   const service = await startService(workplace, kind, options)
   const make = await kind.prepare(workplace, service.port)
   await runLoad({ port: service.port, flows: await make(FLOWS, 'service') })
   await service.stop()
-  const [file = ''] = readdirSync(directory)
+  // Each thread has a file of its own, and the thread that serves has the first.
+  const [file = ''] = readdirSync(directory).sort()
   note(`${kind.name}: ${join(directory, file)}`)
-  const sums = sumUp(JSON.parse(readFileSync(join(directory, file), 'utf8')) as Profile)
+  return JSON.parse(readFileSync(join(directory, file), 'utf8')) as Profile
+}
+
+async function profileKind(kind: Kind, workplace: Workplace): Promise<void> {
+  const sums = sumUp(await recordProfile(kind, workplace))
   const rows = (by: 'self' | 'total') =>
     [...sums]
       .sort(([, a], [, b]) => b[by] - a[by])

@@ -5,9 +5,10 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem } from 'node:os'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { stolen } from './stolen.ts'
 
+const RESULTS = 'bench/results'
 const taken = stolen()
 
 /** The answer to one question. */
@@ -50,24 +51,46 @@ export function showTargets(verdicts: readonly Verdict[]): void {
   if (rows.length > 0) show(table(['target', 'measured', ''], rows))
 }
 
+/** The verdicts of a run, with the state of the source and the machine that the figures are of. */
+interface Run {
+  readonly at: string
+  readonly commit: string
+  readonly changedSinceCommit: boolean
+  readonly node: string
+  readonly machine: object
+  readonly verdicts: unknown
+}
+
 /** Adds the verdicts to bench/results/<date>-<commit>.json and says where they went. */
 export function keep(root: string, verdicts: readonly Verdict[]): string {
-  const at = new Date()
-  const commit = git(root, 'rev-parse', '--short=10', 'HEAD') ?? 'unknown'
-  const directory = join(root, 'bench', 'results')
-  const file = join(directory, `${at.toISOString().slice(0, 10)}-${commit}.json`)
-  mkdirSync(directory, { recursive: true })
+  const run = describeRun(root, verdicts)
+  const file = join(root, RESULTS, `${run.at.slice(0, 10)}-${run.commit}.json`)
   const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { runs: object[] }).runs : []
-  const run = {
-    at: at.toISOString(),
-    commit,
+  write(file, { runs: [...earlier, run] })
+  return relative(root, file)
+}
+
+/** Writes the verdicts that docs/performance.md shows, by database, over those that it has shown so far. */
+export function publish(root: string, verdicts: Readonly<Record<string, readonly Verdict[]>>): string {
+  const file = join(root, RESULTS, 'performance.json')
+  write(file, describeRun(root, verdicts))
+  return relative(root, file)
+}
+
+function describeRun(root: string, verdicts: unknown): Run {
+  return {
+    at: new Date().toISOString(),
+    commit: git(root, 'rev-parse', '--short=10', 'HEAD') ?? 'unknown',
     changedSinceCommit: git(root, 'status', '--porcelain', '--', 'src') !== '',
     node: process.version,
     machine: machine(),
     verdicts,
   }
-  writeFileSync(file, `${JSON.stringify({ runs: [...earlier, run] }, roundFigure, 2)}\n`)
-  return relative(root, file)
+}
+
+function write(file: string, value: object): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, `${JSON.stringify(value, roundFigure, 2)}\n`)
 }
 
 function machine() {

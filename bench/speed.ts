@@ -13,7 +13,7 @@ export interface SpeedOptions {
   readonly kinds: readonly Kind[]
 }
 
-interface Round {
+export interface Round {
   readonly processorMs: number
   readonly perSecond: number
 }
@@ -78,7 +78,8 @@ async function measureKind(kind: Kind, workplace: Workplace, options: SpeedOptio
   }
 }
 
-async function runRound(
+/** Runs a round of flows against a service or the floor, and returns its processor time and its speed. */
+export async function runRound(
   { pid, port }: Running,
   make: MakeFlows,
   round: { readonly flows: number; readonly of: 'service' | 'floor'; readonly latencies?: Map<string, number[]> },

@@ -131,7 +131,8 @@ function copyBundle(bundle: string, directory: string): string {
   for (const name of readdirSync(dirname(bundle)).filter((each) => /-(?:thread|worker)\.cjs$/.test(each)))
     copyFileSync(join(dirname(bundle), name), join(directory, name))
   // Where Node has no SQLite of its own, the bundle looks for a package.
-  symlinkSync(resolve(dirname(bundle), '..', 'node_modules'), join(directory, 'node_modules'), 'junction')
+  const packages = ['.', '..', '../..'].map((above) => resolve(dirname(bundle), above, 'node_modules'))
+  symlinkSync(packages.find(existsSync) ?? '', join(directory, 'node_modules'), 'junction')
   return copy
 }
 

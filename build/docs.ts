@@ -1,6 +1,7 @@
 /**
  * Writes the generated documents: docs/checks.md from the list of checks, docs/reference.md from the schemas that read
- * the configurations and validate the requests, docs/errors.md, docs/metrics.md, docs/commands.md, docs/conformance.md
+ * the configurations and validate the requests, docs/errors.md, docs/metrics.md, docs/performance.md from
+ * bench/results/performance.json, docs/commands.md, docs/conformance.md
  * from the rows in test/conformance, the schemas of the client library, and the dashboard for Grafana. With `--check`
  * the script compares instead of writing, and fails when a document is not current.
  */
@@ -20,6 +21,7 @@ import { drawDashboard } from './dashboard.ts'
 import { commandsPage } from './docs-commands.ts'
 import { errorsPage } from './docs-errors.ts'
 import { metricsPage } from './docs-metrics.ts'
+import { performancePage } from './docs-performance.ts'
 import { GENERATED } from './docs-text.ts'
 
 interface Schema {
@@ -249,6 +251,7 @@ const pages = {
   'docs/errors.md': errorsPage([await documentOf(services, 'issuer'), await documentOf(services, 'verifier')]),
   'docs/commands.md': commandsPage(),
   'docs/metrics.md': metricsPage(),
+  'docs/performance.md': performancePage('bench/results/performance.json'),
   'docs/conformance.md': conformancePage(),
   'deploy/grafana-dashboard.json': formatAs('dashboard.json', drawDashboard()),
   'docs/reference.md': await referencePage(services),
