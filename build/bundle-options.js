@@ -1,4 +1,5 @@
 // How the command is bundled: into files for use (`bundles.js`), and into one that keeps its lines (`bench/parts.ts`).
+import './node-version.cjs'
 import { join } from 'node:path'
 
 export const root = join(import.meta.dirname, '..')

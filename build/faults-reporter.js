@@ -1,5 +1,6 @@
 // Writes docs/faults.md from a run of `npm run test:faults -- --write`: each fault, how often it was tried, and the
 // answers that were lost.
+import './node-version.cjs'
 import { writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 

@@ -98,7 +98,7 @@ describe('callbacks that wait', () => {
     const at = Math.floor(services.clock.now.getTime() / 1000)
     expect(callbacks).toEqual([
       {
-        callback_id: expect.stringMatching(/^[\w-]{22}$/) as string,
+        callback_id: expect.stringMatching(/^[\w-]{21}$/) as string,
         session_id: sessionId,
         type: 'issuance.succeeded',
         occurred_at: at,
