@@ -228,7 +228,7 @@ describeInBrowser('the console', (openWindow) => {
     const id = await query.getAttribute('title')
     await query.click()
     await expect.poll(() => page.getByLabel('Query').inputValue()).toBe(id)
-    expect(await rows.count()).toBe(1)
+    await expect.poll(() => rows.count()).toBe(1)
     await page.getByLabel('Query').selectOption('all')
     await expect.poll(() => rows.count()).toBeGreaterThan(1)
   })
