@@ -7,12 +7,17 @@ export const ROOT = join(import.meta.dirname, '..', '..')
 /** The paths of the Markdown files at the root, in docs/ and beside the examples and components. */
 export const documents: readonly string[] = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-  ...['docs', 'examples', 'components'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .map((path) => `${folder}/${path}`)
-      .filter((path) => path.endsWith('.md') && !/node_modules|^docs\/site\//.test(path)),
-  ),
+  ...['docs', 'examples', 'components'].flatMap(markdownBelow),
 ].sort()
+
+/** Returns the Markdown files below a folder, without those of packages, and of the site that a test makes. */
+function markdownBelow(folder: string): readonly string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) return entry.name === 'node_modules' || path === 'docs/site' ? [] : markdownBelow(path)
+    return path.endsWith('.md') ? [path] : []
+  })
+}
 
 export interface Snippet {
   readonly page: string
