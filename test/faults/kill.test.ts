@@ -2,8 +2,7 @@
  * An issuer that is killed under load, again and again, while a client remembers the acknowledged answers: after each
  * restart all answers hold, and nothing was given out or accepted twice.
  */
-import { setTimeout } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { killRounds, reportFault } from '../support/faults.ts'
 import { requestOf, startedSession, TOKEN_ENDPOINT, tokenOf } from '../support/issuance.ts'
 import { endService, type Running, serviceDirectory, start } from '../support/service-process.ts'
@@ -56,8 +55,9 @@ describe('an issuer that is killed under load', () => {
       const load = Array.from({ length: CLIENTS }, () =>
         untilKilled(() => useIssuer(services, configurationId, memory)),
       )
-      // Another moment each time: between the first session and the last of some hundred.
-      await setTimeout(50 + ((round * 137) % 500))
+      // Another moment each time, while the other clients are somewhere else in theirs.
+      const wanted = 1 + ((round * 7) % 23)
+      await vi.waitUntil(() => memory.issued.size >= wanted, { timeout: 300_000, interval: 2 })
       await endService(service, 'SIGKILL')
       await Promise.all(load)
       service = await start('issuer', directory)
@@ -71,8 +71,8 @@ describe('an issuer that is killed under load', () => {
       places.push(...[...issued.values()].map(({ status }) => status))
     }
     expect(new Set(places.map(({ uri, idx }) => `${uri}#${idx}`)).size).toBe(places.length)
-    // The moments were not all before the first answer, or after the last.
-    expect(acknowledged).toBeGreaterThan(10 * rounds)
+    // A session, a token and a credential in each round at least.
+    expect(acknowledged).toBeGreaterThanOrEqual(3 * rounds)
     reportFault(task, { tried: rounds, acknowledged, lost })
   })
 })
