@@ -1,8 +1,6 @@
 /**
- * The benchmark: `npm run bench`, or `npm run bench --
- * issuing|status|code-flow|callbacks|engine|memory|startup|trips|install|profile|all`. Each question has a file beside
- * this one; floor.ts says what the floor is. The program exits with 1 when a target is missed, and when an answer was
- * wrong.
+ * The benchmark: `npm run bench`, or `npm run bench -- QUESTION`. Each question has a file beside this one; floor.ts
+ * says what the floor is. The program exits with 1 when a target is missed, and when an answer was wrong.
  */
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/support/postgres-server.ts'

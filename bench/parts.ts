@@ -54,8 +54,11 @@ export async function measureParts(workplace: Workplace): Promise<Verdict> {
     for (const name of WORKERS) copyFileSync(join(root, 'dist', name), join(directory, name))
     const place = await makeWorkplace(bundle, workplace.postgres)
     const results: Record<string, Shares> = {}
-    for (const kind of [issuance, verification]) results[kind.name] = await sharesOf(kind, place)
-    place.remove()
+    try {
+      for (const kind of [issuance, verification]) results[kind.name] = await sharesOf(kind, place)
+    } finally {
+      place.remove()
+    }
     showShares(results)
     return { section: 'parts', options: { flows: FLOWS }, results, targets: [] }
   } finally {

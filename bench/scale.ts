@@ -25,7 +25,7 @@ interface Side {
   readonly make: MakeFlows
 }
 
-interface ScaleResult {
+export interface ScaleResult {
   readonly empty: number
   readonly full: number
   /** The median of the ratios of the rounds, each of which is next to the other in time. */

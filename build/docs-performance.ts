@@ -1,27 +1,8 @@
 /** docs/performance.md: the figures of `npm run bench -- performance`, and how large an installation has to be. */
 import { readFileSync } from 'node:fs'
+import type { ScaleResult } from '../bench/scale.ts'
+import type { KindResult } from '../bench/speed.ts'
 import { GENERATED, tableText } from './docs-text.ts'
-
-interface Measured {
-  readonly processorMs: number
-  readonly perSecond: number
-  readonly rounds: readonly { readonly processorMs: number }[]
-}
-
-interface FlowResult {
-  readonly service: Measured
-  readonly floor: Measured
-  readonly ratio: number
-  readonly latencyMs: Readonly<Record<string, { readonly p50: number; readonly p99: number }>>
-}
-
-interface ScaleResult {
-  readonly empty: number
-  readonly full: number
-  readonly ratio: number
-  readonly processorRatio: number
-  readonly bytesPerSession: number
-}
 
 interface MemoryResult {
   readonly peak?: number
@@ -34,7 +15,7 @@ interface StartResult {
 
 /** The results of the sections that the page shows. */
 interface Sections {
-  readonly flows: Readonly<Record<string, FlowResult>>
+  readonly flows: Readonly<Record<string, KindResult>>
   readonly scale: Readonly<Record<string, ScaleResult>>
   readonly parts: Readonly<Record<string, Readonly<Record<string, number>>>>
   readonly memory: Readonly<Record<string, MemoryResult>>
@@ -130,7 +111,7 @@ function flowsTable(flows: Sections['flows']): string {
 }
 
 /** Writes the least and the most of the ratios of the rounds. */
-function spreadOf(service: Measured, floor: Measured): string {
+function spreadOf(service: KindResult['service'], floor: KindResult['floor']): string {
   const ratios = service.rounds.map(({ processorMs }, round) => processorMs / (floor.rounds[round]?.processorMs ?? 0))
   return `${Math.min(...ratios).toFixed(1)} to ${Math.max(...ratios).toFixed(1)}`
 }

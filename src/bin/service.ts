@@ -1,8 +1,8 @@
 /** The frame of all services: from a configuration file to a server that listens, and back. */
 import cluster from 'node:cluster'
-import { setTimeout as wait } from 'node:timers/promises'
 import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
+import { endOrLate } from '../async/end-or-late.ts'
 import { isObject } from '../codec/json.ts'
 import type { App } from '../http/app-type.ts'
 import { createMetricsServer } from '../http/metrics-server.ts'
@@ -95,19 +95,12 @@ export async function buildService<Config extends ListeningConfig, Parts>(
     close: async () => {
       const stopped = built.stop?.()
       await Promise.all([app.close(), management?.close()])
-      if (stopped !== undefined) await endOrLate(stopped)
+      if (stopped !== undefined) await endOrLate(stopped, STOP_WAIT_MS)
       await stopTasks()
       await kind.close(parts)
       await outputs.telemetry?.close()
     },
   }
-}
-
-/** Resolves when `work` has ended, or takes too long. */
-async function endOrLate(work: Promise<void>): Promise<void> {
-  const late = new AbortController()
-  await Promise.race([work, wait(STOP_WAIT_MS, undefined, { signal: late.signal })])
-  late.abort()
 }
 
 /** A service whose configuration was read. */

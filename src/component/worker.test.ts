@@ -34,7 +34,7 @@ it('is not taken in by a call to wake up that belongs to the answer before', asy
     answer()
     expect(await heard()).toMatchObject({ job: 1, question: { ask: 'contract' } })
     // The engine's thread was held up before it could: the worker has found its answer without, and sleeps again.
-    // It is woken twice, and the second time shows that it slept again after the first.
+    // The worker is woken twice: the second time shows that it slept again after the first.
     for (let wakings = 0; wakings < 2; wakings += Atomics.notify(signal, 0)) {
       await new Promise((resolve) => setImmediate(resolve))
     }

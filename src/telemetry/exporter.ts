@@ -3,6 +3,7 @@
  * does not fit is counted and dropped.
  */
 import { type BackOff, backOffMs } from '../async/back-off.ts'
+import { endOrLate } from '../async/end-or-late.ts'
 import { memberOf, parseJson } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
@@ -159,14 +160,4 @@ function rejectedIn(body: Uint8Array, member: string): number {
     if (error instanceof MalformedError) return 0
     throw error
   }
-}
-
-/** Resolves when `work` has ended, or after `milliseconds`. */
-async function endOrLate(work: Promise<void>, milliseconds: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds)
-  })
-  await Promise.race([work, late])
-  clearTimeout(timer)
 }
