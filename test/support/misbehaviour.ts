@@ -1,4 +1,5 @@
 /** The faults that an engine of secret sharing can be told to make, except in its signatures. */
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 
@@ -66,8 +67,8 @@ export async function misbehaves(engine: Misbehaving, response: ServerResponse):
   }
   switch (engine.behaviour) {
     case 'slow':
-      await wait(30_000, undefined, { ref: false })
-      return false
+      await once(response, 'close')
+      return true
     case 'breaks-off':
       response.destroy()
       return true
