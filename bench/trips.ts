@@ -38,7 +38,7 @@ const trips: Readonly<Record<string, Trip>> = {
 
 /** The folders of src/, those of the frame that every request runs through apart. */
 const FRAME = 'http'
-const FOLDERS = ['issuer', 'verifier', 'credential', 'codec', 'keys', 'protocol', 'store', 'memory', 'async', 'event']
+const FOLDERS = ['issuer', 'verifier', 'credential', 'codec', 'keys', 'protocol', 'store', 'check', 'async', 'event']
 
 /** Measures the trips, and names the files of each where `words` has the word `files`. */
 export async function measureTrips(words: readonly string[]): Promise<Verdict> {

@@ -99,15 +99,19 @@ describe('the runner', () => {
     const log = { log: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
     const run = () => JSON.parse('a claim of the holder') as Verdict
     const late = { run: () => Promise.reject(new TypeError('a claim of the holder')) }
-    const results = await runChecks([check('a.a', { run }), check('a.b', late)], 'x', context, log)
+    const early = { applies: () => JSON.parse('a claim of the holder') as string }
+    const checks = [check('a.a', { run }), check('a.b', late), check('a.c', early)]
+    const results = await runChecks(checks, 'x', context, log)
     const detail = 'could not be decided, by a mistake of this service; its log has request a-request'
     expect(results.map((result) => [result.outcome, result.detail])).toEqual([
+      ['failed', detail],
       ['failed', detail],
       ['failed', detail],
     ])
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
       { event: 'check_threw', level: 50, check: 'a.a', request: 'a-request', error: { name: 'SyntaxError' } },
       { event: 'check_threw', level: 50, check: 'a.b', request: 'a-request', error: { name: 'TypeError' } },
+      { event: 'check_threw', level: 50, check: 'a.c', request: 'a-request', error: { name: 'SyntaxError' } },
     ])
     expect(lines.join()).toContain('check.test.ts')
     expect(lines.join()).not.toContain('holder')

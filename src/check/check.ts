@@ -73,7 +73,7 @@ export async function runChecks<Evidence, Context>(
   const outcomes = new Map<string, CheckResult['outcome']>()
   const results: CheckResult[] = []
   for (const check of checks) {
-    const verdict = skipCheck(check, evidence, context, outcomes) ?? decide(check, evidence as Evidence, context)
+    const verdict = decide(check, evidence, context, outcomes)
     // Most checks answer at once, and waiting for thirty answers that are there takes longer than finding them.
     const { outcome, detail } = judge(check, verdict instanceof Promise ? await verdict : verdict, log)
     outcomes.set(check.id, outcome)
@@ -120,16 +120,22 @@ function skipCheck<Evidence, Context>(
   return unmet === undefined ? undefined : { outcome: 'not_run', detail: `it depends on ${unmet}` }
 }
 
-/** Returns the verdict of the check. Malformed input fails the check; any other error is returned as {@link Thrown}. */
+/**
+ * Returns the verdict of the check, or why it is not asked. Malformed input fails the check; any other error is
+ * returned as {@link Thrown}.
+ */
 function decide<Evidence, Context>(
   check: Check<Evidence, Context>,
-  evidence: Evidence,
+  evidence: Evidence | undefined,
   context: Context,
-): Verdict | Thrown | Promise<Verdict | Thrown> {
+  outcomes: ReadonlyMap<string, CheckResult['outcome']>,
+): Judgement | Verdict | Thrown | Promise<Verdict | Thrown> {
   const onError = (error: unknown): Verdict | Thrown =>
     error instanceof MalformedError ? fail(`could not be checked: ${error.message}`, error.cause) : { error }
   try {
-    const verdict = check.run(evidence, context)
+    const skipped = skipCheck(check, evidence, context, outcomes)
+    if (skipped !== undefined) return skipped
+    const verdict = check.run(evidence as Evidence, context)
     return verdict instanceof Promise ? verdict.catch(onError) : verdict
   } catch (error) {
     return onError(error)

@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { testDatabase } from '../../test/support/store.ts'
+import { retryOnConflict, testDatabase } from '../../test/support/store.ts'
 import { indexCheckpointKeys } from '../audit/checkpoint.ts'
 import { blockId, HEAD } from '../audit/collections.ts'
 import { exportLog } from '../audit/copy.ts'
@@ -34,7 +34,7 @@ async function opened(): Promise<Store<EventCollections>> {
 }
 
 const seal = (store: Store<EventCollections>, callback = true) =>
-  sealEvents({ store, callback, now, random: randomBytes })
+  sealEvents({ store, retryOnConflict, callback, now, random: randomBytes })
 const record = (store: Store<EventCollections>, event: Omit<Event, 'at'>) => {
   time += 1
   return store.commit([recordEvent({ at: time, ...event }, randomBytes)])

@@ -7,11 +7,13 @@ import { type AuditHead, blockId, HEAD } from '../audit/collections.ts'
 import { type AuditEntry, chainRecords, hashSessionId, LOG_STARTED, ORIGIN } from '../audit/record.ts'
 import { enqueueCallbacks, type PendingCallback } from '../callback/queue.ts'
 import { toBase64url } from '../codec/base64url.ts'
+import type { Attempt, RetryOnConflict } from '../store/retry.ts'
 import { type Change, type DueRow, partOf, type Row, type Store } from '../store/store.ts'
 import { carriedByCallback, type Event, type EventCollections } from './event.ts'
 
 export interface SealContext {
   readonly store: Store<EventCollections>
+  readonly retryOnConflict: RetryOnConflict
   /** True when a callback is configured. */
   readonly callback: boolean
   readonly now: () => Date
@@ -27,24 +29,30 @@ const END_OF_TIME = new Date(8.64e15)
  * the audit log in the database was changed by another program.
  */
 export async function sealEvents(context: SealContext, stop?: AbortSignal): Promise<void> {
-  const { store } = context
   while (stop?.aborted !== true) {
-    const events = await store.due('event', END_OF_TIME, MOST_AT_ONCE)
-    if (events.length === 0) return
-    const head = await store.get('audit_head', HEAD)
-    const [headChange, blockChange] = loggedChanges(context, head, events)
-    const conflict = await store.commit([
-      headChange,
-      blockChange,
-      ...(context.callback ? await callbacks(context, events) : []),
-      ...events.map(({ id, version }) => ({ delete: 'event', id, version }) as const),
-    ])
-    if (conflict === undefined && events.length < MOST_AT_ONCE) return
-    // The head was as expected, so it was no other process that wrote this block.
-    if (conflict === blockChange) {
-      throw new Error('the audit log has a block after the one that it ends with; see Audit log in docs/operating.md')
-    }
+    const count = await context.retryOnConflict(() => sealOnce(context))
+    if (count < MOST_AT_ONCE) return
   }
+}
+
+/** Moves the oldest events as one batch, and returns how many. */
+async function sealOnce(context: SealContext): Promise<Attempt<number>> {
+  const { store } = context
+  const events = await store.due('event', END_OF_TIME, MOST_AT_ONCE)
+  if (events.length === 0) return { committed: 0 }
+  const head = await store.get('audit_head', HEAD)
+  const [headChange, blockChange] = loggedChanges(context, head, events)
+  const conflict = await store.commit([
+    headChange,
+    blockChange,
+    ...(context.callback ? await callbacks(context, events) : []),
+    ...events.map(({ id, version }) => ({ delete: 'event', id, version }) as const),
+  ])
+  // The head was as expected, so it was no other process that wrote this block.
+  if (conflict === blockChange) {
+    throw new Error('the audit log has a block after the one that it ends with; see Audit log in docs/operating.md')
+  }
+  return conflict === undefined ? { committed: events.length } : { conflict }
 }
 
 /** Creates the change of the head of the log, and that of its new last block. */

@@ -6,7 +6,7 @@ import { type Certificate, certificateProblem, readPemCertificates } from '../ke
 import type { TrustAnchor, TrustPath } from '../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../keys/x5c.ts'
 import { refuse } from '../protocol/error.ts'
-import { issuerCertificate } from './checks/issuer.ts'
+import { issuerCertificateChecks } from './checks/issuer.ts'
 import type { VerifierContext } from './context.ts'
 import { issuerPathFinder } from './issuer-path.ts'
 import { operatorTerms } from './operator-terms.ts'
@@ -34,7 +34,7 @@ export async function testChain(
   const terms = operatorTerms(context)
   const issuerPath = issuerPathFinder(terms)
   const evidence = { identifiers: [], chain: certificates.map(({ der }) => der), signedBy: () => true }
-  const checks = await runChecks(issuerCertificate, { issuer: evidence }, { ...terms, issuerPath }, log)
+  const checks = await runChecks(issuerCertificateChecks, { issuer: evidence }, { ...terms, issuerPath }, log)
   const { trustAnchors } = context.config
   const path = trustAnchors === undefined ? undefined : pathOf(issuerPath(evidence))
   const anchor = trustAnchors?.find(({ fingerprint }) => fingerprint === path?.at(-1)?.fingerprint)

@@ -11,6 +11,7 @@ import { partOf, type Store } from '../../src/store/store.ts'
 import { readySession, request } from '../support/issuance.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { act, issueWithStatus } from '../support/status.ts'
+import { retryOnConflict } from '../support/store.ts'
 import {
   call,
   configuration,
@@ -164,7 +165,13 @@ describe('a clock that is set back by an hour', () => {
     // An event that waits for its first attempt does not wait for the hour to come again either.
     const { sessionId: later } = await issueWithStatus(services)
     const { issuerStore } = services
-    await sealEvents({ store: partOf(issuerStore), callback: true, now: () => services.clock.now, random: randomBytes })
+    await sealEvents({
+      store: partOf(issuerStore),
+      retryOnConflict,
+      callback: true,
+      now: () => services.clock.now,
+      random: randomBytes,
+    })
     setBack()
     await services.runTasks()
     expect(posted.at(-1)).toMatchObject({ type: 'issuance.succeeded', data: { session_id: later } })

@@ -7,6 +7,7 @@ import { sealEvents } from '../../src/event/seal.ts'
 import { partOf, type Store } from '../../src/store/store.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { act, issueWithStatus } from '../support/status.ts'
+import { retryOnConflict } from '../support/store.ts'
 import { call, dataset, declare, startVerification } from '../support/wire.ts'
 
 type Body = Readonly<Record<string, unknown>>
@@ -400,7 +401,7 @@ async function fill(blocks: number, records: number): Promise<void> {
       recordEvent({ type: 'query.created', at: now().getTime(), subject: `q${n}`, caller: 'office' }, randomBytes),
     )
     await store.commit(events)
-    await sealEvents({ store, callback: false, now, random: randomBytes })
+    await sealEvents({ store, retryOnConflict, callback: false, now, random: randomBytes })
   }
 }
 

@@ -196,6 +196,9 @@ async function runForLogs(
   return (await machine.execute(number - 1, signed, surroundings(number, time, parent))).logs
 }
 
+/** The most attempts to add a block; each that fails is a block that another process added. */
+const MOST_ATTEMPTS = 1000
+
 interface Appending {
   readonly files: BlockFiles
   readonly chained: Chained
@@ -208,7 +211,7 @@ async function append(
   transaction?: ReadTransaction,
 ): Promise<LedgerEntry> {
   const signed = transaction && { transaction, from: transaction.sender(recover) }
-  for (;;) {
+  for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts += 1) {
     await catchUp(files, chained)
     const { number, time, parent } = next(head(chained))
     if (signed !== undefined) refuseUnfit(chained, signed)
@@ -224,6 +227,9 @@ async function append(
     // Another process may have made this number in between: then everything is seen anew.
     if (await files.create(number, writeBlock(block))) return keep(entry(block))
   }
+  throw new Error(
+    `${files.name}: other processes added the next block first ${MOST_ATTEMPTS} times in a row: try again`,
+  )
 }
 
 /**

@@ -14,17 +14,17 @@ function applies({ query }: PresentationContext): true | string {
   return query.require_cryptographic_holder_binding !== false || 'the query does not require holder binding'
 }
 
-export const holder: readonly Check<Evidence, PresentationContext>[] = [
+export const holderChecks: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'holder.binding',
     asks: 'Is the credential bound to a key, and is there a proof by a holder?',
     spec: 'RFC 9901, Verification by the Verifier; RFC 7800 section 3.2; ISO/IEC 18013-5 section 9.1.3',
     level: 'MUST',
     applies,
-    run({ holder: proof, boundKey }) {
+    run({ holder, boundKey }) {
       if ('problem' in boundKey) return fail(boundKey.problem)
-      if (proof === undefined) return fail('the presentation has no key binding')
-      return proof.problem === undefined ? pass() : fail(proof.problem)
+      if (holder === undefined) return fail('the presentation has no key binding')
+      return holder.problem === undefined ? pass() : fail(holder.problem)
     },
   },
   {
@@ -34,10 +34,10 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     needs: NEEDS,
     applies,
-    run({ holder: proof, boundKey }, { binding }) {
-      if (proof === undefined || 'problem' in boundKey) return cannotAsk('there is no key binding')
+    run({ holder, boundKey }, { binding }) {
+      if (holder === undefined || 'problem' in boundKey) return cannotAsk('there is no key binding')
       const { nonce = '', audience = '' } = binding
-      return proof.signedBy(boundKey.jwk, { ...binding, nonce, audience })
+      return holder.signedBy(boundKey.jwk, { ...binding, nonce, audience })
         ? pass()
         : fail('the signature of the key binding is not by the bound key, or its algorithm is not supported')
     },
@@ -49,8 +49,8 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     needs: NEEDS,
     applies: (context) => (context.binding.nonce === undefined ? 'no nonce was given to compare' : applies(context)),
-    run: ({ holder: proof }, { binding }) =>
-      proof?.nonce === binding.nonce ? pass() : fail('the nonce of the key binding is not the one of the request'),
+    run: ({ holder }, { binding }) =>
+      holder?.nonce === binding.nonce ? pass() : fail('the nonce of the key binding is not the one of the request'),
   },
   {
     id: 'holder.audience',
@@ -60,8 +60,8 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     needs: NEEDS,
     applies: (context) =>
       context.binding.audience === undefined ? 'no audience was given to compare' : applies(context),
-    run: ({ holder: proof }, { binding }) =>
-      proof?.audience === binding.audience
+    run: ({ holder }, { binding }) =>
+      holder?.audience === binding.audience
         ? pass()
         : fail(`the audience of the key binding is not ${String(binding.audience)}`),
   },
@@ -72,8 +72,8 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     needs: NEEDS,
     applies,
-    run({ holder: proof }, { sessionStart, now, clockSkewSeconds }) {
-      const at = proof?.presentedAt?.getTime()
+    run({ holder }, { sessionStart, now, clockSkewSeconds }) {
+      const at = holder?.presentedAt?.getTime()
       if (Number.isNaN(at)) return fail('the key binding does not say when it was made (iat)')
       const skew = clockSkewSeconds * 1000
       // iat has whole seconds: a presentation of the session's first second may say its beginning.
@@ -81,8 +81,8 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
         return fail('the key binding is older than the session')
       if (at !== undefined && at > now.getTime() + skew)
         return fail('the key binding is from the future; check the clocks')
-      const ended = proof?.validity.notAfter.some((end) => !end.at || now.getTime() >= end.at.getTime() + skew)
-      const begun = proof?.validity.notBefore.every((start) => start.at && start.at.getTime() <= now.getTime() + skew)
+      const ended = holder?.validity.notAfter.some((end) => !end.at || now.getTime() >= end.at.getTime() + skew)
+      const begun = holder?.validity.notBefore.every((start) => start.at && start.at.getTime() <= now.getTime() + skew)
       if (!begun || ended) return fail('the key binding is not valid now, by its own exp or nbf')
       if (at === undefined) return pass('it does not say when, and need not: its nonce is taken once')
       return pass(sessionStart ? undefined : 'there is no session; it is not from the future, and not over')
@@ -95,8 +95,8 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     needs: NEEDS,
     applies,
-    run: ({ holder: proof }) =>
-      proof?.coversPresentation ? pass() : fail('sd_hash of the key binding is not the hash of the presentation'),
+    run: ({ holder }) =>
+      holder?.coversPresentation ? pass() : fail('sd_hash of the key binding is not the hash of the presentation'),
   },
   {
     id: TRANSACTION_CHECK,
@@ -105,8 +105,8 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     needs: NEEDS,
     applies: ({ binding }) => binding.transactionData.length > 0 || 'no transaction was to be approved with it',
-    run: ({ holder: proof }, { binding }) =>
-      proof?.approves(binding.transactionData)
+    run: ({ holder }, { binding }) =>
+      holder?.approves(binding.transactionData)
         ? pass()
         : fail('the key binding does not approve the transactions of the request, all of them and no others'),
   },

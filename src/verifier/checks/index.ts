@@ -2,25 +2,23 @@
 
 import type { Check } from '../../check/check.ts'
 import type { Evidence } from '../../credential/format.ts'
-import { holder } from './holder.ts'
-import { issuer } from './issuer.ts'
-import { type PresentationContext, presentation } from './presentation.ts'
-import { query } from './query.ts'
-import { response } from './response.ts'
-import { validity } from './validity.ts'
+import { holderChecks } from './holder.ts'
+import { issuerChecks } from './issuer.ts'
+import { type PresentationContext, readingChecks } from './presentation.ts'
+import { queryChecks } from './query.ts'
+import { responseChecks } from './response.ts'
+import { statusCheck } from './status.ts'
+import { validityChecks } from './validity.ts'
 
-/** The checks that are asked once, of the whole response. */
-export const responseChecks = response
-
-/** The checks that are asked of each presentation: whether it can be read. */
-export const readingChecks = presentation
+export { readingChecks, responseChecks }
 
 /** The checks that are asked of each presentation that could be read. */
 export const evidenceChecks: readonly Check<Evidence, PresentationContext>[] = [
-  ...issuer,
-  ...holder,
-  ...validity,
-  ...query,
+  ...issuerChecks,
+  ...holderChecks,
+  ...validityChecks,
+  statusCheck,
+  ...queryChecks,
 ].map(unlessUnasked)
 
 /** All checks, each with its id, question, citation and level, for documents and tests. */

@@ -19,7 +19,7 @@ export type CertificateTerms = Pick<
 >
 
 /** The checks of the certificate and of its path, which look at nothing else of a presentation. */
-export const issuerCertificate: readonly Check<Pick<Evidence, 'issuer'>, CertificateTerms>[] = [
+export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, CertificateTerms>[] = [
   {
     id: 'issuer.certificate',
     asks: 'Is the issuer certificate valid now, and may its key sign?',
@@ -56,7 +56,7 @@ export const issuerCertificate: readonly Check<Pick<Evidence, 'issuer'>, Certifi
   },
 ]
 
-export const issuer: readonly Check<Evidence, PresentationContext>[] = [
+export const issuerChecks: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'issuer.signature',
     asks: 'Did the key of the issuer certificate sign this credential?',
@@ -70,7 +70,7 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
         : fail(`the signature is not by the key of ${leaf.certificate.subjectText}, or its algorithm is not supported`)
     },
   },
-  ...issuerCertificate,
+  ...issuerCertificateChecks,
   {
     id: 'issuer.identifier',
     asks: 'Does the credential name one issuer, and is that a name in its certificate?',

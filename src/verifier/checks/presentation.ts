@@ -43,7 +43,8 @@ export const CREDIBLE: readonly string[] = ['issuer.signature', 'issuer.certific
 /** A presentation taken apart, or why it could not be, with the error of a library for the log. */
 export type Reading = { readonly evidence: Evidence } | { readonly problem: string; readonly cause?: unknown }
 
-export const presentation: readonly Check<Reading, PresentationContext>[] = [
+/** The check that is asked first of each presentation: whether it can be read. */
+export const readingChecks: readonly Check<Reading, PresentationContext>[] = [
   {
     id: 'presentation.well_formed',
     asks: 'Can the presentation be read?',

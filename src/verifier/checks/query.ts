@@ -9,16 +9,14 @@ import { answerClaims } from '../../protocol/dcql-match.ts'
 import { parsedChain } from '../issuer-path.ts'
 import { CREDIBLE, type PresentationContext } from './presentation.ts'
 
-export const query: readonly Check<Evidence, PresentationContext>[] = [
+export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'query.format',
     asks: 'Is the credential of the format that was asked for?',
     spec: 'OpenID4VP 1.0, Credential Query (format)',
     level: 'MUST',
-    run: ({ formats, statedFormat }, { query: credentialQuery }) =>
-      formats.includes(credentialQuery.format)
-        ? pass()
-        : fail(`the credential is no ${credentialQuery.format}: ${statedFormat}`),
+    run: ({ formats, statedFormat }, { query }) =>
+      formats.includes(query.format) ? pass() : fail(`the credential is no ${query.format}: ${statedFormat}`),
   },
   {
     id: 'query.type',
@@ -26,8 +24,8 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'OpenID4VP 1.0, Parameters in the meta parameter',
     level: 'MUST',
     needs: CREDIBLE,
-    run(evidence, { query: credentialQuery, format }) {
-      return format.matchesMeta(evidence, credentialQuery.meta)
+    run(evidence, { query, format }) {
+      return format.matchesMeta(evidence, query.meta)
         ? pass()
         : fail('the credential is of none of the types that meta asks for')
     },
@@ -38,8 +36,8 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'OpenID4VP 1.0, Trusted Authorities Query',
     level: 'MUST',
     needs: ['issuer.signature', 'issuer.trusted'],
-    applies: ({ query: credentialQuery }) =>
-      credentialQuery.trusted_authorities !== undefined || 'the query names no authorities (trusted_authorities)',
+    applies: ({ query }) =>
+      query.trusted_authorities !== undefined || 'the query names no authorities (trusted_authorities)',
     run({ issuer }, context) {
       const keyIds = verifiedAuthorityKeyIds(verifiedOf(issuer, context))
       if (!answersAuthorities(context.query, keyIds))
@@ -55,8 +53,8 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'OpenID4VP 1.0, Selecting Claims; Claims Path Pointer',
     level: 'MUST',
     needs: [...CREDIBLE, 'disclosures.valid'],
-    run({ claims }, { query: credentialQuery }) {
-      const { missing } = answerClaims(credentialQuery, claims)
+    run({ claims }, { query }) {
+      const { missing } = answerClaims(query, claims)
       return missing === undefined ? pass() : fail(missing)
     },
   },
@@ -66,8 +64,8 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'OpenID4VP 1.0, Claims Query (values)',
     level: 'MUST',
     needs: ['query.claims'],
-    run({ claims }, { query: credentialQuery }) {
-      const { mismatch } = answerClaims(credentialQuery, claims)
+    run({ claims }, { query }) {
+      const { mismatch } = answerClaims(query, claims)
       return mismatch === undefined ? pass() : fail(mismatch)
     },
   },

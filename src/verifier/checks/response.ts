@@ -19,7 +19,8 @@ export interface ResponseEvidence {
   readonly counts: ReadonlyMap<string, number>
 }
 
-export const response: readonly Check<ResponseEvidence, ResponseContext>[] = [
+/** The checks that are asked once, of the whole response. */
+export const responseChecks: readonly Check<ResponseEvidence, ResponseContext>[] = [
   {
     id: 'presentation.session',
     asks: 'Is the response to the request of this session?',

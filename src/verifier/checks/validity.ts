@@ -1,11 +1,10 @@
-/** Whether the credential holds now: its disclosures, its type, its time, its status. */
+/** Whether the credential holds now: its disclosures, its type, its time. */
 
 import { type Check, fail, pass } from '../../check/check.ts'
 import type { Evidence, Instant } from '../../credential/format.ts'
 import type { PresentationContext } from './presentation.ts'
-import { status } from './status.ts'
 
-export const validity: readonly Check<Evidence, PresentationContext>[] = [
+export const validityChecks: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'disclosures.valid',
     asks: 'Does every disclosure belong to the credential, once and in its place?',
@@ -39,7 +38,6 @@ export const validity: readonly Check<Evidence, PresentationContext>[] = [
     run: ({ validity: { notAfter } }, { now, clockSkewSeconds }) =>
       timeVerdict(notAfter, (at) => now.getTime() < at + clockSkewSeconds * 1000, 'expired on'),
   },
-  status,
 ]
 
 function timeVerdict(instants: readonly Instant[], holds: (at: number) => boolean, otherwise: string) {
