@@ -3,7 +3,7 @@
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
 import type { Configuration, CredentialFormat } from './format.ts'
-import { formatOf, supportedFormats, typeMembers } from './formats.ts'
+import { formatOf, ownConfigurationMembers, supportedFormats, typeMembers } from './formats.ts'
 
 /** The validity of credentials whose configuration names none. */
 export const YEAR_SECONDS = 365 * 24 * 60 * 60
@@ -24,9 +24,9 @@ export function parseConfiguration(posted: CredentialConfiguration): Configurati
       refuse('invalid_request', `${foreign}: does not go with this format; use ${format.typeMember}`)
     }
   }
-  for (const member of ['aka_vcts', 'type_metadata'] as const) {
-    if (format.typeMember !== 'vct' && posted[member] !== undefined) {
-      refuse('invalid_request', `${member}: goes with a vct only, that of dc+sd-jwt`)
+  for (const { member, format: owner } of ownConfigurationMembers) {
+    if (owner !== format && posted[member] !== undefined) {
+      refuse('invalid_request', `${member}: goes with a ${owner.typeMember} only, that of ${owner.ids.join(' or ')}`)
     }
   }
   return { ...commonMembers(format, posted), ...format.parseMembers(posted) }

@@ -189,6 +189,8 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   /** The identifier of the format in drafts of OpenID4VCI up to 14, where it was another. */
   readonly olderId?: string
   readonly typeMember: TypeMember
+  /** The members beside `typeMember` that a posted configuration has for this format alone. */
+  readonly ownConfigurationMembers: readonly (keyof CredentialConfiguration)[]
   /** The claim that says the type of a credential; undefined where no claim does. */
   readonly typeClaim: 'type' | 'vct' | undefined
   /** The member of `meta` that names types. OpenID4VP 1.0, Credential Format Specific Parameters and Rules. */
@@ -206,6 +208,8 @@ export interface CredentialFormat<OwnMembers extends object = object> {
    * The format's entry in `vp_formats_supported`. OpenID4VP 1.0, Additional Parameters to the Authorization Request.
    */
   readonly presentationAlgorithms: JsonObject
+  /** Whether HAIP 1.0 profiles the format. HAIP 1.0, Credential Format Profiles. */
+  readonly isInHaip: boolean
   /** Checks (by id) that have nothing to ask of this format, and why, for the report. */
   readonly unasked: Readonly<Record<string, string>>
   /**

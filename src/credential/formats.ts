@@ -22,6 +22,14 @@ export const datasetRules: readonly string[] = [...new Set(formats.map(({ datase
 /** Every member that names the type in configurations of some format. */
 export const typeMembers: readonly TypeMember[] = [...new Set(formats.map(({ typeMember }) => typeMember))]
 
+/** Every member of a configuration that one format alone has, and that format. */
+export const ownConfigurationMembers = formats.flatMap((format) =>
+  format.ownConfigurationMembers.map((member) => ({ member, format })),
+)
+
+/** The identifiers of formats that HAIP 1.0 profiles. */
+export const haipFormats: readonly string[] = formats.filter(({ isInHaip }) => isInHaip).flatMap(({ ids }) => ids)
+
 const metaMembers: ReadonlySet<string> = new Set(formats.map(({ metaMember }) => metaMember))
 
 /** Returns the mistakes in a credential query for the format, in sentences that begin with the path. */

@@ -4,20 +4,20 @@
  */
 import { isObject, type JsonObject, own } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
+import { ownConfigurationMembers } from '../credential/formats.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { ClaimPath } from '../protocol/claim-path.ts'
 import { proofTypes } from './proof-types.ts'
 
 /** The members that say how to issue, which wallets need not know. */
-const INTERNAL_MEMBERS = [
+const INTERNAL_MEMBERS: readonly string[] = [
   'selective_disclosure',
   'validity_seconds',
   'batch_size',
   'revocable',
   'status',
   'key_attestations_required',
-  'aka_vcts',
-  'type_metadata',
+  ...ownConfigurationMembers.map(({ member }) => member),
 ]
 
 /** Returns the configuration as the final specification has it, `mandatory` spelled out. */

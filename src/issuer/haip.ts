@@ -3,6 +3,7 @@
  * that it demands is so for every issuer of this service. HAIP 1.0, OpenID for Verifiable Credential Issuance.
  */
 import * as Type from 'typebox'
+import { haipFormats } from '../credential/formats.ts'
 import { algorithmOf, algorithms, joseAlgorithms } from '../keys/algorithm.ts'
 import { type Certificate, isSelfSigned } from '../keys/certificate.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
@@ -29,7 +30,6 @@ export interface ProfiledSettings {
 
 /** The algorithms of FAPI 2.0 Security Profile, Cryptography and secrets, as far as they are ours. */
 const ALGORITHMS: readonly string[] = [...algorithms.ES256.jose, ...algorithms.EdDSA.jose]
-const FORMATS: readonly string[] = ['dc+sd-jwt', 'mso_mdoc']
 const DEMANDED = ['dpop', 'pushedAuthorizationRequests', 'walletAttestation'] as const
 
 /** Sets what the profile demands, where the settings say nothing of it. */
@@ -98,6 +98,6 @@ export function findProfileKeyMistakes({ signing, statusLists, accessTokens, met
 
 /** Says why a configuration cannot be offered under the profile, with the path in it; undefined when it can. */
 export function profileProblem({ format, scope }: CredentialConfiguration): string | undefined {
-  if (!FORMATS.includes(format)) return `format: the profile haip has ${FORMATS.join(' and ')} alone`
+  if (!haipFormats.includes(format)) return `format: the profile haip has ${haipFormats.join(' and ')} alone`
   return scope ? undefined : 'scope: the profile haip needs one for every configuration; wallets ask by it'
 }

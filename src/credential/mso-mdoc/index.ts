@@ -18,6 +18,7 @@ const COVERED =
 export const msoMdoc: CredentialFormat = {
   ids: IDS,
   typeMember: 'doctype',
+  ownConfigurationMembers: [],
   typeClaim: undefined,
   metaMember: 'doctype_value',
   // An mdoc has no digests among its elements, so that they may have any name.
@@ -25,6 +26,7 @@ export const msoMdoc: CredentialFormat = {
   wantsEncryptedResponse: true,
   statusListType: 'cwt',
   presentationAlgorithms: { issuerauth_alg_values: [...coseAlgorithms], deviceauth_alg_values: [...coseAlgorithms] },
+  isInHaip: true,
   unasked: {
     'issuer.identifier': 'an mdoc names its issuer by its certificate only',
     'holder.nonce': COVERED,

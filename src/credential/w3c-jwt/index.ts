@@ -15,12 +15,14 @@ import { issue, parseMembers, present } from './write.ts'
 export const w3cJwt: CredentialFormat = {
   ids: IDS,
   typeMember: 'credential_definition',
+  ownConfigurationMembers: [],
   typeClaim: 'type',
   metaMember: 'type_values',
   reservedNames: DIGEST_MEMBERS,
   wantsEncryptedResponse: false,
   statusListType: 'jwt',
   presentationAlgorithms: { alg_values: [...joseAlgorithms] },
+  isInHaip: false,
   unasked: {
     'credential.doc_type': 'only an mdoc states its type twice',
     'disclosures.valid': 'a plain JWT has no disclosures',

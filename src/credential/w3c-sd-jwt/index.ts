@@ -14,6 +14,7 @@ import { parseMembers } from './schema.ts'
 export const w3cSdJwt: CredentialFormat = {
   ids: IDS,
   typeMember: 'credential_definition',
+  ownConfigurationMembers: [],
   typeClaim: 'type',
   metaMember: 'type_values',
   reservedNames: DIGEST_MEMBERS,
@@ -21,6 +22,7 @@ export const w3cSdJwt: CredentialFormat = {
   statusListType: 'jwt',
   // A wallet that knows the name of the format from VCI looks for the member that the other JWT formats have.
   presentationAlgorithms: { alg_values: sdJwtAlgorithms['sd-jwt_alg_values'], ...sdJwtAlgorithms },
+  isInHaip: false,
   unasked: { 'credential.doc_type': 'only an mdoc states its type twice' },
   signingAlgorithm: (alg) => alg,
   bindingMethods,
