@@ -2,7 +2,7 @@
 import { setImmediate as immediately } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { backOffMs, drawFraction } from './back-off.ts'
-import { cacheById, cacheDerived, cacheValue, createPromiseCache } from './cache.ts'
+import { cacheById, cacheDerived, cacheValue, createBytesCache, createPromiseCache } from './cache.ts'
 import { cacheRemote, type RemoteValue } from './cache-remote.ts'
 import { limitConcurrency } from './limit.ts'
 import { createLru } from './lru.ts'
@@ -151,14 +151,58 @@ describe('limitConcurrency', () => {
 describe('createLru', () => {
   it('evicts the least recently used entry, and says which', () => {
     const values = createLru<string, number>(2)
-    expect([values.set('a', 1), values.set('b', 2)]).toEqual([undefined, undefined])
+    expect([values.set('a', 1), values.set('b', 2)]).toEqual([[], []])
     expect(values.get('a')).toBe(1)
-    expect(values.set('c', 3)).toBe('b')
+    expect(values.set('c', 3)).toEqual(['b'])
     expect(['a', 'b', 'c'].map((key) => values.get(key))).toEqual([1, undefined, 3])
     values.set('a', 4)
-    expect(values.set('d', 5)).toBe('c')
+    expect(values.set('d', 5)).toEqual(['c'])
     values.delete('a')
     expect(values.get('a')).toBe(undefined)
+  })
+
+  it('evicts as many as the weight of a new one asks for, and keeps none that is too heavy by itself', () => {
+    const values = createLru<string, number>(10, (weight) => weight)
+    expect([values.set('a', 4), values.set('b', 4), values.set('c', 2)]).toEqual([[], [], []])
+    expect(values.set('d', 8)).toEqual(['a', 'b'])
+    expect(values.set('d', 1)).toEqual([])
+    expect(values.set('e', 7)).toEqual([])
+    expect(values.set('f', 11)).toEqual(['f'])
+    expect(['c', 'd', 'e', 'f'].map((key) => values.get(key))).toEqual([2, 1, 7, undefined])
+    values.delete('e')
+    expect(values.set('g', 7)).toEqual([])
+  })
+})
+
+describe('a cache of bytes', () => {
+  it('loads what has another tag, what was evicted and what failed, and shares what is being loaded', async () => {
+    const cache = createBytesCache(3000)
+    const loads: string[] = []
+    const read = async (key: string, tag: string, bytes = 200) => {
+      const load = () => {
+        loads.push(key + tag)
+        return bytes < 0 ? Promise.reject(new Error('no')) : Promise.resolve(Buffer.alloc(bytes))
+      }
+      return (await cache.get(key, tag, load)).length
+    }
+    expect(await Promise.all([read('a', '1'), read('a', '1')])).toEqual([200, 200])
+    await read('a', '1')
+    await read('a', '2')
+    expect(loads.splice(0)).toEqual(['a1', 'a2'])
+    await expect(read('b', '1', -1)).rejects.toThrow('no')
+    await read('b', '1', 100)
+    await read('c', '1', 1500)
+    expect(loads.splice(0)).toEqual(['b1', 'b1', 'c1'])
+    await read('b', '1')
+    await read('a', '2')
+    expect(loads.splice(0)).toEqual(['a2'])
+  })
+
+  it('holds no more memory than the bytes that it counts', async () => {
+    const pooled = Buffer.from('a few bytes of a pool')
+    expect(pooled.buffer.byteLength).toBeGreaterThan(pooled.length)
+    const kept = await createBytesCache(3000).get('a', '1', () => Promise.resolve(pooled))
+    expect([kept.buffer.byteLength, kept]).toEqual([pooled.length, pooled])
   })
 })
 

@@ -37,6 +37,49 @@ export function createPromiseCache<T>(size: number, expiry?: Expiry): PromiseCac
   }
 }
 
+export interface BytesCache {
+  /**
+   * Returns the bytes that are cached for `key` with the same `tag`, or those that `load` resolves to. Concurrent
+   * callers with one tag share a run of `load`.
+   */
+  get(key: string, tag: string, load: () => Promise<Buffer>): Promise<Buffer>
+}
+
+/** The bytes that an entry takes beside its value, roughly: those of keys, tags and objects. */
+const ENTRY_BYTES = 500
+
+/** Creates a cache that takes at most `size` bytes of memory, and evicts what was used least recently. */
+export function createBytesCache(size: number): BytesCache {
+  const entries = createLru<string, { readonly tag: string; readonly value: Promise<Buffer>; bytes: number }>(
+    size,
+    ({ bytes }) => bytes + ENTRY_BYTES,
+  )
+  return {
+    get: (key, tag, load) => {
+      const cached = entries.get(key)
+      if (cached?.tag === tag) return cached.value
+      const entry = { tag, value: load().then(copyAlone), bytes: 0 }
+      entries.set(key, entry)
+      entry.value.then(
+        ({ length }) => {
+          entry.bytes = length
+          // The entry is weighed anew.
+          if (entries.get(key) === entry) entries.set(key, entry)
+        },
+        () => {
+          if (entries.get(key) === entry) entries.delete(key)
+        },
+      )
+      return entry.value
+    },
+  }
+}
+
+/** Returns the bytes in memory of their own: a small Buffer is a part of a larger one, which it keeps. */
+function copyAlone(bytes: Buffer): Buffer {
+  return bytes.length === bytes.buffer.byteLength ? bytes : Buffer.from(new Uint8Array(bytes).buffer)
+}
+
 export interface CachedValue<T> {
   readonly get: () => Promise<T>
   /** Drops the cached value, so that the next `get` loads it again. */

@@ -1,30 +1,46 @@
 /** A map of bounded size that evicts the least recently used entry. */
 export interface Lru<K, V> {
   get(key: K): V | undefined
-  /** Returns the key that was evicted to make room, if any. */
-  set(key: K, value: V): K | undefined
+  /** Returns the keys that were evicted to make room; its own is one where the value alone is too heavy. */
+  set(key: K, value: V): readonly K[]
   delete(key: K): void
 }
 
-/** Creates a map that holds at most `size` entries; `get` and `set` count as use. */
-export function createLru<K, V>(size: number): Lru<K, V> {
+/**
+ * Creates a map whose values weigh at most `size` together, so that it holds `size` entries unless `weightOf` says
+ * otherwise; `get` and `set` count as use. A value is weighed when it is set.
+ */
+export function createLru<K, V>(size: number, weightOf: (value: V) => number = () => 1): Lru<K, V> {
   // A Map keeps the order of insertion, so its first key is the least recently used.
-  const values = new Map<K, V>()
-  const set = (key: K, value: V): K | undefined => {
-    values.delete(key)
-    values.set(key, value)
-    if (values.size <= size) return undefined
-    const [oldest] = values.keys()
-    if (oldest !== undefined) values.delete(oldest)
-    return oldest
+  const entries = new Map<K, { readonly value: V; readonly weight: number }>()
+  let total = 0
+  const remove = (key: K): void => {
+    total -= entries.get(key)?.weight ?? 0
+    entries.delete(key)
+  }
+  const set = (key: K, value: V): readonly K[] => {
+    const weight = weightOf(value)
+    remove(key)
+    if (weight > size) return [key]
+    entries.set(key, { value, weight })
+    total += weight
+    const evicted: K[] = []
+    for (const oldest of entries.keys()) {
+      if (total <= size) break
+      remove(oldest)
+      evicted.push(oldest)
+    }
+    return evicted
   }
   return {
     get: (key) => {
-      const value = values.get(key)
-      if (value !== undefined) set(key, value)
-      return value
+      const entry = entries.get(key)
+      if (entry === undefined) return undefined
+      entries.delete(key)
+      entries.set(key, entry)
+      return entry.value
     },
     set,
-    delete: (key) => void values.delete(key),
+    delete: remove,
   }
 }

@@ -236,7 +236,7 @@ function lookAgain(pool: Pool): void {
 function give(pool: Pool, slot: Slot, task: WorkerTask): void {
   const { component, program, call, deadlineMs } = task
   const has = slot.components.get(component) !== undefined
-  const forget = has ? undefined : slot.components.set(component, true)
+  const [forget] = has ? [] : slot.components.set(component, true)
   slot.state = 'busy'
   slot.since = performance.now()
   slot.askedAt = undefined

@@ -1,7 +1,6 @@
 /** Lists, kept in memory as they were last served: as long as nothing changes, a list costs one look-up. */
 import { hash } from 'node:crypto'
-import { type CachedValue, cacheValue } from '../../async/cache.ts'
-import { createLru } from '../../async/lru.ts'
+import { createBytesCache } from '../../async/cache.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { CertifiedSigner } from '../../keys/status-list-signers.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -14,11 +13,8 @@ import { listUri, purposeUri } from './issued.ts'
 const LIFETIME_MS = 24 * 3_600_000
 /** The time for which a list is served: half its life at most, so that whoever gets it last has the other half. */
 const RENEWAL_MS = LIFETIME_MS / 2
-/**
- * The most lists in memory: one of the usual size is some kilobytes, the largest a few hundred, and there are three or
- * four of each.
- */
-const KEPT = 16
+/** The memory for lists as they were served, each in its kinds and encodings. docs/decisions/0007-status-lists.md. */
+const KEPT_BYTES = 64 * 2 ** 20
 
 export interface ServedList {
   /**
@@ -31,12 +27,6 @@ export interface ServedList {
 
 export type ListServer = (listId: string, kind: ListKind) => Promise<ServedList>
 
-interface CachedList {
-  readonly etag: string
-  readonly identity: CachedValue<Buffer>
-  readonly gzip: CachedValue<Buffer>
-}
-
 /** The part of the context that a list is made of. */
 export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now'>
 
@@ -45,7 +35,7 @@ export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now
  * with `not_found`.
  */
 export function listServer(context: ListContext): ListServer {
-  const documents = createLru<string, CachedList>(KEPT)
+  const documents = createBytesCache(KEPT_BYTES)
   const { ttlSeconds } = context.config.statusList
   const signerTags = new WeakMap<Signer, string>()
   const tagOf = (signer: Signer): string => {
@@ -59,18 +49,24 @@ export function listServer(context: ListContext): ListServer {
     const now = context.now()
     const certified = context.keys.statusLists.signerOf(row.value.kid, now)
     // The signature is another in each process, and the bytes in each encoding: a weak one. RFC 9110 section 8.8.1.
-    const etag = `W/"${row.version}.${Math.floor(now.getTime() / RENEWAL_MS)}.${kind}.${tagOf(certified.signer)}"`
-    const cachedList = (): CachedList => {
-      const key = `${listId}/${kind}`
-      const cached = documents.get(key)
-      if (cached?.etag === etag) return cached
-      const identity = cacheValue(() => makeDocument(context, { listId, kind, list: row.value, certified }))
-      const list = { etag, identity, gzip: cacheValue(async () => contentEncoded(await identity.get())) }
-      documents.set(key, list)
-      return list
-    }
-    return { etag, document: (encoding) => cachedList()[encoding].get() }
+    const etag = `W/"${row.version}.${periodOf(listId, now)}.${kind}.${tagOf(certified.signer)}"`
+    const document = (encoding: 'gzip' | 'identity'): Promise<Buffer> =>
+      documents.get(`${listId}/${kind}/${encoding}`, etag, async () =>
+        encoding === 'gzip'
+          ? contentEncoded(await document('identity'))
+          : makeDocument(context, { listId, kind, list: row.value, certified }),
+      )
+    return { etag, document }
   }
+}
+
+/**
+ * Counts the periods for which a list is served. Each list begins them at a moment of its own, the same in every
+ * process: otherwise an issuer would sign all of its lists at once.
+ */
+function periodOf(listId: string, now: Date): number {
+  const shiftMs = hash('sha256', listId, 'buffer').readUInt32BE(0) % RENEWAL_MS
+  return Math.floor((now.getTime() + shiftMs) / RENEWAL_MS)
 }
 
 interface ListRequest {

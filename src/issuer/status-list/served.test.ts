@@ -1,0 +1,86 @@
+/** The documents of many lists: which are made anew, when, and for how long they are good. */
+import { randomBytes } from 'node:crypto'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { filesOf, ISSUER_URL, type Services, settings, startServices } from '../../../test/support/services.ts'
+import { readJws } from '../../codec/jws.ts'
+import { createKeyRing, type KeyRing } from '../../keys/key-ring.ts'
+import { type IssuerConfig, readIssuerConfig } from '../config.ts'
+import { listServer } from './served.ts'
+
+/** The number of lists that ten million entries need. */
+const LISTS = 77
+const HOUR = 3_600_000
+
+let services: Services
+let config: IssuerConfig
+const ids = Array.from({ length: LISTS }, () => randomBytes(16).toString('base64url'))
+beforeAll(async () => {
+  services = await startServices()
+  const read = readIssuerConfig(settings('issuer', ISSUER_URL), filesOf(services.files), new Date())
+  if ('mistakes' in read) throw new Error(JSON.stringify(read.mistakes))
+  config = read.config
+  for (const id of ids) {
+    await services.issuerStore.commit([{ insert: 'status_list', id, value: { entries: 131_072, bits: 2 } }])
+  }
+  return () => services.close()
+})
+
+/** Serves lists as a process does, and counts what it signs. */
+function startProcess(notAfter?: Date) {
+  const clock = { now: new Date() }
+  const ring = createKeyRing(config.keys)
+  const counts = { signed: 0 }
+  const current = ring.statusLists.current
+  const signer = {
+    ...current,
+    sign: (data: Uint8Array) => {
+      counts.signed += 1
+      return current.sign(data)
+    },
+  }
+  const statusLists = { ...ring.statusLists, signerOf: () => ({ signer, notAfter }) }
+  const keys: KeyRing = { ...ring, statusLists }
+  return { clock, counts, serve: listServer({ store: services.issuerStore, config, keys, now: () => clock.now }) }
+}
+
+describe('the lists of ten million credentials', () => {
+  it('are signed once, however often they are asked for', async () => {
+    const { serve, counts } = startProcess()
+    for (let round = 0; round < 3; round += 1) {
+      for (const id of ids) for (const kind of ['jwt', 'cwt'] as const) await (await serve(id, kind)).document('gzip')
+    }
+    expect(counts.signed).toBe(2 * LISTS)
+  })
+
+  it('are renewed at moments of their own, each twice a day, and by all processes at the same one', async () => {
+    const [first, second] = [startProcess(), startProcess()]
+    const tags = async ({ serve }: typeof first) => Promise.all(ids.map(async (id) => (await serve(id, 'jwt')).etag))
+    const start = first.clock.now.getTime()
+    let before = await tags(first)
+    const renewed: number[] = []
+    for (let hour = 1; hour <= 12; hour += 1) {
+      first.clock.now = second.clock.now = new Date(start + hour * HOUR)
+      const after = await tags(first)
+      expect(await tags(second)).toEqual(after)
+      renewed.push(after.filter((tag, at) => tag !== before[at]).length)
+      before = after
+    }
+    expect(renewed.reduce((sum, each) => sum + each)).toBe(LISTS)
+    expect(Math.max(...renewed)).toBeLessThan(LISTS / 2)
+  })
+
+  it('are good for half a day at least whenever they are served, and never longer than the certificate', async () => {
+    const notAfter = new Date(Date.now() + 40 * HOUR)
+    const { serve, clock } = startProcess(notAfter)
+    const start = clock.now.getTime()
+    for (let hour = 0; hour < 40; hour += 1) {
+      clock.now = new Date(start + hour * HOUR)
+      for (const id of ids.slice(0, 8)) {
+        const document = await (await serve(id, 'jwt')).document('identity')
+        const exp = Number(readJws(document.toString('latin1')).payload.exp) * 1000
+        expect(exp).toBeLessThanOrEqual(notAfter.getTime())
+        expect(exp).toBeGreaterThan(Math.min(clock.now.getTime() + 12 * HOUR, notAfter.getTime()) - 1000)
+      }
+    }
+  })
+})
