@@ -1,0 +1,153 @@
+/**
+ * Each alert rule fires where it should and not where all is well, by the tool that comes with Prometheus. Where there
+ * is none, the tests say so and are left out.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ROOT } from '../support/documents.ts'
+
+const PROMTOOL = '/usr/bin/promtool'
+const RULES = join(ROOT, 'deploy/prometheus-rules.yaml')
+const PAGE = join(ROOT, 'docs/how-to/production.md')
+
+/** Values of series over time, a value each minute, in the notation of Prometheus: `0+60x60` grows by 60 a minute. */
+type Series = Readonly<Record<string, string>>
+
+interface Case {
+  readonly alert: string
+  readonly fires: Series
+  readonly staysQuiet: Series
+}
+
+const INSTANCE = 'instance="a",job="vouchsafe"'
+const events = (type: string): string => `vouchsafe_verifier_events_total{${INSTANCE},type="verification.${type}"}`
+const constant = (value: number): string => `${value}x60`
+
+const cases: readonly Case[] = [
+  {
+    alert: 'VouchsafeServiceDown',
+    fires: { [`up{${INSTANCE}}`]: constant(0) },
+    staysQuiet: { [`up{${INSTANCE}}`]: constant(1), 'up{instance="b",job="another"}': constant(0) },
+  },
+  {
+    alert: 'VouchsafeNotReady',
+    fires: { [`vouchsafe_issuer_ready{${INSTANCE}}`]: constant(0) },
+    // A database that restarts takes a moment.
+    staysQuiet: { [`vouchsafe_issuer_ready{${INSTANCE}}`]: '1x54 0 1 1 1 1 1' },
+  },
+  {
+    alert: 'VouchsafeCertificateEnds',
+    fires: {
+      [`vouchsafe_verifier_certificate_expires_seconds{${INSTANCE},key="issuerTrustAnchors",certificate="anchor"}`]:
+        constant(86_400),
+    },
+    // The certificate of a key that was replaced may end.
+    staysQuiet: {
+      [`vouchsafe_issuer_certificate_expires_seconds{${INSTANCE},key="signing",certificate="own"}`]:
+        constant(8_640_000),
+      [`vouchsafe_issuer_certificate_expires_seconds{${INSTANCE},key="signing.previous[0]",certificate="own"}`]:
+        constant(-86_400),
+    },
+  },
+  {
+    alert: 'VouchsafeStatusListsEnd',
+    fires: { [`vouchsafe_issuer_status_list_expires_seconds{${INSTANCE}}`]: constant(3600) },
+    staysQuiet: { [`vouchsafe_issuer_status_list_expires_seconds{${INSTANCE}}`]: constant(43_200) },
+  },
+  {
+    alert: 'VouchsafeServerErrors',
+    fires: { [`vouchsafe_issuer_http_requests_total{${INSTANCE},route="/a",status="500"}`]: '0+6x60' },
+    staysQuiet: {
+      [`vouchsafe_issuer_http_requests_total{${INSTANCE},route="/a",status="400"}`]: '0+6x60',
+      [`vouchsafe_issuer_http_requests_total{${INSTANCE},route="/a",status="500"}`]: constant(6),
+    },
+  },
+  {
+    alert: 'VouchsafeApiKeysTried',
+    fires: { [`vouchsafe_issuer_http_refusals_total{${INSTANCE},route="/a",error="unauthorized"}`]: '0+120x60' },
+    staysQuiet: {
+      [`vouchsafe_issuer_http_refusals_total{${INSTANCE},route="/a",error="unauthorized"}`]: '0+6x60',
+      [`vouchsafe_issuer_http_refusals_total{${INSTANCE},route="/a",error="invalid_request"}`]: '0+120x60',
+    },
+  },
+  {
+    alert: 'VouchsafeConflictsGivenUp',
+    fires: { [`vouchsafe_verifier_store_conflicts_total{${INSTANCE},end="given_up"}`]: '0+6x60' },
+    staysQuiet: { [`vouchsafe_verifier_store_conflicts_total{${INSTANCE},end="retried"}`]: '0+6x60' },
+  },
+  {
+    alert: 'VouchsafeCallbacksWait',
+    fires: { [`vouchsafe_issuer_callback_oldest_seconds{${INSTANCE},state="waiting"}`]: '0+60x60' },
+    staysQuiet: { [`vouchsafe_issuer_callback_oldest_seconds{${INSTANCE},state="waiting"}`]: constant(60) },
+  },
+  {
+    alert: 'VouchsafeCallbacksDead',
+    fires: { [`vouchsafe_issuer_callbacks{${INSTANCE},state="dead"}`]: constant(1) },
+    staysQuiet: {
+      [`vouchsafe_issuer_callbacks{${INSTANCE},state="dead"}`]: constant(0),
+      [`vouchsafe_issuer_callbacks{${INSTANCE},state="waiting"}`]: constant(9),
+    },
+  },
+  {
+    alert: 'VouchsafeVerificationsFail',
+    fires: { [events('failed')]: '0+60x60', [events('succeeded')]: '0+6x60' },
+    staysQuiet: { [events('failed')]: '0+12x60', [events('succeeded')]: '0+60x60' },
+  },
+  {
+    alert: 'VouchsafeVerificationsFail',
+    fires: { [events('failed')]: '0+60x60', [events('succeeded')]: constant(0) },
+    // A verification that fails now and then is no pattern.
+    staysQuiet: { [events('failed')]: '0+1x60', [events('succeeded')]: constant(0) },
+  },
+  {
+    alert: 'VouchsafeLogLinesDropped',
+    fires: { [`vouchsafe_engine_log_lines_dropped_total{${INSTANCE}}`]: '0+6x60' },
+    staysQuiet: { [`vouchsafe_engine_log_lines_dropped_total{${INSTANCE}}`]: constant(6) },
+  },
+  {
+    alert: 'VouchsafeEngineUnread',
+    fires: { [`vouchsafe_engine_chain_unseen_seconds{${INSTANCE}}`]: '0+60x60' },
+    staysQuiet: { [`vouchsafe_engine_chain_unseen_seconds{${INSTANCE}}`]: constant(3) },
+  },
+]
+
+const alerts = [...readFileSync(RULES, 'utf8').matchAll(/- alert: (\w+)/g)].map(([, name]) => name)
+
+/** Makes a test of promtool: how many alerts of the name fire at the end of an hour of the series. */
+function unitTest(alert: string, series: Series, firing: 0 | 1): object {
+  const expected = {
+    expr: `count(ALERTS{alertname="${alert}",alertstate="firing"})`,
+    eval_time: '59m',
+    exp_samples: firing === 0 ? [] : [{ labels: '{}', value: firing }],
+  }
+  const inputs = Object.entries(series).map(([name, values]) => ({ series: name, values }))
+  return { interval: '1m', input_series: inputs, promql_expr_test: [expected] }
+}
+
+describe('the alert rules', () => {
+  it('each have a case here, and a row of the page that says what to do', () => {
+    expect([...new Set(cases.map(({ alert }) => alert))].sort()).toEqual([...alerts].sort())
+    const rows = [...readFileSync(PAGE, 'utf8').matchAll(/^\| `(Vouchsafe\w+)` \|/gm)].map(([, name]) => name)
+    expect(rows).toEqual(alerts)
+  })
+
+  if (!existsSync(PROMTOOL)) {
+    it('are not evaluated, since no promtool is on this machine', () => {
+      process.stderr.write('NO PROMTOOL, NO TEST OF THE RULES: install it, such as by apt-get install prometheus\n')
+      expect(process.env.VOUCHSAFE_TEST_PROMETHEUS).not.toBe('required')
+    })
+  } else {
+    it('fire where they should, and stay quiet where all is well', () => {
+      const tests = cases.flatMap(({ alert, fires, staysQuiet }) => [
+        unitTest(alert, fires, 1),
+        unitTest(alert, staysQuiet, 0),
+      ])
+      const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-rules-')), 'tests.json')
+      writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }))
+      expect(execFileSync(PROMTOOL, ['test', 'rules', file], { encoding: 'utf8' })).toContain('SUCCESS')
+    })
+  }
+})
