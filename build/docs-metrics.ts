@@ -1,5 +1,6 @@
 /** docs/metrics.md: the metrics of each service, read from the registries that serve them. */
 import type { Registry } from 'prom-client'
+import { addEngineState } from '../src/bin/engine/engine-state.ts'
 import { createServiceMetrics } from '../src/bin/service-metrics.ts'
 import { createMetrics, observe } from '../src/engine/metrics.ts'
 import { GENERATED, tableText } from './docs-text.ts'
@@ -21,7 +22,12 @@ On this page you find every metric that a service has, with its labels, to watch
 
 \`"management": {"port": 9464}\` serves \`GET /metrics\` for Prometheus, on this machine alone unless \`management.host\` is set. No
 label has a value that a caller chose; \`route\` is \`none\` for addresses without a route. Beside these there are \`process_…\` and
-\`nodejs_…\` of an issuer and a verifier: memory, processor time, open files, the delay of the event loop, garbage collection.
+\`nodejs_…\` of each service: memory, processor time, open files, the delay of the event loop, garbage collection.
+
+Sessions by state are those of the newest 100 sessions, read by one statement every ten seconds at most. How many of all sessions are
+in a state is not counted: the state of a session is in its value, which may be encrypted, so that a count would read a million
+rows to say one number. How many began and how they ended is in \`…_events_total\` exactly, of any time: sessions that began in
+the last hour and succeeded are \`increase(vouchsafe_issuer_events_total{type="issuance.succeeded"}[1h])\`.
 
 ## Metrics of an issuer
 
@@ -37,20 +43,21 @@ ${metricsTable(engineRegistry())}
 `
 }
 
+function unread(): never {
+  throw new Error('the names of metrics are read, and not their values')
+}
+
 /** Makes a registry whose values stay unread, since they would need a service that runs. */
 function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
-  const unread = (): never => {
-    throw new Error('the names of metrics are read, and not their values')
-  }
   const conflicts = { retried: 0, givenUp: 0 }
-  return createServiceMetrics(name, { config: unread, conflicts, now: unread, store: unread }).registry
+  const state = { config: unread, store: unread, checkReady: unread, newestStates: unread }
+  return createServiceMetrics(name, { ...state, conflicts, now: unread }).registry
 }
 
 function engineRegistry(): Registry {
   const metrics = createMetrics({} as Parameters<typeof createMetrics>[0])
-  observe(metrics, () => {
-    throw new Error('the names of metrics are read, and not their values')
-  })
+  observe(metrics, unread)
+  addEngineState(metrics.registry, { config: { tls: undefined }, checkReady: unread, now: unread })
   return metrics.registry
 }
 

@@ -2,8 +2,8 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import type { CallbackCollections } from '../callback/queue.ts'
-import type { CommonConfig } from '../config/common.ts'
 import { describeDatabase } from '../config/database.ts'
+import { readiness } from '../http/readiness.ts'
 import { findPkcs11Mistakes } from '../keys/pkcs11/check.ts'
 import { type GenerationCollections, settleGeneration } from '../store/generation.ts'
 import type { Store } from '../store/store.ts'
@@ -122,15 +122,18 @@ function keepYoungGenerationSmall(): void {
 /** Makes the metrics. Their code is loaded only where somebody reads them. */
 async function measure<Name extends CredentialServiceName>(
   name: Name,
-  config: () => CommonConfig,
+  config: () => ConfigOf<Name>,
   { opened, telemetry }: { readonly opened: StoreOf<Name>; readonly telemetry: Outputs['telemetry'] },
 ): Promise<ServiceMetrics> {
   const { createServiceMetrics } = await import('./service-metrics.ts')
+  const { newestStates } = credentialServices[name]
   const store = opened as unknown as Store<CallbackCollections>
   return createServiceMetrics(name, {
     config,
     conflicts: conflictCounts,
     now,
+    checkReady: readiness({ store: opened as unknown as Store<GenerationCollections>, now, random, retryOnConflict }),
+    newestStates: (limit) => newestStates(opened, now, limit),
     store: () => store,
     telemetry: telemetry?.counts,
   })

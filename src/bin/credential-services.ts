@@ -9,6 +9,7 @@ import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { type IssuerCollections, issuerEncryptedCollections, issuerMigrations } from '../issuer/collections.ts'
 import { type IssuerConfig, IssuerSettings, issuerDefaults, issuerTitle, readIssuerConfig } from '../issuer/config.ts'
+import { issuanceStatus } from '../issuer/session.ts'
 import { issuerTasks } from '../issuer/tasks.ts'
 import { voidIssuanceSessions } from '../issuer/voiding.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
@@ -21,6 +22,7 @@ import {
   verifierDefaults,
   verifierTitle,
 } from '../verifier/config.ts'
+import { verificationStatus } from '../verifier/session.ts'
 import { verifierTasks } from '../verifier/tasks.ts'
 import { voidVerificationSessions } from '../verifier/voiding.ts'
 
@@ -49,6 +51,8 @@ interface CredentialService<Config extends CommonConfig, C> {
   readonly encryptedCollections: readonly (keyof C & string)[]
   /** Makes the background tasks of the service. */
   readonly tasks: (config: Config, effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens }) => readonly Task[]
+  /** Returns the states of the newest sessions, for metrics. */
+  readonly newestStates: (store: Store<C>, now: () => Date, limit: number) => Promise<readonly string[]>
   /** Ends the sessions that were open before a time, in a database that is a copy; gives their number. */
   readonly voidOpen: (
     effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
@@ -72,6 +76,8 @@ export const credentialServices: {
     migrations: issuerMigrations,
     encryptedCollections: issuerEncryptedCollections,
     tasks: issuerTasks,
+    newestStates: async (store, now, limit) =>
+      (await store.newest('issuance_session', limit)).map(({ value }) => issuanceStatus(value, now())),
     voidOpen: voidIssuanceSessions,
     create: async (config, effects) => (await import('../issuer/issuer.ts')).createIssuer(config, effects),
   },
@@ -83,6 +89,8 @@ export const credentialServices: {
     migrations: verifierMigrations,
     encryptedCollections: verifierEncryptedCollections,
     tasks: verifierTasks,
+    newestStates: async (store, now, limit) =>
+      (await store.newest('verification_session', limit)).map(({ value }) => verificationStatus(value, now())),
     voidOpen: voidVerificationSessions,
     create: async (config, effects) => (await import('../verifier/verifier.ts')).createVerifier(config, effects),
   },

@@ -13,6 +13,14 @@ const STDOUT = 1
 /** The most bytes that may wait for the reader of the log. */
 const MAX_WAITING = 1024 * 1024
 
+/** The counts of what the log did not take. */
+export interface LogCounts {
+  dropped: number
+}
+
+/** The counts of this process, for its metrics. */
+export const logCounts: LogCounts = { dropped: 0 }
+
 export interface LogOptions {
   /** The file that the lines go to; stdout when absent. */
   readonly file?: string
@@ -74,7 +82,8 @@ function createLineWriter(descriptor: number): DestinationStream {
       try {
         writeSync(descriptor, line)
       } catch {
-        // The log itself is the place where this would be told.
+        // The log itself is the place where this would be told; the metrics have it.
+        logCounts.dropped += 1
       }
     },
   }
@@ -96,8 +105,12 @@ function readerLines(reader: NodeJS.WriteStream): ReaderLines {
   Object.assign(reader, { _writev: undefined })
   return {
     write: (line) => {
-      if (reader.writableLength + line.length > MAX_WAITING) dropped += 1
-      else reader.write(line)
+      if (reader.writableLength + line.length <= MAX_WAITING) {
+        reader.write(line)
+        return
+      }
+      dropped += 1
+      logCounts.dropped += 1
     },
     onDropped: (report) => {
       reader.on('drain', () => {

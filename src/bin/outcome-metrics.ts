@@ -93,7 +93,7 @@ export function measureCallbacks(
   })
   new Gauge({
     name: `${prefix}callback_oldest_seconds`,
-    help: 'Age of the oldest callback in a state; 0 when there is none',
+    help: 'Age of the oldest callback that waits; 0 when none does',
     labelNames: ['state'],
     // Every worker counts the rows of one database.
     aggregator: 'max',

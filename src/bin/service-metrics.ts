@@ -1,14 +1,15 @@
 /** The metrics of an issuer or a verifier that are about its process rather than about one request. */
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { CallbackCollections } from '../callback/queue.ts'
-import type { CommonConfig } from '../config/common.ts'
 import type { MeasuredMetric } from '../http/metrics-server.ts'
 import { createRequestObserver, type RequestObserver } from '../http/request-metrics.ts'
 import { countTelemetry, type TelemetryCounts } from '../http/telemetry-metrics.ts'
-import { listKeys } from '../keys/key-ring.ts'
 import type { ConflictCounts } from '../store/retry.ts'
 import type { Store } from '../store/store.ts'
+import { logCounts } from './log.ts'
+import { type CertificateSettings, listCertificates } from './measured-certificates.ts'
 import { type CommitObserver, countOutcomes, measureCallbacks } from './outcome-metrics.ts'
+import { countDroppedLines, measureCertificates, measureReadiness, measureSessions } from './state-metrics.ts'
 
 export interface ServiceMetrics {
   readonly registry: Registry
@@ -19,14 +20,18 @@ export interface ServiceMetrics {
 
 /** The sources of the metrics, which are read at each request for metrics. */
 interface Measured {
-  readonly config: () => CommonConfig
+  readonly config: () => CertificateSettings
   readonly conflicts: ConflictCounts
   readonly store: () => Store<CallbackCollections>
   readonly now: () => Date
+  /** Rejects while the service cannot do its work. */
+  readonly checkReady: () => Promise<unknown>
+  /** Returns the states of the newest sessions. */
+  readonly newestStates: (limit: number) => Promise<readonly string[]>
   readonly telemetry?: TelemetryCounts | undefined
 }
 
-/** Makes the metrics of a service: requests, outcomes, callbacks, connections, conflicts, certificates, process. */
+/** Makes the metrics of a service: requests, outcomes, its database, its state, certificates, process. */
 export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Measured): ServiceMetrics {
   const registry = new Registry()
   const prefix = `vouchsafe_${name}_`
@@ -35,19 +40,10 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Meas
   measureCallbacks(prefix, registry, measured.store, measured.now)
   measureConnections(prefix, registry, measured.store)
   countTelemetry(prefix, registry, measured.telemetry)
-  new Gauge({
-    name: `${prefix}certificate_expires_seconds`,
-    help: 'Time until the certificate of a key ends, by the setting of the key',
-    labelNames: ['key'],
-    aggregator: 'min',
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [key, { chain }] of listKeys(measured.config().keys)) {
-        this.set({ key }, Math.round((chain[0].notAfter.getTime() - measured.now().getTime()) / 1000))
-      }
-    },
-  })
+  measureCertificates(prefix, registry, () => listCertificates(measured.config()), measured.now)
+  measureReadiness(prefix, registry, measured.checkReady)
+  measureSessions(prefix, registry, measured.newestStates, measured.now)
+  countDroppedLines(prefix, registry, logCounts)
   const committed = countOutcomes(name, prefix, registry)
   return { registry, observer: createRequestObserver(prefix, registry), committed }
 }
@@ -67,6 +63,16 @@ function measureConnections(prefix: string, registry: Registry, store: Measured[
       this.reset()
       for (const [state, count] of Object.entries(store().countConnections?.() ?? {}))
         this.set({ state }, Number(count))
+    },
+  })
+  new Gauge({
+    name: `${prefix}database_batches_waiting`,
+    help: 'Batches of changes that wait for the writer of SQLite; nothing of PostgreSQL',
+    registers: [registry],
+    collect() {
+      const waiting = store().countWaitingBatches?.()
+      if (waiting === undefined) this.remove()
+      else this.set(waiting)
     },
   })
 }

@@ -155,7 +155,6 @@ function preflight(context: EngineContext, request: FastifyRequest, reply: Fasti
 }
 
 function addRoutes(app: App, context: EngineContext): void {
-  const checkDatabase = readiness(context)
   app.setErrorHandler((thrown, request, reply) => answerThrown(context, thrown, request, reply))
   app.get('/engine', () => engineStatus(context))
   const authenticate = authenticator(context.config.apiKeys, context.random)
@@ -164,12 +163,7 @@ function addRoutes(app: App, context: EngineContext): void {
     return contractDetails(context, params.contract)
   })
   addCommonRoutes(app, {
-    checkReady: async () => {
-      refuseBlind(context)
-      await checkDatabase().catch(() => {
-        throw new ProblemError(problem('overloaded', { detail: 'the database cannot be written' }))
-      })
-    },
+    checkReady: engineReadiness(context),
     stoppingRefusal: () => new ProblemError(problem('overloaded', { detail: 'the engine is stopping' })),
     openApi: () => JSON.stringify(openApi),
   })
@@ -180,6 +174,17 @@ function refuseStrangers(authenticate: Authenticate, authorization: string | und
     authenticate(authorization)
   } catch (error) {
     throw error instanceof ProtocolError ? new ProblemError(problem('unauthorized')) : error
+  }
+}
+
+/** Makes the function that refuses while the engine cannot do its work. */
+export function engineReadiness(context: EngineContext): () => Promise<void> {
+  const checkDatabase = readiness(context)
+  return async () => {
+    refuseBlind(context)
+    await checkDatabase().catch(() => {
+      throw new ProblemError(problem('overloaded', { detail: 'the database cannot be written' }))
+    })
   }
 }
 

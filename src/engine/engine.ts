@@ -3,7 +3,7 @@
 import type { Task } from '../async/task.ts'
 import type { App } from '../http/app-type.ts'
 import { purgeSpent } from '../store/spent.ts'
-import { createEngineApp } from './app.ts'
+import { createEngineApp, engineReadiness } from './app.ts'
 import { createBackground } from './background.ts'
 import { createBodyBuffer } from './body.ts'
 import { createCallHistory } from './call-history.ts'
@@ -25,6 +25,8 @@ export interface EngineService {
   /** The tasks of the engine, to be run round after round. */
   readonly tasks: readonly Task[]
   readonly metrics: Metrics
+  /** Rejects while the engine cannot do its work. */
+  readonly checkReady: () => Promise<void>
   /** Stops the start of hooks and timers, and resolves when none runs any more. */
   readonly stop: () => Promise<void>
   /** Resolves when what runs in the background has ended; more may be started. */
@@ -49,6 +51,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
   return {
     app,
     metrics,
+    checkReady: engineReadiness(context),
     tasks: [
       { name: 'chain', everyMs: config.pollMilliseconds, run: watcher.look },
       { name: 'background', everyMs, run: background.round },

@@ -14,6 +14,8 @@ export interface GroupCommit<Item, Result> {
   (item: Item): Promise<Result>
   /** Resolves when nothing waits any more. */
   settled(): Promise<void>
+  /** Counts the items that are in no group yet. */
+  waiting(): number
 }
 
 /**
@@ -47,5 +49,5 @@ export function groupCommit<Item, Result>(
       waiting.push({ item, resolve, reject })
       writing ??= writeGroups()
     })
-  return Object.assign(commit, { settled: async () => writing })
+  return Object.assign(commit, { settled: async () => writing, waiting: () => waiting.length })
 }

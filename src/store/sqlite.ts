@@ -44,6 +44,7 @@ export function createSqliteStore<C>(database: DatabaseSync, writer: SqliteWrite
     },
     purge: (collection: string, now: Date) => writer.purge(collection, now.getTime()),
     tidy: () => writer.tidy(),
+    countWaitingBatches: () => write.waiting(),
     close: async () => {
       // Commits that were asked for before are done first.
       await write.settled()

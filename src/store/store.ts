@@ -96,6 +96,8 @@ export interface Store<C> {
   origin(): Promise<string>
   /** Counts the connections of this process to a server; without one there are none to count. */
   countConnections?(): ConnectionCounts
+  /** Counts the batches of this process that wait for its writer; absent where there is no one writer. */
+  countWaitingBatches?(): number
   /** Rejects when it is known, without writing, that what the database is kept on takes nothing. */
   checkMedium?(): Promise<void>
   close(): Promise<void>

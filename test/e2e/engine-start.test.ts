@@ -59,7 +59,16 @@ describe('vouchsafe engine', () => {
     const engine = await made({ management: { port } })
     await engine.start()
     const metrics = await fetch(`http://127.0.0.1:${port}/metrics`)
-    expect([metrics.status, await metrics.text()]).toEqual([200, expect.stringContaining('vouchsafe_engine_limit{')])
+    const text = await metrics.text()
+    expect([metrics.status, text]).toEqual([200, expect.stringContaining('vouchsafe_engine_limit{')])
+    for (const name of [
+      'vouchsafe_engine_log_lines_dropped_total 0',
+      'nodejs_eventloop_lag_p99_seconds',
+      'process_cpu_',
+    ]) {
+      expect(text).toContain(name)
+    }
+    expect(text).toMatch(/\nvouchsafe_engine_ready [01]\n/)
     expect((await fetch(`${engine.url}/metrics`)).status).toBe(404)
     engine.child.kill('SIGTERM')
     expect((await engine.ended).status).toBe(0)

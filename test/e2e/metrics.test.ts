@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
-import { configuration, dcqlQuery } from '../support/wire.ts'
+import { configuration, dataset, dcqlQuery } from '../support/wire.ts'
 
 const running: Running[] = []
 afterEach(async () => {
@@ -68,7 +68,8 @@ describe.each([
   it('say when the certificate of each key ends, and how the process does', async () => {
     const { metrics } = await measured(name)
     const text = await metrics()
-    const [, seconds] = new RegExp(`${prefix}certificate_expires_seconds\\{key="signing"\\} (\\d+)`).exec(text) ?? []
+    const [, seconds] =
+      new RegExp(`${prefix}certificate_expires_seconds\\{key="signing",certificate="own"\\} (\\d+)`).exec(text) ?? []
     expect(Number(seconds)).toBeGreaterThan(86_000)
     expect(Number(seconds)).toBeLessThanOrEqual(86_400)
     for (const each of [
@@ -77,6 +78,23 @@ describe.each([
       `${prefix}store_conflicts_total`,
     ])
       expect(text).toContain(each)
+  })
+
+  it('say that the service is ready, and which states its newest sessions have', async () => {
+    const { service, metrics } = await measured(name)
+    const id = await (await post(service, body)).text()
+    const [start, naming] =
+      name === 'issuer'
+        ? ['/issuance/oid4vci/new-session', { credential_dataset: dataset, credential_configurations: [id] }]
+        : ['/presentation/oid4vp/new-session', { verification_query_id: id }]
+    const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
+    const started = await fetch(service.url + start, { method: 'POST', headers, body: JSON.stringify(naming) })
+    expect([started.status, await started.text()]).toEqual([200, expect.any(String)])
+    const text = await metrics()
+    expect(text).toContain(`${prefix}ready 1\n`)
+    expect(text).toContain(`${prefix}sessions{state="STARTED"} 1\n`)
+    expect(text).toContain(`${prefix}log_lines_dropped_total 0\n`)
+    expect(text).toContain(`${prefix}database_batches_waiting 0\n`)
   })
 
   it('are not on the port that wallets reach', async () => {

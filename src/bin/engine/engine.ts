@@ -78,11 +78,15 @@ async function build(
 ): Promise<BuiltService<EngineConfig>> {
   const directories = [config.componentDirectory, ...chainComponents(config)] as const
   const outside = { outbound, now, random, log, files: createComponentFiles(directories) }
-  const { app, metrics, tasks, stop } = await createEngine(config, {
+  const { app, metrics, checkReady, tasks, stop } = await createEngine(config, {
     ...{ ...parts, retryOnConflict, ...outside },
     ...(telemetry && tracedEffects(telemetry, parts.store, config.database)),
     telemetryCounts: telemetry?.counts,
   })
+  if (config.management !== undefined) {
+    const { addEngineState } = await import('./engine-state.ts')
+    addEngineState(metrics.registry, { config, checkReady, now })
+  }
   return {
     app,
     tasks: [...tasks, conflictTask(log)],

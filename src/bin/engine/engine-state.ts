@@ -1,0 +1,20 @@
+/** The metrics of an engine that are about its process, as issuer and verifier have them. */
+import { collectDefaultMetrics, type Registry } from 'prom-client'
+import { logCounts } from '../log.ts'
+import { type CertificateSettings, listCertificates } from '../measured-certificates.ts'
+import { countDroppedLines, measureCertificates, measureReadiness } from '../state-metrics.ts'
+
+const PREFIX = 'vouchsafe_engine_'
+
+interface MeasuredEngine {
+  readonly config: CertificateSettings
+  readonly checkReady: () => Promise<void>
+  readonly now: () => Date
+}
+
+export function addEngineState(registry: Registry, { config, checkReady, now }: MeasuredEngine): void {
+  collectDefaultMetrics({ register: registry })
+  measureCertificates(PREFIX, registry, () => listCertificates({ tls: config.tls }), now)
+  measureReadiness(PREFIX, registry, checkReady)
+  countDroppedLines(PREFIX, registry, logCounts)
+}

@@ -1,0 +1,39 @@
+/** The certificates of a configuration that somebody has to renew in time: of keys, of TLS, and those it trusts. */
+import type { ServerTls } from '../config/server-tls.ts'
+import { type Certificate, readPemCertificates, sentCertificates } from '../keys/certificate.ts'
+import { listKeys, type ServiceKeys } from '../keys/key-ring.ts'
+import type { MeasuredCertificate } from './state-metrics.ts'
+
+/** The settings of a service that name certificates; each service has some of them. */
+export interface CertificateSettings {
+  readonly keys?: ServiceKeys
+  readonly tls: ServerTls | undefined
+  /** The anchors of `issuerTrustAnchors`. */
+  readonly trustAnchors?: readonly Certificate[] | undefined
+  readonly keyAttestationTrustAnchors?: readonly Certificate[]
+  /** The terms of wallet attestations, with the anchors of `walletProviderTrustAnchors`. */
+  readonly clientAuthentication?: { readonly anchors: readonly Certificate[] } | undefined
+}
+
+export function listCertificates(config: CertificateSettings): readonly MeasuredCertificate[] {
+  const { keys, tls, trustAnchors = [], keyAttestationTrustAnchors = [], clientAuthentication } = config
+  const chains: [key: string, chain: readonly Certificate[]][] = [
+    ...(keys === undefined ? [] : listKeys(keys).map(([key, { chain }]): [string, typeof chain] => [key, chain])),
+    ...(tls === undefined ? [] : [['tls', readPemCertificates(tls.cert)] as [string, Certificate[]]]),
+  ]
+  return [
+    ...chains.flatMap(([key, chain]) =>
+      sentCertificates(chain).map(({ notAfter }, index) => {
+        const certificate = index === 0 ? ('own' as const) : ('intermediate' as const)
+        return { key, certificate, notAfter }
+      }),
+    ),
+    ...measureAnchors('issuerTrustAnchors', trustAnchors),
+    ...measureAnchors('keyAttestationTrustAnchors', keyAttestationTrustAnchors),
+    ...measureAnchors('walletProviderTrustAnchors', clientAuthentication?.anchors ?? []),
+  ]
+}
+
+function measureAnchors(key: string, anchors: readonly Certificate[]): readonly MeasuredCertificate[] {
+  return anchors.map(({ notAfter }) => ({ key, certificate: 'anchor', notAfter }))
+}

@@ -1,0 +1,79 @@
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { countDroppedLines, measureCertificates, measureReadiness, measureSessions } from './state-metrics.ts'
+
+const now = new Date('2026-11-26T12:00:00Z')
+const inDays = (days: number) => ({ notAfter: new Date(now.getTime() + days * 86_400_000) })
+
+describe('the metrics of the state of a service', () => {
+  it('say of each setting which of its certificates ends first, by what the certificate is', async () => {
+    const registry = new Registry()
+    measureCertificates(
+      'v_',
+      registry,
+      () => [
+        { key: 'signing', certificate: 'own', ...inDays(2) },
+        { key: 'signing', certificate: 'intermediate', ...inDays(9) },
+        { key: 'signing', certificate: 'intermediate', ...inDays(8) },
+        { key: 'issuerTrustAnchors', certificate: 'anchor', ...inDays(-1) },
+      ],
+      () => now,
+    )
+    const text = await registry.metrics()
+    expect(text.match(/^v_certificate.*/gm)).toEqual([
+      'v_certificate_expires_seconds{key="signing",certificate="intermediate"} 691200',
+      'v_certificate_expires_seconds{key="signing",certificate="own"} 172800',
+      'v_certificate_expires_seconds{key="issuerTrustAnchors",certificate="anchor"} -86400',
+    ])
+  })
+
+  it('say whether the service is ready, also while its database says nothing', async () => {
+    const registry = new Registry()
+    let check = (): Promise<void> => Promise.resolve()
+    measureReadiness('v_', registry, () => check(), 20)
+    expect(await registry.metrics()).toContain('\nv_ready 1\n')
+    check = () => Promise.reject(new Error('read-only'))
+    expect(await registry.metrics()).toContain('\nv_ready 0\n')
+    check = () => new Promise(() => undefined)
+    expect(await registry.metrics()).toContain('\nv_ready 0\n')
+  })
+
+  it('count the lines that the log dropped', async () => {
+    const registry = new Registry()
+    const counts = { dropped: 0 }
+    countDroppedLines('v_', registry, counts)
+    expect(await registry.metrics()).toContain('\nv_log_lines_dropped_total 0\n')
+    counts.dropped = 7
+    expect(await registry.metrics()).toContain('\nv_log_lines_dropped_total 7\n')
+  })
+
+  it('count the newest sessions by state, and look again after ten seconds', async () => {
+    const registry = new Registry()
+    const times = { now, looks: 0 }
+    let states = ['STARTED', 'EXPIRED', 'STARTED']
+    const newest = (limit: number) => {
+      times.looks++
+      expect(limit).toBe(100)
+      return Promise.resolve(states)
+    }
+    measureSessions('v_', registry, newest, () => times.now)
+    const text = await registry.metrics()
+    expect(text).toContain('v_sessions{state="STARTED"} 2\nv_sessions{state="EXPIRED"} 1\n')
+    states = []
+    expect(await registry.metrics()).toContain('v_sessions{state="STARTED"} 2')
+    expect(times.looks).toBe(1)
+    times.now = new Date(now.getTime() + 11_000)
+    expect(await registry.metrics()).not.toMatch(/^v_sessions/m)
+  })
+
+  it('leave sessions out while they cannot be read', async () => {
+    const registry = new Registry()
+    measureSessions(
+      'v_',
+      registry,
+      () => Promise.reject(new Error('gone')),
+      () => now,
+    )
+    expect(await registry.metrics()).not.toMatch(/^v_sessions/m)
+  })
+})

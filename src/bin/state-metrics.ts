@@ -1,0 +1,115 @@
+/** Metrics of the state of a service, which are read when somebody asks for metrics, and cost nothing until then. */
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { cacheValue } from '../async/cache.ts'
+import type { LogCounts } from './log.ts'
+
+/** The time for which a database may say nothing before its service counts as not ready. */
+const READY_WITHIN_MS = 2000
+/** The number of sessions that are looked at: one statement with an index, and no more rows at any load. */
+const NEWEST_SESSIONS = 100
+/** The time for which the states of sessions are kept for those who read metrics often. */
+const SESSIONS_MS = 10_000
+
+/** A certificate that somebody has to renew in time. */
+export interface MeasuredCertificate {
+  /** The setting that names the certificate. */
+  readonly key: string
+  readonly certificate: 'own' | 'intermediate' | 'anchor'
+  readonly notAfter: Date
+}
+
+/** Makes the gauge of the time until certificates end: for each setting and kind, of the one that ends first. */
+export function measureCertificates(
+  prefix: string,
+  registry: Registry,
+  list: () => readonly MeasuredCertificate[],
+  now: () => Date,
+): void {
+  new Gauge({
+    name: `${prefix}certificate_expires_seconds`,
+    help: 'Time until the first certificate of a setting ends: that of a key or of TLS (own), one that is sent with it (intermediate), or one that is trusted (anchor)',
+    labelNames: ['key', 'certificate'],
+    aggregator: 'min',
+    registers: [registry],
+    collect() {
+      this.reset()
+      // The value that is set last stays, which is that of the certificate that ends first.
+      const latestFirst = [...list()].sort((one, other) => other.notAfter.getTime() - one.notAfter.getTime())
+      for (const { key, certificate, notAfter } of latestFirst) {
+        this.set({ key, certificate }, Math.round((notAfter.getTime() - now().getTime()) / 1000))
+      }
+    },
+  })
+}
+
+/** Makes the gauge that says whether the service can do its work, as `/health/ready` does. */
+export function measureReadiness(
+  prefix: string,
+  registry: Registry,
+  checkReady: () => Promise<unknown>,
+  withinMs = READY_WITHIN_MS,
+): void {
+  new Gauge({
+    name: `${prefix}ready`,
+    help: '1 while the service can do its work, as /health/ready says; else 0',
+    aggregator: 'min',
+    registers: [registry],
+    async collect() {
+      this.set((await isInTime(checkReady(), withinMs)) ? 1 : 0)
+    },
+  })
+}
+
+/** Tests whether the work succeeds within the time. */
+async function isInTime(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), milliseconds)
+  })
+  const done = work.then(
+    () => true,
+    () => false,
+  )
+  const isDone = await Promise.race([done, late])
+  clearTimeout(timer)
+  return isDone
+}
+
+/** Makes the counter of the lines that the log could not take. */
+export function countDroppedLines(prefix: string, registry: Registry, counts: LogCounts): void {
+  new Counter({
+    name: `${prefix}log_lines_dropped_total`,
+    help: 'Lines of the log that were lost, since their reader stood still or the disk took none',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(counts.dropped)
+    },
+  })
+}
+
+/**
+ * Makes the gauge of the newest sessions by state. All sessions are never counted: their states are in their values,
+ * which may be encrypted, so that a count would read every row of them.
+ */
+export function measureSessions(
+  prefix: string,
+  registry: Registry,
+  newestStates: (limit: number) => Promise<readonly string[]>,
+  now: () => Date,
+): void {
+  const states = cacheValue(() => newestStates(NEWEST_SESSIONS).catch(() => []), { ttlMs: SESSIONS_MS, now })
+  new Gauge({
+    name: `${prefix}sessions`,
+    help: `The newest ${NEWEST_SESSIONS} sessions, by the state that they have now; events_total counts all that began and ended`,
+    labelNames: ['state'],
+    // Every worker counts the rows of one database.
+    aggregator: 'max',
+    registers: [registry],
+    async collect() {
+      const current = await states.get()
+      this.reset()
+      for (const state of current) this.inc({ state })
+    },
+  })
+}
