@@ -1,8 +1,8 @@
 /**
  * Wallets of drafts 13 to 15 of OpenID4VCI, at the edge: their requests are put into the form of the final
  * specification, and the answers into theirs, so that nothing behind the credential endpoint knows of drafts; the
- * metadata of older wallets is made by `configuration-metadata.ts`. Draft 13 is served only where the configuration says
- * so.
+ * metadata of older wallets is made by `configuration-metadata.ts`. Draft 13 is served only where the configuration
+ * says so.
  */
 import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
 import type { Configuration } from '../../credential/format.ts'
