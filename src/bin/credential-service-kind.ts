@@ -96,10 +96,13 @@ async function build<Name extends CredentialServiceName>(
   const { create, tasks } = credentialServices[name]
   let current = config
   const metrics = config.management && (await measure(name, () => current, { opened, telemetry }))
-  const counted = metrics ? (await import('./outcome-metrics.ts')).observeCommits(opened, metrics.committed) : opened
+  const counted = metrics
+    ? metrics.steps.timeStore((await import('./outcome-metrics.ts')).observeCommits(opened, metrics.committed))
+    : opened
   const effects = {
     ...{ store: counted, retryOnConflict, outbound, now, random, log, pkcs11Tokens, observer: metrics?.observer },
     ...(telemetry && tracedEffects(telemetry, counted, config.database)),
+    ...(metrics && { inSpan: metrics.steps.timeSteps(telemetry?.inSpan) }),
   }
   return {
     app: await create(config, { ...effects, current: () => current }),

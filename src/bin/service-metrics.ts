@@ -6,16 +6,19 @@ import { createRequestObserver, type RequestObserver } from '../http/request-met
 import { countTelemetry, type TelemetryCounts } from '../http/telemetry-metrics.ts'
 import type { ConflictCounts } from '../store/retry.ts'
 import type { Store } from '../store/store.ts'
+import { measureLists } from './list-metrics.ts'
 import { logCounts } from './log.ts'
 import { type CertificateSettings, listCertificates } from './measured-certificates.ts'
 import { type CommitObserver, countOutcomes, measureCallbacks } from './outcome-metrics.ts'
 import { countDroppedLines, measureCertificates, measureReadiness, measureSessions } from './state-metrics.ts'
+import { createStepTimer, type StepTimer } from './step-metrics.ts'
 
 export interface ServiceMetrics {
   readonly registry: Registry
   readonly observer: RequestObserver
   /** Is told of every batch that the store commits. */
   readonly committed: CommitObserver
+  readonly steps: StepTimer
 }
 
 /** The sources of the metrics, which are read at each request for metrics. */
@@ -45,7 +48,9 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Meas
   measureSessions(prefix, registry, measured.newestStates, measured.now)
   countDroppedLines(prefix, registry, logCounts)
   const committed = countOutcomes(name, prefix, registry)
-  return { registry, observer: createRequestObserver(prefix, registry), committed }
+  const listSigned = name === 'issuer' ? measureLists(prefix, registry, measured.now) : undefined
+  const observer = createRequestObserver(prefix, registry, listSigned)
+  return { registry, observer, committed, steps: createStepTimer(prefix, registry) }
 }
 
 /** Returns the text of the metrics of several processes as those of one, each added up as its definition says. */

@@ -28,7 +28,7 @@ export interface ServedList {
 export type ListServer = (listId: string, kind: ListKind) => Promise<ServedList>
 
 /** The part of the context that a list is made of. */
-export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now'>
+export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now' | 'observer'>
 
 /**
  * Makes the function that returns a list as it is now; its document is made when it is asked for. The function refuses
@@ -86,7 +86,7 @@ function signerTag({ kid, x5c }: Signer, ttlSeconds: number): string {
  * than its entity tag says, and is never older.
  */
 async function makeDocument(
-  { store, config, now }: ListContext,
+  { store, config, now, observer }: ListContext,
   { listId, kind, list, certified: { signer, notAfter } }: ListRequest,
 ): Promise<Buffer> {
   const issuedAt = now()
@@ -101,5 +101,7 @@ async function makeDocument(
     // No list says that it is valid for longer than the certificate of its signer is.
     expiresAt: new Date(Math.min(latest, notAfter?.getTime() ?? latest)),
   }
-  return listDocument(kind, document, signer)
+  const signed = await listDocument(kind, document, signer)
+  observer?.listSigned?.(`${listId}/${kind}`, document)
+  return signed
 }
