@@ -1,7 +1,7 @@
 /**
  * `vouchsafe status-list export`: the files have what the issuer serves, and only what has changed is written again.
  */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -36,14 +36,16 @@ describe('the export of status lists', () => {
   }
 
   it('has each list in each kind, as the service serves it, and compressed', async () => {
-    const to = temporaryDirectory()
-    const { status, stdout } = await exported(to)
+    const to = join(temporaryDirectory(), 'public')
+    const { status, stdout } = await exported(`${to}/`)
     const files = KINDS.map((end) => `${listId()}${end}`)
     expect([status, parseJsonObject(stdout)]).toEqual([
       0,
-      { written: expect.arrayContaining(files) as string[], unchanged: 0, ttlSeconds: 300 },
+      { written: expect.arrayContaining(files) as string[], unchanged: 0, removed: [], ttlSeconds: 300 },
     ])
-    expect(filesBelow(to)).toEqual([...files.flatMap((file) => [file, `${file}.gz`]), 'index.json'].sort())
+    expect(filesBelow(to)).toEqual(files.flatMap((file) => [file, `${file}.gz`]).sort())
+    // Which lists there are, and how often each has changed, is for nobody but the issuer.
+    expect(statSync(`${to}.index.json`).mode & 0o777).toBe(0o600)
     for (const file of files) {
       expect(gunzipSync(readFileSync(join(to, `${file}.gz`)))).toEqual(readFileSync(join(to, file)))
       expect(statSync(join(to, file)).mode & 0o777).toBe(0o644)
@@ -56,7 +58,7 @@ describe('the export of status lists', () => {
   })
 
   it('writes again what has changed, and what is missing, and nothing else', async () => {
-    const to = temporaryDirectory()
+    const to = join(temporaryDirectory(), 'public')
     await exported(to)
     const file = join(to, `${listId()}.jwt`)
     const before = readFileSync(file, 'latin1')
@@ -65,8 +67,44 @@ describe('the export of status lists', () => {
     await inStatusLists(() => service.url).expectServed(credential)
     expect(parseJsonObject((await exported(to)).stdout)).toMatchObject({ unchanged: 0 })
     expect(bitsOf(readFileSync(file, 'latin1'))).not.toEqual(bitsOf(before))
-    writeFileSync(join(to, 'index.json'), 'half of')
+    writeFileSync(`${to}.index.json`, 'half of')
     expect(parseJsonObject((await exported(to)).stdout)).toMatchObject({ unchanged: 0 })
+  })
+
+  it('removes the files of lists that are gone, and no other file', async () => {
+    const to = join(temporaryDirectory(), 'public')
+    const gone = KINDS.map((end) => `gone${end}`)
+    mkdirSync(join(to, 'gone'), { recursive: true })
+    for (const file of [...gone, 'own.html']) writeFileSync(join(to, file), '')
+    for (const file of gone) writeFileSync(join(to, `${file}.gz`), '')
+    const outside = join(to, '../outside.jwt')
+    writeFileSync(outside, '')
+    const tags = Object.fromEntries([...gone, '../outside.jwt', 'own.html'].map((file) => [file, 'W/"1"']))
+    writeFileSync(`${to}.index.json`, JSON.stringify(tags))
+    expect(parseJsonObject((await exported(to)).stdout).removed).toEqual(gone)
+    expect(filesBelow(to).filter((file) => !file.startsWith(listId()))).toEqual(['own.html'])
+    expect([existsSync(join(to, 'gone')), existsSync(outside)]).toEqual([false, true])
+    expect(parseJsonObject((await exported(to)).stdout).removed).toEqual([])
+  })
+
+  it('removes nothing where the database has no list at all, and says so', async () => {
+    const to = join(temporaryDirectory(), 'public')
+    await exported(to)
+    const other = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+    const unused = await start('issuer', other)
+    unused.child.kill('SIGTERM')
+    await unused.ended
+    const { status, stderr } = await vouchsafe(['status-list', 'export', to], { cwd: other })
+    expect([status, stderr]).toEqual([2, expect.stringMatching(/no status list.*is it the database/s) as string])
+    expect(existsSync(join(to, `${listId()}.jwt`))).toBe(true)
+  })
+
+  it('says by the time of its index when it last succeeded', async () => {
+    const to = join(temporaryDirectory(), 'public')
+    await exported(to)
+    const before = statSync(`${to}.index.json`).mtimeMs
+    await exported(to)
+    expect(statSync(`${to}.index.json`).mtimeMs).toBeGreaterThan(before)
   })
 
   it.each([

@@ -29,7 +29,10 @@ if (NGINX === undefined) {
     expect((await vouchsafe(['status-list', 'export', files], { cwd: directory })).status).toBe(0)
 
     const path = new URL(status.uri).pathname
-    const blocks = snippetWith('docs/how-to/status-lists-by-cdn.md', 'try_files').replaceAll('/srv/status', files)
+    const blocks = snippetWith('docs/how-to/status-lists-by-cdn.md', 'try_files').replaceAll(
+      '/srv/status/public',
+      files,
+    )
     const port = await startNginx(blocks, path)
     const kinds = [
       [path, {}, 'application/statuslist+jwt'],

@@ -31,6 +31,7 @@ const CODE_WALLET = 'test/e2e/wallet-authorization-code.test.ts'
 const CARD = 'test/e2e/library-card.test.ts'
 const HAIP = 'test/e2e/haip-doc.test.ts'
 const TELEMETRY = 'test/e2e/telemetry.test.ts'
+const STATUS_FILES_DOC = 'test/status-lists-doc.test.ts'
 const STATUS_FILES = 'test/interop/status-list-files.test.ts'
 
 export const runBy: readonly SnippetRow[] = [
@@ -62,7 +63,8 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/engine.md', DOCS, 'client.callAll'),
   ...rowsOf('docs/engine.md', ENGINE, 'for n in 1 2 3', 'secret put', 'createKey 1 2', 'signTogether('),
   ...rowsOf('docs/engine.md', CONTRACT, 'struct Engine', 'contract Guestbook', 'out/Guestbook.json'),
-  ...rowsOf('docs/how-to/status-lists-by-cdn.md', STATUS_FILES, 'status-list export', 'try_files'),
+  ...rowsOf('docs/how-to/status-lists-by-cdn.md', STATUS_FILES, 'vouchsafe status-list export', 'try_files'),
+  ...rowsOf('docs/how-to/status-lists-by-cdn.md', STATUS_FILES_DOC, 'OnFailure', '[Timer]', 'kind: CronJob', 'find '),
   ...rowsOf('docs/how-to/containers.md', DEPLOY, 'init issuer --dir', 'service: issuer'),
   ...rowsOf('docs/how-to/external-authorization-server.md', APPLICATION, '"pre-authorized_code": "Leh8'),
   ...rowsOf('docs/how-to/external-authorization-server.md', 'test/interop/authorization-server.ts', 'new Provider('),

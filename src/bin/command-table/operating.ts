@@ -123,8 +123,11 @@ export const operatingCommands = {
     options: { config: CONFIG_OPTION, json: JSON_OPTION },
     notes: [
       'Repeat it more often than statusList.ttlSeconds; nothing that has not changed is signed or written again.',
+      'Beside DIR it keeps DIR.index.json, with which it knows what has changed; its time is that of the last export that succeeded.',
     ],
-    examples: [{ line: 'vouchsafe status-list export /srv/status', does: 'beside the running service, from a timer' }],
+    examples: [
+      { line: 'vouchsafe status-list export /srv/status/public', does: 'beside the running service, from a timer' },
+    ],
     exits: {
       0: 'the files are written',
       2: `a file, the database or the configuration cannot be used, or ${WRONG_WORDS}`,

@@ -1,8 +1,8 @@
 /** `vouchsafe status-list`: writes the status lists of an issuer as files, with an index of what each is a state of. */
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { parseJsonObject } from '../../codec/json.ts'
-import { type ListFile, listFiles } from '../../issuer/status-list/export.ts'
+import { isListPath, type ListFile, listFiles } from '../../issuer/status-list/export.ts'
 import { createKeyRing } from '../../keys/key-ring.ts'
 import { readWords, UsageError } from '../command-line.ts'
 import { makeDirectory } from '../directory.ts'
@@ -10,12 +10,10 @@ import { now, pkcs11Tokens } from '../effects.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { withIssuer } from '../service-store.ts'
 
-/** The entity tag of each file by its path, so that the next export leaves out what has not changed. */
-const INDEX = 'index.json'
-
 interface Export {
   readonly written: readonly string[]
   readonly unchanged: number
+  readonly removed: readonly string[]
   readonly ttlSeconds: number
 }
 
@@ -32,9 +30,13 @@ export async function runStatusList(args: string[]): Promise<void> {
   process.stdout.write(values.json ? `${JSON.stringify(result, null, 2)}\n` : textOf(directory, result))
 }
 
-/** Writes the files whose lists have changed, each with the same compressed beside it, and then the index. */
+/**
+ * Writes the files whose lists have changed, each with the same compressed beside it, removes those of lists that are
+ * gone, and then writes the index: the entity tag of each file, by which the next export knows what has changed. It is
+ * not public, since it has all lists of the issuer. It is written at each export: its time is that of the last one.
+ */
 async function writeLists(directory: string, lists: AsyncIterable<ListFile>): Promise<Omit<Export, 'ttlSeconds'>> {
-  const index = join(directory, INDEX)
+  const index = `${resolve(directory)}.index.json`
   const before = readIndex(index)
   const tags: Record<string, string> = {}
   const written: string[] = []
@@ -42,13 +44,38 @@ async function writeLists(directory: string, lists: AsyncIterable<ListFile>): Pr
     const file = join(directory, path)
     tags[path] = etag
     if (before.get(path) === etag && existsSync(file) && existsSync(`${file}.gz`)) continue
-    replaceWhole(file, await document('identity'))
-    replaceWhole(`${file}.gz`, await document('gzip'))
+    replaceWhole(file, await document('identity'), 0o644)
+    replaceWhole(`${file}.gz`, await document('gzip'), 0o644)
     written.push(path)
   }
+  const gone = [...before.keys()].filter((path) => isListPath(path) && !Object.hasOwn(tags, path))
+  const removed = removeLists(directory, gone, Object.keys(tags).length)
   // Last: an export that ends early is done again.
-  if (written.length > 0) replaceWhole(index, Buffer.from(`${JSON.stringify(tags, null, 2)}\n`))
-  return { written, unchanged: Object.keys(tags).length - written.length }
+  replaceWhole(index, Buffer.from(`${JSON.stringify(tags, null, 2)}\n`), 0o600)
+  return { written, unchanged: Object.keys(tags).length - written.length, removed }
+}
+
+/** Removes the files of lists that are gone. Refuses where no list is left: that is rather another database. */
+function removeLists(directory: string, gone: readonly string[], left: number): readonly string[] {
+  if (gone.length > 0 && left === 0) {
+    throw new Error(
+      `the database has no status list, and ${directory} has files of some: is it the database of this issuer? Nothing was removed`,
+    )
+  }
+  for (const path of gone) {
+    const file = join(directory, path)
+    for (const each of [file, `${file}.gz`]) rmSync(each, { force: true })
+    if (path.includes('/')) removeEmpty(dirname(file))
+  }
+  return gone
+}
+
+function removeEmpty(directory: string): void {
+  try {
+    rmdirSync(directory)
+  } catch (error) {
+    if (!['ENOTEMPTY', 'ENOENT', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+  }
 }
 
 /** Returns the tags of the export before; none where its index is missing or damaged, so that all is written anew. */
@@ -61,11 +88,11 @@ function readIndex(file: string): ReadonlyMap<string, unknown> {
 }
 
 /** Puts a file in the place of the one before: a web server reads either, and never a part. */
-function replaceWhole(file: string, bytes: Uint8Array): void {
+function replaceWhole(file: string, bytes: Uint8Array, mode: number): void {
   const temporary = `${file}.${process.pid}.tmp`
   try {
     makeDirectory(dirname(file), 0o755)
-    writeFileSync(temporary, bytes, { mode: 0o644 })
+    writeFileSync(temporary, bytes, { mode })
     flushToDisk(temporary)
     renameSync(temporary, file)
   } catch (cause) {
@@ -73,7 +100,7 @@ function replaceWhole(file: string, bytes: Uint8Array): void {
   }
 }
 
-function textOf(directory: string, { written, unchanged, ttlSeconds }: Export): string {
-  const counts = `${written.length} written, ${unchanged} as they were`
+function textOf(directory: string, { written, unchanged, removed, ttlSeconds }: Export): string {
+  const counts = `${written.length} written, ${unchanged} as they were, ${removed.length} removed`
   return `Status lists in ${directory}: ${counts}. Export again within ${ttlSeconds} seconds.\n`
 }

@@ -23,3 +23,8 @@ export async function* listFiles(context: ListContext): AsyncGenerator<ListFile>
     for (const [kind, end] of Object.entries(PATHS)) yield { path: id + end, ...(await serve(id, kind as ListKind)) }
   }
 }
+
+/** Tests whether a path below `/status-list` is one that {@link listFiles} gives. */
+export function isListPath(path: string): boolean {
+  return /^[\w-]+(\.jwt|\.cwt|\/(revocation|suspension)\.jwt)$/.test(path)
+}
