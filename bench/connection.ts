@@ -74,13 +74,14 @@ function readAnswer(received: Buffer): Answer | undefined {
   const end = received.indexOf(END_OF_HEAD)
   if (end === -1) return undefined
   const head = received.toString('latin1', 0, end)
-  const [, length] = /^content-length: *(\d+)/im.exec(head) ?? []
+  const status = Number(head.slice(9, 12))
+  const [, length] = status === 304 ? [head, '0'] : (/^content-length: *(\d+)/im.exec(head) ?? [])
   if (length === undefined) throw new Error(`an answer without Content-Length:\n${head}`)
   const bodyEnd = end + END_OF_HEAD.length + Number(length)
   if (received.length > bodyEnd) refuseAnswer()
   if (received.length < bodyEnd) return undefined
   const [, type = ''] = /^content-type: *(.*)$/im.exec(head) ?? []
-  return { status: Number(head.slice(9, 12)), type, body: received.toString('utf8', bodyEnd - Number(length)) }
+  return { status, type, body: received.toString('utf8', bodyEnd - Number(length)) }
 }
 
 function refuseAnswer(): never {

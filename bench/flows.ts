@@ -22,13 +22,15 @@ import { measureSoak } from './soak.ts'
 import { measureSpeed, type SpeedOptions } from './speed.ts'
 import { measureStartup } from './startup.ts'
 import { measureStatus } from './status.ts'
+import { measureManyLists } from './status-lists.ts'
 import { measureTrips } from './trips.ts'
 import { makeWorkplace, type Workplace } from './workplace.ts'
 
-const USAGE = `npm run bench -- [flows|issuing|status|callbacks|engine|memory|startup|trips|install|database|scale|parts|soak|profile|all|performance] [options]
+const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|engine|memory|startup|trips|install|database|scale|parts|soak|profile|all|performance] [options]
   flows      processor time and flows per second for each format, beside the floor (default; some minutes)
   issuing    processor time of issuing one mdoc
   status     processor time of serving a status list, after a change and to who has it
+  status-lists  ten million status entries: to issue, serve, revoke and export (some minutes)
   code-flow  processor time of the authorization code flow, and memory with 100,000 pushed requests (some minutes)
   callbacks  whether they keep up with issuing, and what a backlog costs it
   engine     calls of components: processor time and calls per second, beside the floor (some minutes)
@@ -55,6 +57,7 @@ const questions = [
   'flows',
   'issuing',
   'status',
+  'status-lists',
   'code-flow',
   'callbacks',
   'engine',
@@ -99,7 +102,10 @@ async function main(): Promise<void> {
   const chosen =
     word === 'all'
       ? questions.filter(
-          (each) => !['profile', 'database', 'scale', 'parts', 'soak', 'engine', 'trips', 'code-flow'].includes(each),
+          (each) =>
+            !['profile', 'database', 'scale', 'parts', 'soak', 'engine', 'trips', 'code-flow', 'status-lists'].includes(
+              each,
+            ),
         )
       : questions.filter((each) => each === word)
   const kinds = [...issuances, ...verifications].filter(({ name }) => name.includes(values.only))
@@ -135,6 +141,7 @@ async function main(): Promise<void> {
       else if (question === 'issuing') all.push(await measureIssuing(workplace, speed))
       else if (question === 'code-flow') all.push(await measureCodeFlow(workplace, speed))
       else if (question === 'status') all.push(await measureStatus(workplace))
+      else if (question === 'status-lists') all.push(await measureManyLists(workplace))
       else if (question === 'callbacks')
         all.push(await measureCallbacks(workplace, { ...speed, bundle: values.bundle }))
       else if (question === 'memory') all.push(await measureMemory(workplace))

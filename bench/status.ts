@@ -79,7 +79,8 @@ export async function measureStatus(workplace: Workplace): Promise<Verdict> {
   return { section: 'status', options: { rebuilds: REBUILDS, conditional: CONDITIONAL }, results: { rows }, targets }
 }
 
-async function makeList(store: Store<IssuerCollections>, entries: number, share: number): Promise<string> {
+/** Makes a list in which a `share` of the entries is revoked or suspended, and returns its id. */
+export async function makeList(store: Store<IssuerCollections>, entries: number, share: number): Promise<string> {
   const listId = randomBytes(16).toString('base64url')
   const size = entries / CHUNKS
   const chunks = Array.from({ length: CHUNKS }, (_, chunk) => {
