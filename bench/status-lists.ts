@@ -1,6 +1,6 @@
 /**
- * What do ten million status entries cost: to issue beside them, to serve and to revoke them, and to write all lists as
- * files? The lists and the status of each credential are written into the database; nothing else of an issuance is.
+ * How much processor time does the issuer need with ten million status entries: to issue, to serve lists, to revoke, and
+ * to export? The lists and the status of each credential are written into the database; nothing else of an issuance is.
  */
 import { execFileSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -131,19 +131,22 @@ function sessionPrefix(list: number): string {
 async function serveAndRevoke(subject: Subject): Promise<ListsResult['costs']> {
   const { listIds, store, service, entries } = subject
   const lists = listIds.map((id) => ({ method: 'GET', path: `/status-list/${id}`, headers: JWT_GZIP }) as const)
-  const cold = await measured(subject, lists)
+  const cold = await measureRequests(subject, lists)
   const many = <T>(values: readonly T[]) => Array.from({ length: CACHED }, (_, at) => values[at % values.length] as T)
-  const cached = await measured(subject, many(lists))
+  const cached = await measureRequests(subject, many(lists))
   const tags = await Promise.all(lists.map((list) => tagOf(service, list)))
-  const known = lists.map((list, at) => ({ ...list, headers: { ...JWT_GZIP, 'if-none-match': tags[at] ?? '' } }))
-  const notModified = await measured(subject, many(known), 304)
+  const conditionalRequests = lists.map((list, at) => ({
+    ...list,
+    headers: { ...JWT_GZIP, 'if-none-match': tags[at] ?? '' },
+  }))
+  const notModified = await measureRequests(subject, many(conditionalRequests), 304)
   await store.commit(listIds.map((id) => ({ touch: 'status_list', id })))
-  const changed = await measured(subject, lists)
+  const changed = await measureRequests(subject, lists)
   const sessions = Array.from({ length: REVOCATIONS }, () => {
     const [list, index] = [randomInt(listIds.length), randomInt(entries)]
     return `${sessionPrefix(list)}${String(index).padStart(7, '0')}`
   })
-  const revocation = await measured(
+  const revocation = await measureRequests(
     subject,
     sessions.map((id) => ({ method: 'POST', path: `/credential-status/revoke/${id}`, headers: authorization })),
   )
@@ -155,7 +158,7 @@ async function tagOf({ port }: Running, { path }: Pick<Request, 'path'>) {
 }
 
 /** Sends all requests, some at a time, and returns what one of them costs. */
-async function measured({ service }: Subject, requests: readonly Request[], status = 200): Promise<Cost> {
+async function measureRequests({ service }: Subject, requests: readonly Request[], status = 200): Promise<Cost> {
   const connections = await Promise.all(Array.from({ length: CONCURRENCY }, () => openConnection(service.port)))
   const queue = requests[Symbol.iterator]()
   const [begin, before] = [performance.now(), processorTimeMs(service.pid)]
@@ -206,7 +209,7 @@ function showResults(results: Readonly<Record<string, ListsResult>>): void {
     ]) => [
       [name, 'issuance, empty database', empty.processorMs.toFixed(2), (1000 / empty.perSecond).toFixed(2)],
       [name, `issuance beside ${result.credentials}`, full.processorMs.toFixed(2), (1000 / full.perSecond).toFixed(2)],
-      ...Object.entries({ ...costs, ...prefixed('export, ', exports) }).map(([what, { processorMs, wallMs }]) => [
+      ...Object.entries({ ...costs, ...addPrefix('export, ', exports) }).map(([what, { processorMs, wallMs }]) => [
         name,
         what,
         processorMs.toFixed(2),
@@ -219,6 +222,6 @@ function showResults(results: Readonly<Record<string, ListsResult>>): void {
   show(table(['status lists', 'one', 'processor, ms', 'by the clock, ms'], rows))
 }
 
-function prefixed<T>(prefix: string, values: Readonly<Record<string, T>>): Record<string, T> {
+function addPrefix<T>(prefix: string, values: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [prefix + name, value]))
 }

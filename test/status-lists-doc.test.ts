@@ -1,4 +1,4 @@
-/** What docs/how-to/status-lists-by-cdn.md lets timers run is a command that writes lists, and its checks notice a failure. */
+/** The timers of docs/how-to/status-lists-by-cdn.md run a command that writes lists, and a failure is noticed. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
