@@ -207,6 +207,7 @@ ${tableText(
   SQLite is how long the disk takes for an fsync: commits that wait for the same one share it.
 - **Status lists.** A list has 131,072 entries unless the configuration says otherwise, so that a million credentials begin eight lists a
   day. Serve them from a cache or as static files ([how](how-to/status-lists-by-cdn.md)).
+- **Far more.** [A country on paper](explanation/a-country.md) works out 450 million people.
 - **Memory.** Twice the most of the table above for each process; it does not grow with the number of sessions.
 `
 }
