@@ -1,6 +1,7 @@
 /**
- * How much processor time does the issuer need with ten million status entries: to issue, to serve lists, to revoke, and
- * to export? The lists and the status of each credential are written into the database; nothing else of an issuance is.
+ * How much processor time does the issuer need with ten million status entries: to issue, to serve, to revoke and to
+ * export lists? The lists and the status of each credential are written into the database, and no other part of an
+ * issuance is.
  */
 import { execFileSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
