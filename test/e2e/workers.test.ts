@@ -199,7 +199,8 @@ describe('the workers of a service', () => {
     const counted = `{method="POST",route="${path}/create",status="201"} 7\n`
     expect(text).toContain(`vouchsafe_issuer_http_requests_total${counted}`)
     expect(text).toContain('vouchsafe_issuer_events_total{type="configuration.created"} 7\n')
-    const [, expires] = /^vouchsafe_issuer_certificate_expires_seconds\{key="signing",certificate="own"\} (\d+)$/m.exec(text) ?? []
+    const [, expires] =
+      /^vouchsafe_issuer_certificate_expires_seconds\{key="signing",certificate="own"\} (\d+)$/m.exec(text) ?? []
     // The certificate is good for a day.
     expect(Number(expires)).toBeLessThanOrEqual(86_400)
     expect(Number(expires)).toBeGreaterThan(0)
