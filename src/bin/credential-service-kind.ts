@@ -2,7 +2,6 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import type { CallbackCollections } from '../callback/queue.ts'
-import { describeDatabase } from '../config/database.ts'
 import { readiness } from '../http/readiness.ts'
 import { findPkcs11Mistakes } from '../keys/pkcs11/check.ts'
 import { type GenerationCollections, settleGeneration } from '../store/generation.ts'
@@ -11,8 +10,8 @@ import { conflictTask } from './conflict-log.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from './effects.ts'
 import { signingKeyMistakes } from './renewal.ts'
-import { openServiceDatabase } from './service-database.ts'
-import type { BuiltService, OpeningTerms, Outputs, ServiceKind } from './service-kind.ts'
+import { databaseMistake, openServiceDatabase } from './service-database.ts'
+import type { BuiltService, OpeningMistake, OpeningTerms, Outputs, ServiceKind } from './service-kind.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 import { tracedEffects } from './telemetry.ts'
 
@@ -38,7 +37,7 @@ async function openParts<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
   log: Logger,
-): Promise<{ readonly parts: StoreOf<Name> } | { readonly mistake: string }> {
+): Promise<{ readonly parts: StoreOf<Name> } | OpeningMistake> {
   const mistakes = await findPkcs11Mistakes(config.keys, pkcs11Tokens)
   if (mistakes.length > 0) return { mistake: mistakes.join('; ') }
   const opened = await openStore(name, config, { log })
@@ -56,14 +55,14 @@ async function openStore<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
   terms: OpeningTerms,
-): Promise<{ readonly store: StoreOf<Name>; readonly voided: number | undefined } | { readonly mistake: string }> {
+): Promise<{ readonly store: StoreOf<Name>; readonly voided: number | undefined } | OpeningMistake> {
   const { migrations, encryptedCollections } = credentialServices[name]
   const { database } = config
   let opened: StoreOf<Name>
   try {
     opened = await openServiceDatabase(database, migrations, terms)
   } catch (error) {
-    return { mistake: `database.url: ${describeDatabase(database)}: ${(error as Error).message}` }
+    return databaseMistake(database, error)
   }
   let store: StoreOf<Name>
   try {

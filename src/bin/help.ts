@@ -6,7 +6,7 @@ import { hanging, paint } from './terminal.ts'
 const INDENT = '  '
 /** The width up to which the left column of a list stands beside its right one. */
 const COLUMN = 26
-const STATUSES = [0, 1, 2] as const satisfies readonly ExitStatus[]
+const STATUSES = [0, 1, 2, 75] as const satisfies readonly ExitStatus[]
 
 /** Returns the list of all commands. */
 export function overallHelp(): string {

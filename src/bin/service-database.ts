@@ -1,15 +1,16 @@
 /** The database of a service that is about to run: not damaged, not a copy unknowingly, and watched from then on. */
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { DatabaseConfig } from '../config/database.ts'
+import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
 import type { GenerationCollections } from '../store/generation.ts'
+import { isUnreachable } from '../store/postgres-connections.ts'
 import { findDamage } from '../store/sqlite-check.ts'
 import { openSqliteInThreads } from '../store/sqlite-threads.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { builtDirectory } from '../toolchain/places.ts'
 import { openDatabase } from './effects.ts'
 import { confirmDatabase } from './generation.ts'
-import type { OpeningTerms } from './service-kind.ts'
+import type { OpeningMistake, OpeningTerms } from './service-kind.ts'
 import { watchedDatabase } from './watched-database.ts'
 
 /** The time for which the check of a large database may delay the start. */
@@ -35,6 +36,12 @@ export async function openServiceDatabase<C>(
     throw error
   }
   return store
+}
+
+/** Returns the mistake of a database that could not be opened. */
+export function databaseMistake(database: DatabaseConfig, error: unknown): OpeningMistake {
+  const mistake = `database.url: ${describeDatabase(database)}: ${(error as Error).message}`
+  return { mistake, isTemporary: database.kind === 'postgresql' && isUnreachable(error) }
 }
 
 function openInThreads<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {

@@ -37,6 +37,13 @@ export interface OpeningTerms {
   readonly isRestored?: boolean | undefined
 }
 
+/** Why the parts of a service cannot be opened, in words that begin with the setting. */
+export interface OpeningMistake {
+  readonly mistake: string
+  /** Whether the settings may be right, and a later start may succeed. */
+  readonly isTemporary?: boolean
+}
+
 /** The open database of a service. */
 export interface OpenedStore {
   readonly store: { close(): Promise<void> }
@@ -60,9 +67,9 @@ export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, P
   /** The schema of its database. */
   readonly migrations: readonly Migration[]
   /** Opens the database alone, or says why it cannot be opened, in words that begin with the setting. */
-  openStore(config: Config, terms: OpeningTerms): Promise<OpenedStore | { readonly mistake: string }>
+  openStore(config: Config, terms: OpeningTerms): Promise<OpenedStore | OpeningMistake>
   /** Opens the parts, or says why they cannot be opened, in words that begin with the setting. */
-  open(config: Config, log: Logger): Promise<{ readonly parts: Parts } | { readonly mistake: string }>
+  open(config: Config, log: Logger): Promise<{ readonly parts: Parts } | OpeningMistake>
   /** Makes a server that does not listen yet. */
   build(config: Config, parts: Parts, outputs: Outputs): Promise<BuiltService<Config>>
   /** Closes the parts, after the server has closed or could not be built. */

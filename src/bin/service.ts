@@ -13,7 +13,7 @@ import { defaultHost } from './network.ts'
 import { type Hangup, onHangup, type Rereading, readAgain, renew } from './renewal.ts'
 import type { BuiltService, KindName, ListeningConfig, Outputs, ServiceKind } from './service-kind.ts'
 import { serviceKinds } from './service-kinds.ts'
-import { listenMistake, refuseToStart } from './start-refusal.ts'
+import { listenMistake, refuseToStart, startLater, TemporaryFailure, TRY_LATER } from './start-refusal.ts'
 import { endService, exitAfterLog, type ListeningService, type Signals, stopOnSignal } from './stopping.ts'
 import { runTasks } from './tasks.ts'
 import { openOutputs } from './telemetry.ts'
@@ -48,7 +48,10 @@ interface Starting extends ServiceWords {
   readonly primary: PrimaryConnection | undefined
 }
 
-/** Starts a service, which runs until a signal stops it. Exits with 2 and every mistake when it cannot start. */
+/**
+ * Starts a service, which runs until a signal stops it. Exits with 2 and every mistake when it cannot start, and with
+ * 75 when its database cannot be reached.
+ */
 export async function runService(name: KindName, words: ServiceWords): Promise<void> {
   // Files of a service are for this user alone: the database holds claims, codes and keys.
   process.umask(0o077)
@@ -62,6 +65,11 @@ export async function runService(name: KindName, words: ServiceWords): Promise<v
     // The connection with the primary process keeps this one alive.
     if (mistakes.length > 0 && primary !== undefined) exitAfterLog(2)
   } catch (err) {
+    if (err instanceof TemporaryFailure) {
+      startLater(log, err)
+      if (primary !== undefined) exitAfterLog(TRY_LATER)
+      return
+    }
     log.fatal({ event: 'start_failed', err }, 'not started')
     if (primary !== undefined) exitAfterLog(2)
     throw err
@@ -149,7 +157,10 @@ async function serve(configured: Configured, { signals, hangup, primary }: Start
   const { kind, config, rereading, outputs } = configured
   const { log } = outputs
   const opened = await kind.open(config, log)
-  if ('mistake' in opened) return [opened.mistake]
+  if ('mistake' in opened) {
+    if (opened.isTemporary === true) throw new TemporaryFailure(opened.mistake)
+    return [opened.mistake]
+  }
   const service = await buildService(kind, config, opened.parts, outputs)
   const { app, facts, metrics } = service
   const management = primary === undefined ? service.management : undefined

@@ -29,6 +29,19 @@ export async function listenMistake(
   return `${setting}: ${message}`
 }
 
+/** The exit status of a service that may start later with the same settings: EX_TEMPFAIL of BSD's sysexits. */
+export const TRY_LATER = 75
+
+/** The settings may be right, and what they name is not there now. */
+export class TemporaryFailure extends Error {}
+
+/** Tells why the service does not start now, in the log and to people; the exit status is {@link TRY_LATER}. */
+export function startLater(log: Logger, { message }: TemporaryFailure): void {
+  log.fatal({ event: 'start_later', why: message }, 'not started: the database cannot be reached; start again later')
+  process.stderr.write(`not started, since the database cannot be reached; start again later:\n  - ${plain(message)}\n`)
+  process.exitCode = TRY_LATER
+}
+
 /** Tells every mistake, in the log and to people; the exit status is 2. */
 export function refuseToStart(log: Logger, configFile: string, mistakes: readonly string[]): void {
   const count = `${mistakes.length} mistake${mistakes.length === 1 ? '' : 's'}`

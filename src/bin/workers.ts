@@ -10,6 +10,7 @@ import { backOffMs } from '../async/back-off.ts'
 import { serialQueue } from '../async/serial-queue.ts'
 import type { MeasuredMetric, MetricsSource } from '../http/metrics-server.ts'
 import type { ListeningConfig } from './service-kind.ts'
+import { TRY_LATER } from './start-refusal.ts'
 import { LONGEST_END_MS } from './stopping.ts'
 import type { ListeningFacts, MessageOfWorker, MessageToWorker } from './worker.ts'
 
@@ -170,7 +171,8 @@ async function keepWorker(pool: Pool, first: StartedWorker): Promise<number> {
     const { pid } = current.worker.process
     pool.log.error({ event: 'worker_ended', worker: number, pid, status, signal }, 'a worker ended; another follows')
     const at = performance.now()
-    ends = [...ends, { at, isRefused: status === REFUSED }].filter((end) => at - end.at < COUNTED_MS)
+    const isRefused = status === REFUSED || status === TRY_LATER
+    ends = [...ends, { at, isRefused }].filter((end) => at - end.at < COUNTED_MS)
     if (ends.filter(({ isRefused }) => !isRefused).length >= MOST_ENDS) return number
     const next = await replaceWorker(pool, number, ends.length)
     if (next === undefined) return endless()

@@ -182,6 +182,21 @@ function isWithdrawn(error: unknown): boolean {
   return /^(25006|57P0\d)$/.test((error as { readonly code?: string }).code ?? '')
 }
 
+/** Matches the codes of connections that fail while a machine, a network or a server is away. */
+const AWAY =
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EAI_AGAIN|57P0\d|53300|08\d{3})$/
+/** Matches the sentences that `pg` has for such a connection, without a code. */
+const AWAY_WITHOUT_CODE = /^PostgreSQL: (timeout expired$|Connection terminated)/
+
+/**
+ * Tests whether an error of this file says that the server cannot be reached, or takes no connections yet: that ends
+ * without a change of the settings.
+ */
+export function isUnreachable(error: unknown): boolean {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
+  return typeof code === 'string' ? AWAY.test(code) : AWAY_WITHOUT_CODE.test(String(message))
+}
+
 function clientConfig({ host, port, database, user, password, schema, tls }: PostgresServer): ClientConfig {
   return {
     host,

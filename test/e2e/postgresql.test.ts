@@ -137,14 +137,20 @@ async function declareAgain(services: Services, id: string): Promise<number> {
 
 describe('a service that cannot use its database', () => {
   it.each([
-    ['with another password', { password: 'wrong-password' }, /password authentication failed/],
-    ['with another port', { url: 'postgresql://127.0.0.1:1/issuer' }, /ECONNREFUSED/],
-  ])('%s ends with 2, and says why without the password', async (_, changes, reason) => {
+    ['with another password', { password: 'wrong-password' }, /password authentication failed/, 2],
+    ['with a database that does not exist', { url: 'missing' }, /database "missing" does not exist/, 2],
+    ['with TLS and a CA that is not known', { url: 'verify-full' }, /certificate/, 2],
+    ['with another port', { url: 'postgresql://127.0.0.1:1/issuer' }, /ECONNREFUSED/, 75],
+  ] as const)('%s does not start, and says why without the password', async (_, changes, reason, status) => {
     const { username: user, password } = new URL(serverUrl())
     const url = serverUrl().replace(/\/\/.*@/, '//')
-    const directory = await serviceDirectory('issuer', { database: { url, user, password, ...changes } })
-    const end = await vouchsafe(['issuer'], { cwd: directory })
-    expect(end.status).toBe(2)
+    const other = new URL(url)
+    if ('url' in changes && changes.url === 'missing') other.pathname = '/missing'
+    if ('url' in changes && changes.url === 'verify-full') other.searchParams.set('sslmode', 'verify-full')
+    const named = 'url' in changes && changes.url.includes(':') ? changes.url : other.href
+    const database = { user, password, ...changes, url: named }
+    const end = await vouchsafe(['issuer'], { cwd: await serviceDirectory('issuer', { database }) })
+    expect(end.status).toBe(status)
     expect(end.stderr).toMatch(/ {2}- database\.url: postgresql:\/\/127\.0\.0\.1:\d+\/\w+: PostgreSQL: /)
     expect(end.stderr).toMatch(reason)
     for (const secret of [password, 'wrong-password']) expect(end.stdout + end.stderr).not.toContain(secret)

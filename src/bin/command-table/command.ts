@@ -40,7 +40,7 @@ export interface CommandEntry {
   readonly exits: Readonly<Partial<Record<ExitStatus, string>>>
 }
 
-export type ExitStatus = 0 | 1 | 2
+export type ExitStatus = 0 | 1 | 2 | 75
 
 /** The headings under which help lists the commands, in their order. */
 export const COMMAND_GROUPS = [

@@ -1,12 +1,12 @@
 /** The database of an engine: opened as its configuration says, with what its identity decrypts. */
-import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
+import { describeDatabase } from '../../config/database.ts'
 import { type EngineStore, engineEncryptedCollections, engineMigrations } from '../../engine/collections.ts'
 import type { EngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/identity.ts'
 import { encryptionKey, encryptStore, MissingKeyError } from '../../store/encrypted.ts'
 import { now, openDatabase, random } from '../effects.ts'
-import { openServiceDatabase } from '../service-database.ts'
-import type { OpeningTerms } from '../service-kind.ts'
+import { databaseMistake, openServiceDatabase } from '../service-database.ts'
+import type { OpeningMistake, OpeningTerms } from '../service-kind.ts'
 
 /**
  * Opens the database of an engine, or returns a mistake that begins with the setting it is about. With `terms`, the
@@ -15,7 +15,7 @@ import type { OpeningTerms } from '../service-kind.ts'
 export async function openStore(
   { database, identity }: Pick<EngineConfig, 'database' | 'identity'>,
   terms?: OpeningTerms,
-): Promise<EngineStore | { readonly mistake: string }> {
+): Promise<EngineStore | OpeningMistake> {
   let store: EngineStore
   try {
     store =
@@ -34,8 +34,4 @@ export async function openStore(
     if (!(error instanceof MissingKeyError)) return databaseMistake(database, error)
     return { mistake: `identity.keyFile: the database ${describeDatabase(database)} is of an engine with another key` }
   }
-}
-
-function databaseMistake(database: DatabaseConfig, error: unknown): { readonly mistake: string } {
-  return { mistake: `database.url: ${describeDatabase(database)}: ${(error as Error).message}` }
 }
