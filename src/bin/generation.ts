@@ -11,8 +11,8 @@ import { generationFile, readWitnesses, writeWitnesses } from './generation-file
 import type { OpeningTerms } from './service-kind.ts'
 
 /**
- * Compares the open database with the knowledge outside of it. A restored backup is logged and begins another
- * generation. Throws a message for the operator when the setting is lower than the generation in the database.
+ * Compares the open database with the knowledge outside of it. A copy, or what may be one, is logged and
+ * begins another generation. Throws a message for the operator when the setting is lower than the generation in the database.
  */
 export async function confirmDatabase(
   store: Store<GenerationCollections>,
@@ -32,6 +32,6 @@ export async function confirmDatabase(
   const line = { event: 'database_restored', why }
   log.warn(
     line,
-    'a backup was put back: new status lists are begun, and what was given out since it was made is not known',
+    'the database may be without the newest of what was answered: new status lists are begun, and what was open is void',
   )
 }

@@ -83,7 +83,8 @@ export function confirmGeneration(
     if (row !== undefined && row.value.number > number) {
       throw new Error(`the database is of generation ${row.value.number}; set database.generation to that, or to more`)
     }
-    const why = row && restoredBecause(row.value, { ...outside, origin })
+    const isLaterTimeline = row !== undefined && store.isLaterTimeline?.(row.value.origin, origin) === true
+    const why = row && restoredBecause(row.value, { ...outside, origin, isLaterTimeline })
     const goesOn = row !== undefined && why === undefined
     const value = {
       ...(goesOn ? lastingMembers(row.value) : { id: newId(random), ...(row && restoredMembers(now())) }),
@@ -121,9 +122,16 @@ function restoredMembers(at: Date): Pick<DatabaseGeneration, 'restoredAt' | 'has
 
 function restoredBecause(
   generation: DatabaseGeneration,
-  { number, witness, origin, isRestored }: OutsideKnowledge & { readonly origin: string },
+  {
+    number,
+    witness,
+    origin,
+    isRestored,
+    isLaterTimeline,
+  }: OutsideKnowledge & { readonly origin: string; readonly isLaterTimeline: boolean },
 ): string | undefined {
   if (isRestored) return 'it was restored from a backup'
+  if (isLaterTimeline) return 'a standby of its server took over, or a point in time was recovered'
   if (generation.origin !== origin) return 'it is a copy of the database that it was'
   if (generation.number < number) return 'database.generation is higher than it was'
   if (witness !== undefined && !witness.kept.some((kept) => kept === generation.witness))

@@ -142,6 +142,14 @@ export async function readOrigin(run: Run): Promise<string> {
   }
 }
 
+/** Tests whether an origin is the earlier one on a later timeline of the server, and the same in all else. */
+export function isLaterTimeline(earlier: string, origin: string): boolean {
+  const [system, timeline = '', ...tables] = earlier.split('.')
+  const [systemNow, timelineNow = '', ...tablesNow] = origin.split('.')
+  if (tables.length !== 2 || system !== systemNow || tables.join('.') !== tablesNow.join('.')) return false
+  return Number.parseInt(timelineNow, 16) > Number.parseInt(timeline, 16)
+}
+
 async function appliedSteps(run: Run): Promise<readonly string[] | undefined> {
   const table = { text: "select to_regclass('migration') is not null as there", values: [] }
   if ((await run(table)).rows[0]?.there !== true) return undefined

@@ -13,7 +13,7 @@ import {
   type Run,
   type Statement,
 } from './postgres-connections.ts'
-import { preparePostgres, readOrigin } from './postgres-schema.ts'
+import { isLaterTimeline, preparePostgres, readOrigin } from './postgres-schema.ts'
 import { applyInSteps, numberParameters } from './postgres-steps.ts'
 import { createdRow, newestStatement, parseColumn, rowOf, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
@@ -59,6 +59,7 @@ function createStore<C>(connections: Connections): Store<C> {
     ...readersOfMany<C>(run),
     commit: (changes) => commitBatch(connections, name, changes),
     origin: () => readOrigin(connections.run),
+    isLaterTimeline,
     purge: async (collection, now) => {
       const some = `select id from ${collection} where due_at <= $1 order by due_at limit $2 for update skip locked`
       const text = `delete from ${collection} where id in (${some})`

@@ -94,6 +94,11 @@ export interface Store<C> {
    * the same for all who have it open. Bytes that were copied while nobody had it open are the same database to it.
    */
   origin(): Promise<string>
+  /**
+   * Tests whether an origin is the earlier one on a later timeline, as after a standby of the server took over or a
+   * point in time was recovered; absent where there are no timelines.
+   */
+  isLaterTimeline?(earlier: string, origin: string): boolean
   /** Counts the connections of this process to a server; without one there are none to count. */
   countConnections?(): ConnectionCounts
   /** Counts the batches of this process that wait for its writer; absent where there is no one writer. */
