@@ -4,29 +4,16 @@
  */
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import { measureCallbacks } from './callbacks.ts'
-import { measureCodeFlow } from './code-flow.ts'
-import { measureDatabase } from './database.ts'
 import { measureEngine } from './engine.ts'
 import { runEngineFloor } from './engine-floor.ts'
 import { runFloor } from './floor.ts'
-import { measureInstall } from './install.ts'
-import { measureIssuing } from './issuing.ts'
 import { issuances, verifications } from './kinds.ts'
-import { measureMemory } from './memory.ts'
-import { measureParts } from './parts.ts'
-import { profile } from './profile.ts'
-import { keep, note, publish, show, showTargets, type Verdict } from './report.ts'
-import { measureScale } from './scale.ts'
-import { measureSoak } from './soak.ts'
-import { measureSpeed, type SpeedOptions } from './speed.ts'
-import { measureStartup } from './startup.ts'
-import { measureStatus } from './status.ts'
-import { measureManyLists } from './status-lists.ts'
+import { ask, type Choices, inAll, questions } from './questions.ts'
+import { keep, publish, show, showTargets, type Verdict } from './report.ts'
 import { measureTrips } from './trips.ts'
 import { makeWorkplace, type Workplace } from './workplace.ts'
 
-const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|engine|memory|startup|trips|install|database|scale|parts|soak|profile|all|performance] [options]
+const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|engine|memory|startup|trips|install|database|scale|parts|workers|soak|profile|all|performance] [options]
   flows      processor time and flows per second for each format, beside the floor (default; some minutes)
   issuing    processor time of issuing one mdoc
   status     processor time of serving a status list, after a change and to who has it
@@ -41,6 +28,8 @@ const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|eng
   database   sessions a second that each database takes, empty and with a million in it (some minutes)
   scale      flows a second with a million sessions, beside an empty database (some minutes)
   parts      shares of the processor time by parts of the source
+  workers    flows a second with --workers processes (2) beside one, each with a share of a core (--share 0.2);
+             on both databases; for root on Linux, whose control groups limit the processes (some minutes)
   soak       memory, open files and latency under mixed load, minute by minute (--minutes 30)
   profile    where the processor time goes; keeps nothing
   performance  what docs/performance.md shows, on both databases; npm run docs writes the page (half an hour)
@@ -53,124 +42,102 @@ const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|eng
   --only TEXT       flows, profile and engine: only the kinds whose name has this text, as verification or mso_mdoc
 `
 
-const questions = [
-  'flows',
-  'issuing',
-  'status',
-  'status-lists',
-  'code-flow',
-  'callbacks',
-  'engine',
-  'memory',
-  'startup',
-  'trips',
-  'install',
-  'database',
-  'scale',
-  'parts',
-  'soak',
-  'profile',
-] as const
+type Words = ReturnType<typeof readWords>
 
-async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
+function readWords() {
+  return parseArgs({
     allowPositionals: true,
     options: {
       bundle: { type: 'string', default: 'dist/vouchsafe.cjs' },
-      rounds: { type: 'string', default: '5' },
+      rounds: { type: 'string' },
       flows: { type: 'string' },
       'warm-up': { type: 'string' },
       minutes: { type: 'string', default: '30' },
       only: { type: 'string', default: '' },
-      database: { type: 'string', default: 'sqlite' },
+      database: { type: 'string' },
       chain: { type: 'string', default: 'local' },
       workers: { type: 'string' },
+      share: { type: 'string', default: '0.2' },
     },
   })
-  const [word = 'flows', script = ''] = positionals
-  // The environment of the services that are started.
-  if (values.workers !== undefined) process.env.VOUCHSAFE_WORKERS = values.workers
-  if (word === 'trips') {
-    conclude([await measureTrips(positionals)])
-    return
-  }
-  if (word === 'floor' || word === 'engine-floor') {
-    if (word === 'floor') runFloor(script)
-    else await runEngineFloor()
-    return
-  }
-  const chosen =
-    word === 'all'
-      ? questions.filter(
-          (each) =>
-            !['profile', 'database', 'scale', 'parts', 'soak', 'engine', 'trips', 'code-flow', 'status-lists'].includes(
-              each,
-            ),
-        )
-      : questions.filter((each) => each === word)
-  const kinds = [...issuances, ...verifications].filter(({ name }) => name.includes(values.only))
-  if ((chosen.length === 0 && word !== 'performance') || (kinds.length === 0 && word !== 'engine')) {
+}
+
+async function main(): Promise<void> {
+  const words = readWords()
+  const [word = 'flows', script = ''] = words.positionals
+  if (word === 'floor') runFloor(script)
+  else if (word === 'engine-floor') await runEngineFloor()
+  else if (word === 'trips') conclude([await measureTrips(words.positionals)])
+  else if (word === 'engine') conclude([await measureCalls(words)])
+  else await answer(word, words)
+}
+
+/** Asks the questions of a word in a workplace of each database. */
+async function answer(word: string, { values }: Words): Promise<void> {
+  const choices = choicesOf(values)
+  const chosen = word === 'all' ? inAll : Object.keys(questions).filter((each) => each === word)
+  if ((chosen.length === 0 && word !== 'performance') || choices.kinds.length === 0) {
     process.stderr.write(USAGE)
     process.exitCode = 2
     return
   }
-  // A call takes a small part of what a flow takes.
-  const [flows, warmUp] = word === 'engine' ? [8000, 12_000] : [2000, 1000]
-  const speed = {
-    rounds: Number(values.rounds),
-    flows: Number(values.flows ?? flows),
-    warmUp: Number(values['warm-up'] ?? warmUp),
-  }
-  if (word === 'engine') {
-    if (values.chain !== 'local' && values.chain !== 'served') throw new Error('--chain is local or served')
-    const { only, bundle, chain } = values
-    conclude([
-      await measureEngine({ rounds: speed.rounds, calls: speed.flows, warmUp: speed.warmUp, only, bundle, chain }),
-    ])
-    return
-  }
+  // The environment of the services that are started; the comparison of workers says it to each.
+  if (values.workers !== undefined && word !== 'workers') process.env.VOUCHSAFE_WORKERS = values.workers
   if (word === 'performance') {
-    show(`Written to ${await measurePerformance(values.bundle, { ...speed, kinds })}; npm run docs shows it`)
+    show(`Written to ${await measurePerformance(choices)}; npm run docs shows it`)
     return
   }
-  const verdicts = await inWorkplace(values.bundle, values.database, async (workplace) => {
-    const all: Verdict[] = []
-    for (const question of chosen) {
-      note(`${question}, on Node ${process.version}`)
-      if (question === 'flows') all.push(await measureSpeed(workplace, { ...speed, kinds }))
-      else if (question === 'issuing') all.push(await measureIssuing(workplace, speed))
-      else if (question === 'code-flow') all.push(await measureCodeFlow(workplace, speed))
-      else if (question === 'status') all.push(await measureStatus(workplace))
-      else if (question === 'status-lists') all.push(await measureManyLists(workplace))
-      else if (question === 'callbacks')
-        all.push(await measureCallbacks(workplace, { ...speed, bundle: values.bundle }))
-      else if (question === 'memory') all.push(await measureMemory(workplace))
-      else if (question === 'startup') all.push(await measureStartup(workplace))
-      else if (question === 'database') all.push(await measureDatabase(workplace))
-      else if (question === 'parts') all.push(await measureParts(workplace))
-      else if (question === 'soak') all.push(await measureSoak(workplace, Number(values.minutes)))
-      else if (question === 'scale') all.push(await measureScale(workplace, speed))
-      else if (question === 'install') all.push(measureInstall(process.cwd()))
-      else await profile(workplace, kinds)
-    }
-    return all
-  })
+  const databases = values.database ?? (word === 'workers' ? 'sqlite,postgresql' : 'sqlite')
+  const verdicts: Verdict[] = []
+  for (const database of databases.split(',')) {
+    await inWorkplace(choices.bundle, database, async (workplace) => {
+      for (const question of chosen) {
+        const verdict = await ask(question, workplace, choices)
+        if (verdict !== undefined) verdicts.push(verdict)
+      }
+    })
+  }
   conclude(verdicts)
 }
 
+function choicesOf(values: Words['values']): Choices {
+  const numberOf = (text: string | undefined) => (text === undefined ? undefined : Number(text))
+  return {
+    bundle: values.bundle,
+    kinds: [...issuances, ...verifications].filter(({ name }) => name.includes(values.only)),
+    rounds: numberOf(values.rounds),
+    flows: numberOf(values.flows),
+    warmUp: numberOf(values['warm-up']),
+    minutes: Number(values.minutes),
+    workers: Number(values.workers ?? 2),
+    share: Number(values.share),
+  }
+}
+
+/** Measures calls of components, of which each takes a small part of what a flow takes. */
+async function measureCalls({ values }: Words): Promise<Verdict> {
+  const { only, bundle, chain, workers } = values
+  if (chain !== 'local' && chain !== 'served') throw new Error('--chain is local or served')
+  if (workers !== undefined) process.env.VOUCHSAFE_WORKERS = workers
+  const numbers = {
+    rounds: Number(values.rounds ?? 5),
+    calls: Number(values.flows ?? 8000),
+    warmUp: Number(values['warm-up'] ?? 12_000),
+  }
+  return measureEngine({ ...numbers, only, bundle, chain })
+}
+
 /** Measures what docs/performance.md shows, and writes it; returns where. */
-async function measurePerformance(bundle: string, options: SpeedOptions): Promise<string> {
-  const sqlite = await inWorkplace(bundle, 'sqlite', async (workplace) => [
-    await measureSpeed(workplace, options),
-    await measureParts(workplace),
-    await measureScale(workplace, options),
-    await measureMemory(workplace),
-    await measureStartup(workplace),
-  ])
-  const postgresql = await inWorkplace(bundle, 'postgresql', async (workplace) => [
-    await measureSpeed(workplace, options),
-    await measureScale(workplace, options),
-  ])
+async function measurePerformance(choices: Choices): Promise<string> {
+  const all = async (database: string, names: readonly string[]): Promise<readonly Verdict[]> => {
+    const verdicts: Verdict[] = []
+    await inWorkplace(choices.bundle, database, async (workplace) => {
+      for (const name of names) verdicts.push((await ask(name, workplace, choices)) as Verdict)
+    })
+    return verdicts
+  }
+  const sqlite = await all('sqlite', ['flows', 'parts', 'scale', 'memory', 'startup'])
+  const postgresql = await all('postgresql', ['flows', 'scale'])
   showTargets([...sqlite, ...postgresql])
   return publish(process.cwd(), { sqlite, postgresql })
 }

@@ -7,13 +7,20 @@ export const CONCURRENCY = 16
 export interface Load {
   readonly port: number
   readonly flows: readonly Flow[]
+  /** The number of connections, each with one flow at a time. */
+  readonly connections?: number
   /** Latencies in milliseconds are added here, by name of the step. */
   readonly latencies?: Map<string, number[]>
 }
 
 /** Runs all flows and gives the seconds it took. The first bad answer ends it. */
-export async function runLoad({ port, flows, latencies = new Map() }: Load): Promise<number> {
-  const connections = await Promise.all(Array.from({ length: CONCURRENCY }, () => openConnection(port)))
+export async function runLoad({
+  port,
+  flows,
+  latencies = new Map(),
+  connections: many = CONCURRENCY,
+}: Load): Promise<number> {
+  const connections = await Promise.all(Array.from({ length: many }, () => openConnection(port)))
   const queue = flows[Symbol.iterator]()
   const begin = performance.now()
   try {

@@ -63,8 +63,13 @@ const TICKS_PER_SECOND =
 
 /** Returns the processor time of a process and, where Linux tells which these are, its workers, in milliseconds. */
 export function processorTimeMs(pid: number): number {
-  const children = process.platform === 'linux' ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8') : ''
-  return [pid, ...children.split(' ').filter(Boolean).map(Number)].reduce((sum, each) => sum + ownTimeMs(each), 0)
+  return [pid, ...childrenOf(pid)].reduce((sum, each) => sum + ownTimeMs(each), 0)
+}
+
+/** Lists the processes that a process has started; none where the system is not Linux. */
+export function childrenOf(pid: number): readonly number[] {
+  if (process.platform !== 'linux') return []
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 }
 
 /**

@@ -1,7 +1,7 @@
 /** How much processor time does a flow cost, beside the least it could cost, and how many flows are there a second? */
 import { startFloor } from './floor-script.ts'
 import type { Kind, MakeFlows } from './kinds.ts'
-import { CONCURRENCY, runLoad } from './load.ts'
+import { CONCURRENCY, type Load, runLoad } from './load.ts'
 import { processorTimeMs, type Running } from './processes.ts'
 import { note, percentile, show, table, type Verdict } from './report.ts'
 import { startService, type Workplace } from './workplace.ts'
@@ -16,6 +16,11 @@ export interface SpeedOptions {
 export interface Round {
   readonly processorMs: number
   readonly perSecond: number
+}
+
+interface RoundOptions extends Pick<Load, 'latencies' | 'connections'> {
+  readonly flows: number
+  readonly of: 'service' | 'floor'
 }
 
 interface Measured {
@@ -82,11 +87,11 @@ async function measureKind(kind: Kind, workplace: Workplace, options: SpeedOptio
 export async function runRound(
   { pid, port }: Running,
   make: MakeFlows,
-  round: { readonly flows: number; readonly of: 'service' | 'floor'; readonly latencies?: Map<string, number[]> },
+  { flows: count, of, ...how }: RoundOptions,
 ): Promise<Round> {
-  const flows = await make(round.flows, round.of)
+  const flows = await make(count, of)
   const before = processorTimeMs(pid)
-  const seconds = await runLoad({ port, flows, ...(round.latencies ? { latencies: round.latencies } : {}) })
+  const seconds = await runLoad({ port, flows, ...how })
   return { processorMs: (processorTimeMs(pid) - before) / flows.length, perSecond: flows.length / seconds }
 }
 

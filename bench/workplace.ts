@@ -47,6 +47,11 @@ export interface Workplace {
   remove(): void
 }
 
+/** Returns the name of the database that the services of a workplace use. */
+export function databaseOf({ postgres }: Workplace): 'sqlite' | 'postgresql' {
+  return postgres === undefined ? 'sqlite' : 'postgresql'
+}
+
 export const keyFile = (service: ServiceName): string => `${service}.key`
 export const configFile = (service: ServiceName, profile?: Profile): string =>
   `${profile ? `${service}-${profile}` : service}.json`
@@ -82,10 +87,17 @@ export async function makeWorkplace(bundle: string, postgres?: string): Promise<
   }
 }
 
+export interface StartOptions {
+  readonly service: ServiceName
+  readonly profile?: Profile
+  /** The number of processes that share the port; what the environment says when absent. */
+  readonly workers?: number
+}
+
 /** Starts the built service on a database of its own. `nodeOptions` come before the name of the bundle. */
 export async function startService(
   { directory, bundle, postgres }: Workplace,
-  { service, profile }: { readonly service: ServiceName; readonly profile?: Profile },
+  { service, profile, workers }: StartOptions,
   nodeOptions: readonly string[] = [],
 ): Promise<Running> {
   for (const suffix of ['', '-wal', '-shm', '-generation'])
@@ -99,7 +111,10 @@ export async function startService(
     )
   }
   const running = await start({
-    args: [...nodeOptions, bundle, service, '--config', configFile(service, profile)],
+    args: [
+      ...[...nodeOptions, bundle, service, '--config', configFile(service, profile)],
+      ...(workers === undefined ? [] : ['--workers', String(workers)]),
+    ],
     directory,
     logFile: join(directory, `${service}.log`),
   })
