@@ -12,9 +12,10 @@ import { settingNames } from '../src/config/environment.ts'
 import { EngineSettings, engineDefaults } from '../src/engine/config.ts'
 import { IssuerSettings, issuerDefaults } from '../src/issuer/config.ts'
 import { VerifierSettings, verifierDefaults } from '../src/verifier/config.ts'
-import { endOf, temporaryDirectory } from './support/command.ts'
+import { COMMAND, endOf, temporaryDirectory } from './support/command.ts'
 import { ROOT, snippetWith } from './support/documents.ts'
-import { listening } from './support/service-process.ts'
+import { freePort } from './support/free-port.ts'
+import { listening, serviceDirectory, start } from './support/service-process.ts'
 
 const PAGE = 'docs/how-to/containers.md'
 const COMPOSE = 'deploy/compose.yaml'
@@ -130,6 +131,45 @@ describe('the files of the page', () => {
       })
     },
   )
+})
+
+describe('the health check asks', () => {
+  const tls = { keyFile: 'issuer.key', certificateFiles: ['issuer.pem'] }
+
+  /** Starts an issuer, and returns what the health check says in its directory with variables. */
+  async function check(settings: object, variables: (port: string) => Record<string, string>) {
+    const directory = await serviceDirectory('issuer', { ...settings })
+    const running = await start('issuer', directory)
+    onTestFinished(() => void running.child.kill('SIGKILL'))
+    const options = { cwd: directory, env: { PATH: process.env.PATH, ...variables(String(running.port)) } }
+    return promisify(execFile)(process.execPath, [join(ROOT, 'deploy/ready.mjs'), '1'], options)
+  }
+
+  it.each<[string, object, (port: string) => Record<string, string>]>([
+    ['the port of a variable', {}, (port) => ({ VOUCHSAFE_PORT: port })],
+    ['every interface by loopback', {}, (port) => ({ VOUCHSAFE_PORT: port, VOUCHSAFE_HOST: '0.0.0.0' })],
+    ['by TLS where the configuration has it', { tls }, (port) => ({ VOUCHSAFE_PORT: port })],
+  ])('%s', async (_, settings, variables) => {
+    await expect(check(settings, variables)).resolves.toMatchObject({ stdout: '', stderr: '' })
+  })
+
+  it('by TLS where a variable has it, and the port of the configuration', async () => {
+    const port = await freePort()
+    const directory = await serviceDirectory('issuer', { port })
+    const variables = { VOUCHSAFE_TLS__KEY_FILE: 'issuer.key', VOUCHSAFE_TLS__CERTIFICATE_FILES: '["issuer.pem"]' }
+    const env = { PATH: process.env.PATH, ...variables }
+    const child = spawn(process.execPath, [COMMAND, 'issuer'], { cwd: directory, env })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await listening(child, endOf(child))
+    const ready = join(ROOT, 'deploy/ready.mjs')
+    const asked = promisify(execFile)(process.execPath, [ready, '1'], { cwd: directory, env })
+    await expect(asked).resolves.toMatchObject({ stdout: '', stderr: '' })
+  })
+
+  it('for TLS, and says no where the service has none', async () => {
+    const asked = check({}, (port) => ({ VOUCHSAFE_PORT: port, VOUCHSAFE_TLS__KEY_FILE: 'issuer.key' }))
+    await expect(asked).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/^not ready: /) as string })
+  })
 })
 
 function belowAndItself(directory: string): string[] {
