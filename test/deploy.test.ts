@@ -65,7 +65,7 @@ describe('the settings of', () => {
   })
 
   it('the chart, and of the values on the page, are settings of every service', () => {
-    const chart = ['values.yaml', 'templates/deployment.yaml'].map((path) => read(`deploy/helm/vouchsafe/${path}`))
+    const chart = ['values.yaml', 'templates/_helpers.tpl'].map((path) => read(`deploy/helm/vouchsafe/${path}`))
     const page = snippetWith(PAGE, 'service: issuer')
     const names = [...`${chart.join('\n')}\n${page}`.matchAll(/^ *(?:- name: )?(VOUCHSAFE_\w+)/gm)].map(
       ([, name = '']) => name,
@@ -108,23 +108,35 @@ describe('the files of the page', () => {
       const variables = variablesOf(composed(service))
       const url = /:-(http:[^}]*)\}/.exec(variables.VOUCHSAFE_BASE_URL ?? '')?.[1] ?? ''
       const withoutDatabase = Object.entries(variables).filter(([name]) => !name.includes('DATABASE'))
+      const environment = {
+        ...Object.fromEntries(withoutDatabase),
+        ...variablesOf(target(service)),
+        VOUCHSAFE_BASE_URL: url,
+        VOUCHSAFE_HOST: '127.0.0.1',
+        VOUCHSAFE_PORT: '0',
+      }
+      const backups = temporaryDirectory()
+      if (isRoot) chownSync(backups, NOBODY, NOBODY)
       const child = spawn(process.execPath, [join(root, 'dist/vouchsafe.cjs'), service], {
         cwd: place,
-        env: {
-          ...Object.fromEntries(withoutDatabase),
-          ...variablesOf(target(service)),
-          VOUCHSAFE_BASE_URL: url,
-          VOUCHSAFE_HOST: '127.0.0.1',
-          VOUCHSAFE_PORT: '0',
-        },
+        env: environment,
         ...(isRoot && { uid: NOBODY, gid: NOBODY }),
       })
       onTestFinished(() => void child.kill('SIGKILL'))
       const running = await listening(child, endOf(child))
       const ask = () => promisify(execFile)(process.execPath, [join(root, 'deploy/ready.mjs'), String(running.port)])
       await expect(ask()).resolves.toMatchObject({ stdout: '', stderr: '' })
+      const command = (words: readonly string[]) =>
+        promisify(execFile)(process.execPath, [join(root, 'dist/vouchsafe.cjs'), ...words], {
+          cwd: place,
+          env: { ...environment, TMPDIR: backups },
+          ...(isRoot && { uid: NOBODY, gid: NOBODY }),
+        })
+      await command(['db', 'backup', join(backups, 'copy.db')])
       child.kill('SIGKILL')
       await running.ended
+      const restored = await command(['db', 'restore', join(backups, 'copy.db')])
+      expect(restored.stdout).toContain('is restored from')
       await expect(ask()).rejects.toMatchObject({
         code: 1,
         stderr: expect.stringMatching(/^not ready: ECONNREFUSED\n/) as string,

@@ -143,7 +143,17 @@ export const runWhole: Readonly<Record<string, string>> = {
 export const unrun: readonly UnrunRow[] = [
   { page: 'README.md', has: 'git clone', because: 'a test runs in a clone, by npm test' },
   { page: 'docs/tutorial.md', has: 'git clone', because: 'a test runs in a clone, by npm test' },
-  ...['docker build', 'docker compose', 'helm install'].map((has) => ({
+  ...[
+    'docker build',
+    '--wait',
+    '--signal HUP',
+    'mkdir -p backup',
+    'db restore',
+    'helm install',
+    'rollout',
+    'job.args',
+    'kubectl exec',
+  ].map((has) => ({
     page: 'docs/how-to/containers.md',
     has,
     because: 'it needs a container engine or a cluster',
