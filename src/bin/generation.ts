@@ -11,8 +11,8 @@ import { generationFile, readWitnesses, writeWitnesses } from './generation-file
 import type { OpeningTerms } from './service-kind.ts'
 
 /**
- * Compares the open database with the knowledge outside of it. A copy, or what may be one, is logged and
- * begins another generation. Throws a message for the operator when the setting is lower than the generation in the database.
+ * Compares the open database with the knowledge outside of it. A copy, or what may be one, is logged and begins another
+ * generation. Throws a message for the operator when the setting is lower than the generation in the database.
  */
 export async function confirmDatabase(
   store: Store<GenerationCollections>,

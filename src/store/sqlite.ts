@@ -103,10 +103,10 @@ export function migrateSqlite(database: DatabaseSync, migrations: readonly Migra
 }
 
 /**
- * Updates the origin that the generation of a database names, after the steps of its schema changed it, so that the
- * database is not taken for a copy.
+ * Updates the origin that the generation of a database names, after the steps of its schema or a rewrite changed it, so
+ * that the database is not taken for a copy. A copy that was not noticed yet stays one.
  */
-function keepOrigin(database: DatabaseSync, before: string): void {
+export function keepOrigin(database: DatabaseSync, before: string): void {
   const tables = database.prepare("select name from sqlite_master where name = 'generation'").all()
   if (tables.length === 0) return
   const sql = "update generation set value = json_set(value, '$.origin', ?) where json_extract(value, '$.origin') = ?"
@@ -116,7 +116,8 @@ function keepOrigin(database: DatabaseSync, before: string): void {
   )
 }
 
-function originOf(statement: Prepare): string {
+/** Returns the text that tells the database from a copy. */
+export function originOf(statement: Prepare): string {
   const id = statement('pragma application_id').get()?.application_id
   return `${String(id)}.${schemaVersion(statement('pragma schema_version'))}`
 }

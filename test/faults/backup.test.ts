@@ -244,3 +244,37 @@ describe('the schema by the command', () => {
     expect(readFileSync(join(directory, 'conf', 'server.json'), 'utf8')).toContain('baseUrl')
   })
 })
+
+describe.skipIf(IS_POSTGRESQL)('compacting by the command', () => {
+  it('makes the file smaller and nothing void, and is refused while the service runs', async () => {
+    const place = await startedIssuer()
+    await place.lists.issue(2)
+    const { sessionId } = await startedSession(place.services)
+    expect(await place.db('compact')).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/stop the service/) as string,
+    })
+    await place.stop()
+    const file = join(place.directory, 'data', 'issuer.db')
+    await changed(file, 'insert into migration select hex(zeroblob(500000))')
+    await changed(file, 'delete from migration where length(id) > 1000')
+    const { before, bytes } = await done(place.db('compact', '--json'))
+    expect(Number(before) - Number(bytes)).toBeGreaterThan(900_000)
+    await place.start()
+    expect(await statusOf(place, sessionId)).toBe('STARTED')
+    expect((await place.stop()).stdout).not.toMatch(/database_restored|open_sessions_voided/)
+  })
+
+  it('leaves a copy one that is noticed', async () => {
+    const place = await startedIssuer()
+    await startedSession(place.services)
+    await place.stop()
+    const file = join(place.directory, 'data', 'issuer.db')
+    await changed(file, `vacuum into '${file}.copy'`)
+    copyFileSync(`${file}.copy`, file)
+    await done(place.db('compact', '--json'))
+    expect(existsSync(`${file}-journal`)).toBe(false)
+    await place.start()
+    expect((await place.stop()).stdout).toMatch(/"why":"it is a copy.*\n.*open_sessions_voided/)
+  })
+})

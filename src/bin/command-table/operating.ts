@@ -145,8 +145,9 @@ export const operatingCommands = {
         does: 'move to another database, SQLite or PostgreSQL; goes on where it was cut off',
       },
       { words: 'migrate', does: 'bring the schema up to date, as each start of the service does' },
+      { words: 'compact', does: 'rewrite an SQLite file without what was deleted, while no service runs' },
     ],
-    choices: ['backup', 'restore', 'status', 'migrate', 'copy'],
+    choices: ['backup', 'restore', 'status', 'migrate', 'compact', 'copy'],
     options: {
       from: {
         ...{ type: 'string', value: 'URL|CONFIG.json', of: ['copy'] },

@@ -44,6 +44,8 @@ async function resultOf(
       return (await import('./status.ts')).describeState(await readSubject(values))
     case 'migrate':
       return (await import('./migrate.ts')).migrateSchema(await readSubject(values), values.check)
+    case 'compact':
+      return (await import('./compact.ts')).compactDatabase(await readSubject(values))
     case 'copy':
       return copyByWords(values)
     default:

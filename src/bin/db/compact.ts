@@ -1,0 +1,29 @@
+/** `vouchsafe db compact`: rewrites the file of an embedded database without what is unused in it. */
+import { statSync } from 'node:fs'
+import { describeDatabase } from '../../config/database.ts'
+import { findDamage } from '../../store/sqlite-check.ts'
+import { compactSqlite } from '../../store/sqlite-compact.ts'
+import { bytesText, type CommandResult } from './command-result.ts'
+import { refuseWhileOpen } from './replace-file.ts'
+import { mustBeThere, type Subject } from './subject.ts'
+
+/** Compacts the database. Throws a message for the operator; then the database is as it was. */
+export async function compactDatabase({ config: { database, port } }: Subject): Promise<CommandResult> {
+  if (database.kind === 'postgresql') {
+    throw new Error(`${describeDatabase(database)}: PostgreSQL clears up by itself (autovacuum); this is for SQLite`)
+  }
+  const { file } = database
+  mustBeThere(file)
+  await refuseWhileOpen(file, port)
+  const { damage } = await findDamage(file, Infinity)
+  if (damage !== undefined) throw new Error(`${file}: the file is damaged (${damage}); put back a backup`)
+  const before = statSync(file).size
+  await compactSqlite(file).catch((error: unknown) => {
+    throw new Error(`${file}: not compacted: ${(error as Error).message}`, { cause: error })
+  })
+  const bytes = statSync(file).size
+  return {
+    text: `${file} has ${bytesText(bytes)}, and had ${bytesText(before)}; nothing that was deleted is in it.`,
+    facts: { database: file, bytes, before },
+  }
+}
