@@ -26,7 +26,9 @@ export async function confirmDatabase(
   // The file has both generations while the database changes, as the process may end in between.
   if (file !== undefined) writeWitnesses(file, [...kept, next])
   const witness = file === undefined ? undefined : { kept, next }
-  const why = await confirmGeneration({ store, now, random, retryOnConflict }, { number, witness, isRestored })
+  const hasSynchronousStandbys = database.kind === 'postgresql' && database.hasSynchronousStandbys === true
+  const outside = { number, witness, isRestored, hasSynchronousStandbys }
+  const why = await confirmGeneration({ store, now, random, retryOnConflict }, outside)
   if (file !== undefined) writeWitnesses(file, [next])
   if (why === undefined) return
   const line = { event: 'database_restored', why }

@@ -70,6 +70,8 @@ describe('a PostgreSQL database', () => {
   ])('is where %s says', (url, differing) => {
     const pool = { maxConnections: 10, connectTimeoutMs: 5000, statementTimeoutMs: 10_000 }
     const database = { ...plain, ...pool, ...differing }
+    const synchronous = { ...database, hasSynchronousStandbys: true }
+    expect(read({ url, ...login, synchronousStandbys: true })).toHaveProperty('database', synchronous)
     expect(read({ url, ...login, driver: 'org.postgresql.Driver' })).toMatchObject({ database })
     expect(read({ url, ...login, driver: 'org.postgresql.Driver' })).toHaveProperty('database', database)
   })
@@ -125,6 +127,7 @@ describe('a database is refused', () => {
     [{ url: 'sqlite:a', driver: 'org.postgresql.Driver' }, /^database\.driver: .*contradicts database\.url.*SQLite/],
     [{ url, ...login, driver: 'org.sqlite.JDBC' }, /^database\.driver: .*contradicts database\.url.*PostgreSQL/],
     [{ url: 'sqlite:a', pool: {} }, /^database\.pool: it is for PostgreSQL/],
+    [{ url: 'sqlite:a', synchronousStandbys: true }, /^database\.synchronousStandbys: it is for PostgreSQL/],
     [{ url: 'postgresql:issuer', ...login }, FORM],
     [{ url: 'postgresql:///issuer', ...login }, FORM],
     [{ url: 'postgresql://db', ...login }, FORM],

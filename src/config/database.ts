@@ -32,6 +32,12 @@ export const Database = Type.Object(
           'Raise it after a backup was put back that the service cannot know to be one (operating.md, Backups); 0 when absent',
       }),
     ),
+    synchronousStandbys: Type.Optional(
+      Type.Boolean({
+        description:
+          'For PostgreSQL: whether a standby that takes over has all that was answered, so that nothing is made void (operating.md, High availability)',
+      }),
+    ),
     pool: Type.Optional(
       Type.Object(
         {
@@ -68,7 +74,7 @@ function generationOf(database: Database | undefined): RaisedGeneration {
 /** The database of a service. */
 export type DatabaseConfig =
   | ({ readonly kind: 'sqlite'; readonly file: string } & RaisedGeneration)
-  | ({ readonly kind: 'postgresql' } & PostgresConfig & RaisedGeneration)
+  | ({ readonly kind: 'postgresql'; readonly hasSynchronousStandbys?: true } & PostgresConfig & RaisedGeneration)
 
 interface RaisedGeneration {
   /** The number that the operator raises after a backup was restored. */
@@ -99,14 +105,16 @@ export function readDatabase(
   if (file === undefined) {
     mistakes.unshift('database.url: it must be sqlite:path or postgresql://host/name, with or without jdbc: before it')
   }
-  if (database.pool !== undefined) mistakes.push('database.pool: it is for PostgreSQL; leave it out')
+  for (const name of ['pool', 'synchronousStandbys'] as const) {
+    if (database[name] !== undefined) mistakes.push(`database.${name}: it is for PostgreSQL; leave it out`)
+  }
   return file === undefined || mistakes.length > 0
     ? { mistakes }
     : { database: { kind: 'sqlite', file, ...generationOf(database) }, warnings: [] }
 }
 
 function readPostgres(database: Database, url: string, files: Files): ReturnType<typeof readDatabase> {
-  const { user, password, pool = {} } = database
+  const { user, password, pool = {}, synchronousStandbys = false } = database
   const server = readPostgresUrl(url, { user, password }, files)
   const mistakes = findDriverMistakes(database, 'postgres', 'PostgreSQL')
   if ('mistakes' in server) return { mistakes: [...server.mistakes, ...mistakes] }
@@ -114,6 +122,7 @@ function readPostgres(database: Database, url: string, files: Files): ReturnType
   const config = {
     ...server,
     ...generationOf(database),
+    ...(synchronousStandbys && { hasSynchronousStandbys: true as const }),
     maxConnections: pool.maxConnections ?? 10,
     connectTimeoutMs: (pool.connectTimeoutSeconds ?? 5) * 1000,
     statementTimeoutMs: (pool.statementTimeoutSeconds ?? 10) * 1000,

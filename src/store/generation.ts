@@ -14,6 +14,8 @@ export interface DatabaseGeneration {
   readonly number: number
   /** The {@link Store.origin} when it began. */
   readonly origin: string
+  /** Whether the setting said at the last start that a standby which takes over has all that was committed. */
+  readonly hasSynchronousStandbys?: true
   /** The text that is kept outside of the database as well, where there is such a place. */
   readonly witness?: string
   /** When it was last noticed that the database is a copy; milliseconds since the epoch. */
@@ -40,7 +42,8 @@ export interface GenerationEffects {
 
 /**
  * Returns the id of the generation that the database is in. A database that is not where the generation began, since it
- * is a copy, gets a new one, and so does one that has none: the same for every process. To be asked each time that
+ * is a copy, gets a new one, and so does one that has none: the same for every process. A synchronous standby that took
+ * over is where it was. To be asked each time that
  * something is given out for good.
  */
 export function currentGeneration({ store, now, random, retryOnConflict }: GenerationEffects): Promise<string> {
@@ -48,7 +51,10 @@ export function currentGeneration({ store, now, random, retryOnConflict }: Gener
     const row = await store.get('generation', CURRENT)
     const origin = await store.origin()
     if (row?.value.origin === origin) return { committed: row.value.id }
-    const value = { number: 0, ...row?.value, id: newId(random), origin, ...(row && restoredMembers(now())) }
+    const value =
+      row !== undefined && isPromoted(store, row.value, origin)
+        ? { ...row.value, origin }
+        : { number: 0, ...row?.value, id: newId(random), origin, ...(row && restoredMembers(now())) }
     const conflict = await replace(store, row, value)
     return conflict === undefined ? { committed: value.id } : { conflict }
   })
@@ -65,6 +71,8 @@ export interface OutsideKnowledge {
   readonly witness?: { readonly kept: readonly string[]; readonly next: string } | undefined
   /** Whether it is certain that the database is a copy, since the command that put it there says so. */
   readonly isRestored?: boolean | undefined
+  /** The setting `database.synchronousStandbys`, which counts from the next change of the server on. */
+  readonly hasSynchronousStandbys?: boolean | undefined
 }
 
 /**
@@ -83,12 +91,12 @@ export function confirmGeneration(
     if (row !== undefined && row.value.number > number) {
       throw new Error(`the database is of generation ${row.value.number}; set database.generation to that, or to more`)
     }
-    const isLaterTimeline = row !== undefined && store.isLaterTimeline?.(row.value.origin, origin) === true
-    const why = row && restoredBecause(row.value, { ...outside, origin, isLaterTimeline })
+    const why = row && restoredBecause(store, row.value, { ...outside, origin })
     const goesOn = row !== undefined && why === undefined
     const value = {
       ...(goesOn ? lastingMembers(row.value) : { id: newId(random), ...(row && restoredMembers(now())) }),
       ...{ number, origin, ...(witness && { witness: witness.next }) },
+      ...(outside.hasSynchronousStandbys && { hasSynchronousStandbys: true as const }),
     }
     const conflict = await replace(store, row, value)
     return conflict === undefined ? { committed: why } : { conflict }
@@ -121,22 +129,26 @@ function restoredMembers(at: Date): Pick<DatabaseGeneration, 'restoredAt' | 'has
 }
 
 function restoredBecause(
+  store: GenerationEffects['store'],
   generation: DatabaseGeneration,
-  {
-    number,
-    witness,
-    origin,
-    isRestored,
-    isLaterTimeline,
-  }: OutsideKnowledge & { readonly origin: string; readonly isLaterTimeline: boolean },
+  outside: OutsideKnowledge & { readonly origin: string },
 ): string | undefined {
+  const { number, witness, origin, isRestored } = outside
   if (isRestored) return 'it was restored from a backup'
-  if (isLaterTimeline) return 'a standby of its server took over, or a point in time was recovered'
-  if (generation.origin !== origin) return 'it is a copy of the database that it was'
+  if (generation.origin !== origin && !(outside.hasSynchronousStandbys && isPromoted(store, generation, origin))) {
+    return store.isLaterTimeline?.(generation.origin, origin) === true
+      ? 'a standby of its server took over, or a point in time was recovered'
+      : 'it is a copy of the database that it was'
+  }
   if (generation.number < number) return 'database.generation is higher than it was'
   if (witness !== undefined && !witness.kept.some((kept) => kept === generation.witness))
     return 'the file beside it is of another state of it'
   return undefined
+}
+
+/** Tests whether the database is where it was, but on a standby that took over with all that was committed. */
+function isPromoted(store: GenerationEffects['store'], generation: DatabaseGeneration, origin: string): boolean {
+  return generation.hasSynchronousStandbys === true && store.isLaterTimeline?.(generation.origin, origin) === true
 }
 
 /** Makes sure that the database can be written, by writing to it. Rejects when it cannot. */

@@ -8,7 +8,7 @@ import { type IssuerCollections, issuerMigrations } from '../../src/issuer/colle
 import { confirmGeneration, currentGeneration, type GenerationCollections } from '../../src/store/generation.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { type Run, withConnection } from '../../src/store/postgres-connections.ts'
-import { partOf, type Store } from '../../src/store/store.ts'
+import { partOf, type Store, update } from '../../src/store/store.ts'
 import { issuedBy } from '../support/restored.ts'
 import { type Services, startServices } from '../support/services.ts'
 import { freshUrl, postgresOf, retryOnConflict } from '../support/store.ts'
@@ -95,5 +95,34 @@ describe('a PostgreSQL database that is put back from a dump', () => {
     await listsAgain.issue(MANY)
     expect(new Set([...lists.listIds(), ...listsAgain.listIds()]).size).toBe(2)
     await expect(confirmGeneration(effectsOf(issuerStore), { number: 0 })).rejects.toThrow(/generation 1/)
+  })
+  it('goes on where a standby took over and was said before to be synchronous, and else says what happened', async () => {
+    const store = await openPostgres<IssuerCollections>(postgresOf(freshUrl()), issuerMigrations)
+    onTestFinished(() => store.close())
+    const effects = effectsOf(store)
+    const now = await store.origin()
+    /** Has the generation begun on the timeline before, as it has when a standby took over since. */
+    const takeOver = () =>
+      update({ store: effects.store, retryOnConflict }, 'generation', 'current', (value) => ({
+        ...value,
+        origin: now.replace(/\.[0-9A-F]{8}\./, '.00000000.'),
+      }))
+    const synchronous = { number: 0, hasSynchronousStandbys: true }
+    expect(await confirmGeneration(effects, { number: 0 })).toBe(undefined)
+    const first = await currentGeneration(effects)
+    await takeOver()
+    expect(await confirmGeneration(effects, synchronous)).toMatch(/standby of its server took over/)
+    const second = await currentGeneration(effects)
+    await takeOver()
+    expect(await currentGeneration(effects)).toBe(second)
+    await takeOver()
+    expect(await confirmGeneration(effects, synchronous)).toBe(undefined)
+    expect(await currentGeneration(effects)).toBe(second)
+    expect((await effects.store.get('generation', 'current'))?.value.origin).toBe(now)
+    await takeOver()
+    expect(await confirmGeneration(effects, { ...synchronous, number: 1 })).toMatch(/database\.generation/)
+    await takeOver()
+    expect(await confirmGeneration(effects, { number: 1 })).toMatch(/standby of its server took over/)
+    expect([first, second]).not.toContain(await currentGeneration(effects))
   })
 })
