@@ -142,10 +142,13 @@ describe('the documented exit status', () => {
 
   it('is seen of every command: here, or 0 of the demo in demo.test.ts', () => {
     const inProcesses = ['issuer 0', 'verifier 0', 'engine 0', 'issuer 1', 'verifier 1', 'engine 1', 'doctor 0']
+    // postgresql.test.ts has a service whose database cannot be reached.
+    const startedLater = ['issuer 75', 'verifier 75', 'engine 75']
     const operators = ['callbacks 0', 'audit 0', 'console 0', 'demo 0', 'db 0', 'db 1', 'status-list 0']
     const seen = new Set([
       ...rows.map(([status, words]) => `${words.split(' ')[0] ?? ''} ${status}`),
       ...inProcesses,
+      ...startedLater,
       ...operators,
     ])
     const documented = commandNames.flatMap((name) =>
