@@ -1,0 +1,125 @@
+/** Tests what `npm run release` does to a changelog and to the manifests, in a repository of its own. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from './support/command.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const INTRODUCTION = '# Changelog\n\nWhat changes.\n\n'
+const NOTES = '### Added\n\n- A thing.\n\n### What you must do when you upgrade\n\n- Nothing.'
+const OLDER = '## 0.1.0\n\n### Added\n\n- The first thing.\n'
+const OTHERS = ['src/bin/command-line.ts', 'deploy/helm/vouchsafe/Chart.yaml']
+const today = (): string => new Date().toISOString().slice(0, 10)
+
+/** Returns a repository with the script, and with what the changelog says of unreleased changes. */
+function repository(unreleased = `## Unreleased (0.2.0)\n\n${NOTES}\n\n`) {
+  const root = temporaryDirectory()
+  const git = (...words: readonly string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example', '-c', 'core.hooksPath=none', ...words], {
+      cwd: root,
+    })
+  mkdirSync(join(root, 'build'))
+  for (const file of ['build/release.js', 'build/node-version.cjs', 'package.json', 'package-lock.json', ...OTHERS])
+    cpSync(join(ROOT, file), join(root, file))
+  const read = (file: string): string => readFileSync(join(root, file), 'utf8')
+  const write = (file: string, text: string): void => writeFileSync(join(root, file), text)
+  for (const file of ['package.json', 'package-lock.json'])
+    write(file, read(file).replace(/"version": "[^"]*"/, '"version": "0.1.0"'))
+  write(OTHERS[0] ?? '', "export const PACKAGE_VERSION = '0.1.0'\n")
+  write(OTHERS[1] ?? '', 'version: 0.1.0\nappVersion: "0.1.0"\n')
+  write('CHANGELOG.md', `${INTRODUCTION}${unreleased}${OLDER}`)
+  git('init', '--quiet', '--initial-branch', 'main')
+  git('add', '.')
+  git('commit', '--quiet', '--message', 'first')
+  const release = (...words: readonly string[]) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['build/release.js', ...words], {
+      cwd: root,
+      encoding: 'utf8',
+    })
+    return { status, stdout, stderr }
+  }
+  return { git, read, write, release }
+}
+
+describe('a release', () => {
+  it('moves what is unreleased below the version and its date, and begins anew', () => {
+    const { read, release } = repository()
+    const { status, stdout, stderr } = release('0.2.0')
+    expect({ status, stdout }).toEqual({ status: 0, stdout: `${NOTES}\n` })
+    expect(read('CHANGELOG.md')).toBe(`${INTRODUCTION}## Unreleased\n\n## 0.2.0 (${today()})\n\n${NOTES}\n\n${OLDER}`)
+    for (const command of ['chore: release 0.2.0', 'v0.2.0', 'npm publish --provenance', 'npm audit signatures'])
+      expect(stderr).toContain(command)
+  })
+
+  it('sets the version in the manifests, the command and the chart, and changes nothing else there', () => {
+    const { git, read, release } = repository()
+    release('0.2.0')
+    const lock = JSON.parse(read('package-lock.json')) as { version: string; packages: { '': { version: string } } }
+    expect([lock.version, lock.packages[''].version]).toEqual(['0.2.0', '0.2.0'])
+    expect(OTHERS.map(read)).toEqual([
+      "export const PACKAGE_VERSION = '0.2.0'\n",
+      'version: 0.2.0\nappVersion: "0.2.0"\n',
+    ])
+    const counts = git('diff', '--numstat', '--', 'package.json', 'package-lock.json').toString()
+    expect(counts).toBe('2\t2\tpackage-lock.json\n1\t1\tpackage.json\n')
+  })
+
+  it('can be followed by the next one', () => {
+    const { git, read, release, write } = repository()
+    release('0.2.0')
+    git('commit', '--quiet', '--all', '--message', 'second')
+    expect(release('0.3.0')).toMatchObject({ status: 2, stderr: expect.stringContaining('no entry') as string })
+    write('CHANGELOG.md', read('CHANGELOG.md').replace('## Unreleased\n', '## Unreleased\n\n### Fixed\n\n- It.\n'))
+    git('commit', '--quiet', '--all', '--message', 'third')
+    expect(release('0.10.0')).toMatchObject({ status: 0, stdout: '### Fixed\n\n- It.\n' })
+  })
+
+  it('has its notes printed, also of an older one', () => {
+    const { release } = repository()
+    expect(release('--notes', '0.1.0')).toEqual({ status: 0, stdout: '### Added\n\n- The first thing.\n', stderr: '' })
+    expect(release('--notes', '0.9.0')).toMatchObject({ status: 2, stderr: 'CHANGELOG.md has no release 0.9.0.\n' })
+  })
+})
+
+describe('a release is refused, and changes nothing, for', () => {
+  it.each([
+    ['no version', [], 'npm run release -- VERSION'],
+    ['a word too many', ['0.2.0', '0.3.0'], 'npm run release -- VERSION'],
+    ['a version with a letter', ['v0.2.0'], 'is no version'],
+    ['a version of two numbers', ['0.2'], 'is no version'],
+    ['a version with a leading zero', ['0.02.0'], 'is no version'],
+    ['the same version', ['0.1.0'], 'is not above 0.1.0'],
+    ['a lower version', ['0.0.9'], 'is not above 0.1.0'],
+  ])('%s', (_, words, sentence) => {
+    const { git, release } = repository()
+    expect(release(...words)).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining(sentence) as string,
+    })
+    expect(git('status', '--porcelain').toString()).toBe('')
+  })
+
+  it.each([
+    ['an empty Unreleased', '## Unreleased\n\n### Added\n\n', 'no entry under Unreleased'],
+    ['no Unreleased', '', 'no heading "## Unreleased"'],
+    ['a version that the changelog has', `## Unreleased\n\n${NOTES}\n\n## 0.2.0 (2026-01-01)\n\n- A.\n\n`, 'already'],
+  ])('%s', (_, unreleased, sentence) => {
+    const { git, release } = repository(unreleased)
+    expect(release('0.2.0')).toMatchObject({ status: 2, stderr: expect.stringContaining(sentence) as string })
+    expect(git('status', '--porcelain').toString()).toBe('')
+  })
+
+  it('changes in the work tree', () => {
+    const { release, write } = repository()
+    write('new.txt', '')
+    expect(release('0.2.0')).toMatchObject({ status: 2, stderr: expect.stringContaining('work tree') as string })
+  })
+
+  it('another branch', () => {
+    const { git, release } = repository()
+    git('switch', '--quiet', '--create', 'other')
+    expect(release('0.2.0')).toMatchObject({ status: 2, stderr: expect.stringContaining('this is other') as string })
+  })
+})
