@@ -1,225 +1,9 @@
-/**
- * deploy/grafana-dashboard.json: what an operator looks at, as panels of Grafana over the metrics of docs/metrics.md.
- */
+/** Draws deploy/grafana-dashboard.json: the panels of build/dashboard-panels.ts, each in its place. */
+import { type Alarm, type Panel, type Row, rows } from './dashboard-panels.ts'
 
-/** A panel with one query. The query may use `$instance`, and `legend` names each line by its labels. */
-export interface Panel {
-  readonly title: string
-  readonly expr: string
-  readonly legend: string
-  readonly unit: 'short' | 'reqps' | 's' | 'bytes' | 'percentunit'
-  /** Draws the newest value as a number rather than lines over time. */
-  readonly isNumber?: true
-  readonly means: string
-}
-
-interface Row {
-  readonly title: string
-  readonly panels: readonly Panel[]
-}
-
-const credentialServices = (name: string): string =>
-  `{__name__=~"vouchsafe_(issuer|verifier)_${name}",instance=~"$instance"}`
-const rateOf = (name: string, labels: string): string =>
-  `sum by (${labels}) (rate(${credentialServices(name)}[$__rate_interval]))`
-const quantile = (share: string): string =>
-  `histogram_quantile(${share}, sum by (le, route) (rate(${credentialServices('http_request_seconds_bucket')}[$__rate_interval])))`
-const ofProcess = (name: string): string => `${name}{job=~"vouchsafe.*",instance=~"$instance"}`
-const ofEngine = (name: string): string => `vouchsafe_engine_${name}{instance=~"$instance"}`
-
-export const rows: readonly Row[] = [
-  {
-    title: 'Is everything well?',
-    panels: [
-      {
-        title: 'Services that answer',
-        expr: 'up{job=~"vouchsafe.*",instance=~"$instance"}',
-        legend: '{{instance}}',
-        unit: 'short',
-        isNumber: true,
-        means: '1 where the metrics of a service can be read, else 0.',
-      },
-      {
-        title: 'The certificate that ends first',
-        expr: `min by (instance) (${credentialServices('certificate_expires_seconds')})`,
-        legend: '{{instance}}',
-        unit: 's',
-        isNumber: true,
-        means: 'Time left; renew it two weeks before its end.',
-      },
-      {
-        title: 'Age of the oldest callback',
-        expr: credentialServices('callback_oldest_seconds'),
-        legend: '{{instance}} {{state}}',
-        unit: 's',
-        isNumber: true,
-        means:
-          'Callbacks that wait for long were not taken by the application; those given up are to be delivered again.',
-      },
-      {
-        title: 'Callbacks that wait, or were given up',
-        expr: credentialServices('callbacks'),
-        legend: '{{instance}} {{state}}',
-        unit: 'short',
-        isNumber: true,
-        means: 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000.',
-      },
-    ],
-  },
-  {
-    title: 'Issuing and verifying',
-    panels: [
-      {
-        title: 'Events',
-        expr: `60 * ${rateOf('events_total', 'type')}`,
-        legend: '{{type}}',
-        unit: 'short',
-        means: 'What became of sessions, a minute, by the type of the event.',
-      },
-      {
-        title: 'Checks that failed',
-        expr: '60 * sum by (check) (rate(vouchsafe_verifier_failed_checks_total{instance=~"$instance"}[$__rate_interval]))',
-        legend: '{{check}}',
-        unit: 'short',
-        means: 'Checks of verifications that failed, a minute. docs/checks.md says what each asks.',
-      },
-      {
-        title: 'Requests by status',
-        expr: rateOf('http_requests_total', 'status'),
-        legend: '{{status}}',
-        unit: 'reqps',
-        means: 'Answers a second. One of 500 and more is a fault of the service or its database.',
-      },
-      {
-        title: 'Refusals',
-        expr: `60 * ${rateOf('http_refusals_total', 'route, error')}`,
-        legend: '{{route}} {{error}}',
-        unit: 'short',
-        means: 'Requests that were refused, a minute, by route and error. docs/errors.md says what to do about each.',
-      },
-      {
-        title: 'Time to answer, median',
-        expr: quantile('0.5'),
-        legend: '{{route}}',
-        unit: 's',
-        means: 'Half of the requests of a route were answered faster.',
-      },
-      {
-        title: 'Time to answer, 99 of 100',
-        expr: quantile('0.99'),
-        legend: '{{route}}',
-        unit: 's',
-        means: 'All but one in a hundred requests of a route were answered faster.',
-      },
-      {
-        title: 'Conflicts',
-        expr: `60 * ${rateOf('store_conflicts_total', 'instance, end')}`,
-        legend: '{{instance}} {{end}}',
-        unit: 'short',
-        means: 'Work that met a change by another, a minute: done anew, or given up.',
-      },
-      {
-        title: 'Open streams of events',
-        expr: credentialServices('event_streams'),
-        legend: '{{instance}}',
-        unit: 'short',
-        means: 'Pages and applications that follow a session.',
-      },
-    ],
-  },
-  {
-    title: 'Processes',
-    panels: [
-      {
-        title: 'Processor time',
-        expr: `rate(${ofProcess('process_cpu_seconds_total')}[$__rate_interval])`,
-        legend: '{{instance}}',
-        unit: 'percentunit',
-        means: 'One process serves with one core: near 100 % it is at its limit.',
-      },
-      {
-        title: 'Memory',
-        expr: ofProcess('process_resident_memory_bytes'),
-        legend: '{{instance}}',
-        unit: 'bytes',
-        means: 'Resident memory.',
-      },
-      {
-        title: 'Delay of the event loop, 99 of 100',
-        expr: ofProcess('nodejs_eventloop_lag_p99_seconds'),
-        legend: '{{instance}}',
-        unit: 's',
-        means: 'The time for which requests wait for others.',
-      },
-      {
-        title: 'Open files and connections',
-        expr: ofProcess('process_open_fds'),
-        legend: '{{instance}}',
-        unit: 'short',
-        means: 'File descriptors of a process.',
-      },
-      {
-        title: 'Connections to PostgreSQL',
-        expr: credentialServices('database_connections'),
-        legend: '{{instance}} {{state}}',
-        unit: 'short',
-        means: 'Where statements wait for a connection, raise database.maxConnections. An embedded database has none.',
-      },
-    ],
-  },
-  {
-    title: 'Execution engines',
-    panels: [
-      {
-        title: 'Calls by how they ended',
-        expr: `sum by (hook, outcome) (rate(${ofEngine('calls_total')}[$__rate_interval]))`,
-        legend: '{{hook}} {{outcome}}',
-        unit: 'reqps',
-        means: 'Calls of components a second.',
-      },
-      {
-        title: 'Time of a call, 99 of 100',
-        expr: `histogram_quantile(0.99, sum by (le, hook) (rate(${ofEngine('call_seconds_bucket')}[$__rate_interval])))`,
-        legend: '{{hook}}',
-        unit: 's',
-        means: 'Without the wait for the calls before it.',
-      },
-      {
-        title: 'How far behind the chain',
-        expr: ofEngine('chain_unseen_seconds'),
-        legend: '{{instance}}',
-        unit: 's',
-        means: 'Time since the last successful look at the chain.',
-      },
-      {
-        title: 'Transactions that wait',
-        expr: ofEngine('outbox'),
-        legend: '{{instance}}',
-        unit: 'short',
-        means: 'Transactions that wait to be included in a block.',
-      },
-      {
-        title: 'Contracts',
-        expr: `sum by (state) (${ofEngine('contracts')})`,
-        legend: '{{state}}',
-        unit: 'short',
-        means: 'Contracts by how they stand.',
-      },
-      {
-        title: 'Answers of engines that are errors',
-        expr: `60 * sum by (error) (rate(vouchsafe_engine_http_answers_total{instance=~"$instance",error!=""}[$__rate_interval]))`,
-        legend: '{{error}}',
-        unit: 'short',
-        means: 'Errors a minute; docs/engine.md says what each means.',
-      },
-    ],
-  },
-]
-
-/** The columns of Grafana's grid, and the size of a panel in it. */
+/** The columns of Grafana's grid, and the height of a panel in it. */
 const COLUMNS = 24
-const WIDTH = 6
-const HEIGHT = { number: 4, lines: 8 }
+const HEIGHT = { numbers: 5, lines: 8 }
 
 /** Makes the dashboard, as Grafana imports it. */
 export function drawDashboard(): string {
@@ -253,30 +37,52 @@ const instances = {
 
 function placeRows(): readonly object[] {
   let y = 0
-  return rows.flatMap(({ title, panels }, rowIndex) => {
+  return rows.flatMap(({ title, width, panels }, rowIndex) => {
     const top = y + 1
-    const h = panels.every(({ isNumber }) => isNumber) ? HEIGHT.number : HEIGHT.lines
+    const h = panels.every(({ alarm }) => alarm) ? HEIGHT.numbers : HEIGHT.lines
     const id = 100 * (rowIndex + 1)
     const row = { id, type: 'row', title, collapsed: false, gridPos: { x: 0, y, w: COLUMNS, h: 1 }, panels: [] }
     const placed = panels.map((panel, index) => {
-      const [x, line] = [(index * WIDTH) % COLUMNS, Math.floor((index * WIDTH) / COLUMNS)]
-      return { id: id + index + 1, ...drawPanel(panel), gridPos: { x, y: top + line * h, w: WIDTH, h } }
+      const [x, line] = [(index * width) % COLUMNS, Math.floor((index * width) / COLUMNS)]
+      return { id: id + index + 1, ...drawPanel(panel, width), gridPos: { x, y: top + line * h, w: width, h } }
     })
-    y = top + Math.ceil((panels.length * WIDTH) / COLUMNS) * h
+    y = top + Math.ceil((panels.length * width) / COLUMNS) * h
     return [row, ...placed]
   })
 }
 
-function drawPanel({ title, expr, legend, unit, isNumber, means }: Panel): object {
+function drawPanel({ title, expr, legend, unit, alarm, means }: Panel, width: Row['width']): object {
   return {
     title,
     description: means,
-    type: isNumber ? 'stat' : 'timeseries',
+    type: alarm ? 'stat' : 'timeseries',
     datasource: { type: 'prometheus', uid: '$source' },
-    targets: [{ refId: 'A', expr, legendFormat: legend, ...(isNumber && { instant: true, range: false }) }],
-    fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
-    options: isNumber
-      ? { reduceOptions: { calcs: ['lastNotNull'] }, textMode: 'value_and_name', colorMode: 'none' }
-      : { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi', sort: 'desc' } },
+    targets: [{ refId: 'A', expr, legendFormat: legend, ...(alarm && { instant: true, range: false }) }],
+    fieldConfig: { defaults: { unit, min: 0, ...(alarm ? colours(alarm) : scale(unit)) }, overrides: [] },
+    options: alarm ? NUMBERS : { legend: drawLegend(width), tooltip: { mode: 'multi', sort: 'desc' } },
   }
 }
+
+/** Numbers have a size of their own, since Grafana makes the names of five instances unreadable. */
+const NUMBERS = {
+  ...{ reduceOptions: { calcs: ['lastNotNull'] }, orientation: 'horizontal', textMode: 'value_and_name' },
+  ...{ colorMode: 'value', graphMode: 'none', text: { titleSize: 14, valueSize: 18 } },
+}
+
+function colours(alarm: Alarm): object {
+  const [before, after, value] = 'below' in alarm ? ['red', 'green', alarm.below] : ['green', 'red', alarm.from]
+  const steps = [
+    { color: before, value: null },
+    { color: after, value },
+  ]
+  return { color: { mode: 'thresholds' }, thresholds: { mode: 'absolute', steps } }
+}
+
+/** Keeps a count of nothing on a scale to 1, which Grafana draws on a scale to 100. */
+const scale = (unit: Panel['unit']): object => (unit === 'short' ? { custom: { axisSoftMax: 1 } } : {})
+
+/** Sorts a table by the highest values, since the lines of it are many. */
+const drawLegend = (width: Row['width']): object =>
+  width === 12
+    ? { displayMode: 'table', placement: 'right', calcs: ['max'], sortBy: 'Max', sortDesc: true }
+    : { displayMode: 'list', placement: 'bottom' }
