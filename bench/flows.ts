@@ -9,11 +9,12 @@ import { runEngineFloor } from './engine-floor.ts'
 import { runFloor } from './floor.ts'
 import { issuances, verifications } from './kinds.ts'
 import { ask, type Choices, inAll, questions } from './questions.ts'
-import { keep, publish, show, showTargets, type Verdict } from './report.ts'
+import { keep, note, publish, show, showTargets, type Verdict } from './report.ts'
+import { shareProblem } from './share.ts'
 import { measureTrips } from './trips.ts'
-import { makeWorkplace, type Workplace } from './workplace.ts'
+import { errorLines, makeWorkplace, type Workplace } from './workplace.ts'
 
-const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|engine|memory|startup|trips|install|database|scale|parts|workers|soak|profile|all|performance] [options]
+const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|engine|memory|startup|trips|install|database|scale|parts|statements|workers|soak|profile|all|performance] [options]
   flows      processor time and flows per second for each format, beside the floor (default; some minutes)
   issuing    processor time of issuing one mdoc
   status     processor time of serving a status list, after a change and to who has it
@@ -28,11 +29,13 @@ const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|eng
   database   sessions a second that each database takes, empty and with a million in it (some minutes)
   scale      flows a second with a million sessions, beside an empty database (some minutes)
   parts      shares of the processor time by parts of the source
+  statements  statements that PostgreSQL runs for each request
   workers    flows a second with --workers processes (2) beside one, each with a share of a core (--share 0.2);
              on both databases; for root on Linux, whose control groups limit the processes (some minutes)
   soak       memory, open files and latency under mixed load, minute by minute (--minutes 30)
   profile    where the processor time goes; keeps nothing
-  performance  what docs/performance.md shows, on both databases; npm run docs writes the page (half an hour)
+  performance  what docs/performance.md shows, on both databases; npm run docs writes the page (two hours). Words after
+             it choose parts, as performance soak workers; of each part the run before stays beside
   all        flows, issuing, status, callbacks, memory, startup and install
   --bundle FILE     what is measured (dist/vouchsafe.cjs, made by npm run build)
   --rounds N --flows N --warm-up N   engine: calls of components; of uploads a tenth, and always 3000 before the first round
@@ -73,7 +76,7 @@ async function main(): Promise<void> {
 }
 
 /** Asks the questions of a word in a workplace of each database. */
-async function answer(word: string, { values }: Words): Promise<void> {
+async function answer(word: string, { values, positionals: [, ...only] }: Words): Promise<void> {
   const choices = choicesOf(values)
   const chosen = word === 'all' ? inAll : Object.keys(questions).filter((each) => each === word)
   if ((chosen.length === 0 && word !== 'performance') || choices.kinds.length === 0) {
@@ -84,7 +87,9 @@ async function answer(word: string, { values }: Words): Promise<void> {
   // The environment of the services that are started; the comparison of workers says it to each.
   if (values.workers !== undefined && word !== 'workers') process.env.VOUCHSAFE_WORKERS = values.workers
   if (word === 'performance') {
-    show(`Written to ${await measurePerformance(choices)}; npm run docs shows it`)
+    const unknown = only.filter((each) => !PUBLISHED.some(([, all]) => all.includes(each)))
+    if (unknown.length > 0) throw new Error(`docs/performance.md shows no ${unknown.join(', ')}`)
+    await measurePerformance(choices, only, values.database)
     return
   }
   const databases = values.database ?? (word === 'workers' ? 'sqlite,postgresql' : 'sqlite')
@@ -127,19 +132,31 @@ async function measureCalls({ values }: Words): Promise<Verdict> {
   return measureEngine({ ...numbers, only, bundle, chain })
 }
 
-/** Measures what docs/performance.md shows, and writes it; returns where. */
-async function measurePerformance(choices: Choices): Promise<string> {
-  const all = async (database: string, names: readonly string[]): Promise<readonly Verdict[]> => {
-    const verdicts: Verdict[] = []
-    await inWorkplace(choices.bundle, database, async (workplace) => {
-      for (const name of names) verdicts.push((await ask(name, workplace, choices)) as Verdict)
+/** The questions of docs/performance.md, by database; a soak comes last, because it takes longest. */
+const PUBLISHED: readonly (readonly [database: string, questions: readonly string[]])[] = [
+  ['sqlite', ['flows', 'parts', 'scale', 'workers', 'callbacks', 'status', 'status-lists', 'memory', 'startup']],
+  ['postgresql', ['flows', 'scale', 'workers', 'statements']],
+  ['sqlite', ['soak']],
+]
+
+/** Measures what docs/performance.md shows, or these questions of it, and writes each part when it is measured. */
+async function measurePerformance(choices: Choices, only: readonly string[], database: string | undefined) {
+  const verdicts: Verdict[] = []
+  for (const [name, all] of PUBLISHED) {
+    const chosen = all.filter((each) => only.length === 0 || only.includes(each))
+    if (chosen.length === 0 || (database ?? name) !== name) continue
+    await inWorkplace(choices.bundle, name, async (workplace) => {
+      for (const question of chosen) {
+        const problem = question === 'workers' ? shareProblem() : undefined
+        if (problem !== undefined) note(`workers are left out: ${problem}`)
+        const verdict = problem === undefined ? await ask(question, workplace, choices) : undefined
+        if (verdict === undefined) continue
+        verdicts.push(verdict)
+        show(`Written to ${publish(process.cwd(), name, verdict)}; npm run docs shows it`)
+      }
     })
-    return verdicts
   }
-  const sqlite = await all('sqlite', ['flows', 'parts', 'scale', 'memory', 'startup'])
-  const postgresql = await all('postgresql', ['flows', 'scale'])
-  showTargets([...sqlite, ...postgresql])
-  return publish(process.cwd(), { sqlite, postgresql })
+  showTargets(verdicts)
 }
 
 function conclude(verdicts: readonly Verdict[]): void {
@@ -155,12 +172,17 @@ async function inWorkplace<T>(
 ): Promise<T> {
   if (!['sqlite', 'postgresql'].includes(database)) throw new Error('--database is sqlite or postgresql')
   const server = database === 'postgresql' ? await startPostgres() : undefined
-  const workplace = await makeWorkplace(bundle, server?.url)
+  const workplace = await makeWorkplace(bundle, server)
   process.on('exit', () => workplace.remove())
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
-  const result = await work(workplace)
-  await server?.stop()
-  return result
+  try {
+    return await work(workplace)
+  } catch (error) {
+    for (const line of errorLines(workplace)) note(line)
+    throw error
+  } finally {
+    await server?.stop()
+  }
 }
 
 main().catch((error: unknown) => {

@@ -4,7 +4,7 @@
  */
 import type { MakeFlows } from './kinds.ts'
 import type { Running } from './processes.ts'
-import { note, percentile } from './report.ts'
+import { note } from './report.ts'
 import { type Round, runRound } from './speed.ts'
 
 export interface Side {
@@ -13,13 +13,6 @@ export interface Side {
 }
 
 export type Pair = readonly [first: Round, second: Round]
-
-/** The ratios of all pairs. */
-export interface Spread {
-  readonly median: number
-  readonly least: number
-  readonly most: number
-}
 
 export interface PairOptions {
   readonly name: string
@@ -43,13 +36,4 @@ export async function runPairs([first, second]: readonly [Side, Side], options: 
     note(`${name}, round ${round}: ${texts.join(', and ')}`)
   }
   return pairs
-}
-
-export function spreadOf(values: readonly number[]): Spread {
-  return { median: percentile(values, 50), least: Math.min(...values), most: Math.max(...values) }
-}
-
-/** Writes a spread as `1.02 (0.97 to 1.05)`. */
-export function spreadText({ median, least, most }: Spread, digits = 2): string {
-  return `${median.toFixed(digits)} (${least.toFixed(digits)} to ${most.toFixed(digits)})`
 }

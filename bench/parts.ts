@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { commandOptions, WITH_REQUIRE } from '../build/bundle-options.js'
-import { issuance, type Kind, verification } from './kinds.ts'
+import type { Kind } from './kinds.ts'
 import { FLOWS, type Profile, type ProfileNode, recordProfile } from './profile.ts'
 import { show, table, type Verdict } from './report.ts'
 import { makeWorkplace, type Workplace } from './workplace.ts'
@@ -39,7 +39,7 @@ const REST = 'Node itself'
 type Shares = Readonly<Record<string, number>>
 
 /** Measures with a bundle that keeps its lines, so that each function is found in its module. */
-export async function measureParts(workplace: Workplace): Promise<Verdict> {
+export async function measureParts(workplace: Workplace, kinds: readonly Kind[]): Promise<Verdict> {
   const root = process.cwd()
   const directory = mkdtempSync(join(root, 'node_modules', '.parts-'))
   const bundle = join(directory, 'vouchsafe.cjs')
@@ -55,7 +55,7 @@ export async function measureParts(workplace: Workplace): Promise<Verdict> {
     const place = await makeWorkplace(bundle, workplace.postgres)
     const results: Record<string, Shares> = {}
     try {
-      for (const kind of [issuance, verification]) results[kind.name] = await sharesOf(kind, place)
+      for (const kind of kinds) results[kind.name] = await sharesOf(kind, place)
     } finally {
       place.remove()
     }

@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Running {
   readonly pid: number
   readonly port: number
+  /** The first process of the database server, where there is one. */
+  readonly databasePid?: number
   stop(): Promise<void>
 }
 
@@ -73,15 +75,35 @@ export function childrenOf(pid: number): readonly number[] {
 }
 
 /**
+ * Returns the processor time of a database server, with that of the processes it has started, also those that have
+ * ended; undefined where the system is not Linux.
+ */
+export function serverTimeMs(pid: number): number | undefined {
+  if (process.platform !== 'linux') return undefined
+  return childrenOf(pid).reduce((sum, each) => sum + ownTimeMs(each), ownTimeMs(pid) + endedTimeMs(pid))
+}
+
+/** Returns the processor time of the processes that a process had started, and that have ended. */
+function endedTimeMs(pid: number): number {
+  const fields = statOf(pid)
+  return ((Number(fields[13]) + Number(fields[14])) * 1000) / TICKS_PER_SECOND
+}
+
+/** Reads the times of a process from the third field on: the second is the name, and may hold anything. */
+function statOf(pid: number): readonly string[] {
+  return readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+}
+
+/**
  * Returns the processor time of all threads of a process, user and system, in milliseconds. Linux says it in ticks of
  * 10 ms in /proc; elsewhere `ps` says it as [[dd-]hh:]mm:ss[.cc].
  */
 function ownTimeMs(pid: number): number {
   if (process.platform === 'linux') {
-    // The second field is the name in parentheses and may hold anything; utime and stime are the 14th and 15th.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')
+    // The fields utime and stime are the 14th and 15th of all.
+    const fields = statOf(pid)
     return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND
   }
   const text = execFileSync('ps', ['-o', 'time=', '-p', String(pid)], { encoding: 'utf8' }).trim()

@@ -13,6 +13,7 @@ import { measureScale } from './scale.ts'
 import { measureSoak } from './soak.ts'
 import { measureSpeed } from './speed.ts'
 import { measureStartup } from './startup.ts'
+import { measureStatements } from './statements.ts'
 import { measureStatus } from './status.ts'
 import { measureManyLists } from './status-lists.ts'
 import { measureWorkers } from './workers.ts'
@@ -44,7 +45,8 @@ export const questions: Readonly<Record<string, Measure>> = {
   install: () => Promise.resolve(measureInstall(process.cwd())),
   database: measureDatabase,
   scale: (workplace, choices) => measureScale(workplace, numbersOf(choices, { rounds: 15, flows: 3000 })),
-  parts: measureParts,
+  parts: (workplace, { kinds }) => measureParts(workplace, kinds),
+  statements: (_, { bundle }) => measureStatements(bundle),
   workers: (workplace, choices) => {
     const { workers, share } = choices
     return measureWorkers(workplace, { ...numbersOf(choices, { rounds: 8, flows: 800 }), workers, share })

@@ -11,12 +11,22 @@ import { stolen } from './stolen.ts'
 const RESULTS = 'bench/results'
 const taken = stolen()
 
+export interface Target {
+  readonly target: string
+  readonly reached: boolean
+  readonly figure: string
+  /** The figure as a number, and the least and the most of the rounds that it is of, to compare runs by. */
+  readonly value?: number
+  readonly least?: number
+  readonly most?: number
+}
+
 /** The answer to one question. */
 export interface Verdict {
   readonly section: string
   readonly options: object
   readonly results: object
-  readonly targets: readonly { readonly target: string; readonly reached: boolean; readonly figure: string }[]
+  readonly targets: readonly Target[]
 }
 
 /** Prints progress, apart from the result. */
@@ -51,40 +61,57 @@ export function showTargets(verdicts: readonly Verdict[]): void {
   if (rows.length > 0) show(table(['target', 'measured', ''], rows))
 }
 
-/** The verdicts of a run, with the state of the source and the machine that the figures are of. */
-interface Run {
+/** The state of the source, and the machine that figures are of. */
+export interface Circumstances {
   readonly at: string
   readonly commit: string
+  /** The digest of the committed `src`, which tells whether two runs are of the same source. */
+  readonly source: string
   readonly changedSinceCommit: boolean
   readonly node: string
-  readonly machine: object
-  readonly verdicts: unknown
+  readonly machine: {
+    readonly processor: string
+    readonly cores: number
+    readonly memoryMegabytes: number
+    readonly system: string
+    readonly loadAverage: number | undefined
+    readonly takenByOtherMachines: number | undefined
+  }
 }
 
 /** Adds the verdicts to bench/results/<date>-<commit>.json and says where they went. */
 export function keep(root: string, verdicts: readonly Verdict[]): string {
-  const run = describeRun(root, verdicts)
+  const run = { ...circumstances(root), verdicts }
   const file = join(root, RESULTS, `${run.at.slice(0, 10)}-${run.commit}.json`)
   const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { runs: object[] }).runs : []
   write(file, { runs: [...earlier, run] })
   return relative(root, file)
 }
 
-/** Writes the verdicts that docs/performance.md shows, by database, over those that it has shown so far. */
-export function publish(root: string, verdicts: Readonly<Record<string, readonly Verdict[]>>): string {
+/** A part of what docs/performance.md shows: a question that was answered with one database. */
+export interface Measured extends Circumstances, Omit<Verdict, 'section'> {}
+
+/** The parts by question and database, each with what the run before measured. */
+export type Published = Readonly<Record<string, { readonly now: Measured; readonly before?: Measured }>>
+
+/** Puts a part into the file of docs/performance.md; what the file had of this part stays as the run before. */
+export function publish(root: string, database: string, { section, ...verdict }: Verdict): string {
   const file = join(root, RESULTS, 'performance.json')
-  write(file, describeRun(root, verdicts))
+  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Published) : {}
+  const name = `${section}, ${database}`
+  const before = earlier[name]?.now
+  write(file, { ...earlier, [name]: { now: { ...circumstances(root), ...verdict }, ...(before ? { before } : {}) } })
   return relative(root, file)
 }
 
-function describeRun(root: string, verdicts: unknown): Run {
+function circumstances(root: string): Circumstances {
   return {
     at: new Date().toISOString(),
     commit: git(root, 'rev-parse', '--short=10', 'HEAD') ?? 'unknown',
+    source: git(root, 'rev-parse', '--short=10', 'HEAD:src') ?? 'unknown',
     changedSinceCommit: git(root, 'status', '--porcelain', '--', 'src') !== '',
     node: process.version,
     machine: machine(),
-    verdicts,
   }
 }
 
@@ -93,7 +120,7 @@ function write(file: string, value: object): void {
   writeFileSync(file, `${JSON.stringify(value, roundFigure, 2)}\n`)
 }
 
-function machine() {
+function machine(): Circumstances['machine'] {
   const [first] = cpus()
   return {
     processor: first?.model ?? 'unknown',

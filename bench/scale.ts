@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { withConnection } from '../src/store/postgres-connections.ts'
 import { loadDriver } from '../src/store/sqlite.ts'
 import { postgresOf } from '../test/support/store.ts'
-import { issuance, type Kind, type MakeFlows, verification } from './kinds.ts'
-import type { Running } from './processes.ts'
-import { note, percentile, show, table, type Verdict } from './report.ts'
-import { type Round, runRound } from './speed.ts'
-import { configFile, makeWorkplace, type ServiceName, startService, type Workplace } from './workplace.ts'
+import { issuance, type Kind, verification } from './kinds.ts'
+import { type Pair, runPairs, type Side } from './pairs.ts'
+import { note, show, table, type Verdict } from './report.ts'
+import { runRound } from './speed.ts'
+import { atLeast, type Spread, spreadOf, spreadText } from './spread.ts'
+import { configFile, databaseOf, makeWorkplace, type ServiceName, startService, type Workplace } from './workplace.ts'
 
 const SESSIONS = 1_000_000
 const MIN_RATIO = 0.97
@@ -19,20 +20,17 @@ export interface ScaleOptions {
   readonly warmUp: number
 }
 
-interface Side {
+interface Filled extends Side {
   readonly workplace: Workplace
-  readonly service: Running
-  readonly make: MakeFlows
 }
 
 export interface ScaleResult {
-  readonly empty: number
-  readonly full: number
-  /** The median of the ratios of the rounds, each of which is next to the other in time. */
-  readonly ratio: number
-  readonly processorRatio: number
+  /** The ratios of the flows a second, with a million sessions to without. */
+  readonly ratio: Spread
+  readonly processorRatio: Spread
   /** Bytes of the database for each session that was filled in, with indices. */
   readonly bytesPerSession: number
+  readonly pairs: readonly Pair[]
 }
 
 /** The tables that have a row for each session, and whether the table has the time of creation. */
@@ -47,27 +45,21 @@ const FILLED: Readonly<Record<ServiceName, readonly (readonly [name: string, has
 }
 
 export async function measureScale(workplace: Workplace, options: ScaleOptions): Promise<Verdict> {
-  const database = workplace.postgres === undefined ? 'sqlite' : 'postgresql'
   const results: Record<string, ScaleResult> = {}
-  for (const kind of [issuance, verification]) {
-    results[`${kind.name}, ${database}`] = await measureKind(workplace, kind, options)
-  }
+  for (const kind of [issuance, verification])
+    results[`${kind.name}, ${databaseOf(workplace)}`] = await measureKind(workplace, kind, options)
   show(
     table(
-      ['flows a second', 'empty', `${SESSIONS} sessions`, 'ratio', 'processor time', 'bytes a session'],
-      Object.entries(results).map(([name, { empty, full, ratio, processorRatio, bytesPerSession }]) => [
-        name,
-        ...[empty, full].map((each) => each.toFixed(0)),
-        ...[ratio, processorRatio].map((each) => each.toFixed(2)),
+      [`${SESSIONS} sessions beside none`, 'flows a second', 'processor time', 'bytes a session'],
+      Object.entries(results).map(([name, { ratio, processorRatio, bytesPerSession }]) => [
+        ...[name, spreadText(ratio), spreadText(processorRatio)],
         bytesPerSession.toFixed(0),
       ]),
     ),
   )
-  const targets = Object.entries(results).map(([name, { ratio }]) => ({
-    target: `${name}: with ${SESSIONS} sessions at least ${MIN_RATIO} times the flows a second`,
-    reached: ratio >= MIN_RATIO,
-    figure: `${ratio.toFixed(2)} times`,
-  }))
+  const targets = Object.entries(results).map(([name, { ratio }]) =>
+    atLeast(`${name}: with ${SESSIONS} sessions at least ${MIN_RATIO} times the flows a second`, MIN_RATIO, ratio),
+  )
   return { section: 'scale', options: { ...options, sessions: SESSIONS }, results, targets }
 }
 
@@ -77,26 +69,18 @@ async function measureKind(
   { rounds, flows, warmUp }: ScaleOptions,
 ): Promise<ScaleResult> {
   const other = await makeWorkplace(workplace.bundle, workplace.postgres)
-  const sides: Side[] = []
+  const sides: Filled[] = []
   try {
     for (const each of [workplace, other]) sides.push(await startSide(each, kind, warmUp))
-    const [empty, full] = sides as [Side, Side]
+    const [empty, full] = sides as [Filled, Filled]
     const bytesPerSession = await fill(full.workplace, kind.service)
     await runRound(full.service, full.make, { flows: warmUp, of: 'service' })
-    const pairs: (readonly [Round, Round])[] = []
-    for (let round = 1; round <= rounds; round += 1) {
-      const first = await runRound(empty.service, empty.make, { flows, of: 'service' })
-      const second = await runRound(full.service, full.make, { flows, of: 'service' })
-      pairs.push([first, second])
-      note(`${kind.name}, round ${round}: ${first.perSecond.toFixed(0)} and ${second.perSecond.toFixed(0)} flows/s`)
-    }
-    const median = (of: (pair: readonly [Round, Round]) => number) => percentile(pairs.map(of), 50)
+    const pairs = await runPairs([empty, full], { name: kind.name, rounds, flows })
     return {
-      empty: median(([first]) => first.perSecond),
-      full: median(([, second]) => second.perSecond),
-      ratio: median(([first, second]) => second.perSecond / first.perSecond),
-      processorRatio: median(([first, second]) => second.processorMs / first.processorMs),
+      ratio: spreadOf(pairs.map(([first, second]) => second.perSecond / first.perSecond)),
+      processorRatio: spreadOf(pairs.map(([first, second]) => second.processorMs / first.processorMs)),
       bytesPerSession,
+      pairs,
     }
   } finally {
     await Promise.all(sides.map(({ service }) => service.stop()))
@@ -104,7 +88,7 @@ async function measureKind(
   }
 }
 
-async function startSide(workplace: Workplace, kind: Kind, warmUp: number): Promise<Side> {
+async function startSide(workplace: Workplace, kind: Kind, warmUp: number): Promise<Filled> {
   const service = await startService(workplace, kind)
   const make = await kind.prepare(workplace, service.port)
   await runRound(service, make, { flows: warmUp, of: 'service' })

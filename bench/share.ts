@@ -47,6 +47,16 @@ export function limitProcess(pid: number, share: number): () => void {
   return remove
 }
 
+/** Says why no process can be given a share of a core here; undefined when it can. */
+export function shareProblem(): string | undefined {
+  try {
+    findHierarchy()
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
 function findHierarchy(): Hierarchy {
   if (process.platform !== 'linux') throw new Error('only Linux gives a process a share of a core')
   if (process.getuid?.() !== 0) throw new Error('only root may give a process a share of a core: run this as root')

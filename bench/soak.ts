@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { issuance, type Kind, type MakeFlows, verification } from './kinds.ts'
 import { runLoad } from './load.ts'
 import { type Running, residentMemory } from './processes.ts'
-import { note, percentile, show, table, type Verdict } from './report.ts'
+import { note, percentile, show, type Target, table, type Verdict } from './report.ts'
 import { startService, type Workplace } from './workplace.ts'
 
 const FLOWS_AT_A_TIME = 500
@@ -12,12 +12,23 @@ const MAX_GROWTH = 1.1
 /** Latency depends on what else the machine does, and has more room. */
 const MAX_LATENCY_GROWTH = 1.5
 
-interface Minute {
+export interface Minute {
   readonly flows: number
   readonly megabytes: number
   readonly openFiles: number
   readonly p50: number
   readonly p99: number
+}
+
+export interface SoakResult {
+  readonly flows: number
+  /** How many times as much the last third has as the one before, by medians. */
+  readonly memory: number
+  readonly files: number
+  readonly latency: number
+  /** How much each grows in an hour, by the straight line through the minutes after the first third. */
+  readonly hourly: { readonly megabytes: number; readonly openFiles: number; readonly p50: number }
+  readonly minutes: readonly Minute[]
 }
 
 interface Soaked {
@@ -75,41 +86,54 @@ function openFiles(pid: number): number {
 }
 
 function verdictOf(both: readonly Soaked[], minutes: number): Verdict {
-  const third = Math.max(1, Math.floor(minutes / 3))
-  const results = Object.fromEntries(
-    both.map(({ kind, minutes: all }) => {
-      const median = (of: (minute: Minute) => number, part: readonly Minute[]) => percentile(part.map(of), 50)
-      const growth = (of: (minute: Minute) => number) =>
-        median(of, all.slice(-third)) / median(of, all.slice(-2 * third, -third))
-      const flows = all.reduce((sum, each) => sum + each.flows, 0)
-      const [memory, files, latency] = [
-        growth((at) => at.megabytes),
-        growth((at) => at.openFiles),
-        growth((at) => at.p50),
-      ]
-      return [kind.service, { flows, memory, files, latency, minutes: all }]
-    }),
-  )
+  const results = Object.fromEntries(both.map(({ kind, minutes: all }) => [kind.service, resultOf(all)]))
   show(
     table(
-      ['last third beside the one before', 'flows', 'memory', 'open files', 'latency, p50'],
-      Object.entries(results).map(([name, { flows, memory, files, latency }]) => [
+      ['last third beside the one before', 'flows', 'memory', 'open files', 'latency, p50', 'MB an hour'],
+      Object.entries(results).map(([name, { flows, memory, files, latency, hourly }]) => [
         name,
         flows.toFixed(0),
         ...[memory, files, latency].map((each) => `${each.toFixed(2)} times`),
+        hourly.megabytes.toFixed(1),
       ]),
     ),
   )
-  const targets = Object.entries(results).flatMap(([name, { memory, files, latency }]) =>
-    [
-      { what: 'memory', growth: memory, most: MAX_GROWTH },
-      { what: 'open files', growth: files, most: MAX_GROWTH },
-      { what: 'latency', growth: latency, most: MAX_LATENCY_GROWTH },
-    ].map(({ what, growth, most }) => ({
-      target: `${name}: ${what} at most ${most} times`,
-      reached: growth <= most,
-      figure: `${growth.toFixed(2)} times`,
-    })),
-  )
+  const targets = Object.entries(results).flatMap(([name, { memory, files, latency }]) => [
+    flat(`${name}, ${minutes} minutes: memory`, MAX_GROWTH, memory),
+    flat(`${name}, ${minutes} minutes: open files`, MAX_GROWTH, files),
+    flat(`${name}, ${minutes} minutes: latency`, MAX_LATENCY_GROWTH, latency),
+  ])
   return { section: 'soak', options: { minutes }, results, targets }
+}
+
+function flat(what: string, most: number, growth: number): Target {
+  const target = `${what} of the last third at most ${most} times that before`
+  return { target, reached: growth <= most, figure: `${growth.toFixed(2)} times`, value: growth }
+}
+
+function resultOf(minutes: readonly Minute[]): SoakResult {
+  const third = Math.max(1, Math.floor(minutes.length / 3))
+  const median = (of: (minute: Minute) => number, part: readonly Minute[]) => percentile(part.map(of), 50)
+  const growth = (of: (minute: Minute) => number) =>
+    median(of, minutes.slice(-third)) / median(of, minutes.slice(-2 * third, -third))
+  const hourly = (of: (minute: Minute) => number) => 60 * slopeOf(minutes.slice(third).map(of))
+  return {
+    flows: minutes.reduce((sum, each) => sum + each.flows, 0),
+    memory: growth((at) => at.megabytes),
+    files: growth((at) => at.openFiles),
+    latency: growth((at) => at.p50),
+    hourly: {
+      megabytes: hourly((at) => at.megabytes),
+      openFiles: hourly((at) => at.openFiles),
+      p50: hourly((at) => at.p50),
+    },
+    minutes,
+  }
+}
+
+/** Returns how much the straight line that is nearest to the values, by least squares, rises from each to the next. */
+export function slopeOf(values: readonly number[]): number {
+  const [middle, mean] = [(values.length - 1) / 2, values.reduce((sum, each) => sum + each, 0) / values.length]
+  const spread = values.reduce((sum, _, at) => sum + (at - middle) ** 2, 0)
+  return spread === 0 ? 0 : values.reduce((sum, each, at) => sum + (at - middle) * (each - mean), 0) / spread
 }

@@ -5,11 +5,12 @@
  */
 import { issuance, type Kind, verification } from './kinds.ts'
 import { CONCURRENCY } from './load.ts'
-import { type Pair, runPairs, type Side, type Spread, spreadOf, spreadText } from './pairs.ts'
+import { type Pair, runPairs, type Side } from './pairs.ts'
 import { childrenOf } from './processes.ts'
 import { note, percentile, show, table, type Verdict } from './report.ts'
 import { limitProcess } from './share.ts'
 import { runRound } from './speed.ts'
+import { atLeast, type Spread, spreadOf, spreadText } from './spread.ts'
 import { databaseOf, makeWorkplace, startService, type Workplace } from './workplace.ts'
 
 /** The part of each worker that has to arrive: two workers are 1.7 times one. */
@@ -57,11 +58,9 @@ export async function measureWorkers(workplace: Workplace, options: WorkersOptio
     ),
   )
   const least = MIN_PART * workers
-  const targets = Object.entries(results).map(([name, { ratio }]) => ({
-    target: `${name}: ${workers} workers at least ${least.toFixed(1)} times one`,
-    reached: ratio.median >= least,
-    figure: `${spreadText(ratio)} times`,
-  }))
+  const targets = Object.entries(results).map(([name, { ratio }]) =>
+    atLeast(`${name}: ${workers} workers at least ${least.toFixed(1)} times one`, least, ratio),
+  )
   return { section: 'workers', options, results, targets }
 }
 

@@ -22,6 +22,7 @@ import { readPemCertificates } from '../src/keys/certificate.ts'
 import { createSigner } from '../src/keys/file-signer.ts'
 import { selfSignedCertificate, toPem } from '../src/keys/make-certificate.ts'
 import type { Signer } from '../src/keys/signer.ts'
+import type { PostgresServer } from '../test/support/postgres-server.ts'
 import { type Running, start } from './processes.ts'
 
 export type ServiceName = 'issuer' | 'verifier'
@@ -39,7 +40,7 @@ export interface Workplace {
   /** A copy of the built command that is measured, so that a build in the meantime changes nothing. */
   readonly bundle: string
   /** The server that keeps the data of the services, if they are not in files. */
-  readonly postgres: string | undefined
+  readonly postgres: Postgres | undefined
   /** The keys the services sign with, and their certificates. */
   readonly signers: Readonly<Record<ServiceName, Signer>>
   readonly privateKeys: Readonly<Record<ServiceName, KeyObject>>
@@ -47,8 +48,10 @@ export interface Workplace {
   remove(): void
 }
 
+export type DatabaseName = 'sqlite' | 'postgresql'
+
 /** Returns the name of the database that the services of a workplace use. */
-export function databaseOf({ postgres }: Workplace): 'sqlite' | 'postgresql' {
+export function databaseOf({ postgres }: Workplace): DatabaseName {
   return postgres === undefined ? 'sqlite' : 'postgresql'
 }
 
@@ -56,8 +59,11 @@ export const keyFile = (service: ServiceName): string => `${service}.key`
 export const configFile = (service: ServiceName, profile?: Profile): string =>
   `${profile ? `${service}-${profile}` : service}.json`
 
-/** Makes the workplace; `postgres` is the address of a server, without which the services have files of their own. */
-export async function makeWorkplace(bundle: string, postgres?: string): Promise<Workplace> {
+/** The address of a server, and its first process, whose processor time is measured with that of its others. */
+export type Postgres = Pick<PostgresServer, 'url' | 'pid'>
+
+/** Makes the workplace; without a server, the services have files of their own. */
+export async function makeWorkplace(bundle: string, postgres?: Postgres): Promise<Workplace> {
   refuseUnlessDurable(bundle)
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-bench-'))
   refuseMemoryDisk(directory)
@@ -104,7 +110,7 @@ export async function startService(
     rmSync(join(directory, `${service}.db${suffix}`), { force: true })
   const config = join(directory, configFile(service, profile))
   if (postgres !== undefined) {
-    const url = `${postgres}?currentSchema=bench_${randomBytes(8).toString('hex')}`
+    const url = `${postgres.url}?currentSchema=bench_${randomBytes(8).toString('hex')}`
     writeFileSync(
       config,
       JSON.stringify({ ...(JSON.parse(readFileSync(config, 'utf8')) as object), database: { url } }),
@@ -118,11 +124,18 @@ export async function startService(
     directory,
     logFile: join(directory, `${service}.log`),
   })
-  if (postgres !== undefined) return running
+  if (postgres !== undefined) return { ...running, databasePid: postgres.pid }
   // Bytes 18 and 19 of a database file are 2 when it is in WAL mode.
   const [write, read] = readFileSync(join(directory, `${service}.db`)).subarray(18, 20)
   if (write !== 2 || read !== 2) throw new Error(`${service}.db is not in WAL mode`)
   return running
+}
+
+/** Returns the last lines of the logs that tell of an error. */
+export function errorLines({ directory }: Workplace): readonly string[] {
+  const logs = readdirSync(directory).filter((name) => name.endsWith('.log'))
+  const lines = logs.flatMap((name) => readFileSync(join(directory, name), 'utf8').split('\n'))
+  return lines.filter((line) => line.includes('"level":50')).slice(-3)
 }
 
 function settings(service: ServiceName, more: object): string {

@@ -1,126 +1,135 @@
 /** docs/performance.md: the figures of `npm run bench -- performance`, and how large an installation has to be. */
-import { readFileSync } from 'node:fs'
-import type { ScaleResult } from '../bench/scale.ts'
-import type { KindResult } from '../bench/speed.ts'
+import type { Published } from '../bench/report.ts'
+import type { Minute } from '../bench/soak.ts'
+import { ratioOf } from '../bench/speed.ts'
+import { spreadOf, spreadText } from '../bench/spread.ts'
 import { GENERATED, tableText } from './docs-text.ts'
+import { aimsText } from './performance-aims.ts'
+import { NOT_MEASURED, readPublished, resultsOf } from './performance-results.ts'
+import { sizingText } from './performance-sizing.ts'
 
-interface MemoryResult {
-  readonly peak?: number
-  readonly samples: readonly { readonly flows: number; readonly megabytes: number }[]
-}
-
-interface StartResult {
-  readonly median: number
-}
-
-/** The results of the sections that the page shows. */
-interface Sections {
-  readonly flows: Readonly<Record<string, KindResult>>
-  readonly scale: Readonly<Record<string, ScaleResult>>
-  readonly parts: Readonly<Record<string, Readonly<Record<string, number>>>>
-  readonly memory: Readonly<Record<string, MemoryResult>>
-  readonly startup: Readonly<Record<string, StartResult>>
-}
-
-interface Published {
-  readonly at: string
-  readonly node: string
-  readonly machine: { readonly processor: string; readonly cores: number; readonly memoryMegabytes: number }
-  readonly verdicts: Readonly<
-    Record<
-      'sqlite' | 'postgresql',
-      readonly { readonly section: string; readonly options: object; readonly results: object }[]
-    >
-  >
-}
-
-const DAY_SECONDS = 86_400
-const CREDENTIALS_A_DAY = 1_000_000
-/** How much more than on average an hour of many visits brings. */
-const PEAK = 10
+type Database = 'sqlite' | 'postgresql'
 
 export function performancePage(file: string): string {
-  const run = JSON.parse(readFileSync(file, 'utf8')) as Published
-  const { processor, cores, memoryMegabytes } = run.machine
-  const [sqlite, postgresql] = [sectionsOf(run, 'sqlite'), sectionsOf(run, 'postgresql')]
+  const run = readPublished(file)
   return `${GENERATED}
 # How fast, and how large an installation has to be
 
-On this page you see what a credential costs in processor time, memory and disk, and work out the machines that you need. Every
-figure was measured by \`npm run bench -- performance\` in one run on ${run.at.slice(0, 10)}, with Node ${run.node.slice(1)} on ${cores} cores of ${processor} with
-${(memoryMegabytes / 1000).toFixed(0)} GB, which the load generator shared; run it on your own machine, since processors and disks differ by more than anything here.
+On this page you see what a credential costs in processor time, memory and disk, and work out the machines that you need. The figures
+were measured by \`npm run bench -- performance\` ${circumstancesText(run)}, which the load
+generator shared; run it on your own machine, since processors and disks differ by more than anything here.
 
 A flow is a whole issuance (7 requests) or a whole verification (4), each with a fresh key of the holder, 16 at a time; every answer is
 checked. The floor is a server on bare \`node:http\` that answers the same requests with recorded bodies and only makes and verifies
-the same signatures: no database, no session, no check. What a service needs beside the floor is all that makes it a service. Figures
-are medians of the rounds, in which the service and the floor took turns; a second run agrees within the ratios of the rounds.
+the same signatures: no database, no session, no check. What a service needs beside the floor is all that makes it a service. A figure
+is the median of its rounds, in which what is compared takes turns; in parentheses are the least and the most of the rounds.
 
+## How large an installation has to be
+
+${sizingText(run)}
 ## On SQLite
 
-${flowsTable(sqlite.flows)}
+${flowsTable(run, 'sqlite')}
 
 Every commit is on disk before its answer. The times of the answers:
 
-${latencyTable(sqlite.flows)}
+${latencyTable(run)}
 
 ## On PostgreSQL
 
-The server ran on the same cores; its processor time is not counted.
+The server ran on the same cores; its own processor time is in a column of its own.
 
-${flowsTable(postgresql.flows)}
+${flowsTable(run, 'postgresql')}
+
+The statements that it ran for each request; what runs beside requests falls into some of them:
+
+${statementsTable(run)}
 
 ## Where the processor time goes
 
 Shares of the thread that serves, on SQLite. A thread of its own writes to the database.
 
-${partsTable(sqlite.parts)}
+${partsTable(run)}
+
+## With several workers
+
+Two processes of a service on one port beside one. Each process has a fixed share of a core, so that both and the load generator fit on
+the machine; flows a second are therefore lower than above.
+
+${workersTable(run)}
 
 ## With a million sessions
 
-Whole flows in an empty database and in one with a million sessions, by turns: the ratio is the median of the rounds.
+Whole flows in a database with a million sessions and in an empty one, by turns: ratios of the rounds beside each other.
 
-${scaleTable({ ...sqlite.scale, ...postgresql.scale })}
+${scaleTable(run)}
+
+## Status lists
+
+Processor time of an answer with a list that has changed since:
+
+${statusTable(run)}
+
+Ten million entries:
+
+${listsTable(run)}
+
+## A backlog of callbacks
+
+${backlogText(run)}
+
+## Half an hour of load
+
+Both services at the same time, minute by minute.
+
+${soakText(run)}
 
 ## Memory and start
 
-${memoryTable(sqlite)}
+${memoryTable(run)}
 
-## How large an installation has to be
+## Aims, and how a second run agrees
 
-${sizing(sqlite, postgresql)}
+${aimsText(run)}
 `
 }
 
-function sectionsOf({ verdicts }: Published, database: 'sqlite' | 'postgresql'): Sections {
-  return Object.fromEntries(verdicts[database].map(({ section, results }) => [section, results])) as unknown as Sections
+/** Says when the parts were measured, and on which machine and source. */
+function circumstancesText(run: Published): string {
+  const all = Object.values(run).map(({ now }) => now)
+  const list = (of: (each: (typeof all)[number]) => string) => [...new Set(all.map(of))].sort().join(' and ')
+  const days = list(({ at }) => at.slice(0, 10))
+  const machines = list(
+    ({ machine }) =>
+      `${machine.cores} cores of ${machine.processor} with ${(machine.memoryMegabytes / 1000).toFixed(0)} GB`,
+  )
+  return `on ${days},\nwith Node ${list(({ node }) => node.slice(1))} on ${machines}`
 }
 
-function flowsTable(flows: Sections['flows']): string {
+function flowsTable(run: Published, database: Database): string {
+  const flows = resultsOf(run, 'flows', database)
+  if (flows === undefined) return NOT_MEASURED
+  const hasServer = Object.values(flows).some(({ service }) => service.databaseMs !== undefined)
   return tableText(
-    ['flow', 'ms of processor', 'floor', 'ratio', 'ratio of each round', 'flows a second', 'floor'],
-    Object.entries(flows).map(([name, { service, floor, ratio }]) => [
-      name,
-      service.processorMs.toFixed(2),
-      floor.processorMs.toFixed(2),
-      ratio.toFixed(1),
-      spreadOf(service, floor),
-      service.perSecond.toFixed(0),
-      floor.perSecond.toFixed(0),
+    [
+      ...['flow', 'ms of processor', ...(hasServer ? ['of PostgreSQL'] : []), 'floor', 'ratio'],
+      ...['flows a second', 'floor', 'part of what the processor time of a core allows'],
+    ],
+    Object.entries(flows).map(([name, { service, floor }]) => [
+      ...[name, service.processorMs.toFixed(2), ...(hasServer ? [service.databaseMs?.toFixed(2) ?? ''] : [])],
+      ...[floor.processorMs.toFixed(2), spreadText(ratioOf({ service, floor }))],
+      ...[service.perSecond.toFixed(0), floor.perSecond.toFixed(0)],
+      spreadText(spreadOf(service.rounds.map((round) => (round.perSecond * round.processorMs) / 1000))),
     ]),
   )
 }
 
-/** Writes the least and the most of the ratios of the rounds. */
-function spreadOf(service: KindResult['service'], floor: KindResult['floor']): string {
-  const ratios = service.rounds.map(({ processorMs }, round) => processorMs / (floor.rounds[round]?.processorMs ?? 0))
-  return `${Math.min(...ratios).toFixed(1)} to ${Math.max(...ratios).toFixed(1)}`
-}
-
-function latencyTable(flows: Sections['flows']): string {
-  const chosen = ['issuance dc+sd-jwt', 'verification dc+sd-jwt']
+function latencyTable(run: Published): string {
+  const flows = resultsOf(run, 'flows')
+  if (flows === undefined) return NOT_MEASURED
   return tableText(
     ['request', 'half within, ms', '99 of 100 within, ms'],
-    chosen.flatMap((name) =>
+    ['issuance dc+sd-jwt', 'verification dc+sd-jwt'].flatMap((name) =>
       Object.entries(flows[name]?.latencyMs ?? {}).map(([step, { p50, p99 }]) => [
         `${name}: ${step}`,
         p50.toFixed(1),
@@ -130,30 +139,114 @@ function latencyTable(flows: Sections['flows']): string {
   )
 }
 
-function partsTable(parts: Sections['parts']): string {
-  const kinds = Object.keys(parts)
-  const names = Object.keys(parts[kinds[0] ?? ''] ?? {})
+function statementsTable(run: Published): string {
+  const statements = resultsOf(run, 'statements', 'postgresql')
+  if (statements === undefined) return NOT_MEASURED
   return tableText(
-    ['part', ...kinds],
-    names.map((name) => [name, ...kinds.map((kind) => `${((parts[kind]?.[name] ?? 0) * 100).toFixed(0)} %`)]),
+    ['request', 'statements'],
+    Object.entries(statements).map(([name, spread]) => [name, spreadText(spread)]),
   )
 }
 
-function scaleTable(scale: Sections['scale']): string {
+function partsTable(run: Published): string {
+  const parts = resultsOf(run, 'parts')
+  if (parts === undefined) return NOT_MEASURED
+  const names = [...new Set(Object.values(parts).flatMap((shares) => Object.keys(shares)))]
   return tableText(
-    ['flow', 'flows a second, empty', 'with a million', 'ratio', 'ratio of processor time', 'bytes a session'],
-    Object.entries(scale).map(([name, { empty, full, ratio, processorRatio, bytesPerSession }]) => [
-      name,
-      empty.toFixed(0),
-      full.toFixed(0),
-      ratio.toFixed(2),
-      processorRatio.toFixed(2),
-      bytesPerSession.toFixed(0),
+    ['flow', ...names],
+    Object.entries(parts).map(([kind, shares]) => [
+      kind,
+      ...names.map((name) => `${((shares[name] ?? 0) * 100).toFixed(0)} %`),
     ]),
   )
 }
 
-function memoryTable({ memory, startup }: Sections): string {
+function workersTable(run: Published): string {
+  const all = { ...resultsOf(run, 'workers', 'sqlite'), ...resultsOf(run, 'workers', 'postgresql') }
+  if (Object.keys(all).length === 0) return NOT_MEASURED
+  return tableText(
+    ['flow', 'workers', 'share of a core', 'flows a second, one worker', 'several', 'ratio', 'ratio of processor time'],
+    Object.entries(all).map(([name, { workers, share, one, several, ratio, processorRatio }]) => [
+      ...[name, String(workers), String(share), one.toFixed(0), several.toFixed(0)],
+      ...[spreadText(ratio), spreadText(processorRatio)],
+    ]),
+  )
+}
+
+function scaleTable(run: Published): string {
+  const all = { ...resultsOf(run, 'scale', 'sqlite'), ...resultsOf(run, 'scale', 'postgresql') }
+  if (Object.keys(all).length === 0) return NOT_MEASURED
+  return tableText(
+    ['flow', 'rounds', 'ratio of flows a second', 'ratio of processor time', 'bytes a session'],
+    Object.entries(all).map(([name, { pairs, ratio, processorRatio, bytesPerSession }]) => [
+      ...[name, String(pairs.length), spreadText(ratio), spreadText(processorRatio), bytesPerSession.toFixed(0)],
+    ]),
+  )
+}
+
+function statusTable(run: Published): string {
+  const rows = resultsOf(run, 'status')?.rows
+  return rows === undefined ? NOT_MEASURED : tableText(['list', 'as', 'ms of processor', 'bytes'], rows)
+}
+
+function listsTable(run: Published): string {
+  const lists = resultsOf(run, 'status-lists')
+  if (lists === undefined) return NOT_MEASURED
+  return tableText(
+    ['lists', 'what is done', 'ms of processor', 'ms by the clock'],
+    Object.entries(lists).flatMap(([name, { costs, exports }]) =>
+      [
+        ...Object.entries(costs),
+        ...Object.entries(exports).map(([what, cost]) => [`export, ${what}`, cost] as const),
+      ].map(([what, { processorMs, wallMs }]) => [name, what, processorMs.toFixed(2), wallMs.toFixed(2)]),
+    ),
+  )
+}
+
+function backlogText(run: Published): string {
+  const callbacks = resultsOf(run, 'callbacks')
+  if (callbacks === undefined) return NOT_MEASURED
+  const cost = spreadOf(callbacks.cost.shares.map((share) => 1 + share))
+  return `While 10,000 callbacks wait for a receiver that is down, an issuance costs ${spreadText(cost)} times the processor time of one
+without callbacks. With a receiver, the last callback comes ${callbacks.lag.seconds.toFixed(2)} seconds after the last issuance.`
+}
+
+function soakText(run: Published): string {
+  const soak = resultsOf(run, 'soak')
+  if (soak === undefined) return NOT_MEASURED
+  return `${tableText(
+    ['service', 'minute', 'flows', 'MB', 'open files', 'half within, ms', '99 of 100 within, ms'],
+    Object.entries(soak).flatMap(([service, { minutes }]) => chosenMinutes(minutes).map((row) => [service, ...row])),
+  )}
+
+${tableText(
+  ['growth an hour, after the first third', 'MB', 'open files', 'half within, ms'],
+  Object.entries(soak).map(
+    ([
+      service,
+      {
+        hourly: { megabytes, openFiles, p50 },
+      },
+    ]) => [...[service, megabytes.toFixed(1), openFiles.toFixed(1), p50.toFixed(2)]],
+  ),
+)}`
+}
+
+/** Returns rows of the first minute, the last, and five between. */
+function chosenMinutes(minutes: readonly Minute[]): readonly (readonly string[])[] {
+  const numbers = new Set([0, 1, 2, 3, 4, 5, 6].map((part) => Math.round((part * (minutes.length - 1)) / 6)))
+  return [...numbers].flatMap((number) => {
+    const minute = minutes[number]
+    if (minute === undefined) return []
+    const { flows, megabytes, openFiles, p50, p99 } = minute
+    return [[number + 1, flows, megabytes, openFiles, p50.toFixed(1), p99.toFixed(1)].map(String)]
+  })
+}
+
+function memoryTable(run: Published): string {
+  const memory = resultsOf(run, 'memory')
+  if (memory === undefined) return NOT_MEASURED
+  const startup = resultsOf(run, 'startup')
   return tableText(
     ['service', 'MB at the start', 'MB after 50,000 flows', 'most MB', 'ms until it listens'],
     Object.entries(memory).map(([service, { samples, peak }]) => [
@@ -161,53 +254,7 @@ function memoryTable({ memory, startup }: Sections): string {
       samples[0]?.megabytes.toFixed(0) ?? '',
       samples.at(-1)?.megabytes.toFixed(0) ?? '',
       peak?.toFixed(0) ?? '',
-      startup[service]?.median.toFixed(0) ?? '',
+      startup?.[service]?.median.toFixed(0) ?? '',
     ]),
   )
-}
-
-/** Writes what follows from the figures for a million credentials a day, of which each is shown once. */
-function sizing(sqlite: Sections, postgresql: Sections): string {
-  const average = CREDENTIALS_A_DAY / DAY_SECONDS
-  const rows = [
-    ['issuance dc+sd-jwt', 'issuance jwt_vc_json-ld'],
-    ['verification dc+sd-jwt', 'verification jwt_vc_json-ld'],
-  ].map(([name = '', scaled = '']) => {
-    const [embedded, served] = [sqlite.flows[name], postgresql.flows[name]].map(
-      (each) => each?.service.processorMs ?? 0,
-    )
-    const bytes = postgresql.scale[`${scaled}, postgresql`]?.bytesPerSession ?? 0
-    return [
-      name,
-      (1000 / (embedded ?? 0)).toFixed(0),
-      (1000 / (served ?? 0)).toFixed(0),
-      ((average * PEAK * (served ?? 0)) / 1000).toFixed(2),
-      `${((bytes * CREDENTIALS_A_DAY) / 1e9).toFixed(1)} GB`,
-    ]
-  })
-  return `A million credentials a day are ${average.toFixed(0)} a second on average, and ${(average * PEAK).toFixed(0)} in an hour with ${PEAK} times as many visits.
-
-${tableText(
-  [
-    'flow',
-    'flows a second a core, SQLite',
-    'the same, PostgreSQL',
-    `cores at ${(average * PEAK).toFixed(0)} a second`,
-    'sessions of a million a day, for each day kept',
-  ],
-  rows,
-)}
-
-- **One machine or several.** One process does a million credentials a day on one core, with room. Have two for every service all the
-  same, behind a proxy and on PostgreSQL, so that a restart is not noticed ([production](how-to/production.md)).
-- **PostgreSQL.** Give it cores of its own: its processor time is not in the table. A process has ten connections (\`database.pool.maxConnections\`),
-  which this load does not use up; give the server as many as all processes have together, and some for yourself.
-- **Disk.** Sessions go 30 days after their end (\`retention.sessionSeconds\`): times the last column, that is the size of the
-  database without the audit log. Datasets are erased when a session ends (\`retention.personalDataSeconds\`). What decides the speed on
-  SQLite is how long the disk takes for an fsync: commits that wait for the same one share it.
-- **Status lists.** A list has 131,072 entries unless the configuration says otherwise, so that a million credentials begin eight lists a
-  day. Serve them from a cache or as static files ([how](how-to/status-lists-by-cdn.md)).
-- **Far more.** [A country on paper](explanation/a-country.md) works out 450 million people.
-- **Memory.** Twice the most of the table above for each process; it does not grow with the number of sessions.
-`
 }

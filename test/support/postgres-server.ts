@@ -33,6 +33,8 @@ const SETTINGS = [
 export interface PostgresServer {
   /** The address, with user and password, and the database `postgres`. */
   readonly url: string
+  /** The first process, which has started the others. */
+  readonly pid: number
   /** The certificate of 127.0.0.1 in PEM, signed by itself. */
   readonly certificate: string
   /** Kills every process of the server, as `kill -9` does. */
@@ -76,6 +78,9 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   process.on('exit', endWithUs)
   return {
     url: `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`,
+    get pid() {
+      return server.pid ?? 0
+    },
     certificate,
     kill: () => endProcess(server, 'SIGKILL'),
     restart: async () => {
