@@ -28,7 +28,7 @@ const BOTH = [
   'src/{callback/deliver,event/seal,engine/{commit,outbox,quotas},issuer/progress-recorder}.test.ts',
   'test/attacks/{exposure,issuer-{authorization-{code,races},batch,deferred,details,dpop,notification,processes,refresh,request,sign-in,token,tx-code},verifier-{encrypted,same-device,session}}.test.ts',
   'test/faults/{backup,kill}.test.ts',
-  'test/e2e/{audit,authorization-code,drafts,idempotency,issuance,retention,rolling-restart,session-list,sign-in,status,status-events,status-processes,verification,workers}.test.ts',
+  'test/e2e/{audit,authorization-code,db-schema,drafts,idempotency,issuance,retention,rolling-restart,session-list,sign-in,status,status-events,status-processes,verification,workers}.test.ts',
 ]
 
 // A limit only ends what hangs: no test depends on how fast or how busy its machine is.

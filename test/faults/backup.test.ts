@@ -6,7 +6,6 @@ import {
   copyFileSync,
   existsSync,
   openSync,
-  readFileSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -222,28 +221,6 @@ async function changed(file: string, sql: string): Promise<void> {
   database.exec(sql)
   database.close()
 }
-
-describe('the schema by the command', () => {
-  it('is made and brought up to date without a service, and checked without a change', async () => {
-    const database = IS_POSTGRESQL ? { database: { url: freshUrl() } } : {}
-    const directory = await serviceDirectory('issuer', database)
-    const db = (...words: readonly string[]) => startCommand(['db', ...words], { cwd: directory }).ended
-    const { status, stdout } = await db('migrate', '--check', '--json')
-    expect([status, (JSON.parse(stdout) as { missing: string[] }).missing]).toEqual([
-      1,
-      expect.arrayContaining(['issuer-0001']),
-    ])
-    expect((await done(db('migrate', '--json'))).added).toContain('issuer-0001')
-    expect(await done(db('migrate', '--json'))).toMatchObject({ added: [] })
-    expect(await done(db('migrate', '--check', '--json'))).toMatchObject({ missing: [] })
-    const service = await start('issuer', directory)
-    running.push(service)
-    expect((await fetch(`${service.url}/health/ready`)).status).toBe(200)
-    const text = (await db('status')).stdout
-    expect(text).toMatch(/schema +issuer-\d+, the newest/)
-    expect(readFileSync(join(directory, 'conf', 'server.json'), 'utf8')).toContain('baseUrl')
-  })
-})
 
 describe.skipIf(IS_POSTGRESQL)('compacting by the command', () => {
   it('makes the file smaller and nothing void, and is refused while the service runs', async () => {

@@ -1,12 +1,7 @@
-/** A PostgreSQL server that is killed, and one that is spoken to by TLS: each of its own. */
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+/** A PostgreSQL server of the test's own that is killed, or can only be read. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readDatabase } from '../../src/config/database.ts'
-import { openPostgres } from '../../src/store/postgres.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
-import { postgresState } from '../../src/store/postgres-schema.ts'
+import { reportFault } from '../support/faults.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
@@ -19,39 +14,8 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-describe('a server of PostgreSQL by TLS', () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-ca-')), 'ca.pem')
-  beforeAll(() => writeFileSync(file, server.certificate))
-
-  async function isEncrypted(host: string, parameters: string): Promise<boolean> {
-    const url = `${server.url.replace('127.0.0.1', host)}?${parameters}`
-    const read = readDatabase({ url }, '', { read: () => server.certificate, list: () => [] })
-    if ('mistakes' in read || read.database.kind !== 'postgresql') throw new Error(JSON.stringify(read))
-    await (await openPostgres(read.database, [])).close()
-    return (await withConnection(read.database, postgresState)).isEncrypted
-  }
-
-  it.each([
-    ['127.0.0.1', 'sslmode=disable', false],
-    ['127.0.0.1', 'sslmode=require', true],
-    ['127.0.0.1', 'sslmode=verify-ca&sslrootcert=ca', true],
-    ['127.0.0.1', 'sslmode=verify-full&sslrootcert=ca', true],
-    ['localhost', 'sslmode=verify-ca&sslrootcert=ca', true],
-  ])('is used at %s with %s', async (host, parameters, encrypted) => {
-    expect(await isEncrypted(host, parameters)).toBe(encrypted)
-  })
-
-  it.each([
-    ['127.0.0.1', 'sslmode=verify-full', /self-signed certificate.*; name the certificate of its CA as sslrootcert/],
-    ['127.0.0.1', 'sslmode=verify-ca', /self-signed certificate/],
-    ['localhost', 'sslmode=verify-full&sslrootcert=ca', /does not match certificate's altnames/],
-  ])('is not used at %s with %s', async (host, parameters, reason) => {
-    await expect(isEncrypted(host, parameters)).rejects.toThrow(reason)
-  })
-})
-
 describe('a service whose PostgreSQL server is killed', () => {
-  it('loses nothing that it has answered, lives on, and is ready again by itself', async () => {
+  it('loses nothing that it has answered, lives on, and is ready again by itself', async ({ task }) => {
     const issuer = await start('issuer', await serviceDirectory('issuer', { database: { url: server.url } }))
     const configurationId = await (await post(issuer, '/credential-configuration/create', configuration)).text()
     const body = { credential_dataset: dataset, credential_configurations: [configurationId] }
@@ -82,6 +46,7 @@ describe('a service whose PostgreSQL server is killed', () => {
     expect(refusals.get(500)).toMatch(/^\{"error":"server_error","error_description":"something went wrong here; /)
     const lost: string[] = []
     for (const id of acknowledged) if ((await statusAt(issuer, `/issuance/oid4vci/status/${id}`)) !== 200) lost.push(id)
+    reportFault(task, { tried: 1, acknowledged: acknowledged.length, lost: lost.length })
     expect(lost).toEqual([])
     expect(issuer.child.exitCode).toBe(null)
     issuer.child.kill('SIGTERM')

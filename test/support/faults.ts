@@ -22,9 +22,11 @@ export function killRounds(): number {
 /** The figures of a fault for the table of docs/faults.md. */
 export interface FaultReport {
   readonly tried: number
-  /** The answers that a client remembered. */
-  readonly acknowledged: number
-  readonly lost: number
+  /** The answers that a client remembered, and those of them that were lost; absent where nothing was counted. */
+  readonly acknowledged?: number
+  readonly lost?: number
+  /** The text beside the name of the test, such as how long an answer took. */
+  readonly saw?: string
 }
 
 declare module 'vitest' {
