@@ -38,5 +38,6 @@ it('a database whose keys cannot be read says so, and nothing of another key', a
   database.close()
   expect(await openStore(config)).toEqual({
     mistake: expect.stringMatching(/^database\.url: .*engine\.db: .*is not valid JSON/) as string,
+    isTemporary: false,
   })
 })
