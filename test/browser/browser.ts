@@ -58,6 +58,8 @@ export function describeInBrowser(name: string, tests: (openWindow: OpenWindow) 
 
 async function openWindow(browser: Browser, options: BrowserContextOptions = {}): Promise<OpenPage> {
   const context = await browser.newContext({ viewport: { width: 1000, height: 800 }, ...options })
+  // A wait ends what hangs, however slow the machine is; the limit of the library is half a minute.
+  context.setDefaultTimeout(300_000)
   onTestFinished(() => context.close())
   const page = await context.newPage()
   const [faults, requests]: [string[], string[]] = [[], []]
