@@ -14,7 +14,6 @@ const SUBJECTS = {
   'restore.test.ts': 'A backup that is put back',
   'postgresql-restore.test.ts': 'A backup of PostgreSQL that is put back',
   'postgresql-faults.test.ts': 'A server of PostgreSQL that fails',
-  'failover.test.ts': 'A server of PostgreSQL that fails over to another',
   'postgresql-copy.test.ts': 'Copies to another database',
   'status-events-process.test.ts': 'Idle and slow clients',
   'audit.test.ts': 'A clock that is set back',
@@ -53,8 +52,8 @@ function pageOf(tests) {
 
 On this page you see what was done to running services, how often, and what was lost by it. Each row is a test of
 \`test/faults\` in the repository, as it went on ${new Date().toISOString().slice(0, 10)} with Node ${process.versions.node}: a test fails when an answer that
-was given is not true afterwards. The last two columns are empty where a test counts no answers. \`npm run test:faults\` tries all of them on your machine, and \`VOUCHSAFE_TEST_KILLS=200\` kills more
-often.
+was given is not true afterwards. The last two columns are empty where a test counts no answers.
+\`npm run test:faults\` tries all of them on your machine, and \`VOUCHSAFE_TEST_KILLS=200\` kills more often.
 
 ${sections.filter((text) => text !== '').join('\n')}`
 }

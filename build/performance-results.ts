@@ -35,7 +35,7 @@ interface Results {
   readonly soak: Named<SoakResult>
 }
 
-export const NOT_MEASURED = 'Not measured yet.'
+export const NOT_MEASURED = 'Not measured yet: `npm run bench -- performance` measures it.'
 
 export function readPublished(file: string): Published {
   return JSON.parse(readFileSync(file, 'utf8')) as Published

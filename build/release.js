@@ -18,7 +18,7 @@ const [first, second, ...others] = process.argv.slice(2)
 const wantsNotes = first === '--notes'
 const version = wantsNotes ? second : first
 if (version === undefined || others.length > 0 || (!wantsNotes && second !== undefined)) refuse(USAGE)
-if (!SEMVER.test(version)) refuse(`${version} is no version: three numbers such as 1.2.3 are. ${USAGE}`)
+if (!SEMVER.test(version)) refuse(`${version} is not a version, which is three numbers, such as 1.2.3. ${USAGE}`)
 if (wantsNotes) process.stdout.write(`${notesOf(version)}\n`)
 else release()
 

@@ -86,9 +86,9 @@ describe('a release is refused, and changes nothing, for', () => {
   it.each([
     ['no version', [], 'npm run release -- VERSION'],
     ['a word too many', ['0.2.0', '0.3.0'], 'npm run release -- VERSION'],
-    ['a version with a letter', ['v0.2.0'], 'is no version'],
-    ['a version of two numbers', ['0.2'], 'is no version'],
-    ['a version with a leading zero', ['0.02.0'], 'is no version'],
+    ['a version with a letter', ['v0.2.0'], 'is not a version'],
+    ['a version of two numbers', ['0.2'], 'is not a version'],
+    ['a version with a leading zero', ['0.02.0'], 'is not a version'],
     ['the same version', ['0.1.0'], 'is not above 0.1.0'],
     ['a lower version', ['0.0.9'], 'is not above 0.1.0'],
   ])('%s', (_, words, sentence) => {

@@ -1,11 +1,11 @@
-/** Resolves when `work` has ended, or after `milliseconds`; rejects when the work does before that. */
-export async function endOrLate(work: Promise<void>, milliseconds: number): Promise<void> {
+/** Waits for `work`, and for `milliseconds` at most; returns whether the work ended. Rejects when the work does. */
+export async function endOrLate(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds)
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, milliseconds, false)
   })
   try {
-    await Promise.race([work, late])
+    return await Promise.race([work.then(() => true), late])
   } finally {
     clearTimeout(timer)
   }

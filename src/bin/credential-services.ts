@@ -10,6 +10,7 @@ import type { Effects } from '../http/effects.ts'
 import { type IssuerCollections, issuerEncryptedCollections, issuerMigrations } from '../issuer/collections.ts'
 import { type IssuerConfig, IssuerSettings, issuerDefaults, issuerTitle, readIssuerConfig } from '../issuer/config.ts'
 import { issuanceStatus } from '../issuer/session.ts'
+import type { NoteSignedList } from '../issuer/status-list/documents.ts'
 import { issuerTasks } from '../issuer/tasks.ts'
 import { voidIssuanceSessions } from '../issuer/voiding.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
@@ -61,7 +62,11 @@ interface CredentialService<Config extends CommonConfig, C> {
   /** Makes a server that does not listen yet, whose code is loaded with the first. */
   readonly create: (
     config: Config,
-    effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens; readonly current: () => Config },
+    effects: Effects<C> & {
+      readonly pkcs11Tokens: Pkcs11Tokens
+      readonly current: () => Config
+      readonly noteSignedList: NoteSignedList | undefined
+    },
   ) => Promise<App>
 }
 

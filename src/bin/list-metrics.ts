@@ -1,33 +1,21 @@
 /** The metrics of status lists as they are published: for how long they are valid, and how old they are. */
 import { Gauge, type Registry } from 'prom-client'
+import type { NoteSignedList, SignedListTimes } from '../issuer/status-list/documents.ts'
 
-/** The time after which a list is signed anew before it is served: older ones are not published any more. */
-const SERVED_MS = 12 * 3_600_000
 /** The most lists that are remembered. */
 const MOST_LISTS = 10_000
 
-interface ListTimes {
-  readonly issuedAt: Date
-  readonly expiresAt: Date
-}
-
-/** Makes the gauges; the function is told of each list that is signed. */
-export function measureLists(
-  prefix: string,
-  registry: Registry,
-  now: () => Date,
-): (name: string, times: ListTimes) => void {
-  const lists = new Map<string, ListTimes>()
-  const gauge = (name: string, help: string, aggregator: 'min' | 'max', read: (each: ListTimes) => number): void => {
+/** Makes the gauges; returns the function that they learn of each signed list by. */
+export function measureLists(prefix: string, registry: Registry, now: () => Date): NoteSignedList {
+  const lists = new Map<string, SignedListTimes>()
+  const gauge = (name: string, help: string, aggregator: 'min' | 'max', read: (each: SignedListTimes) => number): void => {
     new Gauge({
       name: `${prefix}${name}`,
       help,
       aggregator,
       registers: [registry],
       collect() {
-        for (const [list, { issuedAt }] of lists) {
-          if (now().getTime() - issuedAt.getTime() > SERVED_MS) lists.delete(list)
-        }
+        for (const [list, { servedUntil }] of lists) if (now() > servedUntil) lists.delete(list)
         this.remove()
         if (lists.size > 0) this.set([...lists.values()].map(read).reduce((one, other) => Math[aggregator](one, other)))
       },

@@ -4,6 +4,7 @@ import type { CallbackCollections } from '../callback/queue.ts'
 import type { MeasuredMetric } from '../http/metrics-server.ts'
 import { createRequestObserver, type RequestObserver } from '../http/request-metrics.ts'
 import { countTelemetry, type TelemetryCounts } from '../http/telemetry-metrics.ts'
+import type { NoteSignedList } from '../issuer/status-list/documents.ts'
 import type { ConflictCounts } from '../store/retry.ts'
 import type { Store } from '../store/store.ts'
 import { measureLists } from './list-metrics.ts'
@@ -19,6 +20,8 @@ export interface ServiceMetrics {
   /** Is told of every batch that the store commits. */
   readonly committed: CommitObserver
   readonly steps: StepTimer
+  /** Notes each status list that an issuer signs. */
+  readonly noteSignedList: NoteSignedList | undefined
 }
 
 /** The sources of the metrics, which are read at each request for metrics. */
@@ -48,9 +51,13 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Meas
   measureSessions(prefix, registry, measured.newestStates, measured.now)
   countDroppedLines(prefix, registry, logCounts)
   const committed = countOutcomes(name, prefix, registry)
-  const listSigned = name === 'issuer' ? measureLists(prefix, registry, measured.now) : undefined
-  const observer = createRequestObserver(prefix, registry, listSigned)
-  return { registry, observer, committed, steps: createStepTimer(prefix, registry) }
+  return {
+    registry,
+    observer: createRequestObserver(prefix, registry),
+    committed,
+    steps: createStepTimer(prefix, registry),
+    noteSignedList: name === 'issuer' ? measureLists(prefix, registry, measured.now) : undefined,
+  }
 }
 
 /** Returns the text of the metrics of several processes as those of one, each added up as its definition says. */

@@ -1,6 +1,7 @@
 /** Metrics of the state of a service, which are read when somebody asks for metrics, and cost nothing until then. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { cacheValue } from '../async/cache.ts'
+import { endOrLate } from '../async/end-or-late.ts'
 import type { LogCounts } from './log.ts'
 
 /** The time for which a database may say nothing before its service counts as not ready. */
@@ -55,24 +56,10 @@ export function measureReadiness(
     aggregator: 'min',
     registers: [registry],
     async collect() {
-      this.set((await isInTime(checkReady(), withinMs)) ? 1 : 0)
+      const isReady = await endOrLate(checkReady(), withinMs).catch(() => false)
+      this.set(isReady ? 1 : 0)
     },
   })
-}
-
-/** Tests whether the work succeeds within the time. */
-async function isInTime(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), milliseconds)
-  })
-  const done = work.then(
-    () => true,
-    () => false,
-  )
-  const isDone = await Promise.race([done, late])
-  clearTimeout(timer)
-  return isDone
 }
 
 /** Makes the counter of the lines that the log could not take. */

@@ -34,7 +34,7 @@ const CONTRACT_PATH = '/engine/contracts/'
 type Targets = WeakMap<IncomingMessage, Target>
 
 /** Makes a server that does not listen yet. */
-export async function createEngineApp(context: EngineContext): Promise<App> {
+export async function createEngineApp(context: EngineContext, checkReady: () => Promise<void>): Promise<App> {
   const { config, random } = context
   const targets: Targets = new WeakMap()
   const { targetBytes, headerBytes } = config.limits
@@ -59,7 +59,7 @@ export async function createEngineApp(context: EngineContext): Promise<App> {
   expectContinue(app)
   if (context.tracer) traceRequests(app, context.tracer, ({ raw }) => (targets.has(raw) ? COMPONENT_ROUTE : undefined))
   addHooks(app, context, targets)
-  addRoutes(app, context)
+  addRoutes(app, context, checkReady)
   await app.ready()
   return app
 }
@@ -154,7 +154,7 @@ function preflight(context: EngineContext, request: FastifyRequest, reply: Fasti
   void reply.code(204).send()
 }
 
-function addRoutes(app: App, context: EngineContext): void {
+function addRoutes(app: App, context: EngineContext, checkReady: () => Promise<void>): void {
   app.setErrorHandler((thrown, request, reply) => answerThrown(context, thrown, request, reply))
   app.get('/engine', () => engineStatus(context))
   const authenticate = authenticator(context.config.apiKeys, context.random)
@@ -163,7 +163,7 @@ function addRoutes(app: App, context: EngineContext): void {
     return contractDetails(context, params.contract)
   })
   addCommonRoutes(app, {
-    checkReady: engineReadiness(context),
+    checkReady,
     stoppingRefusal: () => new ProblemError(problem('overloaded', { detail: 'the engine is stopping' })),
     openApi: () => JSON.stringify(openApi),
   })

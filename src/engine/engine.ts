@@ -47,11 +47,12 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
   const outboxMs = config.chain.type === 'local' ? Math.min(everyMs, LOCAL_OUTBOX_MS) : everyMs
   observe(metrics, () => readGauges(context))
   await Promise.all([timers.load(), outbox.load()])
-  const app = await createEngineApp(context)
+  const checkReady = engineReadiness(context)
+  const app = await createEngineApp(context, checkReady)
   return {
     app,
     metrics,
-    checkReady: engineReadiness(context),
+    checkReady,
     tasks: [
       { name: 'chain', everyMs: config.pollMilliseconds, run: watcher.look },
       { name: 'background', everyMs, run: background.round },

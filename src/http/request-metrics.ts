@@ -9,19 +9,13 @@ export interface RequestObserver {
   refused(request: FastifyRequest, error: string): void
   /** Sets how many event streams of this process are `open`. */
   streams(open: number): void
-  /** Notes how long a status list is valid that was signed to be published. */
-  listSigned?(name: string, times: { readonly issuedAt: Date; readonly expiresAt: Date }): void
 }
 
 /** The route of requests to addresses that no route serves, which would else be as many labels as a caller likes. */
 const UNROUTED = 'none'
 
 /** Makes the observer that counts and times requests in `registry`. `prefix` begins the name of each metric. */
-export function createRequestObserver(
-  prefix: string,
-  registry: Registry,
-  listSigned?: RequestObserver['listSigned'],
-): RequestObserver {
+export function createRequestObserver(prefix: string, registry: Registry): RequestObserver {
   const registers = [registry]
   const requests = new Counter({
     name: `${prefix}http_requests_total`,
@@ -50,7 +44,6 @@ export function createRequestObserver(
       if (routeOptions.config.isStream !== true) seconds.observe({ route }, elapsedTime / 1000)
     },
     streams: (open) => streams.set(open),
-    ...(listSigned && { listSigned }),
     refused: ({ routeOptions, is404 }, error) => {
       refusals.inc({ route: is404 ? UNROUTED : (routeOptions.url ?? UNROUTED), error })
     },

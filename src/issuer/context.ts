@@ -7,6 +7,7 @@ import type { OpenidProvider } from '../openid-connect/provider.ts'
 import type { AccessContext } from './access/context.ts'
 import type { ProgressRecorder } from './progress-recorder.ts'
 import type { SignedMetadata } from './signed-metadata.ts'
+import type { NoteSignedList } from './status-list/documents.ts'
 import type { StatusEntry } from './status-rows.ts'
 
 /**
@@ -46,6 +47,8 @@ export interface IssuerContext extends AccessContext {
   /** The keys that wallets encrypt their requests to; the first is published. */
   readonly decryptionKeys: readonly [DecryptionKey, ...DecryptionKey[]]
   readonly allocateEntries: AllocateEntries
+  /** Notes each status list that is signed, for metrics; undefined where nobody reads these. */
+  readonly noteSignedList?: NoteSignedList | undefined
   /** Records how far wallets come in their sessions, for the status. */
   readonly progress: ProgressRecorder
 }

@@ -21,6 +21,7 @@ import { createProgressRecorder } from './progress-recorder.ts'
 import { issuerRoutes } from './routes.ts'
 import { signedMetadata } from './signed-metadata.ts'
 import { entryAllocator } from './status-list/allocation.ts'
+import type { NoteSignedList } from './status-list/documents.ts'
 import { loadTypeMetadata } from './type-metadata.ts'
 
 export interface IssuerEffects extends Effects<IssuerCollections> {
@@ -31,6 +32,8 @@ export interface IssuerEffects extends Effects<IssuerCollections> {
   readonly current?: () => IssuerConfig
   /** The PKCS #11 tokens with private keys, for a configuration that names one. */
   readonly pkcs11Tokens?: Pkcs11Tokens
+  /** Notes each status list that is signed, for metrics. */
+  readonly noteSignedList?: NoteSignedList | undefined
 }
 
 /**

@@ -43,8 +43,7 @@ export interface GenerationEffects {
 /**
  * Returns the id of the generation that the database is in. A database that is not where the generation began, since it
  * is a copy, gets a new one, and so does one that has none: the same for every process. A synchronous standby that took
- * over is where it was. To be asked each time that
- * something is given out for good.
+ * over is where it was. Callers ask each time that they give something out for good.
  */
 export function currentGeneration({ store, now, random, retryOnConflict }: GenerationEffects): Promise<string> {
   return retryOnConflict<string>(async () => {

@@ -106,7 +106,7 @@ async function together(ask: Ask, change: () => Promise<void>): Promise<void> {
 }
 
 /** Yields `rows` inside a transaction, which a cursor needs. */
-async function* rowsInTransaction<T>(ask: Ask, rows: AsyncIterable<T>): AsyncGenerator<T> {
+async function* rowsInTransaction<T>(ask: Ask, rows: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
   await ask('begin')
   yield* rows
   await ask('commit')

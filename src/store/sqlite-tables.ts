@@ -143,12 +143,11 @@ function sqliteReader(database: DatabaseSync): TableReader {
   }
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await -- rows of PostgreSQL come later, those of SQLite at once
-async function* rowsOf(
+function* rowsOf(
   database: DatabaseSync,
   { name, hasCreationTime }: Table,
   after: string | undefined,
-): AsyncGenerator<readonly TableRow[]> {
+): Generator<readonly TableRow[]> {
   const creation = hasCreationTime ? 'created_at' : '0'
   const columns = `id, value, version, due_at as "dueAt", ${creation} as "createdAt"`
   const first = database.prepare(`select ${columns} from ${name} order by id limit ?`)

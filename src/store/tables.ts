@@ -32,7 +32,7 @@ export interface TableReader {
   readonly generation: DatabaseGeneration | undefined
   count(table: Table): Promise<number>
   /** Yields the rows in the order of the bytes of their ids, some at a time; those after `after`, or all. */
-  rows(table: Table, after?: string): AsyncIterable<readonly TableRow[]>
+  rows(table: Table, after?: string): Iterable<readonly TableRow[]> | AsyncIterable<readonly TableRow[]>
   /** Returns the bytes on disk, with indices and a log that is not in the file yet. */
   size(): Promise<number>
 }

@@ -28,7 +28,7 @@ export interface ServedList {
 export type ListServer = (listId: string, kind: ListKind) => Promise<ServedList>
 
 /** The part of the context that a list is made of. */
-export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now' | 'observer'>
+export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now' | 'noteSignedList'>
 
 /**
  * Makes the function that returns a list as it is now; its document is made when it is asked for. The function refuses
@@ -86,7 +86,7 @@ function signerTag({ kid, x5c }: Signer, ttlSeconds: number): string {
  * than its entity tag says, and is never older.
  */
 async function makeDocument(
-  { store, config, now, observer }: ListContext,
+  { store, config, now, noteSignedList }: ListContext,
   { listId, kind, list, certified: { signer, notAfter } }: ListRequest,
 ): Promise<Buffer> {
   const issuedAt = now()
@@ -102,6 +102,7 @@ async function makeDocument(
     expiresAt: new Date(Math.min(latest, notAfter?.getTime() ?? latest)),
   }
   const signed = await listDocument(kind, document, signer)
-  observer?.listSigned?.(`${listId}/${kind}`, document)
+  const servedUntil = new Date(issuedAt.getTime() + RENEWAL_MS)
+  noteSignedList?.(`${listId}/${kind}`, { ...document, servedUntil })
   return signed
 }
