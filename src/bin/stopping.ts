@@ -65,12 +65,12 @@ async function endConnections(service: ListeningService, graceSeconds: number, l
   const { connections } = service.app
   connections.endAfterAnswers()
   await wait(graceSeconds)
-  for (let waited = 0; waited < LAST_CALL_SECONDS && connections.open() > 0; waited += LOOK_SECONDS) {
+  for (let waited = 0; waited < LAST_CALL_SECONDS && connections.countOpen() > 0; waited += LOOK_SECONDS) {
     await wait(LOOK_SECONDS)
   }
   endAfterGrace(service, log)
   const closed = service.close()
-  connections.closeQuiet()
+  connections.closeIdle()
   await closed
 }
 

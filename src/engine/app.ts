@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
-import { type Authenticate, authenticator } from '../http/api-key.ts'
+import { type Authenticate, createAuthenticator } from '../http/api-key.ts'
 import type { App } from '../http/app-type.ts'
 import { addCommonRoutes, COMMON_PATHS } from '../http/common-routes.ts'
 import { hasSeveralHosts } from '../http/host-header.ts'
@@ -45,7 +45,7 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
     requestTimeoutMs: 60_000,
     maxHeaderSize: targetBytes + headerBytes + PARSER_SLACK,
     describeBroken: (error) => brokenProblem(error, targetBytes),
-    answerUnreadable: (request, reply) =>
+    answerUnreadableRequest: (request, reply) =>
       ownProblem(context, request, reply, hostProblem(request.raw) ?? problem('not-found')),
     rewriteUrl: (request) => {
       const target = readTarget(request.url ?? '')
@@ -103,7 +103,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
     }
   })
   const paceProblem = (request: FastifyRequest): ProblemResponse | undefined => {
-    const retryAfter = request.url.startsWith('/health/') ? 0 : visits.take(request.ip)
+    const retryAfter = request.url.startsWith('/health/') ? 0 : visits.countRequest(request.ip)
     if (retryAfter === 0) return undefined
     metrics.refused.inc({ limit: 'requestsPerSecond' })
     return problem('too-many-requests', { retryAfter })
@@ -134,7 +134,7 @@ function sizeProblem(
 
 function ownProblem(context: EngineContext, request: FastifyRequest, reply: FastifyReply, what: ProblemResponse): void {
   reply.hijack()
-  context.tracer?.refuse(request.raw, what.code)
+  context.tracer?.recordRefusal(request.raw, what.code)
   sendProblem(context, { request: request.raw, response: reply.raw, id: request.id }, what)
 }
 
@@ -157,15 +157,15 @@ function preflight(context: EngineContext, request: FastifyRequest, reply: Fasti
 function addRoutes(app: App, context: EngineContext, checkReady: () => Promise<void>): void {
   app.setErrorHandler((thrown, request, reply) => answerThrown(context, thrown, request, reply))
   app.get('/engine', () => engineStatus(context))
-  const authenticate = authenticator(context.config.apiKeys, context.random)
+  const authenticate = createAuthenticator(context.config.apiKeys, context.random)
   app.get<{ Params: { contract: string } }>(`${CONTRACT_PATH}:contract`, ({ headers, params }) => {
     refuseStrangers(authenticate, headers.authorization)
     return contractDetails(context, params.contract)
   })
   addCommonRoutes(app, {
     checkReady,
-    stoppingRefusal: () => new ProblemError(problem('overloaded', { detail: 'the engine is stopping' })),
-    openApi: () => JSON.stringify(openApi),
+    makeStoppingRefusal: () => new ProblemError(problem('overloaded', { detail: 'the engine is stopping' })),
+    makeOpenApiText: () => JSON.stringify(openApi),
   })
 }
 

@@ -4,7 +4,7 @@
  * contract that has the most.
  */
 import type { IncomingMessage } from 'node:http'
-import { type BodyMemory, bodyMemory, type ComingBody } from '../http/body-memory.ts'
+import { type BodyMemory, createBodyMemory, type IncomingBody } from '../http/body-memory.ts'
 import type { Address } from '../offchain/address.ts'
 
 export interface BodyRefusal {
@@ -34,15 +34,15 @@ interface Bounds {
 
 export function createBodyBuffer(bounds: Bounds, now: () => Date): BodyBuffer {
   // The bodies for one contract may have half of it, or one of them.
-  const each = Math.max(bounds.bodyBytes, bounds.bufferedBytes / 2)
-  const held = bodyMemory({ all: bounds.bufferedBytes, each }, now)
+  const perOwner = Math.max(bounds.bodyBytes, bounds.bufferedBytes / 2)
+  const held = createBodyMemory({ total: bounds.bufferedBytes, perOwner }, now)
   return {
     read: (request, contract) => {
       const declared = Number(request.headers['content-length'] ?? 0)
       if (declared > bounds.bodyBytes) return Promise.resolve({ refusal: 'body-too-large' })
       return collect({ request, contract, bodyBytes: bounds.bodyBytes, held, now })
     },
-    held: held.bytes,
+    held: held.countBytes,
   }
 }
 
@@ -63,7 +63,7 @@ function collect({ request, contract, bodyBytes, held, now }: Collecting): Promi
       size = 0
     }
     const end = (result: ReadBody | BodyRefusal): void => {
-      held.coming.delete(coming)
+      held.incomingBodies.delete(coming)
       request.off('data', take).off('end', finish).off('error', fail).off('close', fail)
       if ('refusal' in result) release()
       resolve(result)
@@ -73,10 +73,10 @@ function collect({ request, contract, bodyBytes, held, now }: Collecting): Promi
       parts.length = 0
       end({ refusal })
     }
-    const coming: ComingBody = { owner: contract, at: now().getTime(), drop: () => refuse('overloaded') }
-    held.coming.add(coming)
+    const coming: IncomingBody = { owner: contract, lastPartAt: now().getTime(), drop: () => refuse('overloaded') }
+    held.incomingBodies.add(coming)
     const take = (part: Buffer): void => {
-      coming.at = now().getTime()
+      coming.lastPartAt = now().getTime()
       const hasRoom = held.hasRoom(contract, part.length)
       size += part.length
       held.add(contract, part.length)

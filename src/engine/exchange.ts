@@ -28,7 +28,7 @@ export async function answerRequest(context: EngineContext, exchange: Exchange):
     if (!isRefusal) log.error({ event: 'request_failed', request: exchange.id, err }, 'request failed')
     const refusal = isRefusal ? err.problem : problem('server-error')
     metrics.answers.inc({ status: String(refusal.status), error: refusal.code })
-    context.tracer?.refuse(exchange.request, refusal.code)
+    context.tracer?.recordRefusal(exchange.request, refusal.code)
     sendProblem(context, exchange, refusal)
   }
 }

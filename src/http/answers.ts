@@ -9,7 +9,7 @@ export const JSON_TYPE = 'application/json'
 export const JWT_TYPE = 'application/jwt'
 
 /** Describes a successful response in JSON; the compiler holds the handlers of the route to the schema. */
-export function answers<S extends 200 | 201, T extends TSchema>(status: S, schema: T): { readonly [K in S]: T } {
+export function jsonResponse<S extends 200 | 201, T extends TSchema>(status: S, schema: T): { readonly [K in S]: T } {
   return { [status]: schema }
 }
 
@@ -17,23 +17,23 @@ export function answers<S extends 200 | 201, T extends TSchema>(status: S, schem
 export const NO_CONTENT: Record<string, object> = { 204: Type.Null() }
 
 /** Describes a successful response of another media type. */
-export function answersAs(status: 200 | 201, mediaType: string, schema: TSchema): Record<string, object> {
-  return { [status]: byType({ [mediaType]: schema }) }
+export function responseAs(status: 200 | 201, mediaType: string, schema: TSchema): Record<string, object> {
+  return { [status]: contentByType({ [mediaType]: schema }) }
 }
 
 /** Describes a successful response that has several media types. */
-export function answersByType(schemas: Readonly<Record<string, TSchema>>): Record<string, object> {
-  return { 200: byType(schemas) }
+export function responseByType(schemas: Readonly<Record<string, TSchema>>): Record<string, object> {
+  return { 200: contentByType(schemas) }
 }
 
 /** Describes a stream of the status of a session, whose schema has the title `title`. */
-export function answersEvents(title: string): Record<string, object> {
+export function eventStreamResponse(title: string): Record<string, object> {
   const description = `An event \`status\` with a ${title} as JSON at first and after each change; \`end\` after the last`
-  return answersAs(200, EVENT_STREAM_TYPE, Type.String({ description }))
+  return responseAs(200, EVENT_STREAM_TYPE, Type.String({ description }))
 }
 
 /** Lists the error codes of an operation, beside those of every operation of its kind, which `openapi.ts` adds. */
-export function refuses(...codes: readonly ErrorCode[]): Record<string, readonly ErrorCode[]> {
+export function refusalCodes(...codes: readonly ErrorCode[]): Record<string, readonly ErrorCode[]> {
   return { [REFUSALS]: codes }
 }
 
@@ -41,15 +41,15 @@ export function refuses(...codes: readonly ErrorCode[]): Record<string, readonly
 export const AnyObject = Type.Object({}, { additionalProperties: true })
 
 /** Describes a body for each of its media types. */
-export function byType(schemas: Readonly<Record<string, TSchema>>) {
+export function contentByType(schemas: Readonly<Record<string, TSchema>>) {
   return { content: Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }])) }
 }
 
 /** The operations that the integrating application calls. */
-export const byApplication = { security: [{ apiKey: [] }], tags: ['integration'] }
+export const applicationOperation = { security: [{ apiKey: [] }], tags: ['integration'] }
 
 /** The operations that wallets call; a session id in the path is the secret of the wallet. */
-export const byWallet = { security: [], tags: ['wallet'] }
+export const walletOperation = { security: [], tags: ['wallet'] }
 
 export const SessionParams = Type.Object({ session_id: Type.String() })
 

@@ -17,7 +17,7 @@ export function apiKeyDigest(authorization: string | undefined): string {
  * Creates the look-up of API keys. Keys are compared by a digest with a secret of this process, so that the time of a
  * look-up reveals nothing about a guess.
  */
-export function authenticator(
+export function createAuthenticator(
   labelByKey: Readonly<Record<string, string>>,
   random: (bytes: number) => Uint8Array,
 ): Authenticate {

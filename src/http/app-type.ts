@@ -7,23 +7,25 @@ import type { ErrorCode } from '../protocol/error.ts'
 
 /** The connections of a server. */
 export interface ServerConnections {
-  readonly open: () => number
-  readonly areEnding: () => boolean
+  /** Counts the connections that are open. */
+  readonly countOpen: () => number
+  /** Tests whether the server is ending its connections. */
+  readonly isEnding: () => boolean
   /** Makes each response the last of its connection (`Connection: close`). RFC 9112 section 9.6. */
   readonly endAfterAnswers: () => void
-  /** Has `listener` called by `endAfterAnswers`, for answers that would not end by themselves. */
-  readonly whenEnding: (listener: () => void) => void
-  /** Has `answer` end a connection whose bytes cannot be read, when the requests before these are answered. */
-  readonly answerBroken: (socket: Socket, answer: () => void) => void
-  /** Closes idle connections repeatedly: a browser opens some before it needs them. */
-  readonly closeQuiet: () => void
+  /** Adds a listener that `endAfterAnswers` calls, for answers that would not end by themselves. */
+  readonly onEnding: (listener: () => void) => void
+  /** Calls `answer`, which ends a connection whose bytes cannot be read, when its earlier requests are answered. */
+  readonly answerUnreadableBytes: (socket: Socket, answer: () => void) => void
+  /** Closes idle connections from now on, again and again: a browser opens some before it needs them. */
+  readonly closeIdle: () => void
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** An API key is required, and no other origin may call. */
     admin?: boolean
-    /** A person's browser goes there itself, and no script of another origin may. RFC 9700 section 2.6. */
+    /** A person's browser opens the route itself, and no script of another origin may call it. RFC 9700 section 2.6. */
     isForBrowsers?: boolean
     /** The error code for a malformed request of this route; `invalid_request` when absent. */
     malformed?: ErrorCode
@@ -31,13 +33,13 @@ declare module 'fastify' {
     endpoint?: string
     /** The event that the log records for a response, by status. */
     logged?: Readonly<Record<number, string>>
-    /** The answer lasts for as long as the client likes to listen: its time is no measure of the service. */
+    /** The answer is a stream, which lasts as long as the client listens: its duration does not measure the service. */
     isStream?: boolean
   }
   interface FastifyInstance {
     connections: ServerConnections
-    /** Counts the bytes of a response that its client has not read yet; with them, the oldest may have to go. */
-    countUnread: (reply: FastifyReply, bytes: number) => void
+    /** Counts the bytes of a response that its client has not read, and closes the oldest responses over the limit. */
+    countUnreadBytes: (reply: FastifyReply, bytes: number) => void
   }
   interface FastifyRequest {
     /** The label of the API key, on administrative routes. */

@@ -18,7 +18,7 @@ import { describeBroken, sendError, toProtocolError } from './error-response.ts'
 import { hasSeveralHosts } from './host-header.ts'
 import { loggedRefusal } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
-import { allowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
+import { createAllowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
 import type { RequestObserver } from './request-metrics.ts'
 import { type RequestTracer, traceRequests } from './request-tracer.ts'
@@ -31,7 +31,7 @@ export interface AppOptions {
   readonly description: string
   readonly authenticate: Authenticate
   /** Rejects when the service cannot work, that is when its database cannot be written. */
-  readonly ready: () => Promise<unknown>
+  readonly checkReady: () => Promise<unknown>
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger
   readonly now: () => Date
@@ -42,7 +42,7 @@ export interface AppOptions {
 }
 
 /** A function that returns the label of the API key of an administrative request, and refuses a request without one. */
-type Gate = (request: FastifyRequest, reply: FastifyReply) => string
+type RequestAuthenticator = (request: FastifyRequest, reply: FastifyReply) => string
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 export const BODY_LIMIT = 1024 * 1024
@@ -51,7 +51,7 @@ export const BODY_LIMIT = 1024 * 1024
 export async function createApp(options: AppOptions, addRoutes: (app: App) => void): Promise<App> {
   const { rateLimits, now } = options
   const { failedApiKeysPerMinute: limit } = rateLimits
-  const authenticate = limitGuesses(options.authenticate, limit === undefined ? undefined : allowance(limit, now))
+  const authenticate = limitGuesses(options.authenticate, limit === undefined ? undefined : createAllowance(limit, now))
   const app = createServer({
     random: options.random,
     tls: options.tls,
@@ -60,7 +60,8 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
     bodyLimit: BODY_LIMIT,
     validatorOf: lazyValidator,
     describeBroken,
-    answerUnreadable: (request, reply) => answerUnreadable(routes, authenticate, { log: options.log, request, reply }),
+    answerUnreadableRequest: (request, reply) =>
+      answerUnreadableRequest(routes, authenticate, { log: options.log, request, reply }),
   })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJsonBody)
@@ -75,9 +76,9 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
     addRoutes(scope)
     addCommonRoutes(scope, {
       checkReady: () => checkDatabase(options),
-      stoppingRefusal: () =>
+      makeStoppingRefusal: () =>
         new ProtocolError('temporarily_unavailable', 'the service is stopping; ask another instance'),
-      openApi: () => JSON.stringify(openApiDocument(scope.swagger() as unknown as JsonObject)),
+      makeOpenApiText: () => JSON.stringify(openApiDocument(scope.swagger() as unknown as JsonObject)),
     })
     done()
   })
@@ -89,7 +90,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
  * Adds routes that take form bodies up to a limit and no others; a repeated parameter becomes an array and fails its
  * schema.
  */
-export function formRoutes(app: App, bodyLimit: number, addRoutes: (scope: App) => void): void {
+export function addFormRoutes(app: App, bodyLimit: number, addRoutes: (scope: App) => void): void {
   void app.register((scope: App, _: unknown, done: () => void) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(FORM_TYPE, { parseAs: 'buffer', bodyLimit }, parseFormBody)
@@ -99,7 +100,7 @@ export function formRoutes(app: App, bodyLimit: number, addRoutes: (scope: App) 
 }
 
 /** Adds routes that take a JWT beside JSON; it arrives as the text it is. */
-export function jwtRoutes(app: App, addRoutes: (scope: App) => void): void {
+export function addJwtRoutes(app: App, addRoutes: (scope: App) => void): void {
   void app.register((scope: App, _: unknown, done: () => void) => {
     scope.addContentTypeParser('application/jwt', { parseAs: 'buffer' }, parseTextBody)
     addRoutes(scope)
@@ -108,10 +109,10 @@ export function jwtRoutes(app: App, addRoutes: (scope: App) => void): void {
 }
 
 /** Adds routes that take no body: whatever comes is read within the limit and ignored, whatever its type. */
-export function bodylessRoutes(app: App, addRoutes: (scope: App) => void): void {
+export function addBodylessRoutes(app: App, addRoutes: (scope: App) => void): void {
   void app.register((scope: App, _: unknown, done: () => void) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, parsed) => parsed(null, undefined))
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, callback) => callback(null, undefined))
     addRoutes(scope)
     done()
   })
@@ -120,10 +121,10 @@ export function bodylessRoutes(app: App, addRoutes: (scope: App) => void): void 
 function addHooks(
   app: App,
   { log, rateLimits, now, observer, tracer }: AppOptions,
-  { routes, authenticate }: { readonly routes: Routes; readonly authenticate: Gate },
+  { routes, authenticate }: { readonly routes: Routes; readonly authenticate: RequestAuthenticator },
 ): void {
   const { walletRequestsPerMinute: limit } = rateLimits
-  const visits = limit === undefined ? undefined : allowance(limit, now)
+  const walletRequests = limit === undefined ? undefined : createAllowance(limit, now)
   limitBodyMemory(app, now)
   limitUnreadAnswers(app)
   app.addHook('onRequest', (request, reply, done) => {
@@ -138,23 +139,24 @@ function addHooks(
     if (request.routeOptions.config.admin) request.apiKeyLabel = authenticate(request, reply)
     else {
       if (!request.routeOptions.config.isForBrowsers) reply.headers(CORS_HEADERS)
-      if (visits !== undefined && isForWallets(request)) refuseWhileWaiting(visits.take(request.ip), reply)
+      if (walletRequests !== undefined && isForWallets(request))
+        refuseWhileWaiting(walletRequests.countRequest(request.ip), reply)
     }
     done()
   })
   if (tracer !== undefined) continueTraces(app, tracer)
   app.addHook('onResponse', (request, reply, done) => {
     const { config, method } = request.routeOptions
-    const isAct = config.admin && method === 'POST' && reply.statusCode < 300
-    const event = config.logged?.[reply.statusCode] ?? (isAct ? 'administered' : undefined)
-    if (event !== undefined) log.info({ event, ...lineOf(request) }, 'request served')
+    const isAdministrativeChange = config.admin && method === 'POST' && reply.statusCode < 300
+    const event = config.logged?.[reply.statusCode] ?? (isAdministrativeChange ? 'administered' : undefined)
+    if (event !== undefined) log.info({ event, ...requestLogMembers(request) }, 'request served')
     observer?.answered(request, reply)
     done()
   })
-  app.setErrorHandler((thrown, request, reply) => {
-    const { code } = answerError(thrown, log, request, reply)
+  app.setErrorHandler((thrownError, request, reply) => {
+    const { code } = answerError(thrownError, log, request, reply)
     observer?.refused(request, code)
-    tracer?.refuse(request.raw, code)
+    tracer?.recordRefusal(request.raw, code)
   })
 }
 
@@ -170,9 +172,9 @@ function continueTraces(app: App, tracer: RequestTracer): void {
 }
 
 /** Answers with the error, and returns it as the caller was told of it. */
-function answerError(thrown: unknown, log: Logger, request: FastifyRequest, reply: FastifyReply): ProtocolError {
-  const error = toProtocolError(thrown, request)
-  const line = { event: 'refused', ...lineOf(request), error: error.code, why: error.message }
+function answerError(thrownError: unknown, log: Logger, request: FastifyRequest, reply: FastifyReply): ProtocolError {
+  const error = toProtocolError(thrownError, request)
+  const line = { event: 'refused', ...requestLogMembers(request), error: error.code, why: error.message }
   if (error.code === 'server_error') log.error({ ...line, err: error.cause }, 'request failed')
   else log.info({ ...line, cause: loggedRefusal(error) }, 'request refused')
   sendError(error, request, reply)
@@ -183,7 +185,7 @@ function answerError(thrown: unknown, log: Logger, request: FastifyRequest, repl
  * Returns the members of a log line about a request. A session is named by the digest of its id, as in the audit log,
  * because the id opens an offer.
  */
-function lineOf({ id, apiKeyLabel, sessionId, routeOptions }: FastifyRequest) {
+function requestLogMembers({ id, apiKeyLabel, sessionId, routeOptions }: FastifyRequest) {
   const session = sessionId ? digestOf(sessionId) : undefined
   return { request: id, session, caller: apiKeyLabel || undefined, route: routeOptions.url }
 }
@@ -197,9 +199,9 @@ function refuseSeveralHosts({ raw }: FastifyRequest): void {
   if (hasSeveralHosts(raw)) refuse('invalid_request', 'the request has several Host headers; send one')
 }
 
-function answerUnreadable(
+function answerUnreadableRequest(
   routes: Routes,
-  authenticate: Gate,
+  authenticate: RequestAuthenticator,
   { log, request, reply }: { readonly log: Logger; readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): void {
   addCommonHeaders(request, reply)
@@ -211,8 +213,8 @@ function answerUnreadable(
   }
 }
 
-function checkDatabase({ ready }: AppOptions): Promise<unknown> {
-  return ready().catch((cause: unknown) =>
+function checkDatabase({ checkReady }: AppOptions): Promise<unknown> {
+  return checkReady().catch((cause: unknown) =>
     refuse('temporarily_unavailable', 'the database does not take what is written', { cause }),
   )
 }

@@ -2,7 +2,7 @@ import { type AddressInfo, connect } from 'node:net'
 import Fastify from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { App } from './app-type.ts'
-import { bodyMemory, limitBodyMemory } from './body-memory.ts'
+import { createBodyMemory, limitBodyMemory } from './body-memory.ts'
 
 const MIB = 1024 * 1024
 const apps: App[] = []
@@ -22,21 +22,21 @@ describe('the memory of bodies', () => {
     await closed
     lookedUp()
     await new Promise((resolve) => setImmediate(resolve))
-    expect([memory.coming.size, memory.bytes(), errors]).toEqual([0, 0, []])
+    expect([memory.incomingBodies.size, memory.countBytes(), errors]).toEqual([0, 0, []])
   })
 
   it('makes room for a sender over its share by the stalled bodies of that sender alone', () => {
     const clock = { at: 0 }
-    const memory = bodyMemory({ all: 64, each: 16 }, () => new Date(clock.at))
+    const memory = createBodyMemory({ total: 64, perOwner: 16 }, () => new Date(clock.at))
     const dropped: string[] = []
     for (const owner of ['a', 'b']) {
       const drop = () => {
-        memory.coming.delete(body)
+        memory.incomingBodies.delete(body)
         memory.add(owner, -16)
         dropped.push(owner)
       }
-      const body = { owner, at: 0, drop }
-      memory.coming.add(body)
+      const body = { owner, lastPartAt: 0, drop }
+      memory.incomingBodies.add(body)
       memory.add(owner, 16)
     }
     clock.at = 3000
@@ -44,19 +44,19 @@ describe('the memory of bodies', () => {
   })
 
   it('that two senders fill by drops has room for a third, and drops the oldest body of the one with the most', () => {
-    const memory = bodyMemory({ all: 64, each: 32 }, () => new Date(0))
+    const memory = createBodyMemory({ total: 64, perOwner: 32 }, () => new Date(0))
     const dropped: string[] = []
     const begin = (owner: string, name: string, bytes: number): void => {
       const body = {
         owner,
-        at: 0,
+        lastPartAt: 0,
         drop: () => {
           dropped.push(name)
-          memory.coming.delete(body)
+          memory.incomingBodies.delete(body)
           memory.add(owner, -bytes)
         },
       }
-      memory.coming.add(body)
+      memory.incomingBodies.add(body)
       memory.add(owner, bytes)
     }
     begin('a', 'a1', 16)
@@ -76,7 +76,7 @@ async function started(label: string) {
   const errors: unknown[] = []
   const app = Fastify({ forceCloseConnections: true }) as unknown as App
   apps.push(app)
-  const memory = bodyMemory({ all: MIB, each: MIB }, () => new Date())
+  const memory = createBodyMemory({ total: MIB, perOwner: MIB }, () => new Date())
   app.decorateRequest('apiKeyLabel', label)
   app.setErrorHandler((error) => void errors.push(error))
   limitBodyMemory(app, () => new Date(), memory)

@@ -8,8 +8,8 @@ import { networkOf } from './rate-limit.ts'
 
 /** The most bytes in memory at once. */
 export interface MemoryBounds {
-  readonly all: number
-  readonly each: number
+  readonly total: number
+  readonly perOwner: number
 }
 
 /** The bytes in memory by owner. */
@@ -17,34 +17,35 @@ export interface BodyMemory {
   /** Tests whether `bytes` more fit; drops stalled bodies when they do not, and those of a sender that has more. */
   readonly hasRoom: (owner: string, bytes: number) => boolean
   readonly add: (owner: string, bytes: number) => void
-  readonly bytes: () => number
+  readonly countBytes: () => number
   /** The bodies that are still being received. */
-  readonly coming: Set<ComingBody>
+  readonly incomingBodies: Set<IncomingBody>
 }
 
-export interface ComingBody {
+export interface IncomingBody {
   /** The owner for whom the body is counted. */
   readonly owner: string
   /** The time of the last part of the body, in milliseconds. */
-  at: number
+  lastPartAt: number
   readonly drop: () => void
 }
 
 const MIB = 1024 * 1024
 /** The bytes for the bodies of a service. Each API key and each network may have half of them. */
-const BOUNDS = { all: 64 * MIB, each: 32 * MIB }
+const BOUNDS = { total: 64 * MIB, perOwner: 32 * MIB }
 /** The time without a new part after which a body may have to make room. */
 const STALLED_MS = 2000
 
-export function bodyMemory({ all, each }: MemoryBounds, now: () => Date): BodyMemory {
+export function createBodyMemory({ total: maxTotal, perOwner }: MemoryBounds, now: () => Date): BodyMemory {
   const byOwner = new Map<string, number>()
-  const coming = new Set<ComingBody>()
+  const incomingBodies = new Set<IncomingBody>()
   let total = 0
   const bytesOf = (owner: string): number => byOwner.get(owner) ?? 0
-  const fits = (owner: string, bytes: number): boolean => total + bytes <= all && bytesOf(owner) + bytes <= each
+  const canFit = (owner: string, bytes: number): boolean =>
+    total + bytes <= maxTotal && bytesOf(owner) + bytes <= perOwner
   return {
-    coming,
-    bytes: () => total,
+    incomingBodies,
+    countBytes: () => total,
     add: (owner, bytes) => {
       const sum = bytesOf(owner) + bytes
       total += bytes
@@ -52,13 +53,18 @@ export function bodyMemory({ all, each }: MemoryBounds, now: () => Date): BodyMe
       else byOwner.set(owner, sum)
     },
     hasRoom: (owner, bytes) => {
-      if (fits(owner, bytes)) return true
-      const before = now().getTime() - STALLED_MS
-      const isOverShare = bytesOf(owner) + bytes > each
-      for (const body of [...coming]) if (body.at < before && (!isOverShare || body.owner === owner)) body.drop()
+      if (canFit(owner, bytes)) return true
+      const stalledBefore = now().getTime() - STALLED_MS
+      const isOverShare = bytesOf(owner) + bytes > perOwner
+      for (const body of [...incomingBodies])
+        if (body.lastPartAt < stalledBefore && (!isOverShare || body.owner === owner)) body.drop()
       const sum = bytesOf(owner) + bytes
-      for (let body = largest(coming, bytesOf); !fits(owner, bytes); body = largest(coming, bytesOf)) {
-        if (sum > each || body === undefined || bytesOf(body.owner) <= sum) return false
+      for (
+        let body = findBodyToDrop(incomingBodies, bytesOf);
+        !canFit(owner, bytes);
+        body = findBodyToDrop(incomingBodies, bytesOf)
+      ) {
+        if (sum > perOwner || body === undefined || bytesOf(body.owner) <= sum) return false
         body.drop()
       }
       return true
@@ -67,9 +73,13 @@ export function bodyMemory({ all, each }: MemoryBounds, now: () => Date): BodyMe
 }
 
 /** Returns the oldest body of the owner with the most bytes in memory. */
-function largest(coming: Iterable<ComingBody>, bytesOf: (owner: string) => number): ComingBody | undefined {
-  let oldest: ComingBody | undefined
-  for (const body of coming) if (oldest === undefined || bytesOf(body.owner) > bytesOf(oldest.owner)) oldest = body
+function findBodyToDrop(
+  incomingBodies: Iterable<IncomingBody>,
+  bytesOf: (owner: string) => number,
+): IncomingBody | undefined {
+  let oldest: IncomingBody | undefined
+  for (const body of incomingBodies)
+    if (oldest === undefined || bytesOf(body.owner) > bytesOf(oldest.owner)) oldest = body
   return oldest
 }
 
@@ -77,7 +87,7 @@ function largest(coming: Iterable<ComingBody>, bytesOf: (owner: string) => numbe
  * Refuses bodies with `temporarily_unavailable` while their memory is full. A body counts until its response is sent,
  * for the API key of its request, or else for the network of its sender.
  */
-export function limitBodyMemory(app: App, now: () => Date, memory = bodyMemory(BOUNDS, now)): void {
+export function limitBodyMemory(app: App, now: () => Date, memory = createBodyMemory(BOUNDS, now)): void {
   app.addHook('preParsing', (request, reply, _payload, done) => {
     // The sender disconnected during a look-up: the response is closed already, and would release nothing.
     if (request.raw.destroyed) {
@@ -103,33 +113,33 @@ interface CountedRequest {
 function countBody(memory: BodyMemory, { request, response, owner, now }: CountedRequest): void {
   let size = 0
   const release = (): void => {
-    memory.coming.delete(body)
+    memory.incomingBodies.delete(body)
     memory.add(owner, -size)
     size = 0
   }
   const drop = (): void => {
-    request.off('data', count)
+    request.off('data', countPart)
     release()
-    if (request.listenerCount('error') > 0) request.emit('error', fullMemory())
+    if (request.listenerCount('error') > 0) request.emit('error', memoryFullError())
   }
-  const body: ComingBody = { owner, at: now().getTime(), drop }
-  const count = (part: Uint8Array): void => {
-    body.at = now().getTime()
+  const body: IncomingBody = { owner, lastPartAt: now().getTime(), drop }
+  const countPart = (part: Uint8Array): void => {
+    body.lastPartAt = now().getTime()
     const hasRoom = memory.hasRoom(owner, part.length)
     size += part.length
     memory.add(owner, part.length)
     if (!hasRoom) drop()
   }
-  const begin = (event: string): void => {
+  const beginAtFirstListener = (event: string): void => {
     if (event !== 'data') return
-    request.off('newListener', begin)
-    memory.coming.add(body)
-    request.on('data', count).once('end', () => memory.coming.delete(body))
+    request.off('newListener', beginAtFirstListener)
+    memory.incomingBodies.add(body)
+    request.on('data', countPart).once('end', () => memory.incomingBodies.delete(body))
   }
-  request.on('newListener', begin)
+  request.on('newListener', beginAtFirstListener)
   response.once('close', release)
 }
 
-function fullMemory(): ProtocolError {
+function memoryFullError(): ProtocolError {
   return new ProtocolError('temporarily_unavailable', 'too many requests are being sent at once; try again in a moment')
 }

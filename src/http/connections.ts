@@ -12,9 +12,9 @@ const MAX_PIPELINED = 16
 /** The time for which a connection may still begin a request after the server has stopped listening. */
 const LAST_REQUEST_MS = 50
 
-/** An unanswered request, or bytes that are none, in the order of a connection. */
+/** An unanswered request, or bytes that are not a request, in the order of a connection. */
 interface Turn {
-  /** Absent for bytes that are no request. */
+  /** Absent for bytes that are not a request. */
   readonly response?: ServerResponse
   /** Starts the work when the earlier requests of the connection are answered. */
   begin?: () => void
@@ -29,7 +29,7 @@ interface LatestRequest {
 interface Connection {
   readonly turns: Turn[]
   latest?: LatestRequest
-  /** Whether the parser has given up: whatever else arrives is no request either. */
+  /** Whether the parser of the connection has failed, so that no later bytes are a request. */
   isBroken?: true
 }
 
@@ -50,7 +50,7 @@ export function watchConnections(app: App): void {
   app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     if (isEnding) response.shouldKeepAlive = false
     const connection = connections.get(request.socket)
-    if (connection !== undefined) takeRequest(connection, request, response)
+    if (connection !== undefined) addRequest(connection, request, response)
   })
   app.addHook('onRequest', ({ raw }, reply, done) => {
     const { turns = [] } = connections.get(raw.socket) ?? {}
@@ -64,37 +64,37 @@ export function watchConnections(app: App): void {
     else turn.begin = begin
   })
   app.decorate('connections', {
-    open: () => connections.size,
-    areEnding: () => isEnding,
+    countOpen: () => connections.size,
+    isEnding: () => isEnding,
     endAfterAnswers: () => {
       isEnding = true
-      for (const { turns } of connections.values()) closeAfter(turns)
+      for (const { turns } of connections.values()) closeAfterResponses(turns)
       for (const listener of endListeners) listener()
     },
-    whenEnding: (listener) => void endListeners.push(listener),
-    answerBroken: (socket, answer) => {
+    onEnding: (listener) => void endListeners.push(listener),
+    answerUnreadableBytes: (socket, answer) => {
       const connection = connections.get(socket)
       if (connection === undefined) answer()
       else if (connection.isBroken !== true) endInTurn(connection, socket, answer)
     },
-    closeQuiet: () => closeQuiet(connections),
+    closeIdle: () => closeIdleConnections(connections),
   } satisfies ServerConnections)
 }
 
-function closeAfter(turns: readonly Turn[]): void {
+function closeAfterResponses(turns: readonly Turn[]): void {
   for (const { response } of turns) if (response !== undefined) response.shouldKeepAlive = false
 }
 
-function closeQuiet(connections: ReadonlyMap<Socket, Connection>): void {
-  let before = new Set<Socket>()
+function closeIdleConnections(connections: ReadonlyMap<Socket, Connection>): void {
+  let previouslyIdle = new Set<Socket>()
   setInterval(() => {
-    const quiet = [...connections].flatMap(([socket, { turns }]) => (turns.length === 0 ? [socket] : []))
-    for (const socket of quiet) if (before.has(socket)) socket.destroy()
-    before = new Set(quiet)
+    const idle = [...connections].flatMap(([socket, { turns }]) => (turns.length === 0 ? [socket] : []))
+    for (const socket of idle) if (previouslyIdle.has(socket)) socket.destroy()
+    previouslyIdle = new Set(idle)
   }, LAST_REQUEST_MS)
 }
 
-function takeRequest(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+function addRequest(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
   const { turns } = connection
   const turn = { response }
   turns.push(turn)
@@ -111,18 +111,18 @@ function takeRequest(connection: Connection, request: IncomingMessage, response:
 }
 
 /**
- * Ends a connection whose bytes cannot be read any more, when the earlier requests are answered. `answer` is for bytes
- * that are no request, or for a request that breaks off in its body; where that has its answer already, it gets no
- * other.
+ * Ends a connection whose bytes cannot be read any more, when the earlier requests are answered. `answer` answers bytes
+ * that are not a request, or a request that breaks off in its body; such a request that is already answered gets no
+ * second answer.
  */
 function endInTurn(connection: Connection, socket: Socket, answer: () => void): void {
   connection.isBroken = true
   const { turns, latest } = connection
-  const cut = latest?.request.complete === false ? latest.turn : undefined
-  const isAnswered = cut?.response.headersSent === true
+  const interruptedTurn = latest?.request.complete === false ? latest.turn : undefined
+  const isAnswered = interruptedTurn?.response.headersSent === true
   const end = isAnswered ? () => socket.destroySoon() : answer
-  const turn: Turn = cut === undefined || isAnswered ? {} : cut
-  if (turn !== cut) turns.push(turn)
+  const turn: Turn = interruptedTurn === undefined || isAnswered ? {} : interruptedTurn
+  if (turn !== interruptedTurn) turns.push(turn)
   if (turn === turns[0]) end()
   else turn.begin = end
 }

@@ -13,7 +13,7 @@ export interface PublicDocument {
 }
 
 /** Creates a document of a text. */
-export function publicDocument(text: string): PublicDocument {
+export function createPublicDocument(text: string): PublicDocument {
   return { etag: `"${hash('sha256', text, 'base64url')}"`, parts: [Buffer.from(text)] }
 }
 
@@ -36,12 +36,12 @@ export function sendPieces(reply: FastifyReply, parts: readonly Uint8Array[]): F
 
 /** Tests whether `If-None-Match` names the tag by weak comparison, as for GET. */
 export function isKnownTag(condition: string | undefined, etag: string): boolean {
-  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '')
-  return (condition ?? '').split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag))
+  const opaqueTag = (tag: string): string => tag.trim().replace(/^W\//, '')
+  return (condition ?? '').split(',').some((tag) => tag.trim() === '*' || opaqueTag(tag) === opaqueTag(etag))
 }
 
 function* piecesOf(parts: readonly Uint8Array[]): Generator<Uint8Array> {
   for (const part of parts) {
-    for (let at = 0; at < part.length; at += PIECE) yield part.subarray(at, at + PIECE)
+    for (let offset = 0; offset < part.length; offset += PIECE) yield part.subarray(offset, offset + PIECE)
   }
 }

@@ -15,9 +15,10 @@ export interface Effects<C> {
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger
-  /** Is told of each request; absent where nobody reads metrics. */
+  /** Observes each request; absent where nobody reads metrics. */
   readonly observer?: RequestObserver | undefined
-  /** Makes traces of requests, and of the steps in them; absent where nobody wants these. */
+  /** Makes the spans of requests; absent without the setting `telemetry`. */
   readonly tracer?: RequestTracer | undefined
+  /** Runs a step of a request within a span; absent where nobody measures steps. */
   readonly inSpan?: InSpan | undefined
 }

@@ -20,7 +20,7 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
   if (statusCode === 413) return new ProtocolError('request_too_large', 'the request body is too large')
   if (validation !== undefined) return new ProtocolError(malformed ?? 'invalid_request', message)
   if (statusCode === 415) {
-    const text = `this endpoint takes ${takenTypes(request)}; say so in Content-Type`
+    const text = `this endpoint takes ${acceptedTypes(request)}; say so in Content-Type`
     return new ProtocolError(malformed ?? 'unsupported_media_type', text)
   }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
@@ -32,7 +32,7 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
 }
 
 /** Lists the media types of bodies that the route accepts. */
-function takenTypes({ routeOptions }: FastifyRequest): string {
+function acceptedTypes({ routeOptions }: FastifyRequest): string {
   const { body, consumes } = (routeOptions.schema ?? {}) as {
     body?: { content?: object }
     consumes?: readonly string[]

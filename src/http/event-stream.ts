@@ -30,15 +30,15 @@ const RETRY_MS = 2000
  * disconnected when there is more to send.
  */
 export function openEventStream(
-  { countUnread }: Pick<FastifyInstance, 'countUnread'>,
+  { countUnreadBytes }: Pick<FastifyInstance, 'countUnreadBytes'>,
   reply: FastifyReply,
   limits: EventStreamLimits,
 ): EventStream {
   const { raw: response } = reply
   let unsent = 0
-  const count = (change: number): void => {
+  const countUnsent = (change: number): void => {
     unsent += change
-    if (!response.destroyed) countUnread(reply, unsent)
+    if (!response.destroyed) countUnreadBytes(reply, unsent)
   }
   const isOpen = (): boolean => !response.destroyed && !response.writableEnded
   const write = (text: string): void => {
@@ -48,18 +48,18 @@ export function openEventStream(
       return
     }
     const bytes = Buffer.from(text)
-    count(bytes.length)
-    response.write(bytes, () => count(-bytes.length))
+    countUnsent(bytes.length)
+    response.write(bytes, () => countUnsent(-bytes.length))
   }
   const end = (graceMs?: number): void => {
     response.end()
     if (graceMs !== undefined) setTimeout(() => response.destroy(), graceMs).unref()
   }
   const heartbeat = setInterval(() => write(':\n\n'), limits.heartbeatMs).unref()
-  const last = setTimeout(end, limits.milliseconds).unref()
+  const lifetimeTimer = setTimeout(end, limits.milliseconds).unref()
   response.once('close', () => {
     clearInterval(heartbeat)
-    clearTimeout(last)
+    clearTimeout(lifetimeTimer)
   })
   sendHead(reply)
   write(`retry: ${RETRY_MS}\n`)

@@ -35,39 +35,39 @@ export interface IdempotentRequest {
   readonly now: Date
 }
 
-/** Creates the changes that store the answer, for the batch that makes it true. */
-export type Remember = (answer: JsonObject) => readonly Change<IdempotencyCollections>[]
+/** Makes the changes that store the answer, for the batch with the changes that the answer reports. */
+export type RememberAnswer = (answer: JsonObject) => readonly Change<IdempotencyCollections>[]
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000
 /** A key has visible characters, such as a UUID or a quoted string. */
 const KEY = /^[!-~]{1,255}$/
 
-/** Handles a request and commits its changes with those of {@link Remember}, or returns the change that conflicted. */
-type Run<Answer> = (remember: Remember) => Promise<Attempt<Answer>>
+/** Handles a request and commits its changes with those of `remember`, or returns the change that conflicted. */
+type IdempotentHandler<Answer> = (remember: RememberAnswer) => Promise<Attempt<Answer>>
 
 /**
- * Returns the answer of `run`, or the answer to the first such request of the last 24 hours. Refuses with
+ * Returns the answer of `handle`, or the answer to the first such request of the last 24 hours. Refuses with
  * `idempotency_conflict` a key that was used for another body, and with `invalid_request` a key with other characters.
  */
 export async function answerIdempotently<Answer extends JsonObject>(
   { store, retryOnConflict }: Pick<UpdateEffects<IdempotencyCollections>, 'retryOnConflict'> & IdempotencyStore,
   request: IdempotentRequest,
-  run: Run<Answer>,
+  handle: IdempotentHandler<Answer>,
 ): Promise<Answer> {
   const { key, route, apiKey, body, now } = request
   // Without a key, all changes of the batch have new ids.
-  if (key === undefined) return retryOnConflict(() => run(() => []))
+  if (key === undefined) return retryOnConflict(() => handle(() => []))
   if (!KEY.test(key)) refuse('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters')
   const id = digestOf(JSON.stringify([route, apiKey, key]))
   const bodyMac = createHmac('sha256', key).update(JSON.stringify(body)).digest('base64url')
   // Where another request was first with the same key, its answer is there in the next attempt.
-  return retryOnConflict(() => firstAnswer(store, { id, bodyMac, now }, run))
+  return retryOnConflict(() => findOrMakeAnswer(store, { id, bodyMac, now }, handle))
 }
 
-async function firstAnswer<Answer extends JsonObject>(
+async function findOrMakeAnswer<Answer extends JsonObject>(
   store: IdempotencyStore['store'],
   { id, bodyMac, now }: { readonly id: string; readonly bodyMac: string; readonly now: Date },
-  run: Run<Answer>,
+  handle: IdempotentHandler<Answer>,
 ): Promise<Attempt<Answer>> {
   const row = await store.get('idempotent_answer', id)
   if (row !== undefined && now.getTime() < row.value.until) {
@@ -77,7 +77,7 @@ async function firstAnswer<Answer extends JsonObject>(
     return { committed: row.value.answer as Answer }
   }
   const until = now.getTime() + LIFETIME_MS
-  return run((answer) => [
+  return handle((answer) => [
     ...(row === undefined ? [] : [{ delete: 'idempotent_answer', id, version: row.version } as const]),
     { insert: 'idempotent_answer', id, value: { bodyMac, answer, until }, dueAt: new Date(until) },
   ])

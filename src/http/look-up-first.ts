@@ -3,15 +3,15 @@
  */
 import type { FastifyRequest } from 'fastify'
 
-interface LookedUp<T> {
-  /** Handles the beginning of a request of the route; a refusal of the look-up is the response. */
+interface SubjectLookUp<T> {
+  /** Looks up the subject when a request of the route begins; a refusal of the look-up is the response. */
   readonly onRequest: (request: FastifyRequest) => Promise<void>
   /** Returns the subject of a request to the handler of the route. */
   readonly subjectOf: (request: FastifyRequest) => T
 }
 
-/** Creates the hook that calls `lookUp`, and the function that gives its result to the handler. */
-export function lookUpFirst<T>(lookUp: (request: FastifyRequest) => Promise<T>): LookedUp<T> {
+/** Makes the hook that calls `lookUp`, and the function that returns its result to the handler. */
+export function lookUpFirst<T>(lookUp: (request: FastifyRequest) => Promise<T>): SubjectLookUp<T> {
   const subjects = new WeakMap<FastifyRequest, T>()
   return {
     onRequest: async (request) => {

@@ -8,7 +8,7 @@ import { type ErrorCode, HTTP_STATUS } from '../protocol/error.ts'
 /** The member with the error codes of an operation, beside those of its kind. */
 export const REFUSALS = 'x-refusals'
 /** The member with the schema that the document shows for one whose details are in code. */
-const DESCRIBED = 'x-described'
+const DESCRIBED_SCHEMA = 'x-described'
 
 const TAGS = [
   { name: 'integration', description: 'Called by the integrating application, with an API key' },
@@ -35,14 +35,14 @@ const ERROR = {
 }
 
 /** Completes the document that was collected from the routes. */
-export function openApiDocument(collected: JsonObject): JsonObject {
+export function openApiDocument(routesDocument: JsonObject): JsonObject {
   const schemas: JsonObject = {}
-  const paths = mapMembers(own(collected, 'paths'), (operations) =>
+  const paths = mapMembers(own(routesDocument, 'paths'), (operations) =>
     mapMembers(operations, (operation, method) => hoistSchemas(withRefusals(operation as JsonObject, method), schemas)),
   )
-  const components = own(collected, 'components') as JsonObject
-  const sorted = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)))
-  return { ...collected, tags: TAGS, paths, components: { ...components, schemas: sorted } }
+  const components = own(routesDocument, 'components') as JsonObject
+  const sortedSchemas = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return { ...routesDocument, tags: TAGS, paths, components: { ...components, schemas: sortedSchemas } }
 }
 
 function mapMembers(object: Json | undefined, change: (value: Json, name: string) => Json): JsonObject {
@@ -99,7 +99,7 @@ function namesScheme(operation: JsonObject, name: string): boolean {
 function hoistSchemas(value: Json, schemas: JsonObject): Json {
   if (Array.isArray(value)) return value.map((each) => hoistSchemas(each, schemas))
   if (!isObject(value)) return value
-  const described = own(value, DESCRIBED)
+  const described = own(value, DESCRIBED_SCHEMA)
   if (described !== undefined) return hoistSchemas(described, schemas)
   const inside = Object.fromEntries(
     Object.entries(value).map(([name, member]) => [name, name === 'examples' ? member : hoistSchemas(member, schemas)]),

@@ -1,6 +1,6 @@
 /**
- * The common part of the overviews of both services: schemas, and the sessions of the last day by the hour. The newest
- * sessions are looked at, and no more than {@link MOST_LOOKED_AT}, so that an overview costs the same at any load.
+ * The common part of the overviews of both services: schemas, and the sessions of the last day by the hour. Only the
+ * newest {@link MAX_COUNTED_SESSIONS} sessions are counted, so that an overview costs the same at any load.
  */
 import { setImmediate } from 'node:timers/promises'
 import * as Type from 'typebox'
@@ -13,7 +13,7 @@ import { readiness } from './readiness.ts'
 
 /** The time for which an overview is kept. */
 const OVERVIEW_MS = 5000
-const MOST_LOOKED_AT = 1000
+const MAX_COUNTED_SESSIONS = 1000
 /** The number of rows in memory at once: a row may be large, since it has the report of a verification. */
 const ROWS_AT_ONCE = 25
 const HOURS = 24
@@ -25,7 +25,7 @@ export const SessionHours = Type.Object(
   {
     looked_at: Type.Integer({ description: 'How many sessions were counted' }),
     is_complete: Type.Boolean({
-      description: `Whether these are all of the last 24 hours; no more than the newest ${MOST_LOOKED_AT} are counted`,
+      description: `Whether these are all of the last 24 hours; no more than the newest ${MAX_COUNTED_SESSIONS} are counted`,
     }),
     hours: Type.Array(
       Type.Object({
@@ -64,10 +64,10 @@ export const overviewMembers = {
   sessions: SessionHours,
 }
 
-/** Makes the function that gives the overview which `read` makes, kept for a few seconds. */
-export function overviewReader<C extends GenerationCollections, Overview>(
+/** Makes the function that returns the overview which `makeOverview` makes, kept for a few seconds. */
+export function createOverviewReader<C extends GenerationCollections, Overview>(
   effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
-  read: (isReady: boolean) => Promise<Overview>,
+  makeOverview: (isReady: boolean) => Promise<Overview>,
 ): () => Promise<Overview> {
   const checkReady = readiness(effects)
   const isReady = (): Promise<boolean> =>
@@ -75,14 +75,14 @@ export function overviewReader<C extends GenerationCollections, Overview>(
       () => true,
       () => false,
     )
-  return cacheValue(async () => read(await isReady()), { ttlMs: OVERVIEW_MS, now: effects.now }).get
+  return cacheValue(async () => makeOverview(await isReady()), { ttlMs: OVERVIEW_MS, now: effects.now }).get
 }
 
-/** The end of a session, as far as it has come. */
+/** The state of a session, its problems, and when it succeeded. */
 export interface SessionOutcome {
   readonly status: string
   readonly problems: readonly string[]
-  /** When it came to what it was started for; milliseconds since the epoch. */
+  /** When the session reached its aim; milliseconds since the epoch. */
   readonly succeededAt?: number | undefined
 }
 
@@ -105,25 +105,25 @@ export async function countSessions<C, K extends keyof C & string>(
   outcomeOf: (id: string, session: C[K]) => Promise<SessionOutcome>,
 ): Promise<CountedSessions> {
   const hours = emptyHours(now())
-  const first = (hours[0]?.from ?? 0) * 1000
-  let last: RowPosition | undefined
+  const dayStart = (hours[0]?.from ?? 0) * 1000
+  let lastPosition: RowPosition | undefined
   let lookedAt = 0
   let isComplete = false
   let lastSuccessAt = 0
-  while (!isComplete && lookedAt < MOST_LOOKED_AT) {
-    const rows: readonly CreatedRow<C[K]>[] = await store.newest(collection, ROWS_AT_ONCE, last)
-    const recent = rows.filter(({ createdAt }) => createdAt.getTime() >= first)
+  while (!isComplete && lookedAt < MAX_COUNTED_SESSIONS) {
+    const rows: readonly CreatedRow<C[K]>[] = await store.newest(collection, ROWS_AT_ONCE, lastPosition)
+    const recent = rows.filter(({ createdAt }) => createdAt.getTime() >= dayStart)
     for (const { id, value, createdAt } of recent) {
       const outcome = await outcomeOf(id, value).catch(() => undefined)
-      const hour = hours[Math.min(Math.floor((createdAt.getTime() - first) / HOUR_MS), HOURS - 1)]
+      const hour = hours[Math.min(Math.floor((createdAt.getTime() - dayStart) / HOUR_MS), HOURS - 1)]
       if (outcome === undefined || hour === undefined) continue
-      count(hour.states, outcome.status)
-      for (const problem of outcome.problems) count(hour.problems, problem)
+      increment(hour.states, outcome.status)
+      for (const problem of outcome.problems) increment(hour.problems, problem)
       lastSuccessAt = Math.max(lastSuccessAt, outcome.succeededAt ?? 0)
     }
     lookedAt += recent.length
     isComplete = recent.length < ROWS_AT_ONCE
-    last = rows.at(-1)
+    lastPosition = rows.at(-1)
     // Other requests are served between two reads.
     await setImmediate()
   }
@@ -131,7 +131,7 @@ export async function countSessions<C, K extends keyof C & string>(
   return { sessions, ...(lastSuccessAt > 0 && { lastSuccessAt: Math.floor(lastSuccessAt / 1000) }) }
 }
 
-/** Returns the last 24 hours, of which the last one goes on. */
+/** Returns the last 24 hours without counts; the last of them has not ended. */
 function emptyHours(now: Date): CountedHour[] {
   const current = Math.floor(now.getTime() / HOUR_MS) * HOUR_MS
   return Array.from({ length: HOURS }, (_, index) => ({
@@ -141,6 +141,6 @@ function emptyHours(now: Date): CountedHour[] {
   }))
 }
 
-function count(counts: Record<string, number>, name: string): void {
+function increment(counts: Record<string, number>, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1
 }

@@ -14,7 +14,7 @@ const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
 /** The number of rows in memory at once: a row may be large, since it has the report of a verification. */
 const ROWS_AT_ONCE = 25
-const MAX_EXAMINED = 1000
+const MAX_EXAMINED_ROWS = 1000
 const POSITION = /^(\d{1,15})\.([\w-]+)$/
 
 /** The members that the query of every list has beside its filter. */
@@ -71,33 +71,33 @@ export async function readPage<C, K extends keyof C & string, Entry>(
   { query, entryOf, matches }: Listing<C[K], Entry>,
 ): Promise<Page<Entry>> {
   const { limit, cursor, ...filter } = query
-  const size = pageSize(limit)
+  const size = readPageSize(limit)
   const list = JSON.stringify([collection, ...Object.entries(filter).sort()])
-  let last = cursor === undefined ? undefined : positionOf(cursor, list)
+  let lastPosition = cursor === undefined ? undefined : positionOf(cursor, list)
   const entries: Entry[] = []
-  for (let examined = 0; examined < MAX_EXAMINED; examined += ROWS_AT_ONCE) {
+  for (let examinedRows = 0; examinedRows < MAX_EXAMINED_ROWS; examinedRows += ROWS_AT_ONCE) {
     const isFull = entries.length === size
-    const rows = await store.newest(collection, isFull ? 1 : ROWS_AT_ONCE, last)
+    const rows = await store.newest(collection, isFull ? 1 : ROWS_AT_ONCE, lastPosition)
     for (const row of rows) {
-      if (last !== undefined && entries.length === size) return { entries, next: cursorOf(last, list) }
-      const entry = readableEntry(row, entryOf, log)
+      if (lastPosition !== undefined && entries.length === size) return { entries, next: cursorOf(lastPosition, list) }
+      const entry = readEntry(row, entryOf, log)
       if (entry !== undefined && matches(entry)) entries.push(entry)
-      last = row
+      lastPosition = row
     }
     if (isFull || rows.length < ROWS_AT_ONCE) return { entries }
     // Other requests are served between two reads.
     await setImmediate()
   }
-  return { entries, ...(last && { next: cursorOf(last, list) }) }
+  return { entries, ...(lastPosition && { next: cursorOf(lastPosition, list) }) }
 }
 
 /** Reads the size of a page. Refuses with `invalid_request` what is no number, or out of range. */
-export function pageSize(limit = String(DEFAULT_LIMIT)): number {
+export function readPageSize(limit = String(DEFAULT_LIMIT)): number {
   const size = /^[1-9]\d{0,2}$/.test(limit) ? Number(limit) : Infinity
   return size <= MAX_LIMIT ? size : refuse('invalid_request', `limit: must be a number from 1 to ${MAX_LIMIT}`)
 }
 
-function readableEntry<Value, Entry>(
+function readEntry<Value, Entry>(
   row: CreatedRow<Value>,
   entryOf: Listing<Value, Entry>['entryOf'],
   log: Logger,

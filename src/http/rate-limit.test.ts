@@ -1,37 +1,42 @@
 import { describe, expect, it } from 'vitest'
-import { allowance } from './rate-limit.ts'
+import { createAllowance } from './rate-limit.ts'
 
 const CALLER = '192.0.2.1'
 
 describe('an allowance', () => {
   const of = (perMinute: number) => {
     const clock = { at: 0 }
-    return { clock, limit: allowance(perMinute, () => new Date(clock.at)) }
+    return { clock, limit: createAllowance(perMinute, () => new Date(clock.at)) }
   }
 
   it('gives so many at once, and then as many in the course of a minute', () => {
     const { limit, clock } = of(3)
     expect([
-      limit.take(CALLER),
-      limit.take(CALLER),
-      limit.take(CALLER),
-      limit.take(CALLER),
-      limit.wait(CALLER),
+      limit.countRequest(CALLER),
+      limit.countRequest(CALLER),
+      limit.countRequest(CALLER),
+      limit.countRequest(CALLER),
+      limit.getWaitSeconds(CALLER),
     ]).toEqual([0, 0, 0, 20, 20])
     clock.at = 19_999
-    expect(limit.take(CALLER)).toBe(1)
+    expect(limit.countRequest(CALLER)).toBe(1)
     clock.at = 20_000
-    expect([limit.take(CALLER), limit.take(CALLER)]).toEqual([0, 20])
+    expect([limit.countRequest(CALLER), limit.countRequest(CALLER)]).toEqual([0, 20])
     clock.at = 10 * 60_000
-    expect([limit.take(CALLER), limit.take(CALLER), limit.take(CALLER), limit.take(CALLER)]).toEqual([0, 0, 0, 20])
+    expect([
+      limit.countRequest(CALLER),
+      limit.countRequest(CALLER),
+      limit.countRequest(CALLER),
+      limit.countRequest(CALLER),
+    ]).toEqual([0, 0, 0, 20])
   })
 
   it('uses nothing up when it is only asked how long to wait, or has none to give', () => {
     const { limit, clock } = of(1)
-    expect([limit.wait(CALLER), limit.wait(CALLER), limit.take(CALLER)]).toEqual([0, 0, 0])
-    for (let i = 0; i < 100; i++) limit.take(CALLER)
+    expect([limit.getWaitSeconds(CALLER), limit.getWaitSeconds(CALLER), limit.countRequest(CALLER)]).toEqual([0, 0, 0])
+    for (let i = 0; i < 100; i++) limit.countRequest(CALLER)
     clock.at = 60_000
-    expect(limit.take(CALLER)).toBe(0)
+    expect(limit.countRequest(CALLER)).toBe(0)
   })
 
   it.each([
@@ -50,21 +55,21 @@ describe('an allowance', () => {
     ['unknown', '192.0.2.1', false],
   ])('counts for %s and %s together: %s', (one, other, together) => {
     const { limit } = of(1)
-    expect([limit.take(one), limit.take(other) > 0]).toEqual([0, together])
+    expect([limit.countRequest(one), limit.countRequest(other) > 0]).toEqual([0, together])
   })
 
   it('does not run backwards with a clock that is set back', () => {
     const { limit, clock } = of(1)
     clock.at = 60_000
-    expect(limit.take(CALLER)).toBe(0)
+    expect(limit.countRequest(CALLER)).toBe(0)
     clock.at = 0
-    expect(limit.take(CALLER)).toBe(60)
+    expect(limit.countRequest(CALLER)).toBe(60)
   })
 
   it('forgets whoever was not seen for long, so that its memory is bounded', () => {
     const { limit } = of(1)
-    expect(limit.take(CALLER)).toBe(0)
-    for (let n = 0; n < 10_000; n++) limit.take(`10.0.${n >> 8}.${n & 255}`)
-    expect(limit.take(CALLER)).toBe(0)
+    expect(limit.countRequest(CALLER)).toBe(0)
+    for (let n = 0; n < 10_000; n++) limit.countRequest(`10.0.${n >> 8}.${n & 255}`)
+    expect(limit.countRequest(CALLER)).toBe(0)
   })
 })

@@ -18,32 +18,32 @@ export interface RateLimits {
 /** The counts for one kind of request. */
 export interface Allowance {
   /** Counts a request. Returns the seconds to wait, or 0 when the request is allowed. */
-  take(address: string): number
+  countRequest(address: string): number
   /** Returns the seconds until a request is allowed, without counting one. */
-  wait(address: string): number
+  getWaitSeconds(address: string): number
 }
 
 const REMEMBERED_ADDRESSES = 10_000
 
 /** Makes an allowance of `perMinute` requests at once, and as many again in the course of a minute. */
-export function allowance(perMinute: number, now: () => Date): Allowance {
+export function createAllowance(perMinute: number, now: () => Date): Allowance {
   return createTokenBucket(perMinute, perMinute / 60_000, now)
 }
 
 /** Makes a token bucket: an allowance of `burst` requests at once, and of `perMs` more with every millisecond. */
 export function createTokenBucket(burst: number, perMs: number, now: () => Date): Allowance {
-  const left = createLru<string, { readonly count: number; readonly at: number }>(REMEMBERED_ADDRESSES)
+  const buckets = createLru<string, { readonly count: number; readonly at: number }>(REMEMBERED_ADDRESSES)
   const countOf = (address: string, at: number): number => {
-    const before = left.get(address)
-    return before === undefined ? burst : Math.min(burst, before.count + Math.max(0, at - before.at) * perMs)
+    const bucket = buckets.get(address)
+    return bucket === undefined ? burst : Math.min(burst, bucket.count + Math.max(0, at - bucket.at) * perMs)
   }
   const secondsUntilOne = (count: number): number => (count >= 1 ? 0 : Math.ceil((1 - count) / perMs / 1000))
   return {
-    wait: (address) => secondsUntilOne(countOf(networkOf(address), now().getTime())),
-    take: (address) => {
+    getWaitSeconds: (address) => secondsUntilOne(countOf(networkOf(address), now().getTime())),
+    countRequest: (address) => {
       const [network, at] = [networkOf(address), now().getTime()]
       const count = countOf(network, at)
-      if (count >= 1) left.set(network, { count: count - 1, at })
+      if (count >= 1) buckets.set(network, { count: count - 1, at })
       return secondsUntilOne(count)
     },
   }
@@ -65,11 +65,11 @@ export function limitGuesses(
   guesses: Allowance | undefined,
 ): (request: FastifyRequest, reply: FastifyReply) => string {
   return (request, reply) => {
-    refuseWhileWaiting(guesses?.wait(request.ip) ?? 0, reply)
+    refuseWhileWaiting(guesses?.getWaitSeconds(request.ip) ?? 0, reply)
     try {
       return authenticate(request.headers.authorization)
     } catch (error) {
-      guesses?.take(request.ip)
+      guesses?.countRequest(request.ip)
       throw error
     }
   }
@@ -80,15 +80,17 @@ export function limitGuesses(
  * port; everything that is not an address counts as one caller.
  */
 export function networkOf(text: string): string {
-  const [, bracketed, plain] = /^(?:\[(.*)\](?::\d+)?|([^:]+):\d+)$/.exec(text) ?? []
-  const address = (bracketed ?? plain ?? text).toLowerCase()
+  const [, bracketedAddress, addressWithPort] = /^(?:\[(.*)\](?::\d+)?|([^:]+):\d+)$/.exec(text) ?? []
+  const address = (bracketedAddress ?? addressWithPort ?? text).toLowerCase()
   const family = isIP(address)
   if (family === 0) return ''
   if (family === 4 || address.startsWith('::ffff:')) return address.replace('::ffff:', '')
   const [head = '', tail = ''] = address.split('::')
   const groups = head === '' ? [] : head.split(':')
-  const after = tail === '' ? [] : tail.split(':')
-  const zeros = address.includes('::') ? Array<string>(Math.max(0, 8 - groups.length - after.length)).fill('0') : []
-  const all = [...groups, ...zeros, ...after].slice(0, 4)
+  const tailGroups = tail === '' ? [] : tail.split(':')
+  const zeros = address.includes('::')
+    ? Array<string>(Math.max(0, 8 - groups.length - tailGroups.length)).fill('0')
+    : []
+  const all = [...groups, ...zeros, ...tailGroups].slice(0, 4)
   return all.map((group) => group.replace(/^0+(?=.)/, '')).join(':')
 }

@@ -8,21 +8,21 @@ import { type Json, parseJson } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 import { utf8Text } from '../codec/utf8.ts'
 
-type Parsed = (error: Error | null, body?: unknown) => void
-type BodyParser = (request: FastifyRequest, body: Buffer, parsed: Parsed) => void
+type ParserCallback = (error: Error | null, body?: unknown) => void
+type BodyParser = (request: FastifyRequest, body: Buffer, callback: ParserCallback) => void
 
 /** The most parameters of a form; ours have six at most. */
 const MAX_PARAMETERS = 100
 
 /** Parses a JSON body. Refuses what {@link parseJson} refuses, and members named `__proto__`. */
-export const parseJsonBody = bodyParser((bytes) => {
+export const parseJsonBody = createBodyParser((bytes) => {
   const value = parseJson(bytes)
-  const reserved = reservedPath(value)
-  return reserved === undefined ? value : malformed(`${reserved}: this name is reserved`)
+  const path = reservedPath(value)
+  return path === undefined ? value : malformed(`${path}: this name is reserved`)
 })
 
 /** Parses a form; a repeated parameter becomes an array, and fails its schema. */
-export const parseFormBody = bodyParser((bytes) => {
+export const parseFormBody = createBodyParser((bytes) => {
   const parts = utf8Text(bytes)
     .split('&', MAX_PARAMETERS + 1)
     .filter(Boolean)
@@ -30,29 +30,29 @@ export const parseFormBody = bodyParser((bytes) => {
   const form = Object.create(null) as Record<string, string | string[]>
   for (const part of parts) {
     const equals = part.includes('=') ? part.indexOf('=') : part.length
-    const [name, value] = [percentDecoded(part.slice(0, equals)), percentDecoded(part.slice(equals + 1))]
+    const [name, value] = [decodePercent(part.slice(0, equals)), decodePercent(part.slice(equals + 1))]
     form[name] = name in form ? [form[name] ?? [], value].flat() : value
   }
   return form
 })
 
 /** Decodes a body that is a text, such as a JWT. */
-export const parseTextBody = bodyParser(utf8Text)
+export const parseTextBody = createBodyParser(utf8Text)
 
-function bodyParser(read: (bytes: Uint8Array) => unknown): BodyParser {
-  return (_request, bytes, parsed) => {
+function createBodyParser(decode: (bytes: Uint8Array) => unknown): BodyParser {
+  return (_request, bytes, callback) => {
     let body: unknown
     try {
-      body = read(bytes)
+      body = decode(bytes)
     } catch (error) {
-      parsed(Object.assign(new Error((error as Error).message, { cause: error }), { statusCode: 400 }))
+      callback(Object.assign(new Error((error as Error).message, { cause: error }), { statusCode: 400 }))
       return
     }
-    parsed(null, body)
+    callback(null, body)
   }
 }
 
-function percentDecoded(text: string): string {
+function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch (cause) {

@@ -19,7 +19,7 @@ function makeServer(): App {
       headers: { 'x-code': code },
       body: 'what is this?',
     }),
-    answerUnreadable: (_request, reply) => void reply.code(404).send('unreadable'),
+    answerUnreadableRequest: (_request, reply) => void reply.code(404).send('unreadable'),
   })
   apps.push(app)
   return app
@@ -116,8 +116,8 @@ describe('the routes of every server', () => {
     const state = { problem: '' }
     addCommonRoutes(app, {
       checkReady: () => (state.problem === '' ? Promise.resolve() : Promise.reject(new Error(state.problem))),
-      stoppingRefusal: () => new Error('stopping'),
-      openApi: () => '{"openapi":"3.1.0"}',
+      makeStoppingRefusal: () => new Error('stopping'),
+      makeOpenApiText: () => '{"openapi":"3.1.0"}',
     })
     app.setErrorHandler((error: Error, _request, reply) => reply.code(503).send(error.message))
     const answers = async () => {

@@ -29,7 +29,7 @@ export interface ServerOptions {
   /** Describes the answer to bytes that are no HTTP request, or to a request that has not arrived in time. */
   readonly describeBroken: (error: ConnectionError) => BrokenAnswer
   /** Answers a request whose target the router cannot read, or whose id is longer than any; no hook runs for it. */
-  readonly answerUnreadable: (request: FastifyRequest, reply: FastifyReply) => void
+  readonly answerUnreadableRequest: (request: FastifyRequest, reply: FastifyReply) => void
 }
 
 /** An answer that is written by hand, because no route could write it. */
@@ -68,9 +68,9 @@ export function createServer(options: ServerOptions): App {
       },
     },
     clientErrorHandler: (error: ConnectionError, socket: Socket) =>
-      app.connections.answerBroken(socket, () => answerBroken(options.describeBroken, error, socket)),
+      app.connections.answerUnreadableBytes(socket, () => answerUnreadableBytes(options.describeBroken, error, socket)),
     frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) =>
-      options.answerUnreadable(request, reply),
+      options.answerUnreadableRequest(request, reply),
   } as unknown as Parameters<typeof Fastify>[0]) as unknown as App
   watchConnections(app)
   return app
@@ -83,7 +83,11 @@ export function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
   reply.header('cache-control', 'no-store')
 }
 
-function answerBroken(describe: ServerOptions['describeBroken'], error: ConnectionError, socket: Socket): void {
+function answerUnreadableBytes(
+  describe: ServerOptions['describeBroken'],
+  error: ConnectionError,
+  socket: Socket,
+): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   const { status, title, headers, body } = describe(error)
   const fields = { ...headers, 'content-length': String(body.length), connection: 'close' }

@@ -8,7 +8,7 @@ import { refuse } from '../protocol/error.ts'
 import type { App } from './app-type.ts'
 import { describeBroken, sendError, toProtocolError } from './error-response.ts'
 import { createServer } from './server.ts'
-import { statusEvents } from './status-events.ts'
+import { createStatusEventHandler } from './status-events.ts'
 import { limitUnreadAnswers } from './unread-answers.ts'
 
 const MIB = 1024 * 1024
@@ -32,7 +32,7 @@ async function started(changes: Partial<typeof LIMITS> = {}, maxUnread?: number)
     random: randomBytes,
     requestTimeoutMs: 30_000,
     describeBroken,
-    answerUnreadable: (_request, reply) => void reply.send(),
+    answerUnreadableRequest: (_request, reply) => void reply.send(),
   })
   apps.push(app)
   limitUnreadAnswers(app, maxUnread)
@@ -45,7 +45,7 @@ async function started(changes: Partial<typeof LIMITS> = {}, maxUnread?: number)
   }
   const source = { read, isFinal: (value: string) => value === 'over' }
   const effects = { log: pino({ level: 'silent' }), observer }
-  app.get('/:session_id', statusEvents(app, effects, source, { ...LIMITS, ...changes }))
+  app.get('/:session_id', createStatusEventHandler(app, effects, source, { ...LIMITS, ...changes }))
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`

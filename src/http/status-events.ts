@@ -1,6 +1,6 @@
 /**
- * Streams of the status of a session: the status as it is, and each change of it, whichever process made it. The store
- * is polled, once for all streams of a session.
+ * Streams of the status of a session: the current status, and each change of it, whichever process made the change. The
+ * store is polled once for all streams of a session.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
@@ -41,31 +41,31 @@ const RETRY_SECONDS = 5
 const STOPPING_MS = 1000
 
 /** Makes the handler of a route whose answer is the stream of a session. */
-export function statusEvents<Status>(
+export function createStatusEventHandler<Status>(
   app: App,
   { log, observer }: Pick<Effects<unknown>, 'log' | 'observer'>,
   source: StatusSource<Status>,
   limits: Limits = LIMITS,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   const poll = sharedPoll(source.read, limits.pollMs)
-  const takePlace = limitedPlaces(limits.streams, (taken) => observer?.streams(taken))
-  const openStreams = streamsUntilStop(app)
-  const logFailure = oncePerMinute((err) =>
+  const takePlace = createPlaceLimit(limits.streams, (takenPlaces) => observer?.streams(takenPlaces))
+  const openStreams = trackStreams(app)
+  const logFailure = limitToOncePerMinute((err) =>
     log.warn({ event: 'status_not_read', err }, 'the status for event streams was not read'),
   )
   return async (request, reply) => {
     takePlace(reply)
     const { session_id: sessionId } = request.params as Static<typeof SessionParams>
     const first = await source.read(sessionId)
-    if (openStreams.isOver()) refuseForNow('the service is stopping; ask another instance')
+    if (openStreams.isStopping()) refuseForNow('the service is stopping; ask another instance')
     if (request.method === 'HEAD') return reply.type(EVENT_STREAM_TYPE).send()
-    // A client that has gone meanwhile gets no stream, which nothing would end.
+    // A client that has disconnected meanwhile gets no stream, which nothing would end.
     if (reply.raw.destroyed) return reply.hijack()
     const stream = openEventStream(app, reply, limits)
     openStreams.add(stream, reply)
-    const { take, ended } = statusWriter(stream, source, request)
+    const { take, ended: sendEnd } = statusWriter(stream, source, request)
     const fail = (error: unknown): void => {
-      if (error instanceof ProtocolError && error.code === 'not_found') ended()
+      if (error instanceof ProtocolError && error.code === 'not_found') sendEnd()
       else logFailure(error)
     }
     reply.raw.once('close', poll(sessionId, { take, fail }))
@@ -77,7 +77,7 @@ export function statusEvents<Status>(
 /** Makes the function that sends each status that differs from the one before, and the end after the last. */
 function statusWriter<Status>(stream: EventStream, source: StatusSource<Status>, request: FastifyRequest) {
   let latest = ''
-  const ended = (): void => {
+  const sendEnd = (): void => {
     stream.send('end', '{}')
     stream.end()
   }
@@ -88,40 +88,40 @@ function statusWriter<Status>(stream: EventStream, source: StatusSource<Status>,
     latest = digest
     source.onSend?.(status, request)
     stream.send('status', text)
-    if (source.isFinal(status)) ended()
+    if (source.isFinal(status)) sendEnd()
   }
-  return { take, ended }
+  return { take, ended: sendEnd }
 }
 
 /** Makes the function that gives a request one of `most` places until its answer is over, or refuses it. */
-function limitedPlaces(most: number, onChange: (taken: number) => void): (reply: FastifyReply) => void {
-  let taken = 0
-  const change = (by: number): void => {
-    taken += by
-    onChange(taken)
+function createPlaceLimit(most: number, onChange: (takenPlaces: number) => void): (reply: FastifyReply) => void {
+  let takenPlaces = 0
+  const changeTakenPlaces = (by: number): void => {
+    takenPlaces += by
+    onChange(takenPlaces)
   }
   return ({ raw: response }) => {
-    if (taken >= most) refuseForNow('too many event streams are open; try again in a moment')
-    change(1)
-    response.once('close', () => change(-1))
+    if (takenPlaces >= most) refuseForNow('too many event streams are open; try again in a moment')
+    changeTakenPlaces(1)
+    response.once('close', () => changeTakenPlaces(-1))
   }
 }
 
 /** Returns the streams of a server, all of which end as soon as it stops. */
-function streamsUntilStop(app: App) {
+function trackStreams(app: App) {
   const streams = new Set<EventStream>()
-  let isOver = false
+  let isStopping = false
   const stop = (): void => {
-    isOver = true
+    isStopping = true
     for (const stream of streams) stream.end(STOPPING_MS)
   }
-  app.connections.whenEnding(stop)
+  app.connections.onEnding(stop)
   app.addHook('preClose', (done) => {
     stop()
     done()
   })
   return {
-    isOver: () => isOver,
+    isStopping: () => isStopping,
     add: (stream: EventStream, { raw: response }: FastifyReply): void => {
       streams.add(stream)
       response.once('close', () => streams.delete(stream))
@@ -129,8 +129,8 @@ function streamsUntilStop(app: App) {
   }
 }
 
-/** Makes a function that does something at most once a minute: what fails, fails for all sessions at once. */
-function oncePerMinute(act: (error: unknown) => void): (error: unknown) => void {
+/** Makes a function that calls `act` at most once a minute: a failure of the store concerns all sessions at once. */
+function limitToOncePerMinute(act: (error: unknown) => void): (error: unknown) => void {
   let last = Number.NEGATIVE_INFINITY
   return (error) => {
     const at = performance.now()

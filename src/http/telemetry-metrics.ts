@@ -1,7 +1,7 @@
-/** The metric of what a service sent to its collector. */
+/** The metric of the spans and log lines that a service sent to its collector. */
 import { Counter, type Registry } from 'prom-client'
 
-/** The counts of what was sent to a collector, and of what was dropped because it did not take that. */
+/** The counts of spans and log lines that were sent to a collector, and of those that it did not take. */
 export interface TelemetryCounts {
   readonly traces: { readonly sent: number; readonly dropped: number }
   readonly logs: { readonly sent: number; readonly dropped: number }

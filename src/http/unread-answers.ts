@@ -21,19 +21,19 @@ interface UnreadResponse {
 
 /**
  * Closes the connections whose responses have waited longest, as soon as all unread responses have more than
- * `maxBytes`. Sets `app.countUnread`, for answers that are written by hand.
+ * `maxBytes`. Sets `app.countUnreadBytes`, for answers that are written by hand.
  */
 export function limitUnreadAnswers(app: App, maxBytes = MAX_BYTES): void {
-  const unread = unreadResponses()
-  const count = ({ raw: response, request }: FastifyReply, bytes: number): void => {
+  const unread = createUnreadResponses()
+  const countUnreadBytes = ({ raw: response, request }: FastifyReply, bytes: number): void => {
     const { socket } = request.raw
-    // A client that has gone while the response was made leaves nothing to count.
-    if (!socket.destroyed) unread.set(socket, response, bytes)
-    while (unread.bytes() > maxBytes) unread.closeOldest()
+    // A client that disconnected while the response was made has nothing to count.
+    if (!socket.destroyed) unread.setBytes(socket, response, bytes)
+    while (unread.countBytes() > maxBytes) unread.closeOldest()
   }
-  app.decorate('countUnread', count)
+  app.decorate('countUnreadBytes', countUnreadBytes)
   app.addHook('onSend', (_request, reply, payload, done) => {
-    count(reply, sizeOf(payload))
+    countUnreadBytes(reply, sizeOf(payload))
     done()
   })
 }
@@ -42,7 +42,7 @@ export function limitUnreadAnswers(app: App, maxBytes = MAX_BYTES): void {
  * Counts the unread responses in records of connections, which last: a table of the responses themselves would keep
  * each of them through many garbage collections.
  */
-function unreadResponses() {
+function createUnreadResponses() {
   const byConnection = new Map<Socket, UnreadResponse>()
   let total = 0
   let position = 0
@@ -61,8 +61,8 @@ function unreadResponses() {
     return unread
   }
   return {
-    bytes: () => total,
-    set: (socket: Socket, response: ServerResponse, bytes: number): void => {
+    countBytes: () => total,
+    setBytes: (socket: Socket, response: ServerResponse, bytes: number): void => {
       const unread = byConnection.get(socket) ?? addConnection(socket)
       if (unread.response !== response) {
         release(unread)

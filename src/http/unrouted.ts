@@ -20,7 +20,7 @@ interface Route {
   readonly methods: Set<string>
   admin: boolean
   /** Whether scripts of other origins may call it. */
-  open: boolean
+  allowsAnyOrigin: boolean
 }
 
 /** The routes by path, as they were declared. */
@@ -30,10 +30,15 @@ export type Routes = ReadonlyMap<string, Route>
 export function collectRoutes(app: App): Routes {
   const routes = new Map<string, Route>()
   app.addHook('onRoute', ({ url, method, config }) => {
-    const route = routes.get(url) ?? { pattern: patternOf(url), methods: new Set(), admin: false, open: true }
+    const route = routes.get(url) ?? {
+      pattern: patternOf(url),
+      methods: new Set(),
+      admin: false,
+      allowsAnyOrigin: true,
+    }
     for (const name of [method].flat()) route.methods.add(name)
     route.admin ||= config?.admin === true
-    route.open &&= !route.admin && config?.isForBrowsers !== true
+    route.allowsAnyOrigin &&= !route.admin && config?.isForBrowsers !== true
     routes.set(url, route)
   })
   return routes
@@ -47,21 +52,21 @@ export function answerUnrouted(
   reply: FastifyReply,
 ): void {
   const path = pathOf(request.url)
-  const matches = [...routes.values()].filter(({ pattern }) => pattern.test(path))
-  const admin = matches.some((route) => route.admin)
-  const open = matches.every((route) => route.open)
+  const matchingRoutes = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+  const admin = matchingRoutes.some((route) => route.admin)
+  const allowsAnyOrigin = matchingRoutes.every((route) => route.allowsAnyOrigin)
   if (admin) authenticate(request, reply)
-  if (open) reply.headers(CORS_HEADERS)
-  const methods = new Set(matches.flatMap((route) => [...route.methods]))
+  if (allowsAnyOrigin) reply.headers(CORS_HEADERS)
+  const methods = new Set(matchingRoutes.flatMap((route) => [...route.methods]))
   // The path matches but the router rejected the id: answer 404, not 405.
   if (methods.size === 0 || methods.has(request.method)) {
     refuse('not_found', 'there is nothing at this path; GET /openapi lists what there is')
   }
-  const allowed = [...methods, 'OPTIONS'].join(', ')
-  reply.header('allow', allowed)
-  if (request.method !== 'OPTIONS') refuse('method_not_allowed', `this path takes ${allowed}`)
-  if (open) {
-    reply.header('access-control-allow-methods', allowed)
+  const allowedMethods = [...methods, 'OPTIONS'].join(', ')
+  reply.header('allow', allowedMethods)
+  if (request.method !== 'OPTIONS') refuse('method_not_allowed', `this path takes ${allowedMethods}`)
+  if (allowsAnyOrigin) {
+    reply.header('access-control-allow-methods', allowedMethods)
     reply.header('access-control-allow-headers', ALLOWED_HEADERS)
     reply.header('access-control-max-age', '7200')
   }

@@ -1,7 +1,7 @@
 /** The issuance service, ready to listen: everything it needs comes in, and a server comes out. */
 import { cacheDerived, cacheValue } from '../async/cache.ts'
 import { statusLists } from '../check/status/lists.ts'
-import { authenticator } from '../http/api-key.ts'
+import { createAuthenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
@@ -48,8 +48,8 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
     {
       title: issuerTitle,
       description: 'OpenID4VCI 1.0, pre-authorized code flow and authorization code flow',
-      authenticate: authenticator(config.apiKeys, effects.random),
-      ready: readiness(effects),
+      authenticate: createAuthenticator(config.apiKeys, effects.random),
+      checkReady: readiness(effects),
       random: effects.random,
       log: effects.log,
       now: effects.now,

@@ -1,7 +1,7 @@
 /** The schemas of the list of issuance sessions. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { answers, byApplication, refuses, Seconds } from '../http/answers.ts'
+import { applicationOperation, jsonResponse, refusalCodes, Seconds } from '../http/answers.ts'
 import { NextCursor, pageQuery } from '../http/page.ts'
 import { IssuanceState } from './session-schema.ts'
 
@@ -46,10 +46,10 @@ export const IssuanceSessionPage = Type.Object(
 )
 
 export const listIssuanceRoute = {
-  ...byApplication,
-  ...refuses('invalid_request'),
+  ...applicationOperation,
+  ...refusalCodes('invalid_request'),
   operationId: 'listIssuanceSessions',
   summary: 'The issuance sessions, newest first, page by page',
   querystring: ListIssuanceSessions,
-  response: answers(200, IssuanceSessionPage),
+  response: jsonResponse(200, IssuanceSessionPage),
 }

@@ -3,7 +3,7 @@
 import type { JsonObject } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
 import { recordEvent } from '../event/event.ts'
-import type { Remember } from '../http/idempotency.ts'
+import type { RememberAnswer } from '../http/idempotency.ts'
 import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { Attempt } from '../store/retry.ts'
@@ -40,7 +40,7 @@ export type NewSessionAnswer = {
 export async function startIssuanceSession(
   context: IssuerContext,
   request: NewIssuanceSession,
-  { caller, remember }: { readonly caller: string; readonly remember: Remember },
+  { caller, remember }: { readonly caller: string; readonly remember: RememberAnswer },
 ): Promise<Attempt<NewSessionAnswer>> {
   const { credential_configurations: configurationIds } = request
   const configurations = await Promise.all(configurationIds.map((id, index) => configurationAt(context, id, index)))

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { countCallbacks } from '../event/callback-counts.ts'
-import { answers, byApplication, Seconds } from '../http/answers.ts'
+import { applicationOperation, jsonResponse, Seconds } from '../http/answers.ts'
 import { countSessions, overviewMembers, type SessionOutcome } from '../http/overview.ts'
 import { certificateEnds } from '../keys/certificate-ends.ts'
 import type { IssuerContext } from './context.ts'
@@ -34,10 +34,10 @@ const IssuerOverview = Type.Object(
 type IssuerOverview = Static<typeof IssuerOverview>
 
 export const issuerOverviewRoute = {
-  ...byApplication,
+  ...applicationOperation,
   operationId: 'getOverview',
   summary: 'Whether the service is well, and its sessions of the last 24 hours in numbers',
-  response: answers(200, IssuerOverview),
+  response: jsonResponse(200, IssuerOverview),
 }
 
 /** Reads the overview; `isReady` says whether the database takes writes. */

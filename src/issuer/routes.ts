@@ -5,15 +5,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { preferredType } from '../http/accept.ts'
-import { JSON_TYPE, JWT_TYPE, refuses, SessionParams } from '../http/answers.ts'
+import { JSON_TYPE, JWT_TYPE, refusalCodes, SessionParams } from '../http/answers.ts'
 import { apiKeyDigest } from '../http/api-key.ts'
-import { bodylessRoutes } from '../http/app.ts'
+import { addBodylessRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { sendDocument } from '../http/document.ts'
 import { toProtocolError } from '../http/error-response.ts'
 import { answerIdempotently } from '../http/idempotency.ts'
-import { overviewReader } from '../http/overview.ts'
-import { statusEvents } from '../http/status-events.ts'
+import { createOverviewReader } from '../http/overview.ts'
+import { createStatusEventHandler } from '../http/status-events.ts'
 import { operatorRoutes } from '../operator/routes.ts'
 import type { ErrorCode } from '../protocol/error.ts'
 import { IssuerMetadata } from '../protocol/oid4vci.ts'
@@ -47,7 +47,7 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
   sessionRoutes(app, context)
   documentRoutes(app, context)
   typeRoutes(app, context)
-  const overview = overviewReader(context, (isReady) => issuerOverview(context, isReady))
+  const overview = createOverviewReader(context, (isReady) => issuerOverview(context, isReady))
   app.get('/operations/overview', { ...admin, schema: issuerOverviewRoute }, overview)
   statusRoutes(app, context)
   operatorRoutes(app, context)
@@ -89,7 +89,7 @@ function configurationRoutes(app: App, context: IssuerContext): void {
     { ...admin, schema: schemas.getConfigurationRoute },
     ({ params }) => getConfiguration(context, params.credential_configuration_id),
   )
-  bodylessRoutes(app, (scope) => {
+  addBodylessRoutes(app, (scope) => {
     scope.post(
       '/credential-configuration/remove/:credential_configuration_id',
       { ...admin, schema: schemas.removeConfigurationRoute },
@@ -118,7 +118,7 @@ function sessionRoutes(app: App, context: IssuerContext): void {
   app.get('/issuance/oid4vci/status/:session_id', { ...admin, schema: schemas.issuanceStatusRoute }, ({ params }) =>
     getIssuanceStatus(context, params.session_id),
   )
-  const events = statusEvents(app, context, {
+  const events = createStatusEventHandler(app, context, {
     read: (sessionId) => getIssuanceStatus(context, sessionId),
     // A revocation or a notification may follow SUCCEEDED.
     isFinal: ({ status }) => status === 'EXPIRED',
@@ -149,7 +149,7 @@ function documentRoutes(app: App, context: IssuerContext): void {
   const schema = schemas.signedDocumentRoute('getIssuerMetadata', summary, IssuerMetadata)
   const ofSession = (operationId: string) => ({
     ...schemas.signedDocumentRoute(operationId, `${summary} of a session`, IssuerMetadata),
-    ...refuses('not_found'),
+    ...refusalCodes('not_found'),
     params: SessionParams,
   })
   app.get(base, { schema }, (request, reply) => answerMetadata(context, request, reply, 'final'))

@@ -7,17 +7,17 @@ import * as Type from 'typebox'
 import type { JsonObject } from '../codec/json.ts'
 import {
   AnyObject,
-  answers,
-  answersAs,
-  answersByType,
-  answersEvents,
-  byApplication,
-  byWallet,
+  applicationOperation,
+  eventStreamResponse,
   IdempotencyHeader,
   JSON_TYPE,
   JWT_TYPE,
-  refuses,
+  jsonResponse,
+  refusalCodes,
+  responseAs,
+  responseByType,
   SessionParams,
+  walletOperation,
 } from '../http/answers.ts'
 import { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
@@ -167,39 +167,39 @@ export const TokenRequest = Type.Object(
 export type TokenRequest = Static<typeof TokenRequest>
 
 export const createConfigurationRoute = {
-  ...byApplication,
+  ...applicationOperation,
   operationId: 'createCredentialConfiguration',
   summary: 'Declare a credential configuration; the answer is its id',
   body: CredentialConfiguration,
-  response: answersAs(201, 'text/plain', Type.String()),
+  response: responseAs(201, 'text/plain', Type.String()),
 }
 
 export const getConfigurationRoute = {
-  ...byApplication,
-  ...refuses('not_found'),
+  ...applicationOperation,
+  ...refusalCodes('not_found'),
   operationId: 'getCredentialConfiguration',
   summary: 'A credential configuration as it was posted',
   params: ConfigurationParams,
-  response: answers(200, CredentialConfiguration),
+  response: jsonResponse(200, CredentialConfiguration),
 }
 
 export const removeConfigurationRoute = {
-  ...byApplication,
-  ...refuses('not_found'),
+  ...applicationOperation,
+  ...refusalCodes('not_found'),
   operationId: 'removeCredentialConfiguration',
   summary: 'Take a credential configuration away from new sessions',
   params: ConfigurationParams,
-  response: answers(200, Type.Object({}, { additionalProperties: false })),
+  response: jsonResponse(200, Type.Object({}, { additionalProperties: false })),
 }
 
 export const newIssuanceRoute = {
-  ...byApplication,
-  ...refuses('idempotency_conflict', 'invalid_state'),
+  ...applicationOperation,
+  ...refusalCodes('idempotency_conflict', 'invalid_state'),
   operationId: 'createIssuanceSession',
   summary: 'Start an issuance session',
   headers: IdempotencyHeader,
   body: NewIssuanceSession,
-  response: answers(
+  response: jsonResponse(
     200,
     Type.Object(
       {
@@ -213,45 +213,45 @@ export const newIssuanceRoute = {
 }
 
 export const completeSessionRoute = {
-  ...byApplication,
-  ...refuses('not_found', 'gone', 'invalid_state'),
+  ...applicationOperation,
+  ...refusalCodes('not_found', 'gone', 'invalid_state'),
   operationId: 'completeIssuanceSession',
   summary: 'Decide on a deferred issuance session; the answer is its status',
   params: SessionParams,
   body: Completion,
-  response: answers(200, IssuanceSessionStatus),
+  response: jsonResponse(200, IssuanceSessionStatus),
 }
 
 export const issuanceStatusRoute = {
-  ...byApplication,
-  ...refuses('not_found'),
+  ...applicationOperation,
+  ...refusalCodes('not_found'),
   operationId: 'getIssuanceSession',
   summary: 'The status of an issuance session',
   params: SessionParams,
-  response: answers(200, IssuanceSessionStatus),
+  response: jsonResponse(200, IssuanceSessionStatus),
 }
 
 export const issuanceEventsRoute = {
-  ...byApplication,
-  ...refuses('not_found', 'temporarily_unavailable'),
+  ...applicationOperation,
+  ...refusalCodes('not_found', 'temporarily_unavailable'),
   operationId: 'watchIssuanceSession',
   summary: 'The status of an issuance session and each change of it, as server-sent events',
   params: SessionParams,
-  response: answersEvents('IssuanceSession'),
+  response: eventStreamResponse('IssuanceSession'),
 }
 
 export const offerRoute = {
-  ...byWallet,
-  ...refuses('not_found', 'gone'),
+  ...walletOperation,
+  ...refusalCodes('not_found', 'gone'),
   operationId: 'getCredentialOffer',
   summary: 'The credential offer',
   params: SessionParams,
-  response: answers(200, CredentialOffer),
+  response: jsonResponse(200, CredentialOffer),
 }
 
 export const tokenRoute = {
-  ...byWallet,
-  ...refuses(
+  ...walletOperation,
+  ...refusalCodes(
     'invalid_grant',
     'unsupported_grant_type',
     'invalid_authorization_details',
@@ -265,35 +265,35 @@ export const tokenRoute = {
   summary: 'Redeem a pre-authorized code, an authorization code or a refresh token',
   consumes: ['application/x-www-form-urlencoded'],
   body: TokenRequest,
-  response: answers(200, TokenResponse),
+  response: jsonResponse(200, TokenResponse),
 }
 
 export const challengeRoute = {
-  ...byWallet,
-  ...refuses('not_found'),
+  ...walletOperation,
+  ...refusalCodes('not_found'),
   operationId: 'createAttestationChallenge',
   summary: 'A challenge for the proof beside a wallet attestation',
-  response: answers(200, Type.Object({ attestation_challenge: Type.String() })),
+  response: jsonResponse(200, Type.Object({ attestation_challenge: Type.String() })),
 }
 
 export const tokenKeysRoute = {
-  ...byWallet,
+  ...walletOperation,
   operationId: 'getTokenKeys',
   summary: 'The public keys of access tokens',
-  response: answers(200, JwkSet),
+  response: jsonResponse(200, JwkSet),
 }
 
 /** Returns the route of a metadata document, of the service or of a session. */
 export function documentRoute(operationId: string, summary: string, content: TSchema) {
-  return { ...byWallet, operationId, summary, response: answers(200, content) }
+  return { ...walletOperation, operationId, summary, response: jsonResponse(200, content) }
 }
 
 /** Returns the route of a document that a client may have signed. */
 export function signedDocumentRoute(operationId: string, summary: string, content: TSchema) {
   return {
-    ...byWallet,
+    ...walletOperation,
     operationId,
     summary,
-    response: answersByType({ [JSON_TYPE]: content, [JWT_TYPE]: Type.String() }),
+    response: responseByType({ [JSON_TYPE]: content, [JWT_TYPE]: Type.String() }),
   }
 }

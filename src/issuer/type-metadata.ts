@@ -4,8 +4,8 @@
  */
 import * as Type from 'typebox'
 import { typeMetadataText } from '../credential/sd-jwt-vc/schema.ts'
-import { answers, byWallet, refuses } from '../http/answers.ts'
-import { type PublicDocument, publicDocument } from '../http/document.ts'
+import { jsonResponse, refusalCodes, walletOperation } from '../http/answers.ts'
+import { createPublicDocument, type PublicDocument } from '../http/document.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
 import type { IssuerContext } from './context.ts'
@@ -13,12 +13,15 @@ import type { IssuerContext } from './context.ts'
 export const TYPE_METADATA_PATH = '/type-metadata'
 
 export const typeMetadataRoute = {
-  ...byWallet,
-  ...refuses('not_found'),
+  ...walletOperation,
+  ...refusalCodes('not_found'),
   operationId: 'getTypeMetadata',
   summary: 'The type metadata of a vct of this issuer',
   params: Type.Object({ name: Type.String() }),
-  response: answers(200, Type.Object({ vct: Type.String() }, { additionalProperties: true, title: 'TypeMetadata' })),
+  response: jsonResponse(
+    200,
+    Type.Object({ vct: Type.String() }, { additionalProperties: true, title: 'TypeMetadata' }),
+  ),
 }
 
 const NAME = /^[A-Za-z0-9._~-]{1,128}$/
@@ -44,7 +47,7 @@ export async function refuseForeignType(context: IssuerContext, posted: Credenti
 export async function getTypeMetadata(context: IssuerContext, name: string): Promise<PublicDocument> {
   const texts = await context.typeMetadata.get()
   const text = texts.get(`${context.config.baseUrl}${TYPE_METADATA_PATH}/${name}`)
-  return text === undefined ? refuse('not_found', 'there is no type metadata of that name') : publicDocument(text)
+  return text === undefined ? refuse('not_found', 'there is no type metadata of that name') : createPublicDocument(text)
 }
 
 /** Loads the type metadata by the `vct`; also those of removed configurations, whose credentials live on. */

@@ -15,7 +15,7 @@ import {
 import { orProblem } from '../codec/malformed.ts'
 import { type EventCollections, recordEvent } from '../event/event.ts'
 import { readCursor, writeCursor } from '../http/cursor.ts'
-import { pageSize } from '../http/page.ts'
+import { readPageSize } from '../http/page.ts'
 import { partOf, type Store } from '../store/store.ts'
 import { checkpointKeys, type OperatorContext } from './context.ts'
 import type { AuditRecordPage, AuditVerification, PageQuery, VerifyAudit } from './schemas.ts'
@@ -32,7 +32,7 @@ const UNSIGNED = `none of the newest ${MOST_UNSIGNED} blocks was signed: look fo
 /** Returns a page of the records, and records that it was read and by whom. Refuses with `invalid_request`. */
 export async function listAuditRecords(context: OperatorContext, query: PageQuery, caller: string): Promise<Page> {
   const { store, now, random } = context
-  const limit = pageSize(query.limit)
+  const limit = readPageSize(query.limit)
   const place = query.cursor === undefined ? undefined : readCursor(RECORDS, query.cursor, RECORD_PLACE)
   await store.commit([recordEvent({ type: 'audit.read', at: now().getTime(), caller }, random)])
   const head = await readHead(partOf(store))

@@ -1,7 +1,7 @@
 /** The paths for whoever operates a service, which issuer and verifier share. */
 import type { FastifyRequest } from 'fastify'
 import type { EventCollections } from '../event/event.ts'
-import { bodylessRoutes } from '../http/app.ts'
+import { addBodylessRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { partOf, type Store } from '../store/store.ts'
 import { listAuditRecords, verifyAuditLog } from './audit.ts'
@@ -37,7 +37,7 @@ function callbackRoutes(app: App, context: OperatorContext): void {
   app.post('/callbacks/redeliver', { ...admin, schema: schemas.redeliverCallbacksRoute }, ({ body, apiKeyLabel }) =>
     redeliverCallbacks(context, body, apiKeyLabel),
   )
-  bodylessRoutes(app, (scope) => {
+  addBodylessRoutes(app, (scope) => {
     const path = '/callbacks/redeliver/:callback_id'
     scope.post(path, { ...admin, schema: schemas.redeliverCallbackRoute }, async ({ params, apiKeyLabel }) => {
       await redeliverCallback(context, params.callback_id, apiKeyLabel)

@@ -1,7 +1,7 @@
 /** The schemas of the endpoints for whoever operates a service. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { answers, byApplication, refuses, Seconds } from '../http/answers.ts'
+import { applicationOperation, jsonResponse, refusalCodes, Seconds } from '../http/answers.ts'
 import { NextCursor, pageQuery } from '../http/page.ts'
 
 export const PageQuery = Type.Object(pageQuery, { additionalProperties: false })
@@ -143,51 +143,51 @@ export const AuditVerification = Type.Object(
   { title: 'AuditVerification' },
 )
 
-const paged = { ...byApplication, ...refuses('invalid_request'), querystring: PageQuery }
+const paged = { ...applicationOperation, ...refusalCodes('invalid_request'), querystring: PageQuery }
 
 export const waitingCallbacksRoute = {
   ...paged,
   operationId: 'listWaitingCallbacks',
   summary: 'The sessions whose events wait for delivery, each with its first event, newest first, page by page',
-  response: answers(200, WaitingCallbackPage),
+  response: jsonResponse(200, WaitingCallbackPage),
 }
 
 export const deadCallbacksRoute = {
   ...paged,
   operationId: 'listDeadCallbacks',
   summary: 'The events that were given up, newest first, page by page',
-  response: answers(200, DeadCallbackPage),
+  response: jsonResponse(200, DeadCallbackPage),
 }
 
 export const redeliverCallbackRoute = {
-  ...byApplication,
-  ...refuses('not_found'),
+  ...applicationOperation,
+  ...refusalCodes('not_found'),
   operationId: 'redeliverCallback',
   summary: 'Delivers an event again that was given up',
   params: CallbackParams,
-  response: answers(200, CallbackParams),
+  response: jsonResponse(200, CallbackParams),
 }
 
 export const redeliverCallbacksRoute = {
-  ...byApplication,
+  ...applicationOperation,
   operationId: 'redeliverDeadCallbacks',
   summary: 'Delivers events again that were given up, a hundred at most',
   body: Redelivery,
-  response: answers(200, RedeliveryResult),
+  response: jsonResponse(200, RedeliveryResult),
 }
 
 export const auditRecordsRoute = {
   ...paged,
   operationId: 'listAuditRecords',
   summary: 'The records of the audit log, newest first, page by page; leaves a record of its own',
-  response: answers(200, AuditRecordPage),
+  response: jsonResponse(200, AuditRecordPage),
 }
 
 export const auditVerificationRoute = {
-  ...byApplication,
-  ...refuses('invalid_request'),
+  ...applicationOperation,
+  ...refusalCodes('invalid_request'),
   operationId: 'verifyAuditLog',
   summary: 'Whether the audit log in the database is intact, stretch by stretch',
   querystring: VerifyAudit,
-  response: answers(200, AuditVerification),
+  response: jsonResponse(200, AuditVerification),
 }

@@ -21,7 +21,7 @@ interface Traced {
 export function createRequestTracer(tracer: Tracer): RequestTracer {
   const spans = new WeakMap<IncomingMessage, Traced>()
   return {
-    begin: (request, reply, route) => {
+    beginSpan: (request, reply, route) => {
       const traced = { span: tracer.begin('server'), route }
       spans.set(request.raw, traced)
       // An answer that nobody takes is closed, and never finished.
@@ -33,11 +33,11 @@ export function createRequestTracer(tracer: Tracer): RequestTracer {
       const traced = spans.get(request.raw)
       if (caller !== undefined && traced !== undefined) tracer.move(traced.span, caller)
     },
-    refuse: (request, error) => {
+    recordRefusal: (request, error) => {
       const traced = spans.get(request)
       if (traced !== undefined) traced.error = error
     },
-    within: ({ raw }, work) => {
+    runInSpan: ({ raw }, work) => {
       const traced = spans.get(raw)
       return traced === undefined ? work() : tracer.within(traced.span, work)
     },

@@ -1,7 +1,7 @@
 /** The schemas of the list of verification sessions. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { answers, byApplication, refuses, Seconds } from '../http/answers.ts'
+import { applicationOperation, jsonResponse, refusalCodes, Seconds } from '../http/answers.ts'
 import { NextCursor, pageQuery } from '../http/page.ts'
 import { VerificationState } from './report-schemas.ts'
 
@@ -40,10 +40,10 @@ export const VerificationSessionPage = Type.Object(
 )
 
 export const listVerificationRoute = {
-  ...byApplication,
-  ...refuses('invalid_request'),
+  ...applicationOperation,
+  ...refusalCodes('invalid_request'),
   operationId: 'listVerificationSessions',
   summary: 'The verification sessions, newest first, page by page',
   querystring: ListVerificationSessions,
-  response: answers(200, VerificationSessionPage),
+  response: jsonResponse(200, VerificationSessionPage),
 }

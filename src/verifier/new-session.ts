@@ -3,7 +3,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { recordEvent } from '../event/event.ts'
-import type { Remember } from '../http/idempotency.ts'
+import type { RememberAnswer } from '../http/idempotency.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import type { Attempt } from '../store/retry.ts'
@@ -23,7 +23,7 @@ import { writeTransactionData } from './transaction-data.ts'
 export async function startVerificationSession(
   context: VerifierContext,
   request: NewVerificationSession,
-  { caller, remember }: { readonly caller: string; readonly remember: Remember },
+  { caller, remember }: { readonly caller: string; readonly remember: RememberAnswer },
 ): Promise<Attempt<StartedVerificationSession>> {
   const { config, clientId, random, store } = context
   const query = await getQuery(context, request.verification_query_id)

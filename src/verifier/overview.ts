@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { countCallbacks } from '../event/callback-counts.ts'
-import { answers, byApplication, Seconds } from '../http/answers.ts'
+import { applicationOperation, jsonResponse, Seconds } from '../http/answers.ts'
 import { countSessions, overviewMembers, type SessionOutcome } from '../http/overview.ts'
 import { certificateEnds, endOf } from '../keys/certificate-ends.ts'
 import type { VerifierContext } from './context.ts'
@@ -38,10 +38,10 @@ const VerifierOverview = Type.Object(
 type VerifierOverview = Static<typeof VerifierOverview>
 
 export const verifierOverviewRoute = {
-  ...byApplication,
+  ...applicationOperation,
   operationId: 'getOverview',
   summary: 'Whether the service is well, and its sessions of the last 24 hours in numbers',
-  response: answers(200, VerifierOverview),
+  response: jsonResponse(200, VerifierOverview),
 }
 
 /** Reads the overview; `isReady` says whether the database takes writes. */

@@ -4,12 +4,12 @@ import type { Static } from 'typebox'
 import { digestOf } from '../codec/digest.ts'
 import type { SessionParams } from '../http/answers.ts'
 import { apiKeyDigest } from '../http/api-key.ts'
-import { formRoutes } from '../http/app.ts'
+import { addFormRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { answerIdempotently } from '../http/idempotency.ts'
 import { lookUpFirst } from '../http/look-up-first.ts'
-import { overviewReader } from '../http/overview.ts'
-import { statusEvents } from '../http/status-events.ts'
+import { createOverviewReader } from '../http/overview.ts'
+import { createStatusEventHandler } from '../http/status-events.ts'
 import { operatorRoutes } from '../operator/routes.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 import { findWaitingSession, receiveResponse } from './authorization-response.ts'
@@ -40,7 +40,7 @@ export function verifierRoutes(app: App, context: VerifierContext): void {
   walletRoutes(app, context)
   trustRoutes(app, context)
   operatorRoutes(app, context)
-  const overview = overviewReader(context, (isReady) => verifierOverview(context, isReady))
+  const overview = createOverviewReader(context, (isReady) => verifierOverview(context, isReady))
   app.get('/operations/overview', { ...admin, schema: verifierOverviewRoute }, overview)
 }
 
@@ -112,7 +112,7 @@ function sessionRoutes(app: App, context: VerifierContext): void {
     logResultRead(context, status, request)
     return status
   })
-  const events = statusEvents(app, context, {
+  const events = createStatusEventHandler(app, context, {
     read: (sessionId) => getVerificationStatus(context, sessionId),
     isFinal: ({ status }) => status !== 'STARTED',
     onSend: (status, request) => logResultRead(context, status, request),
@@ -131,7 +131,7 @@ function logResultRead(
 
 function walletRoutes(app: App, context: VerifierContext): void {
   requestObjectRoutes(app, context)
-  formRoutes(app, context.config.presentationBytes, (scope) => responseRoutes(scope, context))
+  addFormRoutes(app, context.config.presentationBytes, (scope) => responseRoutes(scope, context))
 }
 
 function requestObjectRoutes(app: App, context: VerifierContext): void {
@@ -142,7 +142,7 @@ function requestObjectRoutes(app: App, context: VerifierContext): void {
     const { session_id: id } = request.params
     return reply.type(type).send(await getRequestObject(context, id, subjectOf(request)))
   })
-  formRoutes(app, WALLET_REQUEST_LIMIT, (scope) => {
+  addFormRoutes(app, WALLET_REQUEST_LIMIT, (scope) => {
     const schema = schemas.postedRequestObjectRoute
     scope.post(path, { config: FORM, onRequest, schema }, async (request, reply) => {
       const { session_id: id } = request.params

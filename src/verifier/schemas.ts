@@ -3,14 +3,14 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import {
   AnyObject,
-  answers,
-  answersAs,
-  answersEvents,
-  byApplication,
-  byWallet,
+  applicationOperation,
+  eventStreamResponse,
   IdempotencyHeader,
-  refuses,
+  jsonResponse,
+  refusalCodes,
+  responseAs,
   SessionParams,
+  walletOperation,
 } from '../http/answers.ts'
 import { MAX_TRANSACTIONS } from '../protocol/transaction-data.ts'
 import { VerificationResult, VerificationSessionStatus } from './report-schemas.ts'
@@ -106,38 +106,38 @@ export const RequestObjectForm = Type.Object(
 export type RequestObjectForm = Static<typeof RequestObjectForm>
 
 export const createQueryRoute = {
-  ...byApplication,
+  ...applicationOperation,
   operationId: 'createVerificationQuery',
   summary: 'Store a DCQL query; the answer is its id',
   body: Type.Object({ dcql_query: DcqlQueryBody }, { title: 'NewVerificationQuery', additionalProperties: false }),
-  response: answersAs(201, 'text/plain', Type.String()),
+  response: responseAs(201, 'text/plain', Type.String()),
 }
 
 export const simulateQueryRoute = {
-  ...byApplication,
+  ...applicationOperation,
   operationId: 'simulateVerificationQuery',
   summary: 'Which of some credentials would answer a DCQL query; nothing is verified or stored',
   description:
     'A dry run. Signatures, trust, dates and status are not looked at, and nothing is kept. Reasons name paths, never the values of claims.',
   body: SimulationSchema,
-  response: answers(200, SimulationResultSchema),
+  response: jsonResponse(200, SimulationResultSchema),
 }
 
 export const createBareQueryRoute = {
-  ...byApplication,
+  ...applicationOperation,
   operationId: 'createDcqlQuery',
   summary: 'Store a DCQL query that is the whole body; the answer is its id',
   body: DcqlQueryBody,
-  response: answersAs(201, 'text/plain', Type.String()),
+  response: responseAs(201, 'text/plain', Type.String()),
 }
 
 export const getQueryRoute = {
-  ...byApplication,
-  ...refuses('not_found'),
+  ...applicationOperation,
+  ...refusalCodes('not_found'),
   operationId: 'getVerificationQuery',
   summary: 'A DCQL query as it was posted',
   params: Type.Object({ verification_query_id: Type.String() }),
-  response: answers(
+  response: jsonResponse(
     200,
     Type.Object({ verification_query_id: Type.String(), dcql_query: DcqlQueryBody }, { title: 'VerificationQuery' }),
   ),
@@ -150,18 +150,18 @@ export const StartedVerificationSession = Type.Object(
 export type StartedVerificationSession = Static<typeof StartedVerificationSession>
 
 export const newSessionRoute = {
-  ...byApplication,
-  ...refuses('not_found', 'idempotency_conflict'),
+  ...applicationOperation,
+  ...refusalCodes('not_found', 'idempotency_conflict'),
   operationId: 'createVerificationSession',
   summary: 'Start a verification session',
   headers: IdempotencyHeader,
   body: NewVerificationSession,
-  response: answers(200, StartedVerificationSession),
+  response: jsonResponse(200, StartedVerificationSession),
 }
 
 export const sessionStatusRoute = {
-  ...byApplication,
-  ...refuses('invalid_request', 'not_found'),
+  ...applicationOperation,
+  ...refusalCodes('invalid_request', 'not_found'),
   operationId: 'getVerificationSession',
   summary: 'The status of a verification session, with every check',
   params: SessionParams,
@@ -172,25 +172,25 @@ export const sessionStatusRoute = {
       }),
     ),
   }),
-  response: answers(200, VerificationSessionStatus),
+  response: jsonResponse(200, VerificationSessionStatus),
 }
 
 export const sessionEventsRoute = {
-  ...byApplication,
-  ...refuses('not_found', 'temporarily_unavailable'),
+  ...applicationOperation,
+  ...refusalCodes('not_found', 'temporarily_unavailable'),
   operationId: 'watchVerificationSession',
   summary: 'The status of a verification session and each change of it, as server-sent events',
   params: SessionParams,
-  response: answersEvents('VerificationSession'),
+  response: eventStreamResponse('VerificationSession'),
 }
 
 export const requestObjectRoute = {
-  ...byWallet,
-  ...refuses('not_found', 'gone'),
+  ...walletOperation,
+  ...refusalCodes('not_found', 'gone'),
   operationId: 'getRequestObject',
   summary: 'The signed request object',
   params: SessionParams,
-  response: answersAs(200, 'application/oauth-authz-req+jwt', Type.String()),
+  response: responseAs(200, 'application/oauth-authz-req+jwt', Type.String()),
 }
 
 export const postedRequestObjectRoute = {
@@ -226,12 +226,12 @@ export const StaticPresentation = Type.Object(
 export type StaticPresentation = Static<typeof StaticPresentation>
 
 export const staticPresentationRoute = {
-  ...byApplication,
-  ...refuses('not_found'),
+  ...applicationOperation,
+  ...refusalCodes('not_found'),
   operationId: 'verifyStaticPresentation',
   summary: 'Verify a presentation that the application has; nothing of it is kept',
   body: StaticPresentation,
-  response: answers(200, VerificationResult),
+  response: jsonResponse(200, VerificationResult),
 }
 
 /** The answer to the wallet: the address to send the person to, if the application configured one. */
@@ -241,14 +241,14 @@ export const WalletAnswer = Type.Object({
 export type WalletAnswer = Static<typeof WalletAnswer>
 
 export const authorizationResponseRoute = {
-  ...byWallet,
-  ...refuses('not_found', 'gone'),
+  ...walletOperation,
+  ...refusalCodes('not_found', 'gone'),
   operationId: 'postAuthorizationResponse',
   summary: 'Present, or say why not',
   consumes: ['application/x-www-form-urlencoded'],
   params: SessionParams,
   body: PlainResponseForm,
-  response: answers(200, WalletAnswer),
+  response: jsonResponse(200, WalletAnswer),
 }
 
 export const encryptedAuthorizationResponseRoute = {

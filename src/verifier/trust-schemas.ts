@@ -1,7 +1,7 @@
 /** The schemas of the trust anchors, and of the test of a chain. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { answers, byApplication, Seconds } from '../http/answers.ts'
+import { applicationOperation, jsonResponse, Seconds } from '../http/answers.ts'
 import { Checks, NamedCertificate } from './report-schemas.ts'
 
 /** The most characters of a chain: ten certificates of a usual size, several times over. */
@@ -70,16 +70,16 @@ export const ChainTestResult = Type.Object(
 )
 
 export const trustAnchorsRoute = {
-  ...byApplication,
+  ...applicationOperation,
   operationId: 'listTrustAnchors',
   summary: 'The trust anchors, as last read',
-  response: answers(200, TrustAnchorList),
+  response: jsonResponse(200, TrustAnchorList),
 }
 
 export const chainTestRoute = {
-  ...byApplication,
+  ...applicationOperation,
   operationId: 'testChain',
   summary: 'Whether a certificate would be trusted as an issuer, by which anchor, until when, and why not',
   body: ChainTest,
-  response: answers(200, ChainTestResult),
+  response: jsonResponse(200, ChainTestResult),
 }

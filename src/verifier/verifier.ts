@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { cacheById, cacheDerived } from '../async/cache.ts'
 import { createLru } from '../async/lru.ts'
 import { statusLists } from '../check/status/lists.ts'
-import { authenticator } from '../http/api-key.ts'
+import { createAuthenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
@@ -60,8 +60,8 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
     {
       title: verifierTitle,
       description: 'OpenID4VP 1.0 with DCQL',
-      authenticate: authenticator(config.apiKeys, effects.random),
-      ready: readiness(effects),
+      authenticate: createAuthenticator(config.apiKeys, effects.random),
+      checkReady: readiness(effects),
       random: effects.random,
       log: effects.log,
       now: effects.now,

@@ -27,7 +27,9 @@ export async function wantDocumented(app: App, { method, path, status, body }: R
     .flatMap(([, methods]) => methods[method.toLowerCase()] ?? [])
   const codes = operations.flatMap(({ responses }) => responses[status]?.description.split(', ') ?? [])
   if (operations.length === 0 || codes.includes(code)) return
-  throw new Error(`${method} ${path} answers ${status} ${code}: name it with refuses() in its schema, for GET /openapi`)
+  throw new Error(
+    `${method} ${path} answers ${status} ${code}: name it with refusalCodes() in its schema, for GET /openapi`,
+  )
 }
 
 function codeOf(body: string): string | undefined {

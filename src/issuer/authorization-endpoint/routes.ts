@@ -1,7 +1,7 @@
 /** The paths of the authorization code flow, up to the code: for wallets, for browsers, and for the application. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SessionParams } from '../../http/answers.ts'
-import { formRoutes } from '../../http/app.ts'
+import { addFormRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { createTokenBucket } from '../../http/rate-limit.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -25,7 +25,7 @@ const pushed = { malformed: 'invalid_request', endpoint: 'pushed-authorization-r
 const visited = { endpoint: 'authorization', isForBrowsers: true } as const
 
 export function authorizationRoutes(app: App, context: IssuerContext): void {
-  formRoutes(app, BODY_LIMIT, (scope) => pushRoutes(scope, context))
+  addFormRoutes(app, BODY_LIMIT, (scope) => pushRoutes(scope, context))
   browserRoutes(app, context)
   interactionRoutes(app, context)
   signInRoutes(app, context)
@@ -52,7 +52,7 @@ function pushRoutes(app: App, context: IssuerContext): void {
 
 function browserRoutes(app: App, context: IssuerContext): void {
   const rows = createTokenBucket(ROWS.burst, ROWS.perSecond / 1000, context.now)
-  const admitRow = () => refuseWhileFull(rows.take(''))
+  const admitRow = () => refuseWhileFull(rows.countRequest(''))
   const bring = async (form: schemas.AuthorizationForm, request: FastifyRequest, reply: FastifyReply) => {
     const browser = browserOf(context, request) ?? newBrowser(context)
     const sent = { form, sessionId: request.sessionId || undefined }

@@ -1,7 +1,14 @@
 /** The schemas of the operations of the authorization code flow. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { answers, answersAs, byApplication, byWallet, refuses, Seconds } from '../../http/answers.ts'
+import {
+  applicationOperation,
+  jsonResponse,
+  refusalCodes,
+  responseAs,
+  Seconds,
+  walletOperation,
+} from '../../http/answers.ts'
 import { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
 import { PLAIN_TEXT } from '../../protocol/oid4vci.ts'
 import { Dataset } from '../schemas.ts'
@@ -84,8 +91,8 @@ export const CompletedInteraction = Type.Object(
 const ofRequest = ['not_found', 'invalid_scope', 'unsupported_response_type', 'invalid_authorization_details'] as const
 
 export const pushedRequestRoute = {
-  ...byWallet,
-  ...refuses(
+  ...walletOperation,
+  ...refusalCodes(
     ...ofRequest,
     'invalid_dpop_proof',
     'use_dpop_nonce',
@@ -97,15 +104,15 @@ export const pushedRequestRoute = {
   summary: 'Push an authorization request',
   consumes: ['application/x-www-form-urlencoded'],
   body: AuthorizationForm,
-  response: answers(201, PushedAuthorizationResponse),
+  response: jsonResponse(201, PushedAuthorizationResponse),
 }
 
 /** A redirect in the place of an answer. */
 const redirects: Record<string, object> = { 303: Type.Null() }
 
 export const authorizeRoute = {
-  ...byWallet,
-  ...refuses(...ofRequest, 'invalid_request', 'invalid_request_uri', 'temporarily_unavailable'),
+  ...walletOperation,
+  ...refusalCodes(...ofRequest, 'invalid_request', 'invalid_request_uri', 'temporarily_unavailable'),
   operationId: 'authorize',
   summary: 'Send a browser for the code of an authorization',
   querystring: Type.Object(parameters),
@@ -113,8 +120,8 @@ export const authorizeRoute = {
 }
 
 export const returnRoute = {
-  ...byWallet,
-  ...refuses('not_found', 'invalid_request', 'gone', 'temporarily_unavailable'),
+  ...walletOperation,
+  ...refusalCodes('not_found', 'invalid_request', 'gone', 'temporarily_unavailable'),
   operationId: 'returnFromInteraction',
   summary: 'Bring a browser back from the application',
   params: InteractionParams,
@@ -127,26 +134,26 @@ const ofVisit = ['not_found', 'gone', 'invalid_request'] as const
 const visitQuery = Type.Object({ interaction: Type.Optional(Type.String({ maxLength: 64 })) })
 
 export const signInRoute = {
-  ...byWallet,
-  ...refuses(...ofVisit),
+  ...walletOperation,
+  ...refusalCodes(...ofVisit),
   operationId: 'showSignIn',
   summary: 'Ask a person whether they want to sign in for a wallet',
   querystring: visitQuery,
-  response: answersAs(200, HTML_TYPE, Type.String()),
+  response: responseAs(200, HTML_TYPE, Type.String()),
 }
 
 export const startSignInRoute = {
-  ...byWallet,
-  ...refuses(...ofVisit, 'temporarily_unavailable'),
+  ...walletOperation,
+  ...refusalCodes(...ofVisit, 'temporarily_unavailable'),
   operationId: 'startSignIn',
   summary: 'Send a browser to the OpenID Connect provider of the operator, or show the link for a wallet',
   querystring: visitQuery,
-  response: { ...answersAs(200, HTML_TYPE, Type.String()), ...redirects },
+  response: { ...responseAs(200, HTML_TYPE, Type.String()), ...redirects },
 }
 
 export const stopSignInRoute = {
-  ...byWallet,
-  ...refuses(...ofVisit, 'temporarily_unavailable'),
+  ...walletOperation,
+  ...refusalCodes(...ofVisit, 'temporarily_unavailable'),
   operationId: 'stopSignIn',
   summary: 'Send a browser back to its wallet without a credential',
   querystring: visitQuery,
@@ -156,8 +163,8 @@ export const stopSignInRoute = {
 const answerParameter = (description: string) => Type.Optional(Type.String({ maxLength: 4096, description }))
 
 export const answerSignInRoute = {
-  ...byWallet,
-  ...refuses(...ofVisit, 'temporarily_unavailable'),
+  ...walletOperation,
+  ...refusalCodes(...ofVisit, 'temporarily_unavailable'),
   operationId: 'answerSignIn',
   summary: 'Take the answer of the OpenID Connect provider that a browser brings',
   querystring: Type.Object({
@@ -169,36 +176,36 @@ export const answerSignInRoute = {
     error_uri: answerParameter('Ignored'),
     session_state: answerParameter('Ignored'),
   }),
-  response: { ...answersAs(200, HTML_TYPE, Type.String()), ...redirects },
+  response: { ...responseAs(200, HTML_TYPE, Type.String()), ...redirects },
 }
 
 export const presentedRoute = {
-  ...byWallet,
-  ...refuses(...ofVisit, 'temporarily_unavailable'),
+  ...walletOperation,
+  ...refusalCodes(...ofVisit, 'temporarily_unavailable'),
   operationId: 'answerPresentation',
   summary: 'Take the browser of a person who presented another credential',
   querystring: Type.Object({
     interaction: Type.Optional(Type.String({ maxLength: 64 })),
     response_code: answerParameter('The code of the verifier'),
   }),
-  response: { ...answersAs(200, HTML_TYPE, Type.String()), ...redirects },
+  response: { ...responseAs(200, HTML_TYPE, Type.String()), ...redirects },
 }
 
 export const getInteractionRoute = {
-  ...byApplication,
-  ...refuses('not_found', 'gone'),
+  ...applicationOperation,
+  ...refusalCodes('not_found', 'gone'),
   operationId: 'getInteraction',
   summary: 'The authorization that a wallet asks a person for',
   params: InteractionParams,
-  response: answers(200, Interaction),
+  response: jsonResponse(200, Interaction),
 }
 
 export const completeInteractionRoute = {
-  ...byApplication,
-  ...refuses('not_found', 'gone', 'invalid_state'),
+  ...applicationOperation,
+  ...refusalCodes('not_found', 'gone', 'invalid_state'),
   operationId: 'completeInteraction',
   summary: 'Decide on an authorization; the answer says where the browser goes',
   params: InteractionParams,
   body: InteractionCompletion,
-  response: answers(200, CompletedInteraction),
+  response: jsonResponse(200, CompletedInteraction),
 }

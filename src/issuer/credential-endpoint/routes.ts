@@ -1,8 +1,8 @@
 /** The endpoints for wallets with an access token: nonces, credentials, deferred credentials, notifications. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { JWT_TYPE, refuses, SessionParams } from '../../http/answers.ts'
-import { bodylessRoutes, jwtRoutes } from '../../http/app.ts'
+import { JWT_TYPE, refusalCodes, SessionParams } from '../../http/answers.ts'
+import { addBodylessRoutes, addJwtRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { lookUpFirst } from '../../http/look-up-first.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
@@ -22,8 +22,8 @@ import * as schemas from './schemas.ts'
 const MAX_NOTIFICATION_BYTES = 16 * 1024
 
 export function credentialRoutes(app: App, context: IssuerContext): void {
-  bodylessRoutes(app, (scope) => nonceRoutes(scope, context))
-  jwtRoutes(app, (scope) => endpointRoutes(scope, context))
+  addBodylessRoutes(app, (scope) => nonceRoutes(scope, context))
+  addJwtRoutes(app, (scope) => endpointRoutes(scope, context))
   notificationRoutes(app, context)
 }
 
@@ -37,7 +37,12 @@ function nonceRoutes(app: App, context: IssuerContext): void {
     reply.header('dpop-nonce', dpopNonces.current(now()))
     return { c_nonce: makeNonce(context, undefined) }
   })
-  const schema = { ...schemas.nonce, ...refuses('not_found'), operationId: 'createSessionNonce', params: SessionParams }
+  const schema = {
+    ...schemas.nonce,
+    ...refusalCodes('not_found'),
+    operationId: 'createSessionNonce',
+    params: SessionParams,
+  }
   const { onRequest } = lookUpFirst(({ params }) =>
     findIssuanceSession(context.store, (params as Static<typeof SessionParams>).session_id),
   )

@@ -1,14 +1,14 @@
 /** Schemas of what the operations of `routes.ts` take and give. */
 import * as Type from 'typebox'
 import {
-  answers,
-  answersByType,
-  byType,
-  byWallet,
+  contentByType,
   JSON_TYPE,
   JWT_TYPE,
+  jsonResponse,
   NO_CONTENT,
-  refuses,
+  refusalCodes,
+  responseByType,
+  walletOperation,
 } from '../../http/answers.ts'
 import {
   CredentialRequest,
@@ -18,21 +18,21 @@ import {
 } from '../../protocol/oid4vci.ts'
 
 export const nonce = {
-  ...byWallet,
+  ...walletOperation,
   operationId: 'createNonce',
   summary: 'A fresh c_nonce',
-  response: answers(200, Type.Object({ c_nonce: Type.String() })),
+  response: jsonResponse(200, Type.Object({ c_nonce: Type.String() })),
 }
 
 const credentialContent = { [JSON_TYPE]: CredentialResponse, [JWT_TYPE]: Type.String() }
 /** The answers of an endpoint that gives credentials, at once or later. */
-const credentialAnswers = { ...answersByType(credentialContent), 202: byType(credentialContent) }
+const credentialAnswers = { ...responseByType(credentialContent), 202: contentByType(credentialContent) }
 
 const byToken = { tags: ['wallet'], security: [{ accessToken: [] }, { dpopAccessToken: [] }] }
 
 export const credential = {
   ...byToken,
-  ...refuses(
+  ...refusalCodes(
     'invalid_credential_request',
     'unknown_credential_configuration',
     'unknown_credential_identifier',
@@ -45,7 +45,7 @@ export const credential = {
   operationId: 'requestCredential',
   summary: 'Issue a credential to the key of the proof',
   // Either may be encrypted.
-  body: byType({ [JSON_TYPE]: CredentialRequest, [JWT_TYPE]: Type.String() }),
+  body: contentByType({ [JSON_TYPE]: CredentialRequest, [JWT_TYPE]: Type.String() }),
   response: credentialAnswers,
 }
 
@@ -58,23 +58,23 @@ const DEFERRED_REFUSALS = [
 
 export const deferredCredential = {
   ...byToken,
-  ...refuses(...DEFERRED_REFUSALS),
+  ...refusalCodes(...DEFERRED_REFUSALS),
   operationId: 'requestDeferredCredential',
   summary: 'The credentials of a request that had to wait',
-  body: byType({ [JSON_TYPE]: DeferredCredentialRequest, [JWT_TYPE]: Type.String() }),
+  body: contentByType({ [JSON_TYPE]: DeferredCredentialRequest, [JWT_TYPE]: Type.String() }),
   response: credentialAnswers,
 }
 
 export const draft15DeferredCredential = {
   ...deferredCredential,
-  ...refuses(...DEFERRED_REFUSALS, 'issuance_pending'),
+  ...refusalCodes(...DEFERRED_REFUSALS, 'issuance_pending'),
   operationId: 'requestDeferredCredentialByDraft',
   summary: 'The same for wallets of drafts up to 15, which are refused with issuance_pending while they have to wait',
 }
 
 export const notification = {
   ...byToken,
-  ...refuses('invalid_notification_request', 'invalid_notification_id'),
+  ...refusalCodes('invalid_notification_request', 'invalid_notification_id'),
   operationId: 'notifyIssuer',
   summary: 'Hear what became of credentials',
   body: NotificationRequest,

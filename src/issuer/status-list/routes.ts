@@ -1,7 +1,7 @@
 /** The paths that are about whether credentials hold: for the application, and for whoever verifies one. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { acceptsGzip, preferredType } from '../../http/accept.ts'
-import { bodylessRoutes } from '../../http/app.ts'
+import { addBodylessRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { isKnownTag, sendPieces } from '../../http/document.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -20,7 +20,7 @@ const LOGGED = {
 } as const
 
 export function statusRoutes(app: App, context: IssuerContext): void {
-  bodylessRoutes(app, (scope) => {
+  addBodylessRoutes(app, (scope) => {
     for (const act of ['revoke', 'suspend', 'reinstate'] as const) {
       const url = `/credential-status/${act}/:session_id`
       const config = { admin: true, logged: { 200: LOGGED[act] } }

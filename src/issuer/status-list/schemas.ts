@@ -1,7 +1,14 @@
 /** The schemas of the routes of `routes.ts`. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { answers, answersByType, byApplication, byWallet, refuses, SessionParams } from '../../http/answers.ts'
+import {
+  applicationOperation,
+  jsonResponse,
+  refusalCodes,
+  responseByType,
+  SessionParams,
+  walletOperation,
+} from '../../http/answers.ts'
 import { CredentialState } from '../status-rows.ts'
 import { LIST_TYPES } from './documents.ts'
 
@@ -13,12 +20,12 @@ export type ChangedStatus = Static<typeof ChangedStatus>
 const ListParams = Type.Object({ list_id: Type.String() })
 
 const change = (operationId: string, summary: string) => ({
-  ...byApplication,
-  ...refuses('not_found', 'invalid_state'),
+  ...applicationOperation,
+  ...refusalCodes('not_found', 'invalid_state'),
   operationId,
   summary,
   params: SessionParams,
-  response: answers(200, ChangedStatus),
+  response: jsonResponse(200, ChangedStatus),
 })
 
 export const changeStatusRoute = {
@@ -28,25 +35,25 @@ export const changeStatusRoute = {
 }
 
 export const statusListRoute = {
-  ...byWallet,
-  ...refuses('not_found', 'not_implemented'),
+  ...walletOperation,
+  ...refusalCodes('not_found', 'not_implemented'),
   operationId: 'getStatusList',
   summary: 'A status list token',
   params: ListParams,
   querystring: Type.Object({ time: Type.Optional(Type.Unknown({ description: 'Refused with 501' })) }),
-  response: answersByType({
+  response: responseByType({
     [LIST_TYPES.jwt]: Type.String(),
     [LIST_TYPES.cwt]: Type.String({ description: 'CBOR' }),
   }),
 }
 
 const bitstring = (operationId: string, summary: string) => ({
-  ...byWallet,
-  ...refuses('not_found'),
+  ...walletOperation,
+  ...refusalCodes('not_found'),
   operationId,
   summary,
   params: ListParams,
-  response: answersByType({ [LIST_TYPES.revocation]: Type.String() }),
+  response: responseByType({ [LIST_TYPES.revocation]: Type.String() }),
 })
 
 export const bitstringListRoute = {

@@ -1,7 +1,7 @@
 /** The paths of the authorization server that this service is: its token endpoint, its metadata and its keys. */
 
-import { refuses, SessionParams } from '../../http/answers.ts'
-import { bodylessRoutes, formRoutes } from '../../http/app.ts'
+import { refusalCodes, SessionParams } from '../../http/answers.ts'
+import { addBodylessRoutes, addFormRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { refuse } from '../../protocol/error.ts'
 import { AuthorizationServerMetadata } from '../../protocol/oauth.ts'
@@ -18,8 +18,8 @@ const BODY_LIMIT = 16 * 1024
 
 export function tokenRoutes(app: App, context: IssuerContext): void {
   documentRoutes(app, context)
-  formRoutes(app, BODY_LIMIT, (scope) => endpointRoutes(scope, context))
-  bodylessRoutes(app, (scope) => challengeRoute(scope, context))
+  addFormRoutes(app, BODY_LIMIT, (scope) => endpointRoutes(scope, context))
+  addBodylessRoutes(app, (scope) => challengeRoute(scope, context))
 }
 
 function documentRoutes(app: App, context: IssuerContext): void {
@@ -29,7 +29,7 @@ function documentRoutes(app: App, context: IssuerContext): void {
   app.get(base, { schema }, () => authorizationServerMetadata(context, undefined))
   const ofSession = (operationId: string) => ({
     ...schemas.documentRoute(operationId, `${summary} of a session`, AuthorizationServerMetadata),
-    ...refuses('not_found'),
+    ...refusalCodes('not_found'),
     params: SessionParams,
   })
   for (const [url, id] of [
