@@ -36,26 +36,27 @@ export interface LogPosition {
 export const ORIGIN: LogPosition = { sequence: 0, hash: '' }
 
 /** The type of the first record of every log, whose subject is the id of the log. */
-export const LOG_STARTED = 'audit.started'
+export const LOG_START_TYPE = 'audit.started'
 
 /** Makes records of the entries, chained from `position` on. */
 export function chainRecords(position: LogPosition, entries: readonly AuditEntry[]): readonly AuditRecord[] {
-  let { sequence, hash: previous } = position
+  let { sequence, hash: previousHash } = position
   return entries.map((entry) => {
     sequence += 1
-    previous = hashOf(previous, { ...entry, sequence })
-    return { ...entry, sequence, hash: previous }
+    previousHash = hashOf(previousHash, { ...entry, sequence })
+    return { ...entry, sequence, hash: previousHash }
   })
 }
 
 /** Returns the reason for which the record does not continue from `position`; undefined when it does. */
 export function findChainProblem(position: LogPosition, record: AuditRecord): string | undefined {
-  const expected = position.sequence + 1
-  if (record.sequence !== expected) return `record ${record.sequence} stands where record ${expected} should be`
-  const { hash: stated, ...rest } = record
-  return hashOf(position.hash, rest) === stated
+  const expectedSequence = position.sequence + 1
+  if (record.sequence !== expectedSequence)
+    return `record ${record.sequence} stands where record ${expectedSequence} should be`
+  const { hash: statedHash, ...rest } = record
+  return hashOf(position.hash, rest) === statedHash
     ? undefined
-    : `record ${expected} is not what its hash was made of: it, or one before it, was changed`
+    : `record ${expectedSequence} is not what its hash was made of: it, or one before it, was changed`
 }
 
 /** Returns the hash by which a record names a session. */
@@ -65,7 +66,7 @@ export function hashSessionId(sessionId: string): string {
 
 /** Writes a record as a line of a copy: members in order, no white space. RFC 8785. */
 export function writeRecord(record: AuditRecord): string {
-  return canonical(record as unknown as JsonObject)
+  return writeCanonicalJson(record as unknown as JsonObject)
 }
 
 /**
@@ -76,15 +77,15 @@ export function readRecord(line: string, value: JsonObject): AuditRecord {
   const { sequence } = value
   if (!Number.isSafeInteger(sequence)) malformed('it has no sequence')
   for (const name of ['hash', 'at', 'type']) if (ownString(value, name) === undefined) malformed(`it has no ${name}`)
-  if (canonical(value) !== line) malformed('it is not written as the log writes it; keep copies byte for byte')
+  if (writeCanonicalJson(value) !== line) malformed('it is not written as the log writes it; keep copies byte for byte')
   return value as unknown as AuditRecord
 }
 
-function hashOf(previous: string, record: AuditEntry & { readonly sequence: number }): string {
-  return digestOf(`${previous}\n${canonical(record as unknown as JsonObject)}`)
+function hashOf(previousHash: string, record: AuditEntry & { readonly sequence: number }): string {
+  return digestOf(`${previousHash}\n${writeCanonicalJson(record as unknown as JsonObject)}`)
 }
 
 /** Writes canonical JSON: all members are texts and whole numbers, so only their order has to be fixed. */
-function canonical(record: JsonObject): string {
+function writeCanonicalJson(record: JsonObject): string {
   return JSON.stringify(record, Object.keys(record).sort())
 }

@@ -5,7 +5,7 @@
 import type { Store } from '../store/store.ts'
 import type { CheckpointKeys } from './checkpoint.ts'
 import { type AuditCollections, type AuditHead, blockId, HEAD } from './collections.ts'
-import { blockLines } from './copy.ts'
+import { readBlockLines } from './copy.ts'
 import { type AuditRecord, type LogPosition, ORIGIN } from './record.ts'
 import { type StretchReport, verifyStretch } from './verify.ts'
 
@@ -37,7 +37,7 @@ const MOST_LINES = 2000
  * The number of blocks among which a checkpoint is looked for: a service signs its log each minute, and writes 200
  * blocks in one.
  */
-export const MOST_UNSIGNED = 1000
+export const MAX_UNSIGNED_BLOCKS = 1000
 
 export async function readHead(store: AuditStore): Promise<AuditHead | undefined> {
   return (await store.get('audit_head', HEAD))?.value
@@ -48,7 +48,7 @@ export async function findLastCheckpoint(
   store: AuditStore,
   { block: last }: AuditHead,
 ): Promise<LastCheckpoint | undefined> {
-  for (let end = last; end > Math.max(0, last - MOST_UNSIGNED); end -= BLOCKS_AT_ONCE) {
+  for (let end = last; end > Math.max(0, last - MAX_UNSIGNED_BLOCKS); end -= BLOCKS_AT_ONCE) {
     const blocks = countDown(end, BLOCKS_AT_ONCE)
     const rows = await Promise.all(blocks.map((block) => store.get('audit_checkpoint', blockId(block))))
     const index = rows.findIndex((row) => row !== undefined)
@@ -59,7 +59,7 @@ export async function findLastCheckpoint(
 }
 
 /** Returns the end of the block before `block`, as the log states it; it is not verified. */
-export async function endBefore(store: AuditStore, block: number): Promise<BlockEnd> {
+export async function readEndBefore(store: AuditStore, block: number): Promise<BlockEnd> {
   if (block <= 1) return BEFORE_FIRST
   const last = (await store.get('audit_block', blockId(block - 1)))?.value.records.at(-1)
   return { block: block - 1, sequence: last?.sequence ?? 0, hash: last?.hash ?? '' }
@@ -68,7 +68,7 @@ export async function endBefore(store: AuditStore, block: number): Promise<Block
 /**
  * Verifies what follows `start`, some hundred blocks at most. The last stretch has to end as the head of the log says.
  */
-export async function verifyFrom(
+export async function verifyNextStretch(
   store: AuditStore,
   keys: CheckpointKeys,
   { head, start }: { readonly head: AuditHead; readonly start: BlockEnd },
@@ -79,28 +79,28 @@ export async function verifyFrom(
     const blocks = countDown(Math.min(block + BLOCKS_AT_ONCE, head.block), BLOCKS_AT_ONCE)
       .filter((each) => each > block)
       .reverse()
-    const read = await Promise.all(blocks.map((each) => blockLines(store, each)))
-    lines.push(...read.flat())
+    const linesOfBlocks = await Promise.all(blocks.map((each) => readBlockLines(store, each)))
+    lines.push(...linesOfBlocks.flat())
     block = blocks.at(-1) ?? head.block
   }
   const report = verifyStretch(lines, keys, { position: start, log: head.log })
   const { problems, position } = report
   if (block < head.block) return { ...report, next: { block, ...position } }
-  const isEnd = position.sequence === head.sequence && position.hash === head.hash
-  const lost = `the log ends with record ${position.sequence}, and its head names another: record ${head.sequence}`
-  return isEnd || problems.length > 0 ? report : { ...report, problems: [lost] }
+  const endsAtHead = position.sequence === head.sequence && position.hash === head.hash
+  const problem = `the log ends with record ${position.sequence}, and its head names another: record ${head.sequence}`
+  return endsAtHead || problems.length > 0 ? report : { ...report, problems: [problem] }
 }
 
-/** Reads records from the newest down: those before `before`, and no more than `limit` of them. */
-export async function readRecordsDown(
+/** Reads records from the newest down: those before the record `end`, and no more than `limit` of them. */
+export async function readRecordsBefore(
   store: AuditStore,
-  { before, limit }: { readonly before: { readonly block: number; readonly sequence: number }; readonly limit: number },
+  { end, limit }: { readonly end: { readonly block: number; readonly sequence: number }; readonly limit: number },
 ): Promise<{ readonly records: readonly AuditRecord[]; readonly block: number }> {
   const records: AuditRecord[] = []
-  let { block } = before
-  for (let looks = 0; block >= 1 && looks < MOST_BLOCKS; looks += 1) {
-    const stored = await store.get('audit_block', blockId(block))
-    const older = stored?.value.records.filter(({ sequence }) => sequence < before.sequence) ?? []
+  let { block } = end
+  for (let blocksRead = 0; block >= 1 && blocksRead < MOST_BLOCKS; blocksRead += 1) {
+    const row = await store.get('audit_block', blockId(block))
+    const older = row?.value.records.filter(({ sequence }) => sequence < end.sequence) ?? []
     records.push(...older.toReversed())
     if (records.length >= limit) break
     block -= 1

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createSigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import { type CheckpointKeys, findCheckpoints, indexCheckpointKeys, writeCheckpoint } from './checkpoint.ts'
-import { type AuditEntry, type AuditRecord, chainRecords, LOG_STARTED, ORIGIN, writeRecord } from './record.ts'
+import { type AuditEntry, type AuditRecord, chainRecords, LOG_START_TYPE, ORIGIN, writeRecord } from './record.ts'
 import { verifyCopy } from './verify.ts'
 
 const LOG = 'log-1'
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 function recordsOf(log: string): readonly AuditRecord[] {
   const acts = Array.from({ length: 9 }, (_, index) => ({ at, type: 'issuance.started', subject: `s${index}` }))
-  return chainRecords(ORIGIN, [{ at, type: LOG_STARTED, subject: log }, ...acts])
+  return chainRecords(ORIGIN, [{ at, type: LOG_START_TYPE, subject: log }, ...acts])
 }
 
 function checkpointOf(all: readonly AuditRecord[], sequence: number, by = signer): Promise<string> {
@@ -174,7 +174,7 @@ describe('a copy of the audit log', () => {
   it('that the holder of the key wrote anew is told by a checkpoint that was kept elsewhere', async () => {
     const forged = await signedCopy(
       chainRecords(ORIGIN, [
-        { at, type: LOG_STARTED, subject: LOG },
+        { at, type: LOG_START_TYPE, subject: LOG },
         ...Array<AuditEntry>(9).fill({ at, type: 'query.created' }),
       ]),
       signer,

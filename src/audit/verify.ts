@@ -6,7 +6,7 @@
 import { type JsonObject, ownString, parseJsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Checkpoint, type CheckpointKeys, readCheckpoint } from './checkpoint.ts'
-import { findChainProblem, LOG_STARTED, type LogPosition, ORIGIN, readRecord } from './record.ts'
+import { findChainProblem, LOG_START_TYPE, type LogPosition, ORIGIN, readRecord } from './record.ts'
 
 export interface AuditReport {
   /** Whether the log is intact; false also when `undecided` says that the result is open. */
@@ -24,10 +24,10 @@ export interface AuditReport {
 
 const MAX_PROBLEMS = 20
 
-interface Reading {
+interface VerificationState {
   readonly keys: CheckpointKeys
   /** The checkpoints that were kept elsewhere. */
-  readonly kept: readonly Checkpoint[]
+  readonly keptCheckpoints: readonly Checkpoint[]
   readonly problems: string[]
   log: string | undefined
   position: LogPosition
@@ -36,17 +36,17 @@ interface Reading {
   readonly signedAt: Set<number>
 }
 
-/** Verifies the lines of a copy, as `audit export` writes them, also against the checkpoints in `kept`. */
+/** Verifies the lines of a copy, as `audit export` writes them, also against checkpoints that were kept elsewhere. */
 export async function verifyCopy(
   lines: AsyncIterable<string> | Iterable<string>,
   keys: CheckpointKeys,
-  kept: readonly string[],
+  keptCheckpoints: readonly string[],
 ): Promise<AuditReport> {
   const problems: string[] = []
-  const unread: string[] = []
-  const reading: Reading = {
+  const checkpointProblems: string[] = []
+  const state: VerificationState = {
     keys,
-    kept: kept.flatMap((compact) => keptCheckpoint(compact, keys, unread)),
+    keptCheckpoints: keptCheckpoints.flatMap((compact) => readKeptCheckpoint(compact, keys, checkpointProblems)),
     problems,
     log: undefined,
     position: ORIGIN,
@@ -57,17 +57,17 @@ export async function verifyCopy(
   for await (const line of lines) {
     number += 1
     if (line === '') continue
-    readLine(reading, line, (problem) => problems.push(`line ${number}: ${problem}`))
+    readLine(state, line, (problem) => problems.push(`line ${number}: ${problem}`))
     if (problems.length >= MAX_PROBLEMS) break
   }
-  const undecided = problems.length === 0 ? [...unread, ...endDoubts(reading)] : []
+  const undecided = problems.length === 0 ? [...checkpointProblems, ...listUndecidedReasons(state)] : []
   return {
     intact: problems.length === 0 && undecided.length === 0,
     problems,
     undecided,
-    records: reading.position.sequence,
-    vouchedFor: reading.vouchedFor,
-    checkpoints: reading.signedAt.size,
+    records: state.position.sequence,
+    vouchedFor: state.vouchedFor,
+    checkpoints: state.signedAt.size,
   }
 }
 
@@ -93,9 +93,9 @@ export function verifyStretch(
 ): StretchReport {
   const problems: string[] = []
   const isStart = position.sequence === ORIGIN.sequence
-  const reading: Reading = {
+  const state: VerificationState = {
     keys,
-    kept: [],
+    keptCheckpoints: [],
     problems,
     log: isStart ? undefined : log,
     position,
@@ -103,60 +103,63 @@ export function verifyStretch(
     signedAt: new Set(),
   }
   for (const line of lines) {
-    readLine(reading, line, (problem) =>
-      problems.push(`after record ${reading.position.sequence}, or in it: ${problem}`),
-    )
+    readLine(state, line, (problem) => problems.push(`after record ${state.position.sequence}, or in it: ${problem}`))
     if (problems.length >= MAX_PROBLEMS) break
   }
-  if (isStart && reading.log !== undefined && reading.log !== log) problems.push('the beginning is of another log')
-  return { problems, position: reading.position, vouchedFor: reading.vouchedFor, checkpoints: reading.signedAt.size }
+  if (isStart && state.log !== undefined && state.log !== log) problems.push('the beginning is of another log')
+  return { problems, position: state.position, vouchedFor: state.vouchedFor, checkpoints: state.signedAt.size }
 }
 
 /**
- * Reads a kept checkpoint. A checkpoint that cannot be verified is noted in `unread`, and decides nothing about the
+ * Reads a kept checkpoint. A checkpoint that cannot be verified is noted in `problems`, and decides nothing about the
  * copy.
  */
-function keptCheckpoint(compact: string, keys: CheckpointKeys, unread: string[]): Checkpoint[] {
+function readKeptCheckpoint(compact: string, keys: CheckpointKeys, problems: string[]): Checkpoint[] {
   try {
     return [readCheckpoint(compact, keys)]
   } catch (error) {
-    unread.push(`a checkpoint that was kept: ${reason(error)}`)
+    problems.push(`a checkpoint that was kept: ${messageOrThrow(error)}`)
     return []
   }
 }
 
-function readLine(reading: Reading, line: string, tell: (problem: string) => void): void {
+function readLine(state: VerificationState, line: string, reportProblem: (problem: string) => void): void {
   try {
     const value = parseJsonObject(line)
     const compact = ownString(value, 'checkpoint')
     if (compact !== undefined && Object.keys(value).length === 1) {
-      const problem = holdAgainst(reading, readCheckpoint(compact, reading.keys))
-      if (problem !== undefined) tell(problem)
-    } else readRecordLine(reading, line, value, tell)
+      const problem = compareCheckpoint(state, readCheckpoint(compact, state.keys))
+      if (problem !== undefined) reportProblem(problem)
+    } else readRecordLine(state, line, value, reportProblem)
   } catch (error) {
-    tell(reason(error))
+    reportProblem(messageOrThrow(error))
   }
 }
 
-function readRecordLine(reading: Reading, line: string, value: JsonObject, tell: (problem: string) => void): void {
+function readRecordLine(
+  state: VerificationState,
+  line: string,
+  value: JsonObject,
+  reportProblem: (problem: string) => void,
+): void {
   const record = readRecord(line, value)
-  const problem = findChainProblem(reading.position, record)
-  if (problem !== undefined) tell(problem)
-  if (reading.log === undefined) {
-    reading.log = record.subject ?? ''
-    if (record.type !== LOG_STARTED) tell('the copy does not begin with the beginning of the log')
+  const problem = findChainProblem(state.position, record)
+  if (problem !== undefined) reportProblem(problem)
+  if (state.log === undefined) {
+    state.log = record.subject ?? ''
+    if (record.type !== LOG_START_TYPE) reportProblem('the copy does not begin with the beginning of the log')
   }
   // Continue from the stated hash, so that one bad record is reported once.
-  reading.position = { sequence: record.sequence, hash: record.hash }
-  for (const checkpoint of reading.kept.filter(({ sequence }) => sequence === record.sequence)) {
-    const disagreement = holdAgainst(reading, checkpoint)
-    if (disagreement !== undefined) tell(`by a checkpoint that was kept, ${disagreement}`)
+  state.position = { sequence: record.sequence, hash: record.hash }
+  for (const checkpoint of state.keptCheckpoints.filter(({ sequence }) => sequence === record.sequence)) {
+    const disagreement = compareCheckpoint(state, checkpoint)
+    if (disagreement !== undefined) reportProblem(`by a checkpoint that was kept, ${disagreement}`)
   }
 }
 
 /** Compares a checkpoint with the copy at the same position, and returns their disagreement. */
-function holdAgainst(reading: Reading, checkpoint: Checkpoint): string | undefined {
-  const { position, log } = reading
+function compareCheckpoint(state: VerificationState, checkpoint: Checkpoint): string | undefined {
+  const { position, log } = state
   if (checkpoint.log !== log) return 'the checkpoint is of another log'
   if (checkpoint.sequence !== position.sequence) {
     return `the checkpoint of record ${checkpoint.sequence} stands after record ${position.sequence}`
@@ -164,8 +167,8 @@ function holdAgainst(reading: Reading, checkpoint: Checkpoint): string | undefin
   if (checkpoint.hash !== position.hash) {
     return `record ${position.sequence} or one before it is not the one that was signed at ${checkpoint.at}`
   }
-  if (reading.problems.length === 0) reading.vouchedFor = position.sequence
-  reading.signedAt.add(position.sequence)
+  if (state.problems.length === 0) state.vouchedFor = position.sequence
+  state.signedAt.add(position.sequence)
   return undefined
 }
 
@@ -173,8 +176,10 @@ function holdAgainst(reading: Reading, checkpoint: Checkpoint): string | undefin
  * Returns the reasons for which the end of the copy leaves the result open: a kept checkpoint lies beyond it, as when
  * the service has signed again since, or the copy has no checkpoint, as the log of a new service.
  */
-function* endDoubts({ log, position, signedAt, kept }: Reading): Iterable<string> {
-  const [last] = kept.filter((each) => each.sequence > position.sequence).sort((a, b) => b.sequence - a.sequence)
+function* listUndecidedReasons({ log, position, signedAt, keptCheckpoints }: VerificationState): Iterable<string> {
+  const [last] = keptCheckpoints
+    .filter((each) => each.sequence > position.sequence)
+    .sort((a, b) => b.sequence - a.sequence)
   if (last !== undefined && log !== undefined && last.log !== log) yield 'a checkpoint that was kept is of another log'
   else if (last !== undefined) {
     yield `the copy ends with record ${position.sequence}, and record ${last.sequence} was signed at ${last.at}: the copy is older than that, or its end is missing; export it again and verify that`
@@ -183,7 +188,7 @@ function* endDoubts({ log, position, signedAt, kept }: Reading): Iterable<string
     yield 'no checkpoint vouches for the copy: anybody could have written it; a service signs its log once a minute, and when it stops: export it again after that'
 }
 
-function reason(error: unknown): string {
+function messageOrThrow(error: unknown): string {
   if (error instanceof MalformedError) return error.message
   throw error
 }

@@ -5,7 +5,13 @@ import { openTestStore, retryOnConflict } from '../../test/support/store.ts'
 import { type HttpClientRequest, type Outbound, OutboundError } from '../http/outbound.ts'
 import { addCreationTime, createCollection } from '../store/store.ts'
 import { createDelivery } from './deliver.ts'
-import { type CallbackStore, enqueueCallbacks, type PendingCallback, redeliverDead, retryNow } from './queue.ts'
+import {
+  type CallbackStore,
+  enqueueCallbacks,
+  type PendingCallback,
+  redeliverDeadCallback,
+  retryCallbackNow,
+} from './queue.ts'
 
 const SECOND = 1000
 const HOUR = 3600 * SECOND
@@ -36,9 +42,9 @@ const down = () => Promise.reject(new OutboundError('app.example refused the con
 function process(changes: Partial<Parameters<typeof createDelivery>[0]> = {}) {
   const log = pino({}, { write: (line: string) => void lines.push(line) })
   const sessionCallback = { url: 'https://app.example/events', apiKey: 'a-key' }
-  const dataOf = (session_id: string) => Promise.resolve({ session_id })
+  const loadCallbackData = (session_id: string) => Promise.resolve({ session_id })
   const effects = { store, retryOnConflict, outbound, now, random: randomBytes, log }
-  return createDelivery({ ...effects, sessionCallback, dataOf, ...changes })
+  return createDelivery({ ...effects, sessionCallback, loadCallbackData, ...changes })
 }
 
 async function wait(sessionId: string, ...ids: string[]): Promise<void> {
@@ -49,7 +55,7 @@ async function wait(sessionId: string, ...ids: string[]): Promise<void> {
 /** Claims the event of session s1 as a process that never delivers it. */
 async function claimForGood(): Promise<void> {
   const end = new AbortController()
-  void process({ dataOf: () => new Promise(() => undefined) })(end.signal)
+  void process({ loadCallbackData: () => new Promise(() => undefined) })(end.signal)
   await vi.waitFor(async () => expect((await store.get('callback', 's1'))?.value.claimed).toBe(true))
   end.abort()
 }
@@ -94,7 +100,7 @@ describe('a callback', () => {
     time += 24 * HOUR
     await process()()
     expect(await dead()).toEqual(['e1'])
-    await redeliverDead({ store, retryOnConflict }, 'e1', now())
+    await redeliverDeadCallback({ store, retryOnConflict }, 'e1', now())
     await wait('s2', 'e2')
     receiver = () => undefined
     await process()()
@@ -200,7 +206,7 @@ describe('a callback', () => {
       const { nextAt = 0 } = (await store.get('callback', value))?.value ?? {}
       expect((nextAt - time) / SECOND).toBeGreaterThanOrEqual(least)
       expect(nextAt - time).toBeLessThanOrEqual(HOUR)
-      await retryNow({ store, retryOnConflict }, value, now())
+      await retryCallbackNow({ store, retryOnConflict }, value, now())
       receiver = () => undefined
       await deliver()
     }
@@ -220,8 +226,8 @@ describe('a callback', () => {
     // The next event of the session goes on.
     expect([await pending(), await dead(), told().at(-1)]).toEqual([[], ['e1'], 'e2'])
     expect(lines.filter((line) => line.includes('"callback_dead"'))).toHaveLength(1)
-    expect(await redeliverDead({ store, retryOnConflict }, 'e1', now())).toBe(true)
-    expect(await redeliverDead({ store, retryOnConflict }, 'e1', now())).toBe(false)
+    expect(await redeliverDeadCallback({ store, retryOnConflict }, 'e1', now())).toBe(true)
+    expect(await redeliverDeadCallback({ store, retryOnConflict }, 'e1', now())).toBe(false)
     receiver = () => undefined
     await deliver()
     expect([told().at(-1), await pending(), await dead()]).toEqual(['e1', [], []])
@@ -229,7 +235,7 @@ describe('a callback', () => {
 
   it('whose session is gone is given up at once', async () => {
     await wait('s1', 'e1')
-    await process({ dataOf: () => Promise.resolve(undefined) })()
+    await process({ loadCallbackData: () => Promise.resolve(undefined) })()
     expect([await dead(), asked]).toEqual([['e1'], []])
     expect((await store.get('dead_callback', 'e1'))?.value.problem).toMatch(/session has been deleted/)
   })

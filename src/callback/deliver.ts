@@ -10,15 +10,15 @@ import type { SessionCallback } from '../config/session-callback.ts'
 import type { Outbound } from '../http/outbound.ts'
 import type { RetryOnConflict } from '../store/retry.ts'
 import type { Change, DueRow, Row } from '../store/store.ts'
-import { afterFailure, afterSuccess, FIRST_PACE, isPausing, type Pace, retryDelayMs } from './pace.ts'
+import { FIRST_PACE, isPausing, type Pace, paceAfterFailure, paceAfterSuccess, retryDelayMs } from './pace.ts'
 import { type DeliveryResult, postCallback } from './post.ts'
 import {
-  buryCallback,
   type CallbackCollections,
   type CallbackQueue,
   type CallbackStore,
   dequeueCallback,
   type PendingCallback,
+  storeDeadCallback,
 } from './queue.ts'
 
 export interface DeliveryContext {
@@ -29,7 +29,7 @@ export interface DeliveryContext {
    * Returns the body to send: the status body `own` of the event, completed by what only the session has, or the
    * current status body of the session. Undefined when there is neither.
    */
-  readonly dataOf: (sessionId: string, own: JsonObject | undefined) => Promise<JsonObject | undefined>
+  readonly loadCallbackData: (sessionId: string, own: JsonObject | undefined) => Promise<JsonObject | undefined>
   readonly outbound: Outbound
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
@@ -47,7 +47,7 @@ const GIVE_UP_MS = 24 * 60 * 60 * 1000
 /** The longest time for which a slow delivery may delay the search for new events. */
 const LOOK_AGAIN_MS = 300
 /** The difference that the clocks of two processes may have; a smaller step back delays an event by no more. */
-const CLOCKS_DIFFER_MS = 60_000
+const MAX_CLOCK_DIFFERENCE_MS = 60_000
 /** A time after every time at which a row is due. */
 const END_OF_TIME = new Date(8.64e15)
 
@@ -56,19 +56,19 @@ const END_OF_TIME = new Date(8.64e15)
  */
 export function createDelivery(context: DeliveryContext): (stop?: AbortSignal) => Promise<void> {
   let pace: Pace = FIRST_PACE
-  const deliver = async (claim: Claim): Promise<void> => {
-    const delivered = await deliverClaimed(context, claim)
-    pace = delivered ? afterSuccess(pace) : afterFailure(pace, claim.sessionId, context.now())
+  const deliverAndAdjustPace = async (claim: Claim): Promise<void> => {
+    const delivered = await deliverClaim(context, claim)
+    pace = delivered ? paceAfterSuccess(pace) : paceAfterFailure(pace, claim.sessionId, context.now())
   }
-  const lookBehind = clockWatch()
+  const detectSetBack = createClockWatch()
   return async (stop) => {
-    const wasSetBack = lookBehind(context.now())
+    const wasSetBack = detectSetBack(context.now())
     const running = new Set<Promise<void>>()
     while (stop?.aborted !== true) {
       const free = isPausing(pace, context.now()) ? 0 : pace.atOnce - running.size
-      const { due, claims } = free > 0 ? await claimDue(context, free, wasSetBack) : { due: 0, claims: [] }
+      const { due, claims } = free > 0 ? await claimDueRows(context, free, wasSetBack) : { due: 0, claims: [] }
       for (const claim of claims) {
-        const delivery: Promise<void> = deliver(claim).finally(() => running.delete(delivery))
+        const delivery: Promise<void> = deliverAndAdjustPace(claim).finally(() => running.delete(delivery))
         running.add(delivery)
       }
       if (due === 0 && running.size === 0) return
@@ -80,26 +80,26 @@ export function createDelivery(context: DeliveryContext): (stop?: AbortSignal) =
 
 async function waitForDeliveries(running: ReadonlySet<Promise<void>>): Promise<void> {
   if (running.size === 0) return
-  const late = new AbortController()
-  await Promise.race([Promise.all(running), wait(LOOK_AGAIN_MS, undefined, { signal: late.signal }).catch(() => {})])
-  late.abort()
+  const timeout = new AbortController()
+  await Promise.race([Promise.all(running), wait(LOOK_AGAIN_MS, undefined, { signal: timeout.signal }).catch(() => {})])
+  timeout.abort()
 }
 
 /**
  * Creates the function that tells whether the clock may have been set back, by itself or before this process began; it
  * tells so until the clock is again where it was.
  */
-function clockWatch(): (now: Date) => boolean {
+function createClockWatch(): (now: Date) => boolean {
   let latest = Infinity
   return (now) => {
-    const wasSetBack = now.getTime() < latest - CLOCKS_DIFFER_MS
+    const wasSetBack = now.getTime() < latest - MAX_CLOCK_DIFFERENCE_MS
     latest = latest === Infinity ? now.getTime() : Math.max(latest, now.getTime())
     return wasSetBack
   }
 }
 
 /** Returns the due rows; where the clock was set back, also those that wait for a time by the clock as it was. */
-async function findDue(
+async function findDueRows(
   { store }: DeliveryContext,
   at: Date,
   { limit, wasSetBack }: { readonly limit: number; readonly wasSetBack: boolean },
@@ -107,25 +107,25 @@ async function findDue(
   const rows = await store.due('callback', at, limit)
   if (rows.length > 0 || !wasSetBack) return rows
   const waiting = await store.due('callback', END_OF_TIME, limit)
-  return waiting.filter(({ value: { setAt = 0 } }) => setAt > at.getTime() + CLOCKS_DIFFER_MS)
+  return waiting.filter(({ value: { setAt = 0 } }) => setAt > at.getTime() + MAX_CLOCK_DIFFERENCE_MS)
 }
 
 /** Claims the due rows, each for itself; a row that another process claims first is left to it. */
-async function claimDue(
+async function claimDueRows(
   context: DeliveryContext,
   limit: number,
   wasSetBack: boolean,
 ): Promise<{ readonly due: number; readonly claims: readonly Claim[] }> {
   const { store, now } = context
   const at = now()
-  const rows = await findDue(context, at, { limit, wasSetBack })
+  const rows = await findDueRows(context, at, { limit, wasSetBack })
   const nextAt = at.getTime() + LEASE_MS
   const claims = await Promise.all(
     rows.map(async ({ id, version, value }) => {
-      const claimed: CallbackQueue = { ...value, claimed: true, nextAt, setAt: at.getTime() }
+      const claimedQueue: CallbackQueue = { ...value, claimed: true, nextAt, setAt: at.getTime() }
       const [event] = value.events
       const conflict = await store.commit([
-        { update: 'callback', id, version, value: claimed, dueAt: new Date(nextAt) },
+        { update: 'callback', id, version, value: claimedQueue, dueAt: new Date(nextAt) },
       ])
       return conflict === undefined && event !== undefined ? [{ sessionId: id, event }] : []
     }),
@@ -137,12 +137,13 @@ async function claimDue(
  * Delivers the event of a claim, and returns whether it was delivered. Errors of our own are logged, and the claim then
  * expires.
  */
-async function deliverClaimed(context: DeliveryContext, claim: Claim): Promise<boolean> {
+async function deliverClaim(context: DeliveryContext, claim: Claim): Promise<boolean> {
   const { sessionId, event } = claim
   try {
-    const data = await context.dataOf(sessionId, event.data)
-    const result: Result = data === undefined ? SESSION_GONE : await postCallback(context, event, data, context.now())
-    await settle(context, claim, result)
+    const data = await context.loadCallbackData(sessionId, event.data)
+    const result: ClaimResult =
+      data === undefined ? SESSION_GONE : await postCallback(context, event, data, context.now())
+    await recordResult(context, claim, result)
     return result.delivered
   } catch (err) {
     context.log.error({ event: 'callback_error', callback: event.id, err }, 'a callback could not be made or recorded')
@@ -150,7 +151,7 @@ async function deliverClaimed(context: DeliveryContext, claim: Claim): Promise<b
   }
 }
 
-type Result = DeliveryResult | typeof SESSION_GONE
+type ClaimResult = DeliveryResult | typeof SESSION_GONE
 
 const SESSION_GONE = {
   delivered: false,
@@ -160,7 +161,7 @@ const SESSION_GONE = {
 } as const
 
 /** Stores the result for the first event; events that were queued meanwhile stay. */
-async function settle(context: DeliveryContext, { sessionId, event }: Claim, result: Result): Promise<void> {
+async function recordResult(context: DeliveryContext, { sessionId, event }: Claim, result: ClaimResult): Promise<void> {
   const { store, retryOnConflict, now } = context
   const writeLog = await retryOnConflict<() => void>(async () => {
     const row = await store.get('callback', sessionId)
@@ -180,24 +181,24 @@ interface Settlement {
 
 function createSettlement(
   { random, log }: DeliveryContext,
-  { sessionId, event, row, result }: Claim & { readonly row: Row<CallbackQueue>; readonly result: Result },
+  { sessionId, event, row, result }: Claim & { readonly row: Row<CallbackQueue>; readonly result: ClaimResult },
   now: Date,
 ): Settlement {
   const { value, version } = row
-  const next = dequeueCallback(sessionId, version, value, now)
-  if (result.delivered) return { changes: [next], writeLog: () => undefined }
+  const dequeueChange = dequeueCallback(sessionId, version, value, now)
+  if (result.delivered) return { changes: [dequeueChange], writeLog: () => undefined }
   const { problem, retryAfterMs } = result
-  const logged = { callback: event.id, type: event.type, problem }
+  const logFields = { callback: event.id, type: event.type, problem }
   if ('final' in result || now.getTime() - event.queuedAt >= GIVE_UP_MS) {
     const writeLog = () =>
-      log.error({ event: 'callback_dead', ...logged }, 'given up; vouchsafe callbacks retry sends it again')
-    return { changes: [next, buryCallback(sessionId, event, problem, now)], writeLog }
+      log.error({ event: 'callback_dead', ...logFields }, 'given up; vouchsafe callbacks retry sends it again')
+    return { changes: [dequeueChange, storeDeadCallback(sessionId, event, problem, now)], writeLog }
   }
   const failures = value.failures + 1
   const nextAt = now.getTime() + retryDelayMs(failures, retryAfterMs, random)
-  const later: CallbackQueue = { ...value, failures, problem, claimed: false, nextAt, setAt: now.getTime() }
+  const postponedQueue: CallbackQueue = { ...value, failures, problem, claimed: false, nextAt, setAt: now.getTime() }
   return {
-    changes: [{ update: 'callback', id: sessionId, version, value: later, dueAt: new Date(nextAt) }],
-    writeLog: () => log.warn({ event: 'callback_failed', ...logged, failures }, 'tried again later'),
+    changes: [{ update: 'callback', id: sessionId, version, value: postponedQueue, dueAt: new Date(nextAt) }],
+    writeLog: () => log.warn({ event: 'callback_failed', ...logFields, failures }, 'tried again later'),
   }
 }

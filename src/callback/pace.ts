@@ -32,19 +32,19 @@ export interface Pace {
 
 export const FIRST_PACE: Pace = { atOnce: 4, notBefore: 0, failing: [] }
 
-/** Tests whether the receiver is left alone. A pause that is longer than any was set by a clock that went back. */
+/** Tests whether deliveries pause. A pause that is longer than any was set before the clock went back, and is ignored. */
 export function isPausing({ notBefore }: Pace, now: Date): boolean {
-  const left = notBefore - now.getTime()
-  return left > 0 && left <= PAUSE.longestMs
+  const remainingMs = notBefore - now.getTime()
+  return remainingMs > 0 && remainingMs <= PAUSE.longestMs
 }
 
 /** Doubles the deliveries at once after a success, up to a limit. */
-export function afterSuccess({ atOnce }: Pace): Pace {
+export function paceAfterSuccess({ atOnce }: Pace): Pace {
   return { atOnce: Math.min(atOnce * 2, MOST_AT_ONCE), notBefore: 0, failing: [] }
 }
 
 /** Adds the session to those that fail; once several do, one delivery runs at a time, after a pause. */
-export function afterFailure(pace: Pace, sessionId: string, now: Date): Pace {
+export function paceAfterFailure(pace: Pace, sessionId: string, now: Date): Pace {
   const failing = [...new Set([...pace.failing, sessionId])].slice(-MOST_AT_ONCE)
   if (failing.length < FAILING_SESSIONS) return { ...pace, failing }
   const pause = backOffMs(PAUSE, failing.length - FAILING_SESSIONS + 1)

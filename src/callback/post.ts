@@ -32,22 +32,22 @@ export async function postCallback(
   try {
     // The address is from the configuration, so an address of the operator's own network is intended.
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, allowPrivateAddresses: true }
-    return judge(await outbound({ url, method: 'POST', headers, body, trace, ...limits }), now)
+    return readDeliveryResult(await outbound({ url, method: 'POST', headers, body, trace, ...limits }), now)
   } catch (error) {
     const problem = error instanceof OutboundError ? error.message : 'it could not be sent'
     return { delivered: false, problem, retryAfterMs: 0 }
   }
 }
 
-function judge({ status, headers }: HttpClientResponse, now: Date): DeliveryResult {
+function readDeliveryResult({ status, headers }: HttpClientResponse, now: Date): DeliveryResult {
   if (status >= 200 && status < 300) return { delivered: true }
   const redirected = status >= 300 && status < 400
   const problem = `the receiver answered ${status}${redirected ? ', and redirects are not followed' : ''}`
-  return { delivered: false, problem, retryAfterMs: retryAfterMs(headers['retry-after'], now) }
+  return { delivered: false, problem, retryAfterMs: parseRetryAfterMs(headers['retry-after'], now) }
 }
 
 /** Parses Retry-After (RFC 9110), seconds or a date; 0 when it cannot be parsed. */
-function retryAfterMs(value: string | undefined, now: Date): number {
+function parseRetryAfterMs(value: string | undefined, now: Date): number {
   if (value === undefined) return 0
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
   const date = Date.parse(value)

@@ -51,13 +51,13 @@ export type CallbackCollections = {
 export type CallbackStore = Store<CallbackCollections>
 type CallbackChange = Change<CallbackCollections>
 
-const KEPT_DEAD_MS = 30 * 24 * 60 * 60 * 1000
+const DEAD_CALLBACK_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000
 /**
  * The time before its own at which a new event is due, so that the event does not wait for a clock that was set back.
  */
 const CLOCK_SET_BACK_MS = 24 * 60 * 60 * 1000
 
-function dueAtOnce(now: Date): Date {
+function immediateDueTime(now: Date): Date {
   return new Date(now.getTime() - CLOCK_SET_BACK_MS)
 }
 
@@ -71,7 +71,7 @@ export async function enqueueCallbacks(
   const row = await store.get('callback', sessionId)
   if (row === undefined) {
     const value = { events, failures: 0, claimed: false, nextAt: now.getTime() }
-    return { insert: 'callback', id: sessionId, value, dueAt: dueAtOnce(now), createdAt: now }
+    return { insert: 'callback', id: sessionId, value, dueAt: immediateDueTime(now), createdAt: now }
   }
   const value = { ...row.value, events: [...row.value.events, ...events] }
   return { update: 'callback', id: sessionId, version: row.version, value }
@@ -90,19 +90,24 @@ export function dequeueCallback(sessionId: string, version: number, queue: Callb
   const events = queue.events.slice(1)
   if (events.length === 0) return { delete: 'callback', id: sessionId, version }
   const value = { events, failures: 0, claimed: false, nextAt: now.getTime() }
-  return { update: 'callback', id: sessionId, version, value, dueAt: dueAtOnce(now) }
+  return { update: 'callback', id: sessionId, version, value, dueAt: immediateDueTime(now) }
 }
 
 /** Returns the time when a dead event is deleted. */
-export function deletionOf({ diedAt }: Pick<DeadCallback, 'diedAt'>): Date {
-  return new Date(diedAt + KEPT_DEAD_MS)
+export function deletionTimeOf({ diedAt }: Pick<DeadCallback, 'diedAt'>): Date {
+  return new Date(diedAt + DEAD_CALLBACK_LIFETIME_MS)
 }
 
 /** Creates the change that stores an event as dead. */
-export function buryCallback(sessionId: string, event: PendingCallback, problem: string, now: Date): CallbackChange {
+export function storeDeadCallback(
+  sessionId: string,
+  event: PendingCallback,
+  problem: string,
+  now: Date,
+): CallbackChange {
   const diedAt = now.getTime()
   const value = { sessionId, event, problem, diedAt }
-  return { insert: 'dead_callback', id: event.id, value, dueAt: deletionOf(value), createdAt: now }
+  return { insert: 'dead_callback', id: event.id, value, dueAt: deletionTimeOf(value), createdAt: now }
 }
 
 /** The changes that queue a dead event again, and the session of the event. */
@@ -112,22 +117,26 @@ interface Requeueing {
 }
 
 /** Creates the changes that queue a dead event again, for as long as a new one; undefined without such an event. */
-export async function requeueDead(store: CallbackStore, eventId: string, now: Date): Promise<Requeueing | undefined> {
-  const dead = await store.get('dead_callback', eventId)
-  if (dead === undefined) return undefined
-  const { sessionId, event } = dead.value
-  const requeued = await enqueueCallbacks(store, sessionId, [{ ...event, queuedAt: now.getTime() }], now)
-  return { changes: [{ delete: 'dead_callback', id: eventId, version: dead.version }, requeued], sessionId }
+export async function requeueDeadCallback(
+  store: CallbackStore,
+  eventId: string,
+  now: Date,
+): Promise<Requeueing | undefined> {
+  const deadRow = await store.get('dead_callback', eventId)
+  if (deadRow === undefined) return undefined
+  const { sessionId, event } = deadRow.value
+  const enqueueChange = await enqueueCallbacks(store, sessionId, [{ ...event, queuedAt: now.getTime() }], now)
+  return { changes: [{ delete: 'dead_callback', id: eventId, version: deadRow.version }, enqueueChange], sessionId }
 }
 
 /** Queues a dead event again. Resolves to false when there is no such event. */
-export function redeliverDead(
+export function redeliverDeadCallback(
   { store, retryOnConflict }: UpdateEffects<CallbackCollections>,
   eventId: string,
   now: Date,
 ): Promise<boolean> {
   return retryOnConflict<boolean>(async () => {
-    const requeueing = await requeueDead(store, eventId, now)
+    const requeueing = await requeueDeadCallback(store, eventId, now)
     if (requeueing === undefined) return { committed: false }
     const conflict = await store.commit(requeueing.changes)
     return conflict === undefined ? { committed: true } : { conflict }
@@ -138,7 +147,7 @@ export function redeliverDead(
  * Makes a queue due at once, unless a process is delivering its first event. Resolves to false when there is no such
  * queue.
  */
-export function retryNow(
+export function retryCallbackNow(
   { store, retryOnConflict }: UpdateEffects<CallbackCollections>,
   sessionId: string,
   now: Date,
@@ -147,7 +156,7 @@ export function retryNow(
     const row = await store.get('callback', sessionId)
     if (row === undefined || row.value.claimed) return { committed: false }
     const value = { ...row.value, nextAt: now.getTime() }
-    const dueAt = dueAtOnce(now)
+    const dueAt = immediateDueTime(now)
     const conflict = await store.commit([{ update: 'callback', id: sessionId, version: row.version, value, dueAt }])
     return conflict === undefined ? { committed: true } : { conflict }
   })

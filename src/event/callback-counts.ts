@@ -12,14 +12,14 @@ export interface CallbackCounts {
 }
 
 /** The most rows of each kind that are counted. */
-export const MOST_COUNTED = 1000
+export const MAX_COUNTED_ROWS = 1000
 const END_OF_TIME = new Date(8.64e15)
 
-/** Counts the queues that wait and the dead events, each up to {@link MOST_COUNTED}. */
-export async function countCallbacks<C extends CallbackCollections>(ofService: Store<C>): Promise<CallbackCounts> {
-  const store = partOf<C, CallbackCollections>(ofService)
-  const queues = await store.due('callback', END_OF_TIME, MOST_COUNTED)
-  const dead = await store.due('dead_callback', END_OF_TIME, MOST_COUNTED)
+/** Counts the queues that wait and the dead events, each up to {@link MAX_COUNTED_ROWS}. */
+export async function countCallbacks<C extends CallbackCollections>(serviceStore: Store<C>): Promise<CallbackCounts> {
+  const store = partOf<C, CallbackCollections>(serviceStore)
+  const queues = await store.due('callback', END_OF_TIME, MAX_COUNTED_ROWS)
+  const dead = await store.due('dead_callback', END_OF_TIME, MAX_COUNTED_ROWS)
   const times = queues.flatMap(({ value }) => value.events.slice(0, 1).map(({ queuedAt }) => queuedAt))
   const problem = queues.find(({ value }) => value.problem !== undefined)?.value.problem
   return {

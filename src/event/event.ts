@@ -41,7 +41,7 @@ export interface Event {
   readonly type: EventType
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** The position among the events of the session, from {@link eventOrder}; `at` for the first or only event. */
+  /** The position among the events of the session, from {@link nextEventOrder}; `at` for the first or only event. */
   readonly order?: number
   readonly sessionId?: string
   /** The id of the configuration or query of the event. */
@@ -62,7 +62,7 @@ export type EventCollections = AuditCollections &
   }
 
 /** The names of the collections apart from `event`, which is older. */
-export const collectionsOfEvents = [
+export const eventCollectionNames = [
   'audit_head',
   'audit_block',
   'audit_checkpoint',
@@ -74,7 +74,7 @@ export const collectionsOfEvents = [
  * Returns the order of the next event of a session after `last`: the time, or `last` + 1 when the clock was set back,
  * so that events of a session never change places.
  */
-export function eventOrder(now: Date, last: number): number {
+export function nextEventOrder(now: Date, last: number): number {
   return Math.max(now.getTime(), last + 1)
 }
 

@@ -34,7 +34,7 @@ async function opened(): Promise<Store<EventCollections>> {
 }
 
 const seal = (store: Store<EventCollections>, callback = true) =>
-  sealEvents({ store, retryOnConflict, callback, now, random: randomBytes })
+  sealEvents({ store, retryOnConflict, hasCallback: callback, now, random: randomBytes })
 const record = (store: Store<EventCollections>, event: Omit<Event, 'at'>) => {
   time += 1
   return store.commit([recordEvent({ at: time, ...event }, randomBytes)])

@@ -4,7 +4,7 @@
  * several processes try at once, one succeeds.
  */
 import { type AuditHead, blockId, HEAD } from '../audit/collections.ts'
-import { type AuditEntry, chainRecords, hashSessionId, LOG_STARTED, ORIGIN } from '../audit/record.ts'
+import { type AuditEntry, chainRecords, hashSessionId, LOG_START_TYPE, ORIGIN } from '../audit/record.ts'
 import { enqueueCallbacks, type PendingCallback } from '../callback/queue.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import type { Attempt, RetryOnConflict } from '../store/retry.ts'
@@ -15,7 +15,7 @@ export interface SealContext {
   readonly store: Store<EventCollections>
   readonly retryOnConflict: RetryOnConflict
   /** True when a callback is configured. */
-  readonly callback: boolean
+  readonly hasCallback: boolean
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
 }
@@ -30,22 +30,22 @@ const END_OF_TIME = new Date(8.64e15)
  */
 export async function sealEvents(context: SealContext, stop?: AbortSignal): Promise<void> {
   while (stop?.aborted !== true) {
-    const count = await context.retryOnConflict(() => sealOnce(context))
+    const count = await context.retryOnConflict(() => sealBatch(context))
     if (count < MOST_AT_ONCE) return
   }
 }
 
 /** Moves the oldest events as one batch, and returns how many. */
-async function sealOnce(context: SealContext): Promise<Attempt<number>> {
+async function sealBatch(context: SealContext): Promise<Attempt<number>> {
   const { store } = context
   const events = await store.due('event', END_OF_TIME, MOST_AT_ONCE)
   if (events.length === 0) return { committed: 0 }
   const head = await store.get('audit_head', HEAD)
-  const [headChange, blockChange] = loggedChanges(context, head, events)
+  const [headChange, blockChange] = auditLogChanges(context, head, events)
   const conflict = await store.commit([
     headChange,
     blockChange,
-    ...(context.callback ? await callbacks(context, events) : []),
+    ...(context.hasCallback ? await makeCallbackChanges(context, events) : []),
     ...events.map(({ id, version }) => ({ delete: 'event', id, version }) as const),
   ])
   // The head was as expected, so it was no other process that wrote this block.
@@ -56,15 +56,15 @@ async function sealOnce(context: SealContext): Promise<Attempt<number>> {
 }
 
 /** Creates the change of the head of the log, and that of its new last block. */
-function loggedChanges(
+function auditLogChanges(
   { random, now }: SealContext,
   head: Row<AuditHead> | undefined,
   events: readonly DueRow<Event>[],
 ): readonly [head: Change<EventCollections>, block: Change<EventCollections>] {
   const log = head?.value.log ?? toBase64url(random(16))
-  const started = { at: now().toISOString(), type: LOG_STARTED, subject: log }
+  const startEntry = { at: now().toISOString(), type: LOG_START_TYPE, subject: log }
   const records = chainRecords(head?.value ?? ORIGIN, [
-    ...(head === undefined ? [started] : []),
+    ...(head === undefined ? [startEntry] : []),
     ...events.map(({ value }) => entryOf(value)),
   ])
   const { sequence, hash } = records.at(-1) ?? ORIGIN
@@ -88,7 +88,7 @@ function entryOf({ at, type, caller, subject, sessionId }: Event): AuditEntry {
   }
 }
 
-function callbacks(
+function makeCallbackChanges(
   { store, now }: SealContext,
   events: readonly DueRow<Event>[],
 ): Promise<readonly Change<EventCollections>[]> {

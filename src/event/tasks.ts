@@ -1,4 +1,4 @@
-/** The background tasks for events: into the audit log, whose head is signed, and to the application. */
+/** The background tasks that move events into the audit log, sign its head, and deliver callbacks. */
 
 import type { Task } from '../async/task.ts'
 import { createDelivery, type DeliveryContext } from '../callback/deliver.ts'
@@ -7,15 +7,20 @@ import { partOf } from '../store/store.ts'
 import { type CheckpointContext, signAuditLog } from './checkpoint.ts'
 import { type SealContext, sealEvents } from './seal.ts'
 
-type Context = Omit<SealContext, 'callback'> &
+type Context = Omit<SealContext, 'hasCallback'> &
   CheckpointContext &
   Omit<DeliveryContext, 'store' | 'sessionCallback'> & { readonly sessionCallback: SessionCallback | undefined }
 
 export function createEventTasks(context: Context): readonly Task[] {
   const { store, now, sessionCallback } = context
-  const callback = sessionCallback !== undefined
+  const hasCallback = sessionCallback !== undefined
   return [
-    { name: 'events', everyMs: 300, atStop: true, run: (stop) => sealEvents({ ...context, callback }, stop) },
+    {
+      name: 'events',
+      everyMs: 300,
+      atStop: true,
+      run: (stop) => sealEvents({ ...context, hasCallback: hasCallback }, stop),
+    },
     { name: 'audit checkpoint', everyMs: 60_000, atStop: true, run: () => signAuditLog(context) },
     {
       name: 'dead callbacks',
@@ -24,7 +29,7 @@ export function createEventTasks(context: Context): readonly Task[] {
         await store.purge('dead_callback', now())
       },
     },
-    ...(callback
+    ...(hasCallback
       ? [
           {
             name: 'callbacks',

@@ -1,6 +1,6 @@
 /** The collections of the issuance service, and their schema. */
 import type { JsonObject } from '../codec/json.ts'
-import { collectionsOfEvents, type EventCollections } from '../event/event.ts'
+import { type EventCollections, eventCollectionNames } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
 import type { JweParameters } from '../keys/jwe.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
@@ -85,7 +85,7 @@ export const issuerMigrations: readonly Migration[] = [
   // Sessions of earlier releases are looked at as well: they then say themselves when something is to be done.
   { id: 'issuer-0006', statements: ['update issuance_session set due_at = 0 where due_at is null'] },
   { id: 'issuer-0007', statements: encryptionKeyCollection },
-  { id: 'issuer-0008', statements: collectionsOfEvents.flatMap(createCollection) },
+  { id: 'issuer-0008', statements: eventCollectionNames.flatMap(createCollection) },
   { id: 'issuer-0009', statements: createCollection('pre_authorized_code') },
   { id: 'issuer-0010', statements: createCollection('deferred_transaction') },
   { id: 'issuer-0011', statements: createCollection('issuance_progress') },

@@ -14,7 +14,7 @@ import { toProtocolError } from '../http/error-response.ts'
 import { answerIdempotently } from '../http/idempotency.ts'
 import { createOverviewReader } from '../http/overview.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
-import { operatorRoutes } from '../operator/routes.ts'
+import { addOperatorRoutes } from '../operator/routes.ts'
 import type { ErrorCode } from '../protocol/error.ts'
 import { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { authorizationRoutes } from './authorization-endpoint/routes.ts'
@@ -50,7 +50,7 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
   const overview = createOverviewReader(context, (isReady) => issuerOverview(context, isReady))
   app.get('/operations/overview', { ...admin, schema: issuerOverviewRoute }, overview)
   statusRoutes(app, context)
-  operatorRoutes(app, context)
+  addOperatorRoutes(app, context)
   // Where another server gives the tokens, nothing of ours may look as if it did.
   if (context.authorizationServer === undefined) {
     tokenRoutes(app, context)

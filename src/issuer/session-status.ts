@@ -1,7 +1,7 @@
 /** The status of an issuance session, for those with an API key: as an answer, and as the body of an event. */
 import type { Static } from 'typebox'
 import { type Json, type JsonObject, own } from '../codec/json.ts'
-import { type Event, type EventType, eventOrder, recordEvent } from '../event/event.ts'
+import { type Event, type EventType, nextEventOrder, recordEvent } from '../event/event.ts'
 import type { Change } from '../store/store.ts'
 import { findIssuanceSession, type IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
@@ -136,7 +136,7 @@ export function sessionEvent(
   { sessionId, session, now, status, ...by }: ChangedSession,
 ): { readonly value: IssuanceSession; readonly event: Change<IssuerCollections> } {
   const data = makeStatusBody(sessionId, removeFreeText(session), now, status)
-  const order = eventOrder(now, Math.max(session.lastEvent ?? session.createdAt, status?.lastEvent ?? 0))
+  const order = nextEventOrder(now, Math.max(session.lastEvent ?? session.createdAt, status?.lastEvent ?? 0))
   const event = recordEvent({ type, at: now.getTime(), order, sessionId, ...by, data }, random)
   return { value: { ...session, lastEvent: order }, event }
 }

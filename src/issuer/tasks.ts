@@ -34,7 +34,7 @@ export function issuerTasks(config: IssuerConfig, effects: IssuerEffects): reado
       sessionCallback: config.sessionCallback,
       signer: createKeyRing(config.keys, effects.pkcs11Tokens).audit,
       // Each event has its own: a status changes more than once.
-      dataOf: async (sessionId, own) => {
+      loadCallbackData: async (sessionId, own) => {
         const session = await store.get('issuance_session', sessionId)
         if (own === undefined || session === undefined) return own
         const progress = await store.get('issuance_progress', sessionId)

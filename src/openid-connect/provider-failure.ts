@@ -1,10 +1,10 @@
-/** The failures of an OpenID Connect provider, told apart: it cannot be asked now, or its answer does not hold. */
+/** Distinguishes the failures of an OpenID Connect provider: it cannot be reached now, or its answer is invalid. */
 import { OutboundError } from '../http/outbound.ts'
 import { ProtocolError, refuse } from '../protocol/error.ts'
 
 const MAX_CAUSES = 4
 /** The error codes of a token endpoint that are about the provider or this client, and not about the answer. */
-const NOT_OF_THE_ANSWER = ['invalid_client', 'unauthorized_client', 'server_error', 'temporarily_unavailable']
+const PROVIDER_ERROR_CODES = ['invalid_client', 'unauthorized_client', 'server_error', 'temporarily_unavailable']
 /** An answer with an unexpected status, in the words of `openid-client`. */
 const UNEXPECTED_STATUS = 'OAUTH_RESPONSE_IS_NOT_CONFORM'
 const ERROR_CODE = /^[a-z_]{1,60}$/
@@ -29,21 +29,22 @@ export async function refuseProviderFailures<T>(run: () => Promise<T>): Promise<
     return await run()
   } catch (error) {
     if (error instanceof ProtocolError) throw error
-    const why = reasonOf(error)
-    if (causesOf(error).some((cause) => cause instanceof OutboundError)) return refuseUnavailableProvider(why)
+    const causeText = reasonOf(error)
+    if (causesOf(error).some((cause) => cause instanceof OutboundError)) return refuseUnavailableProvider(causeText)
     const { error: code, code: kind } = error as { readonly error?: unknown; readonly code?: unknown }
-    const reason = typeof code === 'string' && ERROR_CODE.test(code) ? `${code}: ${why}` : why
-    if (kind === UNEXPECTED_STATUS || NOT_OF_THE_ANSWER.includes(String(code))) return refuseUnavailableProvider(reason)
+    const reason = typeof code === 'string' && ERROR_CODE.test(code) ? `${code}: ${causeText}` : causeText
+    if (kind === UNEXPECTED_STATUS || PROVIDER_ERROR_CODES.includes(String(code)))
+      return refuseUnavailableProvider(reason)
     return refuse('invalid_request', 'the answer of the sign-in provider does not hold; begin anew', {
       cause: new Error(reason),
     })
   }
 }
 
-/** Refuses with `temporarily_unavailable`; `why` is for the log. */
-export function refuseUnavailableProvider(why: string): never {
+/** Refuses with `temporarily_unavailable`; `reason` is for the log. */
+export function refuseUnavailableProvider(reason: string): never {
   return refuse('temporarily_unavailable', 'the sign-in provider cannot be asked now; try again in a moment', {
-    cause: new Error(why),
+    cause: new Error(reason),
   })
 }
 
@@ -56,7 +57,7 @@ function reasonOf(error: unknown): string {
 /**
  * Returns the error and its causes, as far as they are errors: what else stands there may have tokens or claims in it.
  */
-function causesOf(error: unknown, left = MAX_CAUSES): readonly Error[] {
+function causesOf(error: unknown, remaining = MAX_CAUSES): readonly Error[] {
   if (!(error instanceof Error)) return []
-  return left === 0 ? [error] : [error, ...causesOf(error.cause, left - 1)]
+  return remaining === 0 ? [error] : [error, ...causesOf(error.cause, remaining - 1)]
 }

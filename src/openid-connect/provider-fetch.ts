@@ -20,7 +20,7 @@ const LIMITS = { timeoutMs: 5000, maxBytes: 256 * 1024 }
  * rejects as `outbound` does, with an OutboundError too when the answer is JSON that no reader of ours would take, and
  * follows no redirect.
  */
-export function providerFetch(issuer: string, outbound: Outbound): ProviderFetch {
+export function createProviderFetch(issuer: string, outbound: Outbound): ProviderFetch {
   const { origin } = new URL(issuer)
   return async (url, { method, headers, body }) => {
     const allowPrivateAddresses = URL.canParse(url) && new URL(url).origin === origin
@@ -41,8 +41,8 @@ export function providerFetch(issuer: string, outbound: Outbound): ProviderFetch
  * Throws an OutboundError for a body that is not plain JSON, which the library would read leniently and to any depth.
  */
 function refuseUnreadable(url: string, body: Uint8Array): void {
-  const read = orProblem(() => ({ json: parseJson(body) }))
-  if ('problem' in read) throw new OutboundError(`${new URL(url).host} answered with bad JSON: ${read.problem}`)
+  const result = orProblem(() => ({ json: parseJson(body) }))
+  if ('problem' in result) throw new OutboundError(`${new URL(url).host} answered with bad JSON: ${result.problem}`)
 }
 
 function isRedirect(status: number): boolean {

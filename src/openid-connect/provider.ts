@@ -11,7 +11,7 @@ import type { Outbound } from '../http/outbound.ts'
 import { refuse } from '../protocol/error.ts'
 import { isSecure } from '../protocol/private-host.ts'
 import { refuseProviderFailures, refuseUnavailableProvider, refuseUnlessReached } from './provider-failure.ts'
-import { providerFetch } from './provider-fetch.ts'
+import { createProviderFetch } from './provider-fetch.ts'
 
 /** The client that this service is at the provider. */
 export interface OpenidClient {
@@ -41,13 +41,13 @@ export type SignInResult = { readonly claims: JsonObject } | { readonly refused:
 
 export interface OpenidProvider {
   /** Returns the address at the provider. Refuses with `temporarily_unavailable` when it cannot be asked. */
-  begin(attempt: SignInAttempt): Promise<string>
+  makeAuthorizationUrl(attempt: SignInAttempt): Promise<string>
   /**
    * Reads the answer in the parameters that a browser came back with; the state has to be looked up before. Refuses
    * with `invalid_request` an answer that does not hold, and with `temporarily_unavailable` when the provider cannot be
    * asked.
    */
-  finish(parameters: URLSearchParams, attempt: SignInAttempt): Promise<SignInResult>
+  readAuthorizationResponse(parameters: URLSearchParams, attempt: SignInAttempt): Promise<SignInResult>
 }
 
 const MINUTE = 60_000
@@ -61,7 +61,7 @@ const MOST_AT_ONCE = 50
 const MAX_CLAIMS = 5000
 
 /** Makes the client of a provider; nothing is asked before the first person signs in. */
-export function openidProvider(
+export function createOpenidProvider(
   client: OpenidClient,
   { outbound, now }: { readonly outbound: Outbound; readonly now: () => Date },
 ): OpenidProvider {
@@ -72,13 +72,16 @@ export function openidProvider(
   )
   let running = 0
   return {
-    begin: (attempt) => refuseUnlessReached(async () => beginAt(client, await configuration.get(), attempt)),
-    finish: async (parameters, attempt) => {
+    makeAuthorizationUrl: (attempt) =>
+      refuseUnlessReached(async () => makeAuthorizationUrl(client, await configuration.get(), attempt)),
+    readAuthorizationResponse: async (parameters, attempt) => {
       if (running >= MOST_AT_ONCE) refuseUnavailableProvider('too many people sign in at once')
       running++
       try {
-        const configured = await refuseUnlessReached(() => configuration.get())
-        return await refuseProviderFailures(() => finishAt(client, configured, { parameters, attempt }))
+        const providerConfiguration = await refuseUnlessReached(() => configuration.get())
+        return await refuseProviderFailures(() =>
+          redeemAuthorizationResponse(client, providerConfiguration, { parameters, attempt }),
+        )
       } finally {
         running--
       }
@@ -95,9 +98,9 @@ async function discover({ issuer, clientId, clientSecret }: OpenidClient, outbou
   const execute = [library.enableNonRepudiationChecks]
   // The rules about addresses of `providerFetch` come on top.
   if (issuer.startsWith('http:')) execute.push(library.allowInsecureRequests)
-  const options = { execute, [library.customFetch]: providerFetch(issuer, outbound) }
-  const discovered = await library.discovery(new URL(issuer), clientId, undefined, undefined, options)
-  const metadata = discovered.serverMetadata()
+  const options = { execute, [library.customFetch]: createProviderFetch(issuer, outbound) }
+  const publicConfiguration = await library.discovery(new URL(issuer), clientId, undefined, undefined, options)
+  const metadata = publicConfiguration.serverMetadata()
   // OpenID Connect Discovery 1.0 section 4.3 has none of the exceptions that the library makes for a few providers.
   if (withoutSlash(metadata.issuer) !== withoutSlash(issuer)) {
     refuseUnavailableProvider(`its metadata is that of another issuer than ${issuer}`)
@@ -106,16 +109,16 @@ async function discover({ issuer, clientId, clientSecret }: OpenidClient, outbou
   if (!URL.canParse(endpoint) || !isSecure(new URL(endpoint))) {
     refuseUnavailableProvider('the authorization_endpoint of its metadata is no https address')
   }
-  if (clientSecret === undefined) return discovered
+  if (clientSecret === undefined) return publicConfiguration
   const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = metadata
   const authenticate = methods.includes('client_secret_basic') ? library.ClientSecretBasic : library.ClientSecretPost
-  const configured = new library.Configuration(metadata, clientId, undefined, authenticate(clientSecret))
-  configured[library.customFetch] = options[library.customFetch]
-  for (const extend of execute) extend(configured)
-  return configured
+  const confidentialConfiguration = new library.Configuration(metadata, clientId, undefined, authenticate(clientSecret))
+  confidentialConfiguration[library.customFetch] = options[library.customFetch]
+  for (const extend of execute) extend(confidentialConfiguration)
+  return confidentialConfiguration
 }
 
-async function beginAt(
+async function makeAuthorizationUrl(
   { scope, redirectUri }: OpenidClient,
   configuration: Configuration,
   { state, nonce, verifier }: SignInAttempt,
@@ -132,8 +135,8 @@ async function beginAt(
   return address.href
 }
 
-async function finishAt(
-  { redirectUri, claims: names }: OpenidClient,
+async function redeemAuthorizationResponse(
+  { redirectUri, claims: claimNames }: OpenidClient,
   configuration: Configuration,
   { parameters, attempt }: { readonly parameters: URLSearchParams; readonly attempt: SignInAttempt },
 ): Promise<SignInResult> {
@@ -153,12 +156,12 @@ async function finishAt(
     throw error
   }
   const claims = readJws(tokens.id_token ?? '').payload
-  const hasAll = names.every((name) => Object.hasOwn(claims, name))
+  const hasAll = claimNames.every((name) => Object.hasOwn(claims, name))
   if (hasAll || configuration.serverMetadata().userinfo_endpoint === undefined) return { claims }
   const subject = ownString(claims, 'sub') ?? refuse('invalid_request', 'the ID token has no sub')
-  const more = (await library.fetchUserInfo(configuration, tokens.access_token, subject)) as unknown as JsonObject
-  refuseMany(more, MAX_CLAIMS)
-  return { claims: { ...more, ...claims } }
+  const userInfo = (await library.fetchUserInfo(configuration, tokens.access_token, subject)) as unknown as JsonObject
+  refuseMany(userInfo, MAX_CLAIMS)
+  return { claims: { ...userInfo, ...claims } }
 }
 
 function withoutSlash(issuer: string): string {

@@ -5,12 +5,12 @@ import type { AuditCollections, AuditHead } from '../audit/collections.ts'
 import {
   BEFORE_FIRST,
   type BlockEnd,
-  endBefore,
   findLastCheckpoint,
-  MOST_UNSIGNED,
+  MAX_UNSIGNED_BLOCKS,
+  readEndBefore,
   readHead,
-  readRecordsDown,
-  verifyFrom,
+  readRecordsBefore,
+  verifyNextStretch,
 } from '../audit/stretch.ts'
 import { orProblem } from '../codec/malformed.ts'
 import { type EventCollections, recordEvent } from '../event/event.ts'
@@ -27,7 +27,7 @@ const RECORDS = 'audit records'
 const RECORD_PLACE = /^(\d{1,12})\.(\d{1,15})$/
 /** The form of a cursor of stretches: a block, and the number and the hash of its last record. */
 const STRETCH_PLACE = /^(\d{1,12})\.(\d{1,15})\.([\w-]{0,100})$/
-const UNSIGNED = `none of the newest ${MOST_UNSIGNED} blocks was signed: look for upkeep_failed in the log of the service, and verify from the start`
+const NO_CHECKPOINT_PROBLEM = `none of the newest ${MAX_UNSIGNED_BLOCKS} blocks was signed: look for upkeep_failed in the log of the service, and verify from the start`
 
 /** Returns a page of the records, and records that it was read and by whom. Refuses with `invalid_request`. */
 export async function listAuditRecords(context: OperatorContext, query: PageQuery, caller: string): Promise<Page> {
@@ -37,12 +37,12 @@ export async function listAuditRecords(context: OperatorContext, query: PageQuer
   await store.commit([recordEvent({ type: 'audit.read', at: now().getTime(), caller }, random)])
   const head = await readHead(partOf(store))
   if (head === undefined) return { records: [] }
-  const [block = head.block, before = head.sequence + 1] = place?.map(Number) ?? []
-  const read = await readRecordsDown(partOf(store), { before: { block, sequence: before }, limit })
-  const last = read.records.at(-1)?.sequence ?? before
+  const [block = head.block, endSequence = head.sequence + 1] = place?.map(Number) ?? []
+  const recordPage = await readRecordsBefore(partOf(store), { end: { block, sequence: endSequence }, limit })
+  const last = recordPage.records.at(-1)?.sequence ?? endSequence
   return {
-    records: [...read.records],
-    ...(read.block >= 1 && last > 1 ? { next: writeCursor(RECORDS, `${read.block}.${last}`) } : {}),
+    records: [...recordPage.records],
+    ...(recordPage.block >= 1 && last > 1 ? { next: writeCursor(RECORDS, `${recordPage.block}.${last}`) } : {}),
     ...(place === undefined ? await describeHead(context, head) : {}),
   }
 }
@@ -52,9 +52,10 @@ async function describeHead(context: OperatorContext, head: AuditHead): Promise<
   const last = await findLastCheckpoint(partOf(context.store), head)
   if (last === undefined) return { head: { log, sequence, hash } }
   const signature = last.checkpoint
-  const read = orProblem(() => readCheckpoint(signature, checkpointKeys(context)))
-  const described = 'problem' in read ? { problem: read.problem } : { sequence: read.sequence, at: read.at }
-  return { head: { log, sequence, hash }, checkpoint: { signature, ...described } }
+  const checkpoint = orProblem(() => readCheckpoint(signature, checkpointKeys(context)))
+  const checkpointMembers =
+    'problem' in checkpoint ? { problem: checkpoint.problem } : { sequence: checkpoint.sequence, at: checkpoint.at }
+  return { head: { log, sequence, hash }, checkpoint: { signature, ...checkpointMembers } }
 }
 
 /** Verifies a stretch of the log in the database. Refuses with `invalid_request`. */
@@ -64,12 +65,12 @@ export async function verifyAuditLog(
 ): Promise<Static<typeof AuditVerification>> {
   const store = partOf<EventCollections, AuditCollections>(context.store)
   const list = `audit verification from ${from}`
-  const resumed = cursor === undefined ? undefined : placeOf(readCursor(list, cursor, STRETCH_PLACE))
+  const resumePosition = cursor === undefined ? undefined : blockEndOf(readCursor(list, cursor, STRETCH_PLACE))
   const head = await readHead(store)
-  if (head === undefined) return nothingVerified('the log has no record yet', 0)
-  const start = resumed ?? (from === 'start' ? BEFORE_FIRST : await startOfSigned(store, head))
-  if (start === undefined) return nothingVerified(UNSIGNED, head.sequence)
-  const stretch = await verifyFrom(store, checkpointKeys(context), { head, start })
+  if (head === undefined) return emptyVerification('the log has no record yet', 0)
+  const start = resumePosition ?? (from === 'start' ? BEFORE_FIRST : await findVerificationStart(store, head))
+  if (start === undefined) return emptyVerification(NO_CHECKPOINT_PROBLEM, head.sequence)
+  const stretch = await verifyNextStretch(store, checkpointKeys(context), { head, start })
   const { problems, position, vouchedFor, checkpoints, next } = stretch
   return {
     intact: problems.length === 0,
@@ -87,16 +88,16 @@ export async function verifyAuditLog(
  * Returns the end before the block that was signed last, or before the first of a log that is short and was never
  * signed.
  */
-async function startOfSigned(store: Store<AuditCollections>, head: AuditHead): Promise<BlockEnd | undefined> {
+async function findVerificationStart(store: Store<AuditCollections>, head: AuditHead): Promise<BlockEnd | undefined> {
   const last = await findLastCheckpoint(store, head)
-  if (last !== undefined) return endBefore(store, last.block)
-  return head.block <= MOST_UNSIGNED ? BEFORE_FIRST : undefined
+  if (last !== undefined) return readEndBefore(store, last.block)
+  return head.block <= MAX_UNSIGNED_BLOCKS ? BEFORE_FIRST : undefined
 }
 
-function placeOf([block, sequence, hash = '']: readonly string[]): BlockEnd {
+function blockEndOf([block, sequence, hash = '']: readonly string[]): BlockEnd {
   return { block: Number(block), sequence: Number(sequence), hash }
 }
 
-function nothingVerified(problem: string, head: number): Static<typeof AuditVerification> {
+function emptyVerification(problem: string, head: number): Static<typeof AuditVerification> {
   return { intact: false, problems: [problem], after: 0, up_to: 0, head, vouched_for: 0, checkpoints: 0 }
 }

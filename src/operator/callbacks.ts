@@ -1,6 +1,6 @@
 /** The callbacks for whoever operates: what waits, what was given up, and delivering that again. Without their data. */
 import type { Static } from 'typebox'
-import { type CallbackQueue, type DeadCallback, deletionOf, requeueDead } from '../callback/queue.ts'
+import { type CallbackQueue, type DeadCallback, deletionTimeOf, requeueDeadCallback } from '../callback/queue.ts'
 import { recordEvent } from '../event/event.ts'
 import { readPage } from '../http/page.ts'
 import { refuse } from '../protocol/error.ts'
@@ -11,7 +11,7 @@ import type { DeadCallbackPage, PageQuery, Redelivery, RedeliveryResult, Waiting
 type WaitingCallback = Static<typeof WaitingCallbackPage>['callbacks'][number]
 type DeadCallbackEntry = Static<typeof DeadCallbackPage>['callbacks'][number]
 
-const MOST_REDELIVERED = 100
+const MAX_REDELIVERIES = 100
 
 /** Returns a page of the sessions whose events wait. Refuses with `invalid_request`. */
 export async function listWaitingCallbacks(
@@ -41,22 +41,23 @@ export async function listDeadCallbacks(
 
 /** Queues an event again that was given up. Refuses with `not_found`. */
 export async function redeliverCallback(context: OperatorContext, callbackId: string, caller: string): Promise<void> {
-  if (await requeue(context, callbackId, caller)) return
+  if (await requeueCallback(context, callbackId, caller)) return
   refuse('not_found', 'there is no such event that was given up; it may be queued again already')
 }
 
 /** Queues events again that were given up by `died_until`, those that died first at first. */
 export async function redeliverCallbacks(
   context: OperatorContext,
-  { died_until: until = Math.floor(context.now().getTime() / 1000) }: Static<typeof Redelivery>,
+  { died_until: diedUntil = Math.floor(context.now().getTime() / 1000) }: Static<typeof Redelivery>,
   caller: string,
 ): Promise<Static<typeof RedeliveryResult>> {
   // The whole of the last second: an event that is given up once more would else be taken without an end.
-  const end = deletionOf({ diedAt: until * 1000 + 999 })
-  const rows = await context.store.due('dead_callback', end, MOST_REDELIVERED + 1)
-  let redelivered = 0
-  for (const { id } of rows.slice(0, MOST_REDELIVERED)) if (await requeue(context, id, caller)) redelivered += 1
-  return { redelivered, has_more: rows.length > MOST_REDELIVERED, died_until: until }
+  const end = deletionTimeOf({ diedAt: diedUntil * 1000 + 999 })
+  const rows = await context.store.due('dead_callback', end, MAX_REDELIVERIES + 1)
+  let redeliveredCount = 0
+  for (const { id } of rows.slice(0, MAX_REDELIVERIES))
+    if (await requeueCallback(context, id, caller)) redeliveredCount += 1
+  return { redelivered: redeliveredCount, has_more: rows.length > MAX_REDELIVERIES, died_until: diedUntil }
 }
 
 function waitingEntry(sessionId: string, queue: CallbackQueue): WaitingCallback {
@@ -74,8 +75,8 @@ function waitingEntry(sessionId: string, queue: CallbackQueue): WaitingCallback 
   }
 }
 
-function deadEntry(callbackId: string, dead: DeadCallback): DeadCallbackEntry {
-  const { sessionId, event, problem, diedAt } = dead
+function deadEntry(callbackId: string, deadCallback: DeadCallback): DeadCallbackEntry {
+  const { sessionId, event, problem, diedAt } = deadCallback
   return {
     callback_id: callbackId,
     session_id: sessionId,
@@ -83,18 +84,18 @@ function deadEntry(callbackId: string, dead: DeadCallback): DeadCallbackEntry {
     occurred_at: secondsOf(event.at),
     problem,
     died_at: secondsOf(diedAt),
-    deleted_at: secondsOf(deletionOf(dead).getTime()),
+    deleted_at: secondsOf(deletionTimeOf(deadCallback).getTime()),
   }
 }
 
 /** Queues a dead event again, and records who wanted that. Resolves to false when there is no such event. */
-function requeue(
+function requeueCallback(
   { store, retryOnConflict, now, random }: OperatorContext,
   callbackId: string,
   caller: string,
 ): Promise<boolean> {
   return retryOnConflict<boolean>(async () => {
-    const requeueing = await requeueDead(partOf(store), callbackId, now())
+    const requeueing = await requeueDeadCallback(partOf(store), callbackId, now())
     if (requeueing === undefined) return { committed: false }
     const { changes, sessionId } = requeueing
     const event = { type: 'callback.redelivered', at: now().getTime(), subject: callbackId, sessionId, caller } as const

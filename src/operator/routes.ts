@@ -12,7 +12,7 @@ import * as schemas from './schemas.ts'
 const admin = { config: { admin: true } } as const
 
 /** Adds the routes. `context` is that of the service, whose configuration may be read again. */
-export function operatorRoutes<C extends EventCollections>(
+export function addOperatorRoutes<C extends EventCollections>(
   app: App,
   context: Omit<OperatorContext, 'store'> & { readonly store: Store<C> },
 ): void {
@@ -23,11 +23,11 @@ export function operatorRoutes<C extends EventCollections>(
       return context.config
     },
   }
-  callbackRoutes(app, operator)
-  auditRoutes(app, operator)
+  addCallbackRoutes(app, operator)
+  addAuditRoutes(app, operator)
 }
 
-function callbackRoutes(app: App, context: OperatorContext): void {
+function addCallbackRoutes(app: App, context: OperatorContext): void {
   app.get('/callbacks/waiting', { ...admin, schema: schemas.waitingCallbacksRoute }, ({ query }) =>
     listWaitingCallbacks(context, query),
   )
@@ -46,17 +46,17 @@ function callbackRoutes(app: App, context: OperatorContext): void {
   })
 }
 
-function auditRoutes(app: App, context: OperatorContext): void {
+function addAuditRoutes(app: App, context: OperatorContext): void {
   app.get('/audit/records', { ...admin, schema: schemas.auditRecordsRoute }, (request) => {
-    logRead(context, 'audit_read', request)
+    logAuditAccess(context, 'audit_read', request)
     return listAuditRecords(context, request.query, request.apiKeyLabel)
   })
   app.get('/audit/verification', { ...admin, schema: schemas.auditVerificationRoute }, (request) => {
-    logRead(context, 'audit_verified', request)
+    logAuditAccess(context, 'audit_verified', request)
     return verifyAuditLog(context, request.query)
   })
 }
 
-function logRead({ log }: OperatorContext, event: string, { id, apiKeyLabel }: FastifyRequest): void {
+function logAuditAccess({ log }: OperatorContext, event: string, { id, apiKeyLabel }: FastifyRequest): void {
   log.info({ event, request: id, caller: apiKeyLabel }, 'audit log read')
 }

@@ -143,17 +143,17 @@ export const AuditVerification = Type.Object(
   { title: 'AuditVerification' },
 )
 
-const paged = { ...applicationOperation, ...refusalCodes('invalid_request'), querystring: PageQuery }
+const pageRoute = { ...applicationOperation, ...refusalCodes('invalid_request'), querystring: PageQuery }
 
 export const waitingCallbacksRoute = {
-  ...paged,
+  ...pageRoute,
   operationId: 'listWaitingCallbacks',
   summary: 'The sessions whose events wait for delivery, each with its first event, newest first, page by page',
   response: jsonResponse(200, WaitingCallbackPage),
 }
 
 export const deadCallbacksRoute = {
-  ...paged,
+  ...pageRoute,
   operationId: 'listDeadCallbacks',
   summary: 'The events that were given up, newest first, page by page',
   response: jsonResponse(200, DeadCallbackPage),
@@ -177,7 +177,7 @@ export const redeliverCallbacksRoute = {
 }
 
 export const auditRecordsRoute = {
-  ...paged,
+  ...pageRoute,
   operationId: 'listAuditRecords',
   summary: 'The records of the audit log, newest first, page by page; leaves a record of its own',
   response: jsonResponse(200, AuditRecordPage),

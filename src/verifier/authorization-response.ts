@@ -3,7 +3,7 @@
  * Response Mode direct_post and direct_post.jwt.
  */
 import { digestOf } from '../codec/digest.ts'
-import { eventOrder, recordEvent } from '../event/event.ts'
+import { nextEventOrder, recordEvent } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
@@ -112,7 +112,7 @@ export async function receiveResponse(
 
 function recordEnd({ now, random }: VerifierContext, sessionId: string, session: VerificationSession) {
   const at = now()
-  const order = eventOrder(at, session.createdAt)
+  const order = nextEventOrder(at, session.createdAt)
   return recordEvent({ type: eventTypeOf[verificationStatus(session, at)], at: at.getTime(), order, sessionId }, random)
 }
 

@@ -1,6 +1,6 @@
 /** The collections of the verification service, and their schema. */
 
-import { collectionsOfEvents, type EventCollections } from '../event/event.ts'
+import { type EventCollections, eventCollectionNames } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
@@ -38,7 +38,7 @@ export const verifierMigrations: readonly Migration[] = [
   // Sessions of earlier releases are looked at as well: they then say themselves when something is to be done.
   { id: 'verifier-0005', statements: ['update verification_session set due_at = 0 where due_at is null'] },
   { id: 'verifier-0006', statements: encryptionKeyCollection },
-  { id: 'verifier-0007', statements: collectionsOfEvents.flatMap(createCollection) },
+  { id: 'verifier-0007', statements: eventCollectionNames.flatMap(createCollection) },
   { id: 'verifier-0008', statements: generationCollection },
   { id: 'verifier-0009', statements: addCreationTime('verification_session') },
   { id: 'verifier-0010', statements: ['callback', 'dead_callback'].flatMap(addCreationTime) },

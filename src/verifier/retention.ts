@@ -5,7 +5,7 @@
 
 import type { CheckResult } from '../check/check.ts'
 import { planRetention, type Retention } from '../config/retention.ts'
-import { eventOrder, recordEvent } from '../event/event.ts'
+import { nextEventOrder, recordEvent } from '../event/event.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
 import type { VerifierCollections } from './collections.ts'
@@ -76,7 +76,7 @@ async function changesOf(
     return [{ update: 'verification_session', id, version, value, dueAt }]
   }
   if (step === 'purge') return [{ delete: 'verification_session', id, version, erases: true }]
-  const order = eventOrder(now, value.createdAt)
+  const order = nextEventOrder(now, value.createdAt)
   const event = { type: 'verification.expired', at: now.getTime(), order, sessionId: id } as const
   return [
     { update: 'verification_session', id, version, value: step.session, dueAt: step.dueAt, erases: true },

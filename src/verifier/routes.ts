@@ -10,7 +10,7 @@ import { answerIdempotently } from '../http/idempotency.ts'
 import { lookUpFirst } from '../http/look-up-first.ts'
 import { createOverviewReader } from '../http/overview.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
-import { operatorRoutes } from '../operator/routes.ts'
+import { addOperatorRoutes } from '../operator/routes.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 import { findWaitingSession, receiveResponse } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
@@ -39,7 +39,7 @@ export function verifierRoutes(app: App, context: VerifierContext): void {
   sessionRoutes(app, context)
   walletRoutes(app, context)
   trustRoutes(app, context)
-  operatorRoutes(app, context)
+  addOperatorRoutes(app, context)
   const overview = createOverviewReader(context, (isReady) => verifierOverview(context, isReady))
   app.get('/operations/overview', { ...admin, schema: verifierOverviewRoute }, overview)
 }

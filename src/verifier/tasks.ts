@@ -19,7 +19,7 @@ export function verifierTasks(config: VerifierConfig, effects: VerifierEffects):
   const sessions = (): Promise<void> => {
     // Queues the callbacks of all events so far: the event of a session was written before the sweep read the session.
     // The sessions of one turn of the sweep share one run.
-    const queueAll = singleFlight(() => sealEvents({ ...effects, store: partOf(store), callback: true }))
+    const queueAll = singleFlight(() => sealEvents({ ...effects, store: partOf(store), hasCallback: true }))
     return sweepVerificationSessions(config, effects, async (sessionId) => {
       if (sessionCallback !== undefined) await queueAll()
       return hasPendingCallback(store, sessionId)
@@ -37,7 +37,7 @@ export function verifierTasks(config: VerifierConfig, effects: VerifierEffects):
       store: partOf(store),
       sessionCallback,
       signer: createKeyRing(config.keys, effects.pkcs11Tokens).audit,
-      dataOf: (sessionId) => readStatusData(effects, sessionId),
+      loadCallbackData: (sessionId) => readStatusData(effects, sessionId),
     }),
   ]
 }

@@ -2,7 +2,7 @@
  * Makes void what was open in a backup that was put back: a response may have come since, and would be taken again.
  * docs/decisions/0010-generations.md.
  */
-import { eventOrder, recordEvent } from '../event/event.ts'
+import { nextEventOrder, recordEvent } from '../event/event.ts'
 import type { Effects } from '../http/effects.ts'
 import { everyRow } from '../store/every-row.ts'
 import type { VerifierCollections } from './collections.ts'
@@ -27,7 +27,7 @@ function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id
     if (row === undefined || verificationStatus(row.value, at) !== 'STARTED') return { committed: false }
     const { value, version } = row
     const ended = { ...value, encryptionKey: undefined, expiredAt: at.getTime() }
-    const order = eventOrder(at, value.createdAt)
+    const order = nextEventOrder(at, value.createdAt)
     const conflict = await store.commit([
       { update: 'verification_session', id, version, value: ended, erases: true },
       recordEvent({ type: 'verification.expired', at: at.getTime(), order, sessionId: id }, random),

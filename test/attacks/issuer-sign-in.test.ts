@@ -5,7 +5,7 @@
  */
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type HttpClientRequest, OutboundError } from '../../src/http/outbound.ts'
-import { openidProvider } from '../../src/openid-connect/provider.ts'
+import { createOpenidProvider } from '../../src/openid-connect/provider.ts'
 import { makeTestKey } from '../support/authorization-server.ts'
 import { type Browser, type Form, offerFor, SCOPE, visit } from '../support/code-flow.ts'
 import { expectRefusal } from '../support/issuance.ts'
@@ -348,8 +348,10 @@ describe('a provider', () => {
     const body = Buffer.from(JSON.stringify(metadata))
     const answer = { status: 200, headers: { 'content-type': 'application/json' }, body }
     const client = { issuer, clientId: 'us', scope: 'openid', redirectUri: `${SIGN_IN}/answer`, claims: [] }
-    const provider = openidProvider(client, { outbound: () => Promise.resolve(answer), now: () => new Date() })
-    await expect(provider.begin({ state: 's', nonce: 'n', verifier: 'v'.repeat(43) })).rejects.toMatchObject({
+    const provider = createOpenidProvider(client, { outbound: () => Promise.resolve(answer), now: () => new Date() })
+    await expect(
+      provider.makeAuthorizationUrl({ state: 's', nonce: 'n', verifier: 'v'.repeat(43) }),
+    ).rejects.toMatchObject({
       code: 'temporarily_unavailable',
       cause: { message: expect.stringContaining('another issuer') as string },
     })

@@ -168,7 +168,7 @@ describe('a clock that is set back by an hour', () => {
     await sealEvents({
       store: partOf(issuerStore),
       retryOnConflict,
-      callback: true,
+      hasCallback: true,
       now: () => services.clock.now,
       random: randomBytes,
     })

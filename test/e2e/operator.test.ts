@@ -401,7 +401,7 @@ async function fill(blocks: number, records: number): Promise<void> {
       recordEvent({ type: 'query.created', at: now().getTime(), subject: `q${n}`, caller: 'office' }, randomBytes),
     )
     await store.commit(events)
-    await sealEvents({ store, retryOnConflict, callback: false, now, random: randomBytes })
+    await sealEvents({ store, retryOnConflict, hasCallback: false, now, random: randomBytes })
   }
 }
 

@@ -2,7 +2,12 @@
  * `vouchsafe callbacks`: lists the events that the application has not received, and sends them now. Shows no session
  * ids and no data.
  */
-import { type CallbackStore, type PendingCallback, redeliverDead, retryNow } from '../../callback/queue.ts'
+import {
+  type CallbackStore,
+  type PendingCallback,
+  redeliverDeadCallback,
+  retryCallbackNow,
+} from '../../callback/queue.ts'
 import { partOf } from '../../store/store.ts'
 import { readWords, UsageError } from '../command-line.ts'
 import { now, retryOnConflict } from '../effects.ts'
@@ -86,10 +91,10 @@ async function retry(store: CallbackStore, id: string): Promise<RetryOutcome> {
   )
   if (waiting !== undefined) {
     const isFirst = waiting.value.events[0]?.id === id
-    const hastened = isFirst && (await retryNow({ store, retryOnConflict }, waiting.id, now()))
+    const hastened = isFirst && (await retryCallbackNow({ store, retryOnConflict }, waiting.id, now()))
     return hastened ? RETRIED : { retried: 0, text: 'It is being delivered, or stands behind another of its session.' }
   }
-  if (await redeliverDead({ store, retryOnConflict }, id, now())) return RETRIED
+  if (await redeliverDeadCallback({ store, retryOnConflict }, id, now())) return RETRIED
   throw new Error(`There is no event ${plain(id)} that waits or is dead; see: vouchsafe callbacks list`)
 }
 
@@ -99,10 +104,10 @@ const RETRIED: RetryOutcome = { retried: 1, text: 'It is tried again at once.' }
 async function retryAll(store: CallbackStore): Promise<RetryOutcome> {
   let count = 0
   for (const { id } of await store.due('callback', FOR_EVER, MOST_TRIED)) {
-    if (await retryNow({ store, retryOnConflict }, id, now())) count += 1
+    if (await retryCallbackNow({ store, retryOnConflict }, id, now())) count += 1
   }
   for (const { id } of await store.due('dead_callback', FOR_EVER, MOST_TRIED)) {
-    if (await redeliverDead({ store, retryOnConflict }, id, now())) count += 1
+    if (await redeliverDeadCallback({ store, retryOnConflict }, id, now())) count += 1
   }
   const some = `${count} tried again at once, by the service that runs.`
   return { retried: count, text: count === 0 ? 'There is nothing to try again.' : some }

@@ -6,7 +6,7 @@ import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import type { Outbound } from '../../http/outbound.ts'
-import { type OpenidProvider, openidProvider, type SignInAttempt } from '../../openid-connect/provider.ts'
+import { createOpenidProvider, type OpenidProvider, type SignInAttempt } from '../../openid-connect/provider.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { type ConsoleClient, claimsToAsk, mayEnter } from './allowed-people.ts'
 import { type ConsoleAnswer, type ConsoleRefusal, redirectAnswer } from './answer.ts'
@@ -75,7 +75,7 @@ export function createProviderSignIn(options: ProviderSignInOptions): ProviderSi
       if (host !== originOf(port).slice('http://'.length)) return redirectAnswer(originOf(port) + START_PATH)
       const secret = (): string => toBase64url(random(32))
       const [attempt, browser] = [{ state: secret(), nonce: secret(), verifier: secret() }, secret()]
-      const address = await orRefusal(report, () => providerAt(port).begin(attempt))
+      const address = await orRefusal(report, () => providerAt(port).makeAuthorizationUrl(attempt))
       if (typeof address !== 'string') return address
       dropOldest(pending)
       const until = now().getTime() + PENDING_SECONDS * 1000
@@ -90,7 +90,7 @@ export function createProviderSignIn(options: ProviderSignInOptions): ProviderSi
       if (attempt === undefined) return NOT_BEGUN
       pending.delete(state)
       if (now().getTime() >= attempt.until || !isBrowserOf(attempt, cookies)) return NOT_BEGUN
-      const result = await orRefusal(report, () => providerAt(port).finish(parameters, attempt))
+      const result = await orRefusal(report, () => providerAt(port).readAuthorizationResponse(parameters, attempt))
       if ('message' in result) return result
       if ('refused' in result) return { ...NOT_BEGUN, message: 'The provider signed nobody in.' }
       return admit(client, result.claims, report)
@@ -111,7 +111,7 @@ function admit(
 function providerFor({ client, outbound, now }: ProviderSignInOptions, port: number): OpenidProvider {
   const { allowed, ...rest } = client
   const claims = claimsToAsk(allowed)
-  return openidProvider({ ...rest, claims, redirectUri: originOf(port) + ANSWER_PATH }, { outbound, now })
+  return createOpenidProvider({ ...rest, claims, redirectUri: originOf(port) + ANSWER_PATH }, { outbound, now })
 }
 
 /** Returns the result, or a refusal for the person; the operator is told why. */

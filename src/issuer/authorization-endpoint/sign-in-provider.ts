@@ -1,7 +1,7 @@
 /** The operator's OpenID Connect provider, with the scope and the claims that the datasets need. */
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import type { Effects } from '../../http/effects.ts'
-import { type OpenidProvider, openidProvider } from '../../openid-connect/provider.ts'
+import { createOpenidProvider, type OpenidProvider } from '../../openid-connect/provider.ts'
 import { claimNamesOf } from '../claims-dataset.ts'
 import type { IssuerConfig } from '../config.ts'
 
@@ -17,5 +17,5 @@ export function signInProvider(
   if (openidConnect === undefined) return undefined
   const { datasets, ...client } = openidConnect
   const claims = claimNamesOf(datasets.values())
-  return openidProvider({ ...client, claims, redirectUri: baseUrl + SIGN_IN_ANSWER_PATH }, effects)
+  return createOpenidProvider({ ...client, claims, redirectUri: baseUrl + SIGN_IN_ANSWER_PATH }, effects)
 }

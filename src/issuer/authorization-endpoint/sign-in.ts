@@ -87,7 +87,7 @@ export async function beginSignIn(context: IssuerContext, visit: SignInVisit): P
   await requestOfVisit(context, visit)
   const [nonce, verifier] = [toBase64url(context.random(32)), toBase64url(context.random(32))]
   const text = JSON.stringify({ id: visit.id, nonce, verifier } satisfies CarriedAttempt)
-  return provider.begin({ state: encryptValue(stateKeyOf(context), text, context), nonce, verifier })
+  return provider.makeAuthorizationUrl({ state: encryptValue(stateKeyOf(context), text, context), nonce, verifier })
 }
 
 /**
@@ -113,7 +113,7 @@ export async function finishSignIn(
   const state = parameters.get('state') ?? ''
   const { id, ...attempt } = openAttempt(context, state)
   await endInOtherBrowser(context, { id, cookie })
-  const result = await provider.finish(parameters, { state, ...attempt })
+  const result = await provider.readAuthorizationResponse(parameters, { state, ...attempt })
   if ('claims' in result) return decideByClaims(context, id, result.claims)
   if (!DENIALS.includes(result.refused)) {
     const cause = new Error(/^[a-z_]{1,60}$/.test(result.refused) ? result.refused : 'an error without a proper code')

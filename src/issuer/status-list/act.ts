@@ -1,5 +1,5 @@
 /** Revoking, suspending and reinstating: all credentials of a session at once, while the session is there and after. */
-import { type EventType, eventOrder, recordEvent } from '../../event/event.ts'
+import { type EventType, nextEventOrder, recordEvent } from '../../event/event.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
 import { endRefreshing } from '../authorization.ts'
@@ -62,7 +62,7 @@ async function batchOf(
   const changed = { type: ACTS[act].event, at: now.getTime(), sessionId, caller }
   const bits = await bitChanges(store, value.entries, STATUS_VALUES[value.state])
   if (issuance === undefined) {
-    const order = eventOrder(now, value.lastEvent ?? 0)
+    const order = nextEventOrder(now, value.lastEvent ?? 0)
     return [
       {
         update: 'credential_status',
