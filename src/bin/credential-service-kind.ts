@@ -104,7 +104,7 @@ async function build<Name extends CredentialServiceName>(
     ...(metrics && { inSpan: metrics.steps.timeSteps(telemetry?.inSpan) }),
   }
   return {
-    app: await create(config, { ...effects, current: () => current, noteSignedList: metrics?.noteSignedList }),
+    app: await create(config, { ...effects, getCurrentConfig: () => current, noteSignedList: metrics?.noteSignedList }),
     ...(metrics && { metrics: metrics.registry }),
     tasks: [...tasks(config, effects), conflictTask(log)],
     renew: (next) => {

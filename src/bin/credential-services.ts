@@ -64,7 +64,7 @@ interface CredentialService<Config extends CommonConfig, C> {
     config: Config,
     effects: Effects<C> & {
       readonly pkcs11Tokens: Pkcs11Tokens
-      readonly current: () => Config
+      readonly getCurrentConfig: () => Config
       readonly noteSignedList: NoteSignedList | undefined
     },
   ) => Promise<App>

@@ -31,7 +31,7 @@ export type Verdict =
   | { readonly answer: 'tolerated'; readonly detail: string }
   /** `cause` is the error of a library, for the log alone. */
   | { readonly answer: 'no'; readonly detail: string; readonly cause?: unknown }
-  /** The question could not be put, because its object is missing, which fails another check. */
+  /** The check could not ask its question, because the object of the question is missing, which fails another check. */
   | { readonly answer: 'cannot_ask'; readonly detail: string }
 
 export interface CheckResult {
@@ -73,7 +73,7 @@ export async function runChecks<Evidence, Context>(
   const outcomes = new Map<string, CheckResult['outcome']>()
   const results: CheckResult[] = []
   for (const check of checks) {
-    const verdict = decide(check, evidence, context, outcomes)
+    const verdict = decideVerdict(check, evidence, context, outcomes)
     // Most checks answer at once, and waiting for thirty answers that are there takes longer than finding them.
     const { outcome, detail } = judge(check, verdict instanceof Promise ? await verdict : verdict, log)
     outcomes.set(check.id, outcome)
@@ -101,8 +101,8 @@ interface Judgement {
   readonly detail?: string | undefined
 }
 
-/** A check that threw: no verdict, but what the log has to know. */
-interface Thrown {
+/** The error that a check threw in place of a verdict, for the log. */
+interface ThrownError {
   readonly error: unknown
 }
 
@@ -122,19 +122,19 @@ function skipCheck<Evidence, Context>(
 
 /**
  * Returns the verdict of the check, or why it is not asked. Malformed input fails the check; any other error is
- * returned as {@link Thrown}.
+ * returned as {@link ThrownError}.
  */
-function decide<Evidence, Context>(
+function decideVerdict<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
   outcomes: ReadonlyMap<string, CheckResult['outcome']>,
-): Judgement | Verdict | Thrown | Promise<Verdict | Thrown> {
-  const onError = (error: unknown): Verdict | Thrown =>
+): Judgement | Verdict | ThrownError | Promise<Verdict | ThrownError> {
+  const onError = (error: unknown): Verdict | ThrownError =>
     error instanceof MalformedError ? fail(`could not be checked: ${error.message}`, error.cause) : { error }
   try {
-    const skipped = skipCheck(check, evidence, context, outcomes)
-    if (skipped !== undefined) return skipped
+    const skippedJudgement = skipCheck(check, evidence, context, outcomes)
+    if (skippedJudgement !== undefined) return skippedJudgement
     const verdict = check.run(evidence as Evidence, context)
     return verdict instanceof Promise ? verdict.catch(onError) : verdict
   } catch (error) {
@@ -144,16 +144,16 @@ function decide<Evidence, Context>(
 
 function judge(
   { id, level }: Pick<CheckResult, 'id' | 'level'>,
-  verdict: Judgement | Verdict | Thrown,
+  verdict: Judgement | Verdict | ThrownError,
   { log, requestId }: CheckLog,
 ): Judgement {
   if ('outcome' in verdict) return verdict
-  const no = level === 'MUST' ? 'failed' : 'warning'
+  const failedOutcome = level === 'MUST' ? 'failed' : 'warning'
   if ('error' in verdict) {
     const line = { event: 'check_threw', request: requestId, check: id, error: loggedError(verdict.error) }
     log.error(line, 'a check threw an error')
     return {
-      outcome: no,
+      outcome: failedOutcome,
       detail: `could not be decided, by a mistake of this service; its log has request ${requestId}`,
     }
   }
@@ -165,5 +165,5 @@ function judge(
     const line = { event: 'check_failed', request: requestId, check: id, cause: loggedCause(verdict.cause) }
     log.info(line, 'a check failed on what a library refused')
   }
-  return { outcome: no, detail }
+  return { outcome: failedOutcome, detail }
 }

@@ -1,6 +1,6 @@
 /** The issuance service, ready to listen: everything it needs comes in, and a server comes out. */
 import { cacheDerived, cacheValue } from '../async/cache.ts'
-import { statusLists } from '../check/status/lists.ts'
+import { createStatusLists } from '../check/status/lists.ts'
 import { createAuthenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
@@ -29,7 +29,7 @@ export interface IssuerEffects extends Effects<IssuerCollections> {
    * Returns the configuration, once its certificates and trust anchors have been read again; without this function, the
    * first holds for ever.
    */
-  readonly current?: () => IssuerConfig
+  readonly getCurrentConfig?: () => IssuerConfig
   /** The PKCS #11 tokens with private keys, for a configuration that names one. */
   readonly pkcs11Tokens?: Pkcs11Tokens
   /** Notes each status list that is signed, for metrics. */
@@ -63,9 +63,9 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
 }
 
 function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext {
-  const { store, current = () => config } = effects
+  const { store, getCurrentConfig = () => config } = effects
   const keys = cacheDerived(
-    () => current().keys,
+    () => getCurrentConfig().keys,
     (serviceKeys) => createKeyRing(serviceKeys, effects.pkcs11Tokens, effects.inSpan),
   )
   const loadConfiguration = configurationLoader(effects)
@@ -73,7 +73,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
   return {
     ...effects,
     get config() {
-      return current()
+      return getCurrentConfig()
     },
     get keys() {
       return keys()
@@ -82,7 +82,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     offeredConfigurations: cacheValue(texts.offered, { ttlMs: OFFERED_MS, now: effects.now }),
     typeMetadata: cacheValue(() => loadTypeMetadata(effects), { ttlMs: OFFERED_MS, now: effects.now }),
     makeConfigurationsMember: texts.withIds,
-    signedMetadata: signedMetadata(current, () => keys().metadata, effects.now),
+    signedMetadata: signedMetadata(getCurrentConfig, () => keys().metadata, effects.now),
     signInProvider: signInProvider(config, effects),
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries, () => keys().statusLists),
@@ -91,7 +91,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     dpopNonces: timedNonces(keys().secrets('dpop nonce')),
     attestationChallenges: timedNonces(keys().secrets('attestation challenge')),
     attestationStatus: {
-      loadList: statusLists(effects, isPrivateHost(new URL(config.baseUrl).hostname)),
+      loadList: createStatusLists(effects, isPrivateHost(new URL(config.baseUrl).hostname)),
       onUnreachable: 'reject',
       now: effects.now,
     },

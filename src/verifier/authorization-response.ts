@@ -10,16 +10,16 @@ import type { ResponseMode } from '../protocol/oid4vp.ts'
 import type { Row } from '../store/store.ts'
 import { findVerificationSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
-import { operatorTerms } from './operator-terms.ts'
+import { getOperatorTerms } from './operator-terms.ts'
 import { getQuery } from './queries.ts'
 import { makeResponseCode } from './redirect.ts'
 import { responseKeyThumbprint } from './response-encryption.ts'
 import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from './response-form.ts'
 import type { EncryptedResponseForm, PlainResponseForm, WalletAnswer } from './schemas.ts'
 import {
-  erasureOf,
+  erasureDate,
   eventTypeOf,
-  finish,
+  finishSession,
   modeOf,
   type ReportedError,
   refuseFinished,
@@ -30,12 +30,12 @@ import {
   type VerificationSession,
   verificationStatus,
 } from './session.ts'
-import { failedChecks, type VpResponse, verify } from './verification.ts'
+import { failedChecks, type VpResponse, verifyVpResponse } from './verification.ts'
 
 const MAX_ERROR_LENGTH = 500
 
 /** A form, the endpoint that it came to, and the request that brought it, as the log names it. */
-export type Received = { readonly requestId: string } & (
+export type ReceivedForm = { readonly requestId: string } & (
   | { readonly mode: 'direct_post'; readonly form: PlainResponseForm }
   | { readonly mode: 'direct_post.jwt'; readonly form: EncryptedResponseForm }
 )
@@ -72,24 +72,28 @@ export async function receiveResponse(
   context: VerifierContext,
   sessionId: string,
   { value: session, version }: Row<VerificationSession>,
-  received: Received,
+  receivedForm: ReceivedForm,
 ): Promise<WalletAnswer> {
   const query = await getQuery(context, session.queryId)
-  const response = await readReceived(received, session, context.config.presentationBytes)
+  const response = await readReceivedForm(receivedForm, session, context.config.presentationBytes)
   refuseForeignState(response, session, query)
-  const outcome = await outcomeOf(context, { requestId: received.requestId, sessionId, session, query }, response)
+  const outcome = await decideOutcome(
+    context,
+    { requestId: receivedForm.requestId, sessionId, session, query },
+    response,
+  )
   const refused = 'report' in outcome && !outcome.report.verified
   const redirect =
     refused || session.redirectUri === undefined ? undefined : makeResponseCode(session.redirectUri, context.random)
   const code = redirect && { responseCodeDigest: redirect.digest }
-  const value = { ...finish(session, outcome, context.now()), ...code }
+  const value = { ...finishSession(session, outcome, context.now()), ...code }
   const conflict = await context.store.commit([
     {
       update: 'verification_session',
       id: sessionId,
       version,
       value,
-      dueAt: erasureOf(value, context.config.retention),
+      dueAt: erasureDate(value, context.config.retention),
       erases: true,
     },
     recordEnd(context, sessionId, value),
@@ -99,7 +103,7 @@ export async function receiveResponse(
   context.log.info(
     {
       event: 'session_finished',
-      request: received.requestId,
+      request: receivedForm.requestId,
       session: digestOf(sessionId),
       status: verificationStatus(value, context.now()),
       failed: 'report' in outcome ? failedChecks(outcome.report) : [],
@@ -121,8 +125,8 @@ function refuseOtherMode(session: VerificationSession, mode: ResponseMode): void
   if (modeOf(session) !== mode) refuse('invalid_request', `this session takes its response by ${modeOf(session)} only`)
 }
 
-function readReceived(
-  { mode, form }: Received,
+function readReceivedForm(
+  { mode, form }: ReceivedForm,
   { encryptionKey }: VerificationSession,
   maxBytes: number,
 ): Promise<WalletResponse> | WalletResponse {
@@ -141,13 +145,13 @@ function refuseForeignState({ state }: WalletResponse, session: VerificationSess
   if (state && state !== session.state) refuse('invalid_request', 'state is not the one of the request')
 }
 
-async function outcomeOf(
+async function decideOutcome(
   context: VerifierContext,
   request: PendingRequest,
   response: WalletResponse,
 ): Promise<VerificationOutcome> {
   if ('error' in response) return { walletError: makeWalletError(response) }
-  return verifiedOutcome(context, request, {
+  return verifyVpToken(context, request, {
     vpToken: readVpToken(response.vpToken),
     state: response.state || undefined,
   })
@@ -158,23 +162,23 @@ async function outcomeOf(
  * erased with the personal data.
  */
 function makeWalletError({
-  error: sent,
+  error: sentCode,
   description,
 }: {
   readonly error: string
   readonly description?: string | undefined
 }): ReportedError {
-  const error = registeredError(sent)
-  const text = error === sent ? description : [sent, description].filter(Boolean).join(': ')
-  return { error, ...(text ? { error_description: printable(text) } : {}) }
+  const error = registeredError(sentCode)
+  const text = error === sentCode ? description : [sentCode, description].filter(Boolean).join(': ')
+  return { error, ...(text ? { error_description: makePrintable(text) } : {}) }
 }
 
 /** Replaces control characters and halves of surrogate pairs. RFC 6749 section 4.1.2.1; many databases refuse these. */
-function printable(text: string): string {
+function makePrintable(text: string): string {
   return text.slice(0, MAX_ERROR_LENGTH).replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd')
 }
 
-async function verifiedOutcome(
+async function verifyVpToken(
   context: VerifierContext,
   { requestId, sessionId, session, query }: PendingRequest,
   response: VpResponse,
@@ -191,9 +195,10 @@ async function verifiedOutcome(
       transactionData: session.transactionData ?? [],
     },
     sessionStart: new Date(session.createdAt),
-    ...operatorTerms(context),
+    ...getOperatorTerms(context),
   }
-  const run = (): ReturnType<typeof verify> => verify(response, terms, { log: context.log, requestId })
+  const run = (): ReturnType<typeof verifyVpResponse> =>
+    verifyVpResponse(response, terms, { log: context.log, requestId })
   const report = await (context.inSpan?.('check presentation', run) ?? run())
   return { report }
 }

@@ -10,13 +10,13 @@ import type { VerifierConfig } from './config.ts'
 
 export interface VerifierContext extends Effects<VerifierCollections> {
   readonly config: VerifierConfig
-  /** Signs as the client of that identifier; undefined when we had it before this process began. */
-  readonly signerOf: (clientId: string) => Signer | undefined
+  /** Finds the signer for a client identifier; undefined for an identifier that this process never had. */
+  readonly findSigner: (clientId: string) => Signer | undefined
   /** `x509_hash:` and the hash of the signing certificate. OpenID4VP 1.0, Client Identifier Prefixes. */
   readonly clientId: string
   /** Loads a query as it was posted. A query never changes, so the ones used last are kept in memory. */
   readonly loadQuery: (id: string) => Promise<DcqlQuery | undefined>
   readonly parseCertificate: (der: Uint8Array) => Certificate
-  /** How the status of credentials is found. */
+  /** The policy for the status of credentials. */
   readonly status: StatusPolicy
 }

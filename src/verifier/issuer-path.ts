@@ -6,12 +6,12 @@ import { findTrustPath, newSignatureChecks, type TrustPath } from '../keys/trust
 
 export type FindIssuerPath = (issuer: Evidence['issuer']) => TrustPath
 
-type Parse = (der: Uint8Array) => Certificate
+type ParseCertificate = (der: Uint8Array) => Certificate
 
 /** Returns a function that finds the path of an issuer, by the anchors and the time of the context. */
 export function issuerPathFinder(context: {
   readonly trustAnchors: readonly Certificate[] | undefined
-  readonly parseCertificate: Parse
+  readonly parseCertificate: ParseCertificate
   readonly now: Date
   readonly clockSkewSeconds: number
 }): FindIssuerPath {
@@ -19,19 +19,19 @@ export function issuerPathFinder(context: {
   const terms = { now, clockSkewSeconds, checks: newSignatureChecks() }
   const paths = new WeakMap<Evidence['issuer'], TrustPath>()
   return (issuer) => {
-    const remembered = paths.get(issuer)
-    if (remembered !== undefined) return remembered
-    const sent = parsedChain(issuer.chain, parseCertificate)
-    const path = 'problem' in sent ? sent : findTrustPath(sent.certificates, trustAnchors, terms)
+    const cachedPath = paths.get(issuer)
+    if (cachedPath !== undefined) return cachedPath
+    const sentChain = parseSentChain(issuer.chain, parseCertificate)
+    const path = 'problem' in sentChain ? sentChain : findTrustPath(sentChain.certificates, trustAnchors, terms)
     paths.set(issuer, path)
     return path
   }
 }
 
 /** Returns all certificates of a chain whose first can be read, or why one of the others cannot. */
-export function parsedChain(
+export function parseSentChain(
   chain: readonly Uint8Array[],
-  parse: Parse,
+  parse: ParseCertificate,
 ): { readonly certificates: readonly Certificate[] } | { readonly problem: string } {
   try {
     return { certificates: chain.map((der) => parse(der)) }

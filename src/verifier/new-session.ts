@@ -10,7 +10,7 @@ import type { Attempt } from '../store/retry.ts'
 import { makeTimeOrderedId } from '../store/time-ordered-id.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
-import { wantRedirectUri } from './redirect.ts'
+import { checkRedirectUri } from './redirect.ts'
 import { chooseResponseMode } from './response-encryption.ts'
 import type { NewVerificationSession, StartedVerificationSession } from './schemas.ts'
 import type { VerificationSession } from './session.ts'
@@ -37,9 +37,9 @@ export async function startVerificationSession(
     state: toBase64url(random(16)),
     clientId,
     ...makeResponseMembers(context, query),
-    ...requestedParts(request, query),
+    ...makeRequestedMembers(request, query),
   }
-  const answer = { session_id: sessionId, request_uri: linkTo(context, sessionId, request.request_uri_method) }
+  const answer = { session_id: sessionId, request_uri: walletLink(context, sessionId, request.request_uri_method) }
   const conflict = await store.commit([
     {
       insert: 'verification_session',
@@ -54,7 +54,7 @@ export async function startVerificationSession(
   return conflict === undefined ? { committed: answer } : { conflict }
 }
 
-function linkTo({ config, clientId }: VerifierContext, sessionId: string, method: string | undefined): string {
+function walletLink({ config, clientId }: VerifierContext, sessionId: string, method: string | undefined): string {
   const requestUri = `${config.baseUrl}/presentation/oid4vp/authorization-request/${sessionId}`
   const link = `haip-vp://?request_uri=${encodeURIComponent(requestUri)}&client_id=${encodeURIComponent(clientId)}`
   return method === undefined ? link : `${link}&request_uri_method=${method}`
@@ -69,9 +69,9 @@ function makeResponseMembers({ config, random }: VerifierContext, query: DcqlQue
   return responseMode === 'direct_post' ? {} : { responseMode, encryptionKey: makePrivateJwk(random) }
 }
 
-function requestedParts(request: NewVerificationSession, query: DcqlQuery): Partial<VerificationSession> {
+function makeRequestedMembers(request: NewVerificationSession, query: DcqlQuery): Partial<VerificationSession> {
   const { redirect_uri: redirectUri, transaction_data: transactions } = request
-  if (redirectUri !== undefined) wantRedirectUri(redirectUri)
+  if (redirectUri !== undefined) checkRedirectUri(redirectUri)
   return {
     ...(redirectUri === undefined ? {} : { redirectUri }),
     ...(transactions ? { transactionData: writeTransactionData(transactions as readonly JsonObject[], query) } : {}),

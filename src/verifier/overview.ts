@@ -45,7 +45,7 @@ export const verifierOverviewRoute = {
 }
 
 /** Reads the overview; `isReady` says whether the database takes writes. */
-export async function verifierOverview(context: VerifierContext, isReady: boolean): Promise<VerifierOverview> {
+export async function readVerifierOverview(context: VerifierContext, isReady: boolean): Promise<VerifierOverview> {
   const { store, config, now } = context
   const at = now()
   const { sessions, lastSuccessAt } = await countSessions(context, 'verification_session', (_, session) =>

@@ -15,10 +15,10 @@ import { refuseMisspeltQuery } from './misspelt-query.ts'
 /** Validates and stores a DCQL query as it was posted, and gives its id. Refuses like {@link readNewQuery}. */
 export async function createQuery(
   { store, random, now }: VerifierContext,
-  posted: unknown,
+  postedQuery: unknown,
   caller: string,
 ): Promise<string> {
-  const dcqlQuery = readNewQuery(posted)
+  const dcqlQuery = readNewQuery(postedQuery)
   const id = toBase64url(random(16))
   await store.commit([
     { insert: 'verification_query', id, value: { dcqlQuery } },
@@ -36,19 +36,19 @@ export async function getQuery({ loadQuery }: VerifierContext, id: string): Prom
  * Reads a DCQL query and returns it unchanged. Refuses with `invalid_request`, naming the paths, a query that cannot be
  * asked or whose answer cannot be checked.
  */
-export function readNewQuery(posted: unknown): DcqlQuery {
-  refuseMisspeltQuery(posted)
-  return readDcqlQuery(posted, inOurQuery)
+export function readNewQuery(postedQuery: unknown): DcqlQuery {
+  refuseMisspeltQuery(postedQuery)
+  return readDcqlQuery(postedQuery, findCredentialMistakes)
 }
 
-function* inOurQuery(credential: JsonObject, at: string): Mistakes {
-  yield* inFormat(credential, at)
+function* findCredentialMistakes(credential: JsonObject, at: string): Mistakes {
+  yield* findFormatMistakes(credential, at)
   yield* findUncheckable(own(credential, 'trusted_authorities'), `${at}.trusted_authorities`)
   const { reservedNames = DIGEST_MEMBERS } = formatOf(ownString(credential, 'format') ?? '') ?? {}
   yield* findUnanswerable(credential, at, reservedNames)
 }
 
-function* inFormat(credential: JsonObject, at: string): Mistakes {
+function* findFormatMistakes(credential: JsonObject, at: string): Mistakes {
   const id = ownString(credential, 'format') ?? ''
   const format = formatOf(id)
   if (format === undefined) {

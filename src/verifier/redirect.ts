@@ -12,18 +12,18 @@ const PARAMETER = 'response_code'
 const MAX_CHARACTERS = 2048
 
 /** Refuses with `invalid_request` an address that a person should not be sent to, or that has a code already. */
-export function wantRedirectUri(uri: string): void {
-  if (uri.length > MAX_CHARACTERS) wrong(`must have at most ${MAX_CHARACTERS} characters`)
+export function checkRedirectUri(uri: string): void {
+  if (uri.length > MAX_CHARACTERS) refuseRedirectUri(`must have at most ${MAX_CHARACTERS} characters`)
   // A URL parser would silently drop or change these parts.
-  if (!/^[!-~]+$/.test(uri) || uri.includes('\\') || !URL.canParse(uri)) wrong('must be an absolute URL')
+  if (!/^[!-~]+$/.test(uri) || uri.includes('\\') || !URL.canParse(uri)) refuseRedirectUri('must be an absolute URL')
   const url = new URL(uri)
   const { username, password, searchParams } = url
   if (!isSecure(url)) {
-    wrong('must be https; plain http is for addresses of this machine and its network')
+    refuseRedirectUri('must be https; plain http is for addresses of this machine and its network')
   }
-  if (uri.includes('#')) wrong('must have no fragment')
-  if (username !== '' || password !== '') wrong('must have no user name or password')
-  if (searchParams.has(PARAMETER)) wrong(`must not have a ${PARAMETER} of its own`)
+  if (uri.includes('#')) refuseRedirectUri('must have no fragment')
+  if (username !== '' || password !== '') refuseRedirectUri('must have no user name or password')
+  if (searchParams.has(PARAMETER)) refuseRedirectUri(`must not have a ${PARAMETER} of its own`)
 }
 
 /** Makes a fresh code: what the wallet is told, and what is stored of it. */
@@ -37,6 +37,6 @@ export function isResponseCode(code: string, digest: string): boolean {
   return isSameSecret(digestOf(code), digest)
 }
 
-function wrong(why: string): never {
+function refuseRedirectUri(why: string): never {
   return refuse('invalid_request', `redirect_uri: ${why}`)
 }

@@ -9,7 +9,7 @@ import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import { responseEncryptionMetadata } from './response-encryption.ts'
 import { modeOf, refuseUnlessOpen, responseUriOf, type VerificationSession } from './session.ts'
-import { encryptFor, type WalletRequest } from './wallet-request.ts'
+import { encryptForWallet, type WalletRequest } from './wallet-request.ts'
 
 const FORMATS = presentationFormats()
 
@@ -34,7 +34,7 @@ export async function getRequestObject(
   session: VerificationSession,
   wallet: WalletRequest = {},
 ): Promise<string> {
-  const signer = context.signerOf(session.clientId)
+  const signer = context.findSigner(session.clientId)
   if (signer === undefined) return refuse('gone', 'the certificate of this verifier has changed; start a new session')
   const query = await getQuery(context, session.queryId)
   const header = { typ: 'oauth-authz-req+jwt', alg: signer.alg, x5c: [...signer.x5c] }
@@ -42,8 +42,8 @@ export async function getRequestObject(
     ...payloadOf(context, sessionId, session, query as unknown as Json),
     ...(wallet.nonce === undefined ? {} : { wallet_nonce: wallet.nonce }),
   }
-  const signed = await writeJws(header, payload, (data) => signer.sign(data))
-  return encryptFor(wallet, signed)
+  const requestObject = await writeJws(header, payload, (data) => signer.sign(data))
+  return encryptForWallet(wallet, requestObject)
 }
 
 function payloadOf(

@@ -53,14 +53,14 @@ export function readVpToken(token: JsonObject): ReadonlyMap<string, readonly str
     if (presentations.length > MAX_PRESENTATIONS) {
       refuse('invalid_request', `a member of vp_token has more than ${MAX_PRESENTATIONS} presentations`)
     }
-    return [id, presentations.map(textOrRefuse)] as const
+    return [id, presentations.map(readPresentationText)] as const
   })
   return new Map(entries)
 }
 
 /** Returns the content of the JWE, where values are JSON and no texts of a form. */
 function readMembers(members: JsonObject): WalletResponse {
-  const [state, error, description] = ['state', 'error', 'error_description'].map((name) => textOf(members, name))
+  const [state, error, description] = ['state', 'error', 'error_description'].map((name) => readText(members, name))
   if (error) return { error, description, state }
   const token = own(members, 'vp_token')
   if (token === undefined) return refuse('invalid_request', 'the encrypted response has neither vp_token nor error')
@@ -68,13 +68,13 @@ function readMembers(members: JsonObject): WalletResponse {
   return { vpToken: token, state }
 }
 
-function textOf(members: JsonObject, name: string): string | undefined {
+function readText(members: JsonObject, name: string): string | undefined {
   const value = own(members, name)
   if (value === undefined || typeof value === 'string') return value
   return refuse('invalid_request', `${name} must be a string`)
 }
 
-function textOrRefuse(presentation: Json): string {
+function readPresentationText(presentation: Json): string {
   return typeof presentation === 'string'
     ? presentation
     : refuse('invalid_request', 'each presentation must be a string')

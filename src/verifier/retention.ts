@@ -26,7 +26,7 @@ const PATIENCE_MS = 60_000
 /** Tests whether the application is still to be told of a session. */
 export type HasPendingCallback = (sessionId: string) => Promise<boolean>
 
-interface Sweeping extends Pick<VerifierEffects, 'random'> {
+interface SweepTerms extends Pick<VerifierEffects, 'random'> {
   readonly retention: Retention
   readonly now: Date
   readonly hasPendingCallback: HasPendingCallback
@@ -47,28 +47,28 @@ export function sweepVerificationSessions(
   { store, now, random }: VerifierEffects,
   hasPendingCallback: HasPendingCallback,
 ): Promise<void> {
-  const sweeping = { retention, now: now(), random, hasPendingCallback }
-  return sweep(store, 'verification_session', sweeping.now, (row) => changesOf(row, sweeping))
+  const terms = { retention, now: now(), random, hasPendingCallback }
+  return sweep(store, 'verification_session', terms.now, (row) => planChanges(row, terms))
 }
 
-/** Returns the session as it is after `now`, or `purge` when it is over and done with. Pure. */
+/** Returns the session as it is after `now`, or `purge` when the session is to be deleted. Pure. */
 function stepOf(session: VerificationSession, retention: Retention, now: Date): Step | 'purge' {
   const { erases, purges, next } = planRetention(retention, endOfVerification(session), session.erasedAt, now)
   if (purges) return 'purge'
   const at = now.getTime()
   const expires = verificationStatus(session, now) === 'EXPIRED' && session.expiredAt === undefined
-  const ended = expires ? { ...session, encryptionKey: undefined, expiredAt: at } : session
+  const sessionAfterExpiry = expires ? { ...session, encryptionKey: undefined, expiredAt: at } : session
   return {
-    session: erases ? { ...withoutPersonalData(ended), erasedAt: at } : ended,
+    session: erases ? { ...sessionWithoutPersonalData(sessionAfterExpiry), erasedAt: at } : sessionAfterExpiry,
     dueAt: next,
     expires,
     erases,
   }
 }
 
-async function changesOf(
+async function planChanges(
   { id, value, version }: DueRow<VerificationSession>,
-  { retention, now, random, hasPendingCallback }: Sweeping,
+  { retention, now, random, hasPendingCallback }: SweepTerms,
 ): Promise<readonly Change<VerifierCollections>[]> {
   const step = stepOf(value, retention, now)
   if ((step === 'purge' || step.erases) && (await hasPendingCallback(id))) {
@@ -88,7 +88,7 @@ async function changesOf(
  * Returns the session with what tells how it went, and nothing of the person. Of the redirect the origin stays: a
  * result that was given out for a code only is given out for the code still.
  */
-function withoutPersonalData(session: VerificationSession): VerificationSession {
+function sessionWithoutPersonalData(session: VerificationSession): VerificationSession {
   const { redirectUri, outcome } = session
   return {
     ...session,
@@ -102,8 +102,10 @@ function outcomeWithoutPersonalData(outcome: VerificationOutcome): VerificationO
   // The rest of what a wallet says is free text; sessions of earlier releases may have some in the code too.
   if ('walletError' in outcome) return { walletError: { error: registeredError(outcome.walletError.error) } }
   const { checks, credentials, ...report } = outcome.report
-  const left = Object.entries(credentials).map(([id, reports]) => [id, reports.map(impersonal)] as const)
-  return { report: { ...report, checks: checks.map(removeDetail), credentials: Object.fromEntries(left) } }
+  const remainingReports = Object.entries(credentials).map(
+    ([id, reports]) => [id, reports.map(reportWithoutPersonalData)] as const,
+  )
+  return { report: { ...report, checks: checks.map(removeDetail), credentials: Object.fromEntries(remainingReports) } }
 }
 
 /**
@@ -117,7 +119,13 @@ function removeDetail({ id, asks, spec, level, outcome }: CheckResult): CheckRes
  * Returns the report without the times of the credential, which are often its own alone and would find it again, and
  * without an `issuer` that is the word of the credential alone: the person can be named in it.
  */
-function impersonal({ format, issuer_certificate, issuer, type, checks }: CredentialReport): CredentialReport {
+function reportWithoutPersonalData({
+  format,
+  issuer_certificate,
+  issuer,
+  type,
+  checks,
+}: CredentialReport): CredentialReport {
   const isInCertificate = checks.some(({ id, outcome }) => id === 'issuer.identifier' && outcome === 'passed')
   return {
     format,

@@ -16,20 +16,20 @@ import { findWaitingSession, receiveResponse } from './authorization-response.ts
 import type { VerifierContext } from './context.ts'
 import { listVerificationRoute } from './list-schemas.ts'
 import { startVerificationSession } from './new-session.ts'
-import { verifierOverview, verifierOverviewRoute } from './overview.ts'
+import { readVerifierOverview, verifierOverviewRoute } from './overview.ts'
 import { createQuery, getQuery } from './queries.ts'
 import { findRequestedSession, getRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
 import { listVerificationSessions } from './session-list.ts'
 import { getVerificationStatus } from './session-status.ts'
-import { simulate } from './simulation.ts'
-import { verifyStatic } from './static-presentation.ts'
+import { simulateQuery } from './simulation.ts'
+import { verifyStaticPresentation } from './static-presentation.ts'
 import { listTrustAnchors, testChain } from './trust.ts'
 import { chainTestRoute, trustAnchorsRoute } from './trust-schemas.ts'
 import { readWalletRequest } from './wallet-request.ts'
 
 const admin = { config: { admin: true } } as const
-const streamed = { config: { admin: true, isStream: true } } as const
+const adminStream = { config: { admin: true, isStream: true } } as const
 const FORM = { malformed: 'invalid_request' } as const
 /** The most bytes of a request with the metadata and the nonce of a wallet. */
 const WALLET_REQUEST_LIMIT = 65_536
@@ -40,7 +40,7 @@ export function verifierRoutes(app: App, context: VerifierContext): void {
   walletRoutes(app, context)
   trustRoutes(app, context)
   addOperatorRoutes(app, context)
-  const overview = createOverviewReader(context, (isReady) => verifierOverview(context, isReady))
+  const overview = createOverviewReader(context, (isReady) => readVerifierOverview(context, isReady))
   app.get('/operations/overview', { ...admin, schema: verifierOverviewRoute }, overview)
 }
 
@@ -62,7 +62,7 @@ function queryRoutes(app: App, context: VerifierContext): void {
     },
   )
   app.post('/verification-query/simulate', { ...admin, schema: schemas.simulateQueryRoute }, ({ body }) =>
-    simulate(body),
+    simulateQuery(body),
   )
   app.get(
     '/verification-query/:verification_query_id',
@@ -100,7 +100,7 @@ function sessionRoutes(app: App, context: VerifierContext): void {
   app.post(
     '/presentation/oid4vp/static-presentation',
     { ...admin, schema: schemas.staticPresentationRoute },
-    ({ id, body, apiKeyLabel }) => verifyStatic(context, body, { requestId: id, label: apiKeyLabel }),
+    ({ id, body, apiKeyLabel }) => verifyStaticPresentation(context, body, { requestId: id, label: apiKeyLabel }),
   )
   app.get('/presentation/oid4vp/sessions', { ...admin, schema: listVerificationRoute }, ({ query }) =>
     listVerificationSessions(context, query),
@@ -117,7 +117,7 @@ function sessionRoutes(app: App, context: VerifierContext): void {
     isFinal: ({ status }) => status !== 'STARTED',
     onSend: (status, request) => logResultRead(context, status, request),
   })
-  app.get('/presentation/oid4vp/events/:session_id', { ...streamed, schema: schemas.sessionEventsRoute }, events)
+  app.get('/presentation/oid4vp/events/:session_id', { ...adminStream, schema: schemas.sessionEventsRoute }, events)
 }
 
 function logResultRead(
@@ -153,25 +153,25 @@ function requestObjectRoutes(app: App, context: VerifierContext): void {
 }
 
 function responseRoutes(scope: App, context: VerifierContext): void {
-  const waiting = (mode: ResponseMode) =>
+  const lookUpSession = (mode: ResponseMode) =>
     lookUpFirst((request) => findWaitingSession(context, sessionIdOf(request), mode))
-  const plain = waiting('direct_post')
+  const plainLookup = lookUpSession('direct_post')
   scope.post(
     '/presentation/oid4vp/authorization-response/:session_id',
-    { config: FORM, onRequest: plain.onRequest, schema: schemas.authorizationResponseRoute },
+    { config: FORM, onRequest: plainLookup.onRequest, schema: schemas.authorizationResponseRoute },
     (request) =>
-      receiveResponse(context, request.params.session_id, plain.subjectOf(request), {
+      receiveResponse(context, request.params.session_id, plainLookup.subjectOf(request), {
         requestId: request.id,
         mode: 'direct_post',
         form: request.body,
       }),
   )
-  const encrypted = waiting('direct_post.jwt')
+  const encryptedLookup = lookUpSession('direct_post.jwt')
   scope.post(
     '/presentation/oid4vp/encrypted-authorization-response/:session_id',
-    { config: FORM, onRequest: encrypted.onRequest, schema: schemas.encryptedAuthorizationResponseRoute },
+    { config: FORM, onRequest: encryptedLookup.onRequest, schema: schemas.encryptedAuthorizationResponseRoute },
     (request) =>
-      receiveResponse(context, request.params.session_id, encrypted.subjectOf(request), {
+      receiveResponse(context, request.params.session_id, encryptedLookup.subjectOf(request), {
         requestId: request.id,
         mode: 'direct_post.jwt',
         form: request.body,

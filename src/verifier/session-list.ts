@@ -43,6 +43,6 @@ function entryOf(id: string, session: VerificationSession, now: Date): Entry {
 function problemOf({ outcome }: VerificationSession): Pick<Entry, 'failed_checks' | 'wallet_error'> {
   if (outcome === undefined) return {}
   if ('walletError' in outcome) return { wallet_error: { error: registeredError(outcome.walletError.error) } }
-  const failed = [...new Set(failedChecks(outcome.report))]
-  return failed.length === 0 ? {} : { failed_checks: failed }
+  const failedIds = [...new Set(failedChecks(outcome.report))]
+  return failedIds.length === 0 ? {} : { failed_checks: failedIds }
 }

@@ -38,13 +38,13 @@ function resultOf({ outcome, redirectUri, responseCodeDigest }: VerificationSess
   if (outcome === undefined || !('report' in outcome)) return {}
   const { report } = outcome
   if (redirectUri === undefined) return { result: report }
-  if (responseCodeDigest === undefined) return { result: withoutCredentials(report) }
+  if (responseCodeDigest === undefined) return { result: reportWithoutCredentials(report) }
   return responseCode !== undefined && isResponseCode(responseCode, responseCodeDigest) ? { result: report } : {}
 }
 
-function withoutCredentials({ credentials, ...report }: VerificationReport): VerificationReport {
-  const checked = Object.entries(credentials).map(
+function reportWithoutCredentials({ credentials, ...report }: VerificationReport): VerificationReport {
+  const checkReports = Object.entries(credentials).map(
     ([id, reports]) => [id, reports.map(({ format, checks }) => ({ format, checks }))] as const,
   )
-  return { ...report, credentials: Object.fromEntries(checked) }
+  return { ...report, credentials: Object.fromEntries(checkReports) }
 }

@@ -17,7 +17,7 @@ export interface VerificationSession {
    * The client identifier, which is kept so that a wallet's answer still fits after the certificate has been renewed.
    */
   readonly clientId: string
-  /** Absent where it is direct_post. */
+  /** Absent where the mode is direct_post. */
   readonly responseMode?: ResponseMode
   /** The key to which the response is encrypted, while the session waits for one. */
   readonly encryptionKey?: PrivateJwk | undefined
@@ -28,11 +28,11 @@ export interface VerificationSession {
   /** The transaction data as the request has it. */
   readonly transactionData?: readonly string[] | undefined
   readonly outcome?: VerificationOutcome
-  /** When it had its outcome. Sessions of earlier releases do not know. */
+  /** The time of the outcome; absent in sessions of earlier releases. */
   readonly finishedAt?: number
-  /** When it was recorded that it ended without one: nothing revives it. */
+  /** The time at which the expiry was recorded: an expired session stays expired. */
   readonly expiredAt?: number
-  /** When what it holds of a person was erased. */
+  /** The time at which the personal data were erased. */
   readonly erasedAt?: number
 }
 
@@ -40,16 +40,16 @@ export type VerificationOutcome = { readonly report: VerificationReport } | { re
 
 /** The error of a wallet that does not present. RFC 6749 section 4.1.2.1. */
 export interface ReportedError {
-  /** A code that is registered, or {@link UNREGISTERED}. */
+  /** A code that is registered, or {@link UNREGISTERED_ERROR}. */
   readonly error: string
   readonly error_description?: string
 }
 
 /** The code in place of an error of a wallet that no specification knows, which could be any text. */
-const UNREGISTERED = 'unregistered_error'
+const UNREGISTERED_ERROR = 'unregistered_error'
 
 export function registeredError(error: string): string {
-  return authorizationErrors.has(error) ? error : UNREGISTERED
+  return authorizationErrors.has(error) ? error : UNREGISTERED_ERROR
 }
 
 export type VerificationStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
@@ -77,13 +77,13 @@ export function responseUriOf(
   return `${baseUrl}/presentation/oid4vp/${endpoint}/${sessionId}`
 }
 
-/** Returns when the session came, or will come, to its final state. */
+/** Returns the time when the session came, or will come, to its final state. */
 export function endOfVerification({ outcome, finishedAt, expiresAt }: VerificationSession): number {
   return outcome === undefined ? expiresAt : (finishedAt ?? expiresAt)
 }
 
-/** Returns when what the session holds of a person is to be erased, once it has ended. */
-export function erasureOf(session: VerificationSession, { personalDataSeconds }: Retention): Date {
+/** Returns the time when the personal data of an ended session are to be erased. */
+export function erasureDate(session: VerificationSession, { personalDataSeconds }: Retention): Date {
   return new Date(endOfVerification(session) + personalDataSeconds * 1000)
 }
 
@@ -107,7 +107,11 @@ export function refuseFinished(): never {
 }
 
 /** Ends an open session. Refuses like {@link refuseUnlessOpen}, so that a session takes exactly one response. */
-export function finish(session: VerificationSession, outcome: VerificationOutcome, now: Date): VerificationSession {
+export function finishSession(
+  session: VerificationSession,
+  outcome: VerificationOutcome,
+  now: Date,
+): VerificationSession {
   refuseUnlessOpen(session, now)
   // A later reader of the database cannot decrypt a recorded response.
   return { ...session, encryptionKey: undefined, outcome, finishedAt: now.getTime() }

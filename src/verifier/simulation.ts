@@ -33,7 +33,7 @@ export interface SimulationResult {
 interface QueryResult {
   /** A wallet sends one of them, or several where the query says `multiple`. */
   readonly matches: readonly Match[]
-  readonly others: readonly Other[]
+  readonly others: readonly NonMatch[]
 }
 
 /** A match; `credential` is the index of the credential. */
@@ -42,7 +42,7 @@ interface Match {
   readonly discloses: readonly ClaimPath[]
 }
 
-interface Other {
+interface NonMatch {
   readonly credential: number
   readonly reason: string
 }
@@ -54,7 +54,7 @@ interface Candidate {
   readonly types: readonly string[]
   readonly claims: JsonObject
   /** The credential as issued; undefined where it is described by hand. */
-  readonly held: HeldCredential | undefined
+  readonly heldCredential: HeldCredential | undefined
 }
 
 /** The limit of work in characters: every claim of the query is compared with every credential. */
@@ -73,18 +73,18 @@ const TYPE_MEMBERS = ['type', 'vct', 'doctype'] as const
  * Finds which of the given credentials answer a query. Refuses with `invalid_request` a query that could not be stored,
  * or a credential that cannot be read, naming the path; and with `request_too_large` what would take long.
  */
-export function simulate({ dcql_query: posted, credentials }: Simulation): SimulationResult {
-  const query = readNewQuery(posted)
-  refuseTooLong(query, credentials)
+export function simulateQuery({ dcql_query: postedQuery, credentials }: Simulation): SimulationResult {
+  const query = readNewQuery(postedQuery)
+  refuseTooMuchText(query, credentials)
   const candidates = credentials.map((credential, i) => readCandidate(credential, `credentials[${i}]`))
-  refuseTooMany(query, candidates)
+  refuseTooManyValues(query, candidates)
   const results = new Map(query.credentials.map((each) => [each.id, resultOf(each, candidates)]))
-  const answered = new Set([...results].filter(([, { matches }]) => matches.length > 0).map(([id]) => id))
-  const choice = chooseCredentials(query, answered)
-  const remarks = [...('problem' in choice ? [choice.problem] : []), ...findUnasked(query)]
+  const answeredIds = new Set([...results].filter(([, { matches }]) => matches.length > 0).map(([id]) => id))
+  const choice = chooseCredentials(query, answeredIds)
+  const remarks = [...('problem' in choice ? [choice.problem] : []), ...findUnaskedParts(query)]
   const sets = query.credential_sets?.map((set) => ({
     required: isRequired(set),
-    satisfied_by: optionOf(set, answered) ?? null,
+    satisfied_by: optionOf(set, answeredIds) ?? null,
   }))
   return {
     satisfied: 'ids' in choice,
@@ -95,28 +95,28 @@ export function simulate({ dcql_query: posted, credentials }: Simulation): Simul
   }
 }
 
-function refuseTooLong(query: DcqlQuery, credentials: Simulation['credentials']): void {
+function refuseTooMuchText(query: DcqlQuery, credentials: Simulation['credentials']): void {
   const characters = JSON.stringify(credentials).length
-  if (questionsOf(query) * characters + credentials.length * JSON.stringify(query).length > MAX_WORK) tooMuch()
+  if (questionsOf(query) * characters + credentials.length * JSON.stringify(query).length > MAX_WORK) refuseTooMuch()
 }
 
-function refuseTooMany(query: DcqlQuery, candidates: readonly Candidate[]): void {
+function refuseTooManyValues(query: DcqlQuery, candidates: readonly Candidate[]): void {
   const values = candidates.reduce((count, { claims }) => count + countValues(claims), 0)
-  if (questionsOf(query) * values > MAX_LOOKS) tooMuch()
+  if (questionsOf(query) * values > MAX_LOOKS) refuseTooMuch()
 }
 
 function questionsOf({ credentials }: DcqlQuery): number {
   return credentials.reduce((count, { claims = [] }) => count + 1 + claims.length, 0)
 }
 
-function tooMuch(): never {
+function refuseTooMuch(): never {
   return refuse('request_too_large', 'credentials: too many or too large for this query; send some at a time')
 }
 
-function readCandidate(posted: PostedCredential, at: string): Candidate {
-  if (typeof posted === 'string') return readUnknown(posted, at)
-  const { format: formatId, credential, claims } = posted
-  const stray = Object.keys(posted).find((name) => !MEMBERS.includes(name))
+function readCandidate(postedCredential: PostedCredential, at: string): Candidate {
+  if (typeof postedCredential === 'string') return readUnknownFormat(postedCredential, at)
+  const { format: formatId, credential, claims } = postedCredential
+  const stray = Object.keys(postedCredential).find((name) => !MEMBERS.includes(name))
   if (stray !== undefined) refuse('invalid_request', `${at}.${stray}: unknown field`)
   const format = formatOf(formatId ?? '')
   if (formatId === undefined || format === undefined) {
@@ -132,51 +132,53 @@ function readCandidate(posted: PostedCredential, at: string): Candidate {
     return {
       format,
       formatId,
-      held: undefined,
-      ...readDescription(format, posted, { claims: claims as JsonObject, at }),
+      heldCredential: undefined,
+      ...readDescription(format, postedCredential, { claims: claims as JsonObject, at }),
     }
-  const held = hold(format, credential ?? '')
-  if ('problem' in held)
-    return refuse('invalid_request', `${at}.credential: is none of the format ${formatId}: ${held.problem}`)
-  return { format, formatId, types: held.types, claims: held.claims, held }
+  const heldCredential = holdCredential(format, credential ?? '')
+  if ('problem' in heldCredential)
+    return refuse('invalid_request', `${at}.credential: is none of the format ${formatId}: ${heldCredential.problem}`)
+  return { format, formatId, types: heldCredential.types, claims: heldCredential.claims, heldCredential }
 }
 
 /** Reads a credential of unknown format by the first format that can. Refuses with `invalid_request` when none can. */
-function readUnknown(credential: string, at: string): Candidate {
+function readUnknownFormat(credential: string, at: string): Candidate {
   const problems: string[] = []
   for (const formatId of supportedFormats) {
     const format = formatOf(formatId)
-    const held = format === undefined || format.ids[0] !== formatId ? undefined : hold(format, credential)
-    if (format === undefined || held === undefined) continue
-    if (!('problem' in held)) return { format, formatId, types: held.types, claims: held.claims, held }
-    problems.push(`${formatId}: ${held.problem}`)
+    const heldCredential =
+      format === undefined || format.ids[0] !== formatId ? undefined : holdCredential(format, credential)
+    if (format === undefined || heldCredential === undefined) continue
+    if (!('problem' in heldCredential))
+      return { format, formatId, types: heldCredential.types, claims: heldCredential.claims, heldCredential }
+    problems.push(`${formatId}: ${heldCredential.problem}`)
   }
   return refuse('invalid_request', `${at}: is a credential of no format that is supported (${problems.join('; ')})`)
 }
 
-function hold(format: CredentialFormat, credential: string): HeldCredential | Problem {
+function holdCredential(format: CredentialFormat, credential: string): HeldCredential | Problem {
   return orProblem(() => format.hold(credential))
 }
 
 function readDescription(
   { typeClaim, typeMember }: CredentialFormat,
-  posted: Exclude<PostedCredential, string>,
+  postedCredential: Exclude<PostedCredential, string>,
   { claims, at }: { readonly claims: JsonObject; readonly at: string },
 ): Pick<Candidate, 'types' | 'claims'> {
   const member = TYPE_MEMBERS.find((name) => name === (typeClaim ?? typeMember)) ?? 'type'
   for (const foreign of TYPE_MEMBERS) {
-    if (foreign !== member && posted[foreign] !== undefined) {
+    if (foreign !== member && postedCredential[foreign] !== undefined) {
       refuse('invalid_request', `${at}.${foreign}: does not go with this format; use ${member}`)
     }
   }
-  const type = posted[member] ?? (Object.hasOwn(claims, member) ? claims[member] : undefined)
+  const type = postedCredential[member] ?? (Object.hasOwn(claims, member) ? claims[member] : undefined)
   const types = [type].flat().filter((each) => typeof each === 'string')
   // The type of an mdoc is not among its elements; elsewhere the type is a claim like others.
   return { types, claims: typeClaim === undefined || type === undefined ? claims : { [member]: type, ...claims } }
 }
 
 function resultOf(query: CredentialQuery, candidates: readonly Candidate[]): QueryResult {
-  const answers = candidates.map((candidate, credential): Match | Other => {
+  const answers = candidates.map((candidate, credential): Match | NonMatch => {
     const claims = answerClaims(query, candidate.claims)
     const reason = envelopeReason(query, candidate) ?? claims.missing ?? claims.mismatch
     if (reason !== undefined) return { credential, reason }
@@ -191,35 +193,35 @@ function resultOf(query: CredentialQuery, candidates: readonly Candidate[]): Que
 /** Says why the credential does not answer, whatever its claims are. */
 function envelopeReason(
   query: CredentialQuery,
-  { format, formatId, types, claims, held }: Candidate,
+  { format, formatId, types, claims, heldCredential }: Candidate,
 ): string | undefined {
   if (!format.ids.includes(query.format)) return `format: it is ${formatId}, and ${query.format} is asked for`
   if (!format.matchesMeta({ types, claims }, query.meta)) return 'meta: it is of none of the types that are asked for'
-  if (held === undefined) {
+  if (heldCredential === undefined) {
     return (
       query.trusted_authorities &&
       'trusted_authorities: a description has no certificates; send the credential as issued'
     )
   }
-  if (!answersAuthorities(query, claimedAuthorityKeyIds(held.issuer.chain)))
+  if (!answersAuthorities(query, claimedAuthorityKeyIds(heldCredential.issuer.chain)))
     return 'trusted_authorities: no certificate that it came with names one of these authorities'
-  if (query.require_cryptographic_holder_binding === false || !('problem' in held.boundKey)) return undefined
-  return `require_cryptographic_holder_binding: ${held.boundKey.problem}`
+  if (query.require_cryptographic_holder_binding === false || !('problem' in heldCredential.boundKey)) return undefined
+  return `require_cryptographic_holder_binding: ${heldCredential.boundKey.problem}`
 }
 
 /** Finds the parts of a query that no wallet is asked for, which is allowed and hardly meant. */
-function findUnasked({ credentials, credential_sets: sets }: DcqlQuery): string[] {
+function findUnaskedParts({ credentials, credential_sets: sets }: DcqlQuery): string[] {
   const inSets = new Set(sets?.flatMap(({ options }) => options.flat()) ?? credentials.map(({ id }) => id))
   return credentials.flatMap(({ id, claims = [], claim_sets: claimSets }) => {
     const inClaimSets = new Set<unknown>(claimSets?.flat() ?? claims.map((claim) => claim.id))
-    const left = claims.flatMap((claim, i) => (inClaimSets.has(claim.id) ? [] : [`claims[${i}]`]))
+    const unaskedClaims = claims.flatMap((claim, i) => (inClaimSets.has(claim.id) ? [] : [`claims[${i}]`]))
     return [
       ...(inSets.has(id)
         ? []
         : [`credential query ${id} is in no option of credential_sets, so that nobody is asked for it`]),
-      ...(left.length === 0
+      ...(unaskedClaims.length === 0
         ? []
-        : [`credential query ${id} has ${left.join(', ')} in no claim set, so that nobody is asked for them`]),
+        : [`credential query ${id} has ${unaskedClaims.join(', ')} in no claim set, so that nobody is asked for them`]),
     ]
   })
 }

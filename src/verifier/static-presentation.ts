@@ -10,25 +10,25 @@ import { recordEvent } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { orRefuse, refuse } from '../protocol/error.ts'
 import type { VerifierContext } from './context.ts'
-import { operatorTerms } from './operator-terms.ts'
+import { getOperatorTerms } from './operator-terms.ts'
 import { getQuery, readNewQuery } from './queries.ts'
 import { readVpToken } from './response-form.ts'
 import type { StaticPresentation } from './schemas.ts'
-import { failedChecks, type VerificationReport, verify } from './verification.ts'
+import { failedChecks, type VerificationReport, verifyVpResponse } from './verification.ts'
 
 /**
  * Returns the report that a session would have. Refuses with `not_found` an unknown query, and with `invalid_request` a
  * body with both queries or none, a `vp_token` that cannot be read, and an mdoc without all that its signature covers.
  */
-export async function verifyStatic(
+export async function verifyStaticPresentation(
   context: VerifierContext,
   request: StaticPresentation,
   { requestId, label: caller }: { readonly requestId: string; readonly label: string },
 ): Promise<VerificationReport> {
-  const query = await queryOf(context, request)
+  const query = await loadRequestedQuery(context, request)
   const vpToken = readVpToken(request.vp_token as JsonObject)
   const { nonce, audience, response_uri: responseUri, encryption_jwk_thumbprint: thumbprint } = request
-  refuseMissing(query, { nonce, audience, response_uri: responseUri })
+  refuseMissingParameters(query, { nonce, audience, response_uri: responseUri })
   const terms = {
     query,
     state: undefined,
@@ -36,13 +36,13 @@ export async function verifyStatic(
       nonce,
       audience,
       responseUri: responseUri ?? '',
-      encryptionKeyThumbprint: thumbprint === undefined ? undefined : thumbprintOf(thumbprint),
+      encryptionKeyThumbprint: thumbprint === undefined ? undefined : readThumbprint(thumbprint),
       transactionData: [],
     },
     sessionStart: undefined,
-    ...operatorTerms(context),
+    ...getOperatorTerms(context),
   }
-  const report = await verify({ vpToken, state: undefined }, terms, { log: context.log, requestId })
+  const report = await verifyVpResponse({ vpToken, state: undefined }, terms, { log: context.log, requestId })
   const subject = request.verification_query_id
   const event = { type: 'presentation.verified', at: terms.now.getTime(), caller, ...(subject && { subject }) } as const
   await context.store.commit([recordEvent(event, context.random)])
@@ -52,29 +52,29 @@ export async function verifyStatic(
   return report
 }
 
-function thumbprintOf(text: string): Uint8Array {
+function readThumbprint(text: string): Uint8Array {
   return orRefuse('invalid_request', 'encryption_jwk_thumbprint', () => fromBase64url(text))
 }
 
-function queryOf(context: VerifierContext, request: StaticPresentation): Promise<DcqlQuery> | DcqlQuery {
-  const { verification_query_id: id, dcql_query: posted } = request
-  if ((id === undefined) === (posted === undefined)) {
+function loadRequestedQuery(context: VerifierContext, request: StaticPresentation): Promise<DcqlQuery> | DcqlQuery {
+  const { verification_query_id: id, dcql_query: postedQuery } = request
+  if ((id === undefined) === (postedQuery === undefined)) {
     return refuse('invalid_request', 'send either verification_query_id or dcql_query')
   }
-  return id === undefined ? readNewQuery(posted) : getQuery(context, id)
+  return id === undefined ? readNewQuery(postedQuery) : getQuery(context, id)
 }
 
 /**
  * Refuses with `invalid_request` a missing parameter that the holder's signature covers in the format of a requested
  * credential (mdoc), since that signature cannot be verified without it.
  */
-function refuseMissing(query: DcqlQuery, parameters: Readonly<Record<string, string | undefined>>): void {
-  const covered = query.credentials.find(
-    ({ format, require_cryptographic_holder_binding: bound }) =>
-      bound !== false && formatOf(format)?.unasked['holder.nonce'] !== undefined,
+function refuseMissingParameters(query: DcqlQuery, parameters: Readonly<Record<string, string | undefined>>): void {
+  const coveringQuery = query.credentials.find(
+    ({ format, require_cryptographic_holder_binding: holderBinding }) =>
+      holderBinding !== false && formatOf(format)?.unasked['holder.nonce'] !== undefined,
   )
   const missing = Object.keys(parameters).filter((name) => parameters[name] === undefined)
-  if (covered !== undefined && missing.length > 0) {
-    refuse('invalid_request', `${missing.join(', ')}: needed for ${covered.format}, whose signature covers it`)
+  if (coveringQuery !== undefined && missing.length > 0) {
+    refuse('invalid_request', `${missing.join(', ')}: needed for ${coveringQuery.format}, whose signature covers it`)
   }
 }

@@ -16,7 +16,7 @@ import type { VerifierEffects } from './verifier.ts'
 export function verifierTasks(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
   const { store, now } = effects
   const { sessionCallback } = config
-  const sessions = (): Promise<void> => {
+  const sweepSessions = (): Promise<void> => {
     // Queues the callbacks of all events so far: the event of a session was written before the sweep read the session.
     // The sessions of one turn of the sweep share one run.
     const queueAll = singleFlight(() => sealEvents({ ...effects, store: partOf(store), hasCallback: true }))
@@ -25,12 +25,12 @@ export function verifierTasks(config: VerifierConfig, effects: VerifierEffects):
       return hasPendingCallback(store, sessionId)
     })
   }
-  const purge = async (): Promise<void> => {
+  const purgeAnswers = async (): Promise<void> => {
     await store.purge('idempotent_answer', now())
   }
   return [
-    { name: 'sessions', everyMs: 1000, run: sessions },
-    { name: 'purge', everyMs: 60_000, run: purge },
+    { name: 'sessions', everyMs: 1000, run: sweepSessions },
+    { name: 'purge', everyMs: 60_000, run: purgeAnswers },
     { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
     ...createEventTasks({
       ...effects,

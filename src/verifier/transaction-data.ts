@@ -21,10 +21,10 @@ const MAX_CHARACTERS = 65_536
 /**
  * Returns the texts for the request. Refuses with `invalid_request` and the path what no presentation could approve.
  */
-export function writeTransactionData(posted: readonly JsonObject[], query: DcqlQuery): readonly string[] {
-  const texts = posted.map((content, index) => {
+export function writeTransactionData(postedTransactions: readonly JsonObject[], query: DcqlQuery): readonly string[] {
+  const texts = postedTransactions.map((content, index) => {
     const at = `transaction_data[${index}]`
-    const { credentialIds } = orRefuse(at, () => parseTransactionContent(content))
+    const { credentialIds } = parseOrRefuse(at, () => parseTransactionContent(content))
     const problem = credentialProblem(credentialIds, query)
     if (problem !== undefined) refuse('invalid_request', `${at}.credential_ids: ${problem}`)
     return toBase64url(JSON.stringify(content))
@@ -53,18 +53,18 @@ function credentialProblem(ids: readonly string[], { credentials }: DcqlQuery): 
   return query === undefined ? 'the query asks for no credential of that id' : queryProblem(query)
 }
 
-function queryProblem({ format, multiple, require_cryptographic_holder_binding: bound }: CredentialQuery) {
-  const unable = formatOf(format)?.unasked[TRANSACTION_CHECK]
-  if (unable !== undefined) return `${format} cannot approve a transaction: ${unable}`
+function queryProblem({ format, multiple, require_cryptographic_holder_binding: holderBinding }: CredentialQuery) {
+  const unableReason = formatOf(format)?.unasked[TRANSACTION_CHECK]
+  if (unableReason !== undefined) return `${format} cannot approve a transaction: ${unableReason}`
   // OpenID4VP 1.0, Transaction Data of IETF SD-JWT VC
-  if (bound === false)
+  if (holderBinding === false)
     return 'the query does without the holder (require_cryptographic_holder_binding), who must approve'
   return multiple ? 'the query takes several presentations (multiple), and one must approve' : undefined
 }
 
-function orRefuse<T>(at: string, read: () => T): T {
+function parseOrRefuse<T>(at: string, parse: () => T): T {
   try {
-    return read()
+    return parse()
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
     return refuse('invalid_request', `${at}.${error.message}`, { cause: error })

@@ -9,11 +9,11 @@ import { refuse } from '../protocol/error.ts'
 import { issuerCertificateChecks } from './checks/issuer.ts'
 import type { VerifierContext } from './context.ts'
 import { issuerPathFinder } from './issuer-path.ts'
-import { operatorTerms } from './operator-terms.ts'
+import { getOperatorTerms } from './operator-terms.ts'
 import type { ChainTest, ChainTestResult, TrustAnchorList } from './trust-schemas.ts'
 
 type ListedAnchor = Static<typeof TrustAnchorList>['anchors'][number]
-type Result = Static<typeof ChainTestResult>
+type TestResult = Static<typeof ChainTestResult>
 
 export function listTrustAnchors(context: VerifierContext): Static<typeof TrustAnchorList> {
   const { trustAnchors } = context.config
@@ -29,9 +29,9 @@ export async function testChain(
   context: VerifierContext,
   { certificates: pem }: ChainTest,
   log: CheckLog,
-): Promise<Result> {
+): Promise<TestResult> {
   const certificates = readChain(pem)
-  const terms = operatorTerms(context)
+  const terms = getOperatorTerms(context)
   const issuerPath = issuerPathFinder(terms)
   const evidence = { identifiers: [], chain: certificates.map(({ der }) => der), signedBy: () => true }
   const checks = await runChecks(issuerCertificateChecks, { issuer: evidence }, { ...terms, issuerPath }, log)
@@ -42,9 +42,9 @@ export async function testChain(
     trusted: allHold(checks),
     trust: trustAnchors === undefined ? 'open' : 'anchors',
     checks,
-    certificates: certificates.map(describe),
+    certificates: certificates.map(describeCertificate),
     ...(path && {
-      path: path.map(describe),
+      path: path.map(describeCertificate),
       valid_until: Math.min(...path.map(({ notAfter }) => secondsOf(notAfter))),
     }),
     ...(anchor && { anchor: describeAnchor(context, anchor) }),
@@ -75,14 +75,14 @@ function readChain(pem: string): readonly Certificate[] {
 function describeAnchor({ config, now }: VerifierContext, anchor: TrustAnchor): ListedAnchor {
   const problem = certificateProblem(anchor, now(), config.clockSkewSeconds)
   return {
-    ...describe(anchor),
+    ...describeCertificate(anchor),
     file: anchor.file,
     ...(problem === undefined ? {} : { problem: shortenDetail(problem) }),
   }
 }
 
 /** Describes a certificate, whose names may be long, and somebody else's. */
-function describe({ subjectText, issuerText, fingerprint, notBefore, notAfter }: Certificate) {
+function describeCertificate({ subjectText, issuerText, fingerprint, notBefore, notAfter }: Certificate) {
   return {
     subject: shortenDetail(subjectText),
     sha256: Buffer.from(fingerprint, 'base64url').toString('hex'),

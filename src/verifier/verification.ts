@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { allHold, type CheckLog, type CheckResult, runChecks } from '../check/check.ts'
-import { forOneResponse } from '../check/status/lists.ts'
+import { limitToOneResponse } from '../check/status/lists.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { firstEnd, lastStart } from '../credential/evidence.ts'
@@ -73,36 +73,36 @@ export type VerificationContext = Omit<PresentationContext, 'query' | 'format' |
 }
 
 /** The number of failed presentations of a response after which the others are not looked at: each costs signatures. */
-const MAX_FAILED = 3
-const NOT_LOOKED_AT = {
-  problem: `it was not looked at, because ${MAX_FAILED} presentations of the response had failed`,
+const MAX_FAILURES = 3
+const SKIPPED_READING = {
+  problem: `it was not looked at, because ${MAX_FAILURES} presentations of the response had failed`,
 }
 
 /**
- * Verifies the presentations one after another; between two of them others are served: each may take a while, whoever
- * sent it.
+ * Verifies the presentations of a response one after another. Between two of them the service answers other requests,
+ * since each presentation may take a while, whoever sent it.
  */
-export async function verify(
+export async function verifyVpResponse(
   response: VpResponse,
   context: VerificationContext,
   log: CheckLog,
 ): Promise<VerificationReport> {
-  const parsing = { ...context, parseCertificate: parseOnce(context.parseCertificate) }
-  const once = { ...parsing, status: forOneResponse(context.status), issuerPath: issuerPathFinder(parsing) }
+  const parsing = { ...context, parseCertificate: cacheParsing(context.parseCertificate) }
+  const terms = { ...parsing, status: limitToOneResponse(context.status), issuerPath: issuerPathFinder(parsing) }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = await runChecks(responseChecks, { state: response.state, counts }, context, log)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
-  let failed = 0
+  let failures = 0
   for (const query of context.query.credentials) {
-    // Where one was asked for, more are wrong already, and only the first is looked at.
+    // More presentations than one fail `query.count` unless the query says `multiple`, so that only the first is read.
     const presentations = response.vpToken.get(query.id)?.slice(0, query.multiple ? undefined : 1)
     if (presentations === undefined) continue
     const reports: CredentialReport[] = []
     for (const text of presentations) {
       if (credentials.length + reports.length > 0) await setImmediate()
-      const reading = failed < MAX_FAILED ? read(query, text) : NOT_LOOKED_AT
-      const report = await verifyPresentation(reading, query, once, log)
-      if (!allHold(report.checks)) failed += 1
+      const reading = failures < MAX_FAILURES ? readPresentation(query, text) : SKIPPED_READING
+      const report = await verifyPresentation(reading, query, terms, log)
+      if (!allHold(report.checks)) failures += 1
       reports.push(report)
     }
     credentials.push([query.id, reports])
@@ -112,20 +112,23 @@ export async function verify(
   return { verified: allHold(checksOf(report)), trust, ...report }
 }
 
-/** Makes a `parse` that remembers its results, since many checks read the same certificate, which may be large. */
-function parseOnce(parse: PresentationContext['parseCertificate']): PresentationContext['parseCertificate'] {
+/**
+ * Returns a `parse` that caches its results and its errors, since many checks read the same certificate, which may be
+ * large.
+ */
+function cacheParsing(parse: PresentationContext['parseCertificate']): PresentationContext['parseCertificate'] {
   const results = new WeakMap<Uint8Array, () => Certificate>()
   return (der) => {
-    const result = results.get(der) ?? resultOf(() => parse(der))
+    const result = results.get(der) ?? captureResult(() => parse(der))
     results.set(der, result)
     return result()
   }
 }
 
-/** Calls `read` and returns a function that returns its value, or throws its error, again and again. */
-function resultOf<T>(read: () => T): () => T {
+/** Calls `compute` once, and returns a function that returns the value of that call, or throws its error. */
+function captureResult<T>(compute: () => T): () => T {
   try {
-    const value = read()
+    const value = compute()
     return () => value
   } catch (error) {
     return () => {
@@ -155,7 +158,7 @@ async function verifyPresentation(
   context: VerificationContext & Pick<PresentationContext, 'issuerPath'>,
   log: CheckLog,
 ): Promise<CredentialReport> {
-  const format = readableFormat(query)
+  const format = getReadableFormat(query)
   const evidence = 'evidence' in reading ? reading.evidence : undefined
   const transactionData = transactionsFor(context.binding.transactionData, query.id)
   const terms: PresentationContext = { ...context, query, format, binding: { ...context.binding, transactionData } }
@@ -163,13 +166,13 @@ async function verifyPresentation(
     ...(await runChecks(readingChecks, reading, terms, log)),
     ...(await runChecks(evidenceChecks, evidence, terms, log)),
   ]
-  const described = evidence && allHold(checks) ? describe(evidence, context) : {}
-  return { format: query.format, ...described, checks }
+  const description = evidence && allHold(checks) ? describeCredential(evidence, context) : {}
+  return { format: query.format, ...description, checks }
 }
 
-function read(query: CredentialQuery, text: string): Reading {
+function readPresentation(query: CredentialQuery, text: string): Reading {
   try {
-    return { evidence: readableFormat(query).read(text) }
+    return { evidence: getReadableFormat(query).read(text) }
   } catch (error) {
     if (error instanceof MalformedError) return { problem: error.message, cause: error.cause }
     throw error
@@ -177,13 +180,13 @@ function read(query: CredentialQuery, text: string): Reading {
 }
 
 /** Returns the format of a stored query: one that cannot be read is refused when the query is posted. */
-function readableFormat({ format: id }: CredentialQuery): CredentialFormat {
+function getReadableFormat({ format: id }: CredentialQuery): CredentialFormat {
   const format = formatOf(id)
   if (format === undefined) throw new Error(`there is no format ${id}`)
   return format
 }
 
-function describe(
+function describeCredential(
   evidence: Evidence,
   { issuerPath, parseCertificate }: Pick<PresentationContext, 'issuerPath' | 'parseCertificate'>,
 ): Omit<CredentialReport, 'format' | 'checks'> {
@@ -195,8 +198,8 @@ function describe(
   return {
     ...(leaf && {
       issuer_certificate: {
-        ...nameCertificate(parseCertificate(leaf)),
-        ...(anchor && { anchor: nameCertificate(anchor) }),
+        ...certificateName(parseCertificate(leaf)),
+        ...(anchor && { anchor: certificateName(anchor) }),
       },
     }),
     ...(identifier !== undefined && isCanonicalIdentifier(identifier) ? { issuer: identifier } : {}),
@@ -208,7 +211,7 @@ function describe(
   }
 }
 
-function nameCertificate({ subjectText, fingerprint }: Certificate): NamedCertificate {
+function certificateName({ subjectText, fingerprint }: Certificate): NamedCertificate {
   return { subject: subjectText, sha256: Buffer.from(fingerprint, 'base64url').toString('hex') }
 }
 

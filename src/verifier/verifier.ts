@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { cacheById, cacheDerived } from '../async/cache.ts'
 import { createLru } from '../async/lru.ts'
-import { statusLists } from '../check/status/lists.ts'
+import { createStatusLists } from '../check/status/lists.ts'
 import { createAuthenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
@@ -20,38 +20,40 @@ import { verifierRoutes } from './routes.ts'
 
 export interface VerifierEffects extends Effects<VerifierCollections> {
   /** Gives the configuration with its certificates and trust anchors as last read; when absent, the first stays. */
-  readonly current?: () => VerifierConfig
+  readonly getCurrentConfig?: () => VerifierConfig
   /** The PKCS #11 tokens with private keys, for a configuration that names one. */
   readonly pkcs11Tokens?: Pkcs11Tokens
 }
 
-const REMEMBERED_CERTIFICATES = 1000
-const REMEMBERED_QUERIES = 1000
+const MAX_CACHED_CERTIFICATES = 1000
+const MAX_CACHED_QUERIES = 1000
 /**
  * The number of cached identities: one for every key in the configuration, and for as many certificates before a
  * renewal.
  */
-const REMEMBERED_IDENTITIES = 2 * MOST_KEYS
+const MAX_CACHED_IDENTITIES = 2 * MOST_KEYS
 
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
-  const { store, pkcs11Tokens, current = () => config } = effects
-  const { clientId, signerOf } = identities(current, (keys) => createKeyRing(keys, pkcs11Tokens, effects.inSpan))
+  const { store, pkcs11Tokens, getCurrentConfig = () => config } = effects
+  const { getClientId, findSigner } = createIdentities(getCurrentConfig, (keys) =>
+    createKeyRing(keys, pkcs11Tokens, effects.inSpan),
+  )
   const context: VerifierContext = {
     ...effects,
     get config() {
-      return current()
+      return getCurrentConfig()
     },
     get clientId() {
-      return clientId()
+      return getClientId()
     },
-    signerOf,
+    findSigner,
     loadQuery: cacheById(
-      REMEMBERED_QUERIES,
+      MAX_CACHED_QUERIES,
       async (id) => (await store.get('verification_query', id))?.value.dcqlQuery,
     ),
-    parseCertificate: cacheCertificates(REMEMBERED_CERTIFICATES),
+    parseCertificate: cacheCertificates(MAX_CACHED_CERTIFICATES),
     status: {
-      loadList: statusLists(effects, config.status.allowPrivateAddresses),
+      loadList: createStatusLists(effects, config.status.allowPrivateAddresses),
       onUnreachable: config.status.onUnreachable,
       now: effects.now,
     },
@@ -74,30 +76,33 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
   )
 }
 
-/** Gives our client identifier now, and the signers of sessions that began when the certificate was another. */
-function identities(
-  current: () => VerifierConfig,
+/**
+ * Creates the functions that return the current client identifier, and the signer of a session that began with an
+ * earlier certificate.
+ */
+function createIdentities(
+  getCurrentConfig: () => VerifierConfig,
   makeKeyRing: (keys: ServiceKeys) => KeyRing,
 ): {
-  readonly clientId: () => string
-  readonly signerOf: (clientId: string) => Signer | undefined
+  readonly getClientId: () => string
+  readonly findSigner: (clientId: string) => Signer | undefined
 } {
-  const signers = createLru<string, Signer>(REMEMBERED_IDENTITIES)
-  const clientId = cacheDerived(
-    () => current().keys,
+  const signers = createLru<string, Signer>(MAX_CACHED_IDENTITIES)
+  const getClientId = cacheDerived(
+    () => getCurrentConfig().keys,
     (keys) => {
       const { requestObjects } = makeKeyRing(keys)
-      // The one to use comes last, as what was used last is remembered longest.
+      // The current signer is added last, since the cache evicts the least recently used entry first.
       for (const signer of requestObjects.toReversed()) signers.set(makeClientId(signer), signer)
       return makeClientId(requestObjects[0])
     },
   )
-  // At once: a key that cannot sign keeps the service from starting.
-  clientId()
+  // This first call keeps the service from starting with a key that cannot sign.
+  getClientId()
   return {
-    clientId,
-    signerOf: (id) => {
-      clientId()
+    getClientId,
+    findSigner: (id) => {
+      getClientId()
       return signers.get(id)
     },
   }

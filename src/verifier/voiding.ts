@@ -10,14 +10,14 @@ import { verificationStatus } from './session.ts'
 
 type VoidingEffects = Pick<Effects<VerifierCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
-/** Ends every session that waited for a response `before`, and gives their number. */
-export async function voidVerificationSessions(effects: VoidingEffects, before: Date): Promise<number> {
-  let ended = 0
+/** Ends every session that waited for a response at the time of the backup, and gives their number. */
+export async function voidVerificationSessions(effects: VoidingEffects, backupTime: Date): Promise<number> {
+  let count = 0
   for await (const { id, value, createdAt } of everyRow(effects.store, 'verification_session')) {
-    if (createdAt > before || verificationStatus(value, effects.now()) !== 'STARTED') continue
-    if (await voidSession(effects, id)) ended += 1
+    if (createdAt > backupTime || verificationStatus(value, effects.now()) !== 'STARTED') continue
+    if (await voidSession(effects, id)) count += 1
   }
-  return ended
+  return count
 }
 
 function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id: string): Promise<boolean> {
@@ -26,10 +26,10 @@ function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id
     const row = await store.get('verification_session', id)
     if (row === undefined || verificationStatus(row.value, at) !== 'STARTED') return { committed: false }
     const { value, version } = row
-    const ended = { ...value, encryptionKey: undefined, expiredAt: at.getTime() }
+    const endedSession = { ...value, encryptionKey: undefined, expiredAt: at.getTime() }
     const order = nextEventOrder(at, value.createdAt)
     const conflict = await store.commit([
-      { update: 'verification_session', id, version, value: ended, erases: true },
+      { update: 'verification_session', id, version, value: endedSession, erases: true },
       recordEvent({ type: 'verification.expired', at: at.getTime(), order, sessionId: id }, random),
     ])
     return conflict === undefined ? { committed: true } : { conflict }

@@ -33,7 +33,7 @@ export function readWalletRequest({
 }
 
 /** Encrypts the request object if the wallet wants it. RFC 9101, Encrypted Request Object; RFC 7519 section 5.2. */
-export async function encryptFor({ encryption }: WalletRequest, requestObject: string): Promise<string> {
+export async function encryptForWallet({ encryption }: WalletRequest, requestObject: string): Promise<string> {
   if (encryption === undefined) return requestObject
   return encryptJwe(requestObject, { ...encryption.key, enc: encryption.enc, cty: 'JWT' })
 }

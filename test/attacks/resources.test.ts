@@ -14,7 +14,7 @@ import { readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { verifyCertificateSignature } from '../../src/keys/certificate-signature.ts'
-import { verify } from '../../src/verifier/verification.ts'
+import { verifyVpResponse } from '../../src/verifier/verification.ts'
 import { silentLog } from '../support/check-log.ts'
 import { COMMAND, startCommand } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
@@ -76,7 +76,7 @@ describe('what is sent costs little to refuse', () => {
     const trust = { trustAnchors: undefined, issuerIdentifier: undefined, acceptTlsServerCertificates: false }
     const given = { ...trust, parseCertificate, status: noStatus }
     const rest = { state: '', binding, sessionStart: now, now, clockSkewSeconds: 0, ...given }
-    const { credentials } = await verify({ vpToken, state: undefined }, { query, ...rest }, silentLog)
+    const { credentials } = await verifyVpResponse({ vpToken, state: undefined }, { query, ...rest }, silentLog)
     clearImmediate(next)
     expect(credentials.card).toHaveLength(20)
     expect(turns).toBeGreaterThan(15)

@@ -8,7 +8,7 @@ import { parseCertificate } from '../../src/keys/certificate.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
 import { allChecks, evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
-import { verify } from '../../src/verifier/verification.ts'
+import { verifyVpResponse } from '../../src/verifier/verification.ts'
 import { silentLog } from '../support/check-log.ts'
 import {
   conceal,
@@ -149,7 +149,7 @@ describe('attacks on the verification service', () => {
       state: request.state,
       binding: bindingTo(request.nonce, request.client_id, usual.services.clock.now),
     }
-    await verify({ vpToken: new Map([['card', [text]]]), state: request.state }, context, silentLog)
+    await verifyVpResponse({ vpToken: new Map([['card', [text]]]), state: request.state }, context, silentLog)
     expect(parsed.length).toBeGreaterThan(0)
     expect(parsed).toEqual([...new Set(parsed)])
   })
@@ -157,7 +157,7 @@ describe('attacks on the verification service', () => {
   it('a response to another request has the wrong state (presentation.session)', async () => {
     const { request } = await startVerification(usual.services)
     const text = await putTogether(await makeForgery(usual, request))
-    const { checks } = await verify(
+    const { checks } = await verifyVpResponse(
       { vpToken: new Map([['card', [text]]]), state: 'the state of another session' },
       {
         ...strangerContext(usual),

@@ -16,7 +16,7 @@ import { answersAuthorities } from '../../src/protocol/dcql-authorities.ts'
 import { answerClaims, chosenClaims } from '../../src/protocol/dcql-match.ts'
 import { ProtocolError } from '../../src/protocol/error.ts'
 import { readNewQuery } from '../../src/verifier/queries.ts'
-import { simulate } from '../../src/verifier/simulation.ts'
+import { simulateQuery } from '../../src/verifier/simulation.ts'
 import { leavesOf } from '../../src/wallet/disclosure.ts'
 
 interface Package {
@@ -298,7 +298,7 @@ describe('a query', () => {
 })
 
 interface Answers {
-  readonly result: ReturnType<typeof simulate>
+  readonly result: ReturnType<typeof simulateQuery>
   readonly theirs: PackageAnswer
 }
 
@@ -306,7 +306,7 @@ interface Answers {
 function answers(query: DcqlQuery, credentials: readonly Described[]): Answers | undefined {
   const parsed = ours(query).length > 0 ? undefined : parsedByPackage(query)
   if (parsed === undefined) return undefined
-  const result = simulate({ dcql_query: query, credentials: [...credentials] })
+  const result = simulateQuery({ dcql_query: query, credentials: [...credentials] })
   return { result, theirs: theirs.query(parsed, credentials.map(toPackage)) }
 }
 

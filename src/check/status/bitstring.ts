@@ -38,26 +38,26 @@ export async function readBitstringCredential(text: string, uri: string): Promis
     issuedAt: numericDate(payload, 'iat'),
     validity,
     identifiers,
-    ...(await contentOf(own(credential, 'credentialSubject'))),
+    ...(await readContent(own(credential, 'credentialSubject'))),
   }
 }
 
-async function contentOf(
+async function readContent(
   subject: unknown,
 ): Promise<Pick<FetchedStatusList, 'ttlSeconds' | 'purposes' | 'width' | 'first' | 'bytes'>> {
   if (!isObject(subject) || !stringsOf(own(subject, 'type')).includes('BitstringStatusList')) {
     return malformed('its credentialSubject is no BitstringStatusList')
   }
-  const encoded = ownString(subject, 'encodedList')
+  const encodedList = ownString(subject, 'encodedList')
   // The u is that of multibase: base64url without padding.
-  if (encoded?.startsWith('u') !== true) return malformed('its encodedList does not begin with u')
+  if (encodedList?.startsWith('u') !== true) return malformed('its encodedList does not begin with u')
   const bytes = await unpack(
-    within('its encodedList', () => fromBase64url(encoded.slice(1))),
+    within('its encodedList', () => fromBase64url(encodedList.slice(1))),
     'gzip',
   )
   if (bytes.length < MIN_BYTES) malformed(`its list has fewer than ${MIN_BYTES * 8} entries`)
   return {
-    ttlSeconds: ttlOf(subject),
+    ttlSeconds: readTtl(subject),
     purposes: stringsOf(own(subject, 'statusPurpose')),
     width: 1,
     first: 'highest',
@@ -66,7 +66,7 @@ async function contentOf(
 }
 
 /** Returns the `ttl` in seconds, which a bitstring status list has in milliseconds; undefined when there is none. */
-function ttlOf(subject: JsonObject): number | undefined {
+function readTtl(subject: JsonObject): number | undefined {
   const ttl = own(subject, 'ttl')
   if (ttl === undefined) return undefined
   return typeof ttl === 'number' && ttl > 0 ? ttl / 1000 : malformed('its ttl is no positive number')

@@ -28,15 +28,17 @@ const MAX_ENTRIES = 8
  * Returns the references of a credential to status lists. Throws a MalformedError when a status cannot be looked up,
  * which is not the same as none.
  */
-export function referencesOf({
+export function readStatusReferences({
   status,
   credentialStatus = [],
 }: Pick<Evidence, 'status' | 'credentialStatus'>): StatusReferences {
   if (credentialStatus.length > MAX_ENTRIES) malformed(`credentialStatus has more than ${MAX_ENTRIES} entries`)
-  const entries = credentialStatus.map((entry, at) => within(`credentialStatus[${at}]`, () => entryOf(entry)))
+  const entries = credentialStatus.map((entry, at) =>
+    within(`credentialStatus[${at}]`, () => readBitstringEntry(entry)),
+  )
   return {
     references: [
-      ...(status === undefined ? [] : [tokenOf(status)]),
+      ...(status === undefined ? [] : [readTokenReference(status)]),
       ...entries.flatMap((entry) => (typeof entry === 'string' ? [] : [entry])),
     ],
     ignored: [
@@ -46,15 +48,15 @@ export function referencesOf({
   }
 }
 
-function tokenOf(status: JsonObject): StatusReference {
+function readTokenReference(status: JsonObject): StatusReference {
   const list = own(status, 'status_list')
   if (!isObject(list)) return malformed('its status has no status_list, and no other way is supported')
   const index = own(list, 'idx')
   if (typeof index !== 'number' || !isIndex(index)) return malformed('idx of its status_list is no index')
-  return { kind: 'token', uri: uriOf(own(list, 'uri'), 'uri of its status_list'), index, purpose: undefined }
+  return { kind: 'token', uri: readUri(own(list, 'uri'), 'uri of its status_list'), index, purpose: undefined }
 }
 
-function entryOf(entry: JsonObject): StatusReference | string {
+function readBitstringEntry(entry: JsonObject): StatusReference | string {
   if (own(entry, 'type') !== 'BitstringStatusListEntry') malformed('it is no BitstringStatusListEntry')
   const purpose = ownString(entry, 'statusPurpose')
   if (purpose === undefined) return malformed('it has no statusPurpose')
@@ -68,7 +70,7 @@ function entryOf(entry: JsonObject): StatusReference | string {
   }
   return {
     kind: 'bitstring',
-    uri: uriOf(own(entry, 'statusListCredential'), 'statusListCredential'),
+    uri: readUri(own(entry, 'statusListCredential'), 'statusListCredential'),
     index: Number(index),
     purpose,
   }
@@ -78,7 +80,7 @@ function isIndex(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0
 }
 
-function uriOf(value: Json | undefined, name: string): string {
+function readUri(value: Json | undefined, name: string): string {
   if (typeof value !== 'string' || parseUrl(value) === undefined) return malformed(`${name} is no URL`)
   return value
 }

@@ -31,7 +31,7 @@ export function signerProblem(
   const problem = leafProblem(asSigner, context.now, context.clockSkewSeconds, 'status')
   if (problem !== undefined) return problem
   if (isSameKey(leaf, own)) return undefined
-  const trustPath = pathOf(signer, context)
+  const trustPath = findSignerPath(signer, context)
   if ('problem' in trustPath) return trustPath.problem
   if (trustPath.path.length > 1 && !context.acceptTlsServerCertificates && isForTlsAlone(leaf)) return tlsProblem(leaf)
   if (isSameIssuer(leaf, own, evidence.identifiers)) return undefined
@@ -52,7 +52,10 @@ function readChain(
   }
 }
 
-function pathOf(certificates: readonly Certificate[], { trustAnchors = [], now, clockSkewSeconds }: StatusContext) {
+function findSignerPath(
+  certificates: readonly Certificate[],
+  { trustAnchors = [], now, clockSkewSeconds }: StatusContext,
+) {
   return findTrustPath(certificates, trustAnchors, { now, clockSkewSeconds })
 }
 

@@ -30,10 +30,10 @@ export const MAX_LIST_BYTES = 2 * 1024 * 1024
 const MAX_UNPACKED_BYTES = 1024 * 1024
 
 /** Returns the bytes of a list. Throws a MalformedError when they are packed otherwise, or are too many. */
-export async function unpack(packed: Uint8Array, by: 'zlib' | 'gzip'): Promise<Uint8Array> {
+export async function unpack(packedList: Uint8Array, by: 'zlib' | 'gzip'): Promise<Uint8Array> {
   const unpacking = by === 'zlib' ? promisify(inflate) : promisify(gunzip)
   try {
-    return await unpacking(packed, { maxOutputLength: MAX_UNPACKED_BYTES })
+    return await unpacking(packedList, { maxOutputLength: MAX_UNPACKED_BYTES })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
       return malformed(`its list is larger than ${MAX_UNPACKED_BYTES} bytes when it is unpacked`)

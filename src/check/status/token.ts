@@ -22,7 +22,7 @@ const CWT = 61
 const CWT_TYPES: readonly unknown[] = [TOKEN_TYPES.cwt, 'statuslist+cwt']
 const WIDTHS: readonly unknown[] = [1, 2, 4, 8]
 
-/** The claims of a token in either form, as values of JSON; only `lst` has been read. */
+/** The claims of a token in either form, as values of JSON; only the member `lst` is decoded already. */
 interface Claims {
   readonly sub: unknown
   readonly iat: unknown
@@ -30,7 +30,7 @@ interface Claims {
   readonly exp: unknown
   readonly ttl: unknown
   readonly bits: unknown
-  readonly packed: Uint8Array
+  readonly packedList: Uint8Array
 }
 
 /** Reads a status list token in JWT. Throws a MalformedError when the text is none for `uri`. */
@@ -46,7 +46,7 @@ export async function readStatusListJwt(text: string, uri: string): Promise<Fetc
   return {
     chain: chainOf(header),
     signedBy: (key) => signedBy(jws, key),
-    ...(await contentOf({ ...claims, bits: own(list, 'bits'), packed: fromBase64url(lst) }, uri)),
+    ...(await readContent({ ...claims, bits: own(list, 'bits'), packedList: fromBase64url(lst) }, uri)),
   }
 }
 
@@ -61,16 +61,16 @@ export async function readStatusListCwt(bytes: Uint8Array, uri: string): Promise
   const claim = (name: keyof typeof CLAIM): Cbor | undefined => claims.get(CLAIM[name])
   const list = asMap(claim('list'), 'its status_list')
   const times = { iat: claim('iat'), nbf: claim('nbf'), exp: claim('exp'), ttl: claim('ttl') }
-  const content = { sub: claim('sub'), bits: list.get('bits'), packed: asBytes(list.get('lst'), 'its lst') }
+  const content = { sub: claim('sub'), bits: list.get('bits'), packedList: asBytes(list.get('lst'), 'its lst') }
   return {
     chain: sign1.x5chain,
     signedBy: (key) => sign1SignedBy(sign1, payload, key),
-    ...(await contentOf({ ...times, ...content }, uri)),
+    ...(await readContent({ ...times, ...content }, uri)),
   }
 }
 
-async function contentOf(claims: Claims, uri: string): Promise<Omit<FetchedStatusList, 'chain' | 'signedBy'>> {
-  const { sub, iat, nbf, exp, ttl, bits, packed } = claims
+async function readContent(claims: Claims, uri: string): Promise<Omit<FetchedStatusList, 'chain' | 'signedBy'>> {
+  const { sub, iat, nbf, exp, ttl, bits, packedList } = claims
   if (sub !== uri) malformed('its sub is not the address that it was fetched from')
   if (iat === undefined) malformed('it does not say when it was issued (iat)')
   if (ttl !== undefined && !(typeof ttl === 'number' && ttl > 0)) malformed('its ttl is no positive number')
@@ -83,6 +83,6 @@ async function contentOf(claims: Claims, uri: string): Promise<Omit<FetchedStatu
     purposes: [],
     width: bits as StatusWidth,
     first: 'lowest',
-    bytes: await unpack(packed, 'zlib'),
+    bytes: await unpack(packedList, 'zlib'),
   }
 }

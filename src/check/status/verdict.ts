@@ -6,7 +6,7 @@ import { formatOf } from '../../credential/formats.ts'
 import { strangerText } from '../../keys/certificate-name.ts'
 import { fail, pass, tolerate, type Verdict } from '../check.ts'
 import type { StatusContext, StatusEvidence } from './context.ts'
-import { referencesOf, type StatusReference } from './reference.ts'
+import { readStatusReferences, type StatusReference } from './reference.ts'
 import { signerProblem } from './signer.ts'
 import type { FetchedStatusList } from './status-list.ts'
 
@@ -15,22 +15,23 @@ const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
 
 /** Looks at every list that the credential names: one that says no is enough. */
 export async function statusVerdict(evidence: StatusEvidence, context: StatusContext): Promise<Verdict> {
-  let stated: ReturnType<typeof referencesOf>
+  let statusReferences: ReturnType<typeof readStatusReferences>
   try {
-    stated = referencesOf(evidence)
+    statusReferences = readStatusReferences(evidence)
   } catch (error) {
     if (error instanceof MalformedError) return fail(error.message, error)
     throw error
   }
-  const beside = stated.ignored.map((each) => `not looked at: ${each}`)
-  if (stated.references.length === 0) return pass(['the credential carries no status', ...beside].join('; '))
+  const ignoredNotes = statusReferences.ignored.map((each) => `not looked at: ${each}`)
+  if (statusReferences.references.length === 0)
+    return pass(['the credential carries no status', ...ignoredNotes].join('; '))
   const verdicts: Verdict[] = []
-  for (const reference of stated.references) {
-    const verdict = await verdictOf(reference, evidence, context)
+  for (const reference of statusReferences.references) {
+    const verdict = await judgeReference(reference, evidence, context)
     if (verdict.answer === 'no') return verdict
     verdicts.push(verdict)
   }
-  const detail = [...verdicts.flatMap((verdict) => verdict.detail ?? []), ...beside].join('; ')
+  const detail = [...verdicts.flatMap((verdict) => verdict.detail ?? []), ...ignoredNotes].join('; ')
   return verdicts.some(({ answer }) => answer === 'tolerated') ? tolerate(detail) : pass(detail)
 }
 
@@ -39,7 +40,7 @@ function prefersCwt({ formats }: StatusEvidence): boolean {
   return formats.some((id) => formatOf(id)?.statusListType === 'cwt')
 }
 
-async function verdictOf(
+async function judgeReference(
   reference: StatusReference,
   evidence: StatusEvidence,
   context: StatusContext,
@@ -52,18 +53,18 @@ async function verdictOf(
     return onUnreachable === 'accept' ? tolerate(why) : fail(why)
   }
   if ('problem' in result) return fail(`the ${at} cannot be used: ${result.problem}`)
-  const { list, fetchedAt, kept } = result
+  const { list, fetchedAt, isCached } = result
   const problem =
     signerProblem(list, evidence.issuer, context) ??
     timeProblem(list, context) ??
     contentProblem(list, reference, evidence)
   if (problem !== undefined) return fail(`the ${at} cannot be used: ${problem}`)
   result.keep()
-  const value = entryOf(list, reference.index)
-  const when = `by the ${at}, fetched at ${fetchedAt.toISOString()}${kept ? ' and kept since' : ''}`
+  const value = statusValueOf(list, reference.index)
+  const when = `by the ${at}, fetched at ${fetchedAt.toISOString()}${isCached ? ' and kept since' : ''}`
   return value === 0
-    ? pass(`not ${meaning(reference, undefined)} ${when}`)
-    : fail(`${meaning(reference, value)} ${when}`)
+    ? pass(`not ${stateText(reference, undefined)} ${when}`)
+    : fail(`${stateText(reference, value)} ${when}`)
 }
 
 function timeProblem(
@@ -71,11 +72,11 @@ function timeProblem(
   { now, clockSkewSeconds }: StatusContext,
 ): string | undefined {
   const skew = clockSkewSeconds * 1000
-  const wrong = (instants: readonly Instant[], is: (at: number) => boolean): Instant | undefined =>
+  const findInstant = (instants: readonly Instant[], is: (at: number) => boolean): Instant | undefined =>
     instants.find(({ at }) => at === undefined || is(at.getTime()))
-  const early = wrong([...issuedAt, ...notBefore], (at) => at > now.getTime() + skew)
+  const early = findInstant([...issuedAt, ...notBefore], (at) => at > now.getTime() + skew)
   if (early !== undefined) return early.at ? `it is from the future (${early.member})` : `${early.member} is no time`
-  const late = wrong(notAfter, (at) => at + skew <= now.getTime())
+  const late = findInstant(notAfter, (at) => at + skew <= now.getTime())
   if (late === undefined) return undefined
   return late.at ? `it expired on ${late.at.toISOString()}` : `${late.member} is no time`
 }
@@ -90,13 +91,13 @@ function contentProblem(
   return index < capacityOf(list.bytes, list.width) ? undefined : 'it has no entry of that index'
 }
 
-function entryOf({ bytes, width, first }: FetchedStatusList, index: number): number {
+function statusValueOf({ bytes, width, first }: FetchedStatusList, index: number): number {
   // The W3C counts from the other end of each byte.
   return statusAt(bytes, width, first === 'lowest' ? index : index ^ 7)
 }
 
 /** Returns the state of the credential by this list, in words. */
-function meaning({ purpose }: StatusReference, value: number | undefined): string {
+function stateText({ purpose }: StatusReference, value: number | undefined): string {
   if (purpose !== undefined) return purpose === 'revocation' ? 'revoked' : 'suspended'
   if (value === undefined) return 'revoked or suspended'
   return VALUES[value] ?? `of status ${value}, which means nothing here,`

@@ -19,7 +19,7 @@ export const evidenceChecks: readonly Check<Evidence, PresentationContext>[] = [
   ...validityChecks,
   statusCheck,
   ...queryChecks,
-].map(unlessUnasked)
+].map(skipUnasked)
 
 /** All checks, each with its id, question, citation and level, for documents and tests. */
 export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks]
@@ -28,7 +28,7 @@ export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks
  * Skips the checks that make no sense for a format. The check's own `applies` wins over the format's `unasked`, so that
  * the report never refers to a check that was not asked.
  */
-function unlessUnasked(check: Check<Evidence, PresentationContext>): Check<Evidence, PresentationContext> {
+function skipUnasked(check: Check<Evidence, PresentationContext>): Check<Evidence, PresentationContext> {
   return {
     ...check,
     applies: (context) => {

@@ -26,7 +26,7 @@ export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, C
     spec: `RFC 5280 section 6.1.3; ${SD_JWT_VC}, Issuer Signature Mechanisms; ISO/IEC 18013-5 section 9.3.1`,
     level: 'MUST',
     run({ issuer: { chain, signedAt } }, { parseCertificate, now, clockSkewSeconds, trustAnchors = [] }) {
-      const leaf = leafOf(chain, parseCertificate)
+      const leaf = readLeaf(chain, parseCertificate)
       if ('problem' in leaf) return fail(leaf.problem, leaf.cause)
       const problemOf = (certificate: Certificate) =>
         leafProblem(certificate, now, clockSkewSeconds, 'credential') ?? signingTimeProblem(certificate, signedAt?.at)
@@ -47,9 +47,9 @@ export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, C
       const trustPath = issuerPath(evidence)
       const [leaf] =
         'path' in trustPath ? trustPath.path : evidence.chain.slice(0, 1).map((der) => parseCertificate(der))
-      if ('problem' in trustPath) return fail(`${trustPath.problem}. ${howToTrust(leaf)}`)
+      if ('problem' in trustPath) return fail(`${trustPath.problem}. ${trustInstruction(leaf)}`)
       if (leaf && trustPath.path.length > 1 && !acceptTlsServerCertificates && isForTlsAlone(leaf)) {
-        return fail(`${tlsProblem(leaf)}. ${howToTrust(leaf)}`)
+        return fail(`${tlsProblem(leaf)}. ${trustInstruction(leaf)}`)
       }
       return pass(`by way of ${trustPath.path.map((each) => each.subjectText).join(', ')}`)
     },
@@ -63,7 +63,7 @@ export const issuerChecks: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'RFC 9901, Verification of the SD-JWT; RFC 7515 section 5.2; ISO/IEC 18013-5 section 9.3.1',
     level: 'MUST',
     run({ issuer: { chain, ...credential } }, { parseCertificate }) {
-      const leaf = leafOf(chain, parseCertificate)
+      const leaf = readLeaf(chain, parseCertificate)
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to take the key from')
       return credential.signedBy(leaf.certificate.publicKey)
         ? pass()
@@ -83,7 +83,7 @@ export const issuerChecks: readonly Check<Evidence, PresentationContext>[] = [
       if (identifier === '') return fail('the credential names no issuer')
       if (identifier.length > MAX_URL) return fail(`the name of the issuer is longer than ${MAX_URL} characters`)
       if (identifiers.some((other) => other !== identifier)) return fail('iss and issuer of the credential differ')
-      const leaf = leafOf(chain, parseCertificate)
+      const leaf = readLeaf(chain, parseCertificate)
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to compare with')
       const problem = identifierProblem(leaf.certificate, identifier)
       if (problem === undefined) return pass()
@@ -103,15 +103,18 @@ function signingTimeProblem({ notBefore, notAfter, subjectText }: Certificate, a
   return `the credential says that it was signed when the certificate '${subjectText}' was not valid`
 }
 
-/** Tells the application how to trust the certificate. Its name proves nothing, so the text has its fingerprint. */
-function howToTrust(leaf: Certificate | undefined): string {
+/**
+ * Returns the text that tells the application how to trust the certificate: by the fingerprint, since the name of a
+ * certificate proves nothing.
+ */
+function trustInstruction(leaf: Certificate | undefined): string {
   const fingerprint = Buffer.from(leaf?.fingerprint ?? '', 'base64url').toString('hex')
   return `To trust it, put certificate SHA-256 ${fingerprint} or its CA's into issuerTrustAnchors`
 }
 
 type Leaf = { readonly certificate: Certificate } | { readonly problem: string; readonly cause?: unknown }
 
-function leafOf(chain: readonly Uint8Array[], parse: PresentationContext['parseCertificate']): Leaf {
+function readLeaf(chain: readonly Uint8Array[], parse: PresentationContext['parseCertificate']): Leaf {
   const [leaf] = chain
   if (leaf === undefined) return { problem: 'the credential comes with no certificate (x5c)' }
   if (chain.length > MAX_CHAIN) return { problem: `the credential comes with more than ${MAX_CHAIN} certificates` }

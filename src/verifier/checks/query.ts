@@ -6,7 +6,7 @@ import { verifiedAuthorityKeyIds } from '../../keys/authority-key-ids.ts'
 import { type Certificate, isSignedBy } from '../../keys/certificate.ts'
 import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
 import { answerClaims } from '../../protocol/dcql-match.ts'
-import { parsedChain } from '../issuer-path.ts'
+import { parseSentChain } from '../issuer-path.ts'
 import { CREDIBLE, type PresentationContext } from './presentation.ts'
 
 export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
@@ -39,7 +39,7 @@ export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
     applies: ({ query }) =>
       query.trusted_authorities !== undefined || 'the query names no authorities (trusted_authorities)',
     run({ issuer }, context) {
-      const keyIds = verifiedAuthorityKeyIds(verifiedOf(issuer, context))
+      const keyIds = verifiedAuthorityKeyIds(verifiedCertificatesOf(issuer, context))
       if (!answersAuthorities(context.query, keyIds))
         return fail('no certificate above that of the issuer is one of trusted_authorities')
       return context.trustAnchors !== undefined
@@ -75,7 +75,7 @@ export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
  * Returns the certificates that were not merely sent along: those of the path to the trust anchor or, where no anchors
  * are configured, those that the issuer's own leads to by signatures, each by the next (RFC 7515 section 4.1.6).
  */
-function verifiedOf(
+function verifiedCertificatesOf(
   issuer: Evidence['issuer'],
   { trustAnchors, issuerPath, parseCertificate }: PresentationContext,
 ): readonly Certificate[] {
@@ -83,9 +83,9 @@ function verifiedOf(
     const trustPath = issuerPath(issuer)
     return 'path' in trustPath ? trustPath.path : []
   }
-  const sent = parsedChain(issuer.chain, parseCertificate)
-  if ('problem' in sent) return []
-  const { certificates } = sent
+  const sentChain = parseSentChain(issuer.chain, parseCertificate)
+  if ('problem' in sentChain) return []
+  const { certificates } = sentChain
   const end = certificates.findIndex((each, at) => at > 0 && !isSignedBy(certificates[at - 1] ?? each, each))
   return end === -1 ? certificates : certificates.slice(0, end)
 }

@@ -38,12 +38,12 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseContext>[]
     spec: 'OpenID4VP 1.0, Response Parameters; Credential Query, multiple',
     level: 'MUST',
     run({ counts }, { query }) {
-      const wrong = query.credentials.flatMap(({ id, multiple }) => {
+      const miscounts = query.credentials.flatMap(({ id, multiple }) => {
         const count = counts.get(id)
         if (count === undefined || count === 1 || (count > 1 && multiple === true)) return []
         return [`${id} has ${count} presentations, and ${multiple ? 'at least one' : 'exactly one'} was asked for`]
       })
-      return wrong.length === 0 ? pass() : fail(wrong.join('; '))
+      return miscounts.length === 0 ? pass() : fail(miscounts.join('; '))
     },
   },
   {

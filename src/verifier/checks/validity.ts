@@ -40,10 +40,10 @@ export const validityChecks: readonly Check<Evidence, PresentationContext>[] = [
   },
 ]
 
-function timeVerdict(instants: readonly Instant[], holds: (at: number) => boolean, otherwise: string) {
+function timeVerdict(instants: readonly Instant[], holds: (at: number) => boolean, failure: string) {
   for (const { member, at } of instants) {
     if (at === undefined) return fail(`${member} is not a time`)
-    if (!holds(at.getTime())) return fail(`the credential ${otherwise} ${at.toISOString()} (${member})`)
+    if (!holds(at.getTime())) return fail(`the credential ${failure} ${at.toISOString()} (${member})`)
   }
   return pass(instants.length === 0 ? 'the credential sets no such limit' : undefined)
 }
