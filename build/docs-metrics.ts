@@ -2,7 +2,7 @@
 import type { Registry } from 'prom-client'
 import { addEngineState } from '../src/bin/engine/engine-state.ts'
 import { createServiceMetrics } from '../src/bin/service-metrics.ts'
-import { createMetrics, observe } from '../src/engine/metrics.ts'
+import { createMetrics, registerGauges } from '../src/engine/metrics.ts'
 import { GENERATED, tableText } from './docs-text.ts'
 
 /** The members of a metric that prom-client has and does not declare. */
@@ -56,7 +56,7 @@ function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
 
 function engineRegistry(): Registry {
   const metrics = createMetrics({} as Parameters<typeof createMetrics>[0])
-  observe(metrics, unread)
+  registerGauges(metrics, unread)
   addEngineState(metrics.registry, { config: { tls: undefined }, checkReady: unread, now: unread })
   return metrics.registry
 }

@@ -411,9 +411,9 @@ describe('the list of engines', () => {
     let time = Date.now()
     const chain = {
       ...world.chain,
-      contract: (...of: Parameters<typeof world.chain.contract>) => {
+      fetchContract: (...of: Parameters<typeof world.chain.fetchContract>) => {
         reads++
-        return world.chain.contract(...of)
+        return world.chain.fetchContract(...of)
       },
     }
     const counting = clientWith({ chain, now: () => new Date(time), engineListMs: 1000 })

@@ -7,7 +7,7 @@ import type { Address } from '../../src/offchain/address.ts'
 import { SharingError } from './errors.ts'
 
 /** The part of a chain that a client reads. */
-export type ChainReader = Pick<Chain, 'id' | 'addresses' | 'head' | 'contract' | 'read'>
+export type ChainReader = Pick<Chain, 'id' | 'addresses' | 'fetchHead' | 'fetchContract' | 'read'>
 
 export interface EngineListOptions {
   readonly chain: ChainReader
@@ -39,8 +39,8 @@ export interface Engines {
 export function engineList({ chain, contract, now, ttlMs, extract }: EngineListOptions): Engines {
   let kept: { readonly until: number; readonly list: Promise<EngineList> } | undefined
   const read = async (): Promise<EngineList> => {
-    const block = await chain.head()
-    const listed = await chain.contract(contract, block)
+    const block = await chain.fetchHead()
+    const listed = await chain.fetchContract(contract, block)
     if (listed === undefined) refuse('there is no contract with an off-chain component at this address')
     const engines = extract === undefined ? listed.engines : await extract(listed, chain, block)
     if (engines === undefined)

@@ -41,7 +41,7 @@ export function parseSharingId(text: string): bigint {
 
 /** Reads the state of a sharing, by the newest block; undefined when there is none of that id. */
 export async function sharingStatus(client: EngineClient, id: bigint): Promise<SharingState | undefined> {
-  const [block, { engines }] = await Promise.all([client.chain.head(), client.engines()])
+  const [block, { engines }] = await Promise.all([client.chain.fetchHead(), client.engines()])
   const sharing = await readSharing(client.chain, client.contract, id, block)
   if (sharing === undefined) return undefined
   if (sharing.commitments.length !== engines.length) {

@@ -25,7 +25,7 @@ export async function signingEngines({
   signer,
   patienceMs = PATIENCE_MS,
 }: Signing): Promise<readonly SigningEngine[]> {
-  const [{ number: block }, { engines }] = await Promise.all([client.chain.head(), client.engines()])
+  const [{ number: block }, { engines }] = await Promise.all([client.chain.fetchHead(), client.engines()])
   return engines.map((engine, index) => ({
     index,
     name: engine.endpoint === '' ? engine.address : engine.endpoint,

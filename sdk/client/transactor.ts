@@ -27,15 +27,19 @@ const WHY_NOT = {
   lost: 'was replaced by another one',
 } as const
 
-export function accountTransactor(chain: Pick<Chain, 'account'>, key: Uint8Array, patience: Patience): Transactor {
-  const account = chain.account(key)
+export function accountTransactor(
+  chain: Pick<Chain, 'createAccount'>,
+  key: Uint8Array,
+  patience: Patience,
+): Transactor {
+  const account = chain.createAccount(key)
   return {
     address: account.address,
     send: async (to, payload) => {
       const transaction = await signedBy(account, to, payload)
       await account.submit(transaction)
       await eventually(patience, async () => {
-        const outcome = await account.outcome(transaction)
+        const outcome = await account.fetchOutcome(transaction)
         if (outcome !== 'pending' && outcome !== 'included') refuseByChain(`the transaction ${WHY_NOT[outcome]}`)
         return outcome === 'included'
       })
@@ -45,7 +49,7 @@ export function accountTransactor(chain: Pick<Chain, 'account'>, key: Uint8Array
 
 async function signedBy(account: Account, to: Address, payload: Uint8Array) {
   try {
-    return await account.sign(to, payload, 0n, await account.nextNonce())
+    return await account.sign(to, payload, 0n, await account.fetchNextNonce())
   } catch (error) {
     if (error instanceof ChainError && error.reverted) refuseByChain(error.message)
     throw error
@@ -59,7 +63,7 @@ async function signedBy(account: Account, to: Address, payload: Uint8Array) {
 export function walletTransactor(
   provider: Eip1193Provider,
   account: string,
-  chain: Pick<Chain, 'head'>,
+  chain: Pick<Chain, 'fetchHead'>,
   patience: Patience,
 ): Transactor {
   const address = parseAddress(account)
@@ -72,7 +76,7 @@ export function walletTransactor(
         const receipt = await provider.request({ method: 'eth_getTransactionReceipt', params: [hash] })
         if (!isObject(receipt)) return false
         if (own(receipt, 'status') !== '0x1') refuseByChain('the transaction was refused by the contract')
-        const { number } = await chain.head()
+        const { number } = await chain.fetchHead()
         return Number(own(receipt, 'blockNumber')) <= number
       })
     },

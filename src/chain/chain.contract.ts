@@ -34,15 +34,15 @@ const DIGEST = '07'.repeat(32)
 
 /** Sends a transaction and says how it ended. */
 export async function sent(account: Account, to: Address, payload: Uint8Array): Promise<string> {
-  const transaction = await account.sign(to, payload, 0n, await account.nextNonce())
+  const transaction = await account.sign(to, payload, 0n, await account.fetchNextNonce())
   await account.submit(transaction)
-  return account.outcome(transaction)
+  return account.fetchOutcome(transaction)
 }
 
 export async function deployed({ rpc, id, key }: ChainUnderTest, { abi, bytecode }: Artifact, values: readonly Json[]) {
-  const account = evmChain(rpc, { id, confirmations: 0 }).account(key)
+  const account = evmChain(rpc, { id, confirmations: 0 }).createAccount(key)
   const code = encodeConstructor(abi, bytecode, values)
-  const transaction = await account.sign(undefined, code, 0n, await account.nextNonce())
+  const transaction = await account.sign(undefined, code, 0n, await account.fetchNextNonce())
   await account.submit(transaction)
   const created = (await evmNode(rpc).receipt(transaction.hash))?.created
   if (created === undefined) throw new Error('no contract was created')
@@ -72,21 +72,21 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
       under = await start()
       contract = await deployedComponent(under)
       chain = open()
-      account = chain.account(under.key)
+      account = chain.createAccount(under.key)
     })
 
     it('says where it stands, and knows its own blocks', async () => {
-      const head = await chain.head()
+      const head = await chain.fetchHead()
       expect(head.hash).toMatch(/^0x[0-9a-f]{64}$/)
       expect(Math.abs(head.time.getTime() - Date.now())).toBeLessThan(600_000)
-      expect(await chain.has(head)).toBe(true)
-      expect(await chain.has({ ...head, hash: `0x${'00'.repeat(32)}` })).toBe(false)
-      expect(await chain.has({ ...head, number: head.number + 1000 })).toBe(false)
+      expect(await chain.hasBlock(head)).toBe(true)
+      expect(await chain.hasBlock({ ...head, hash: `0x${'00'.repeat(32)}` })).toBe(false)
+      expect(await chain.hasBlock({ ...head, number: head.number + 1000 })).toBe(false)
     })
 
     it('tells the engines and the component of a contract, as they were at a block', async () => {
-      const before = await chain.head()
-      expect(await chain.contract(contract, before)).toEqual({
+      const before = await chain.fetchHead()
+      expect(await chain.fetchContract(contract, before)).toEqual({
         address: contract,
         engines: [
           { address: ENGINE_1, endpoint: 'https://one.example' },
@@ -97,18 +97,18 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
       })
       const change = call('setEngines((address engine, string endpoint)[] changed)', [])
       expect(await sent(account, contract, change)).toBe('included')
-      expect((await chain.contract(contract, await chain.head()))?.engines).toEqual([])
-      expect((await chain.contract(contract, before))?.engines).toHaveLength(2)
+      expect((await chain.fetchContract(contract, await chain.fetchHead()))?.engines).toEqual([])
+      expect((await chain.fetchContract(contract, before))?.engines).toHaveLength(2)
     })
 
     it('knows no contract where there is none, and none of an account', async () => {
-      const head = await chain.head()
-      expect(await chain.contract(`00${'77'.repeat(20)}`, head)).toBeUndefined()
-      expect(await chain.contract(account.address, head)).toBeUndefined()
+      const head = await chain.fetchHead()
+      expect(await chain.fetchContract(`00${'77'.repeat(20)}`, head)).toBeUndefined()
+      expect(await chain.fetchContract(account.address, head)).toBeUndefined()
     })
 
     it('reads what a contract answers, and says why one refuses', async () => {
-      const head = await chain.head()
+      const head = await chain.fetchHead()
       const owner = functionOf('owner() view returns (address)')
       const answer = await chain.read(contract, encodeCall(owner, []), head)
       expect(decodeAnswer(owner, answer)).toBe(evmAddress(account.address))
@@ -122,41 +122,41 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
 
     it('finds the contracts that may have changed between two blocks, and no others', async () => {
       const quiet = await deployedComponent(under)
-      const from = await chain.head()
-      expect(await chain.changed([contract, quiet], from, from)).toEqual([])
+      const from = await chain.fetchHead()
+      expect(await chain.listChanged([contract, quiet], from, from)).toEqual([])
       await sent(account, contract, call('post(bytes)', '0x0102'))
-      const to = await chain.head()
-      expect(await chain.changed([contract, quiet], from, to)).toEqual([contract])
-      expect(await chain.changed([quiet], from, to)).toEqual([])
+      const to = await chain.fetchHead()
+      expect(await chain.listChanged([contract, quiet], from, to)).toEqual([contract])
+      expect(await chain.listChanged([quiet], from, to)).toEqual([])
       await sent(account, quiet, call('post(bytes)', '0x03'))
-      const later = await chain.head()
-      expect(await chain.changed([contract, quiet], to, later)).toEqual([quiet])
-      expect(await chain.changed([contract, quiet], from, later)).toEqual([contract, quiet])
+      const later = await chain.fetchHead()
+      expect(await chain.listChanged([contract, quiet], to, later)).toEqual([quiet])
+      expect(await chain.listChanged([contract, quiet], from, later)).toEqual([contract, quiet])
     })
 
     it('counts the nonces of an account, and takes the same transaction twice for once', async () => {
-      const nonce = await account.nextNonce()
+      const nonce = await account.fetchNextNonce()
       const transaction = await account.sign(contract, call('post(bytes)', '0x04'), 0n, nonce)
       expect(transaction.nonce).toBe(nonce)
-      expect(await account.outcome(transaction)).toBe('pending')
+      expect(await account.fetchOutcome(transaction)).toBe('pending')
       await account.submit(transaction)
       await account.submit(transaction)
-      expect(await account.outcome(transaction)).toBe('included')
-      expect(await account.nextNonce()).toBe(nonce + 1)
+      expect(await account.fetchOutcome(transaction)).toBe('included')
+      expect(await account.fetchNextNonce()).toBe(nonce + 1)
     })
 
     it('says that a transaction is lost when another took its nonce', async () => {
-      const nonce = await account.nextNonce()
+      const nonce = await account.fetchNextNonce()
       const first = await account.sign(contract, call('post(bytes)', '0x05'), 0n, nonce)
       const second = await account.sign(contract, call('post(bytes)', '0x06'), 0n, nonce)
       await account.submit(first)
       await expect(account.submit(second)).rejects.toThrow(ChainError)
-      expect(await account.outcome(second)).toBe('lost')
-      expect(await account.outcome(first)).toBe('included')
+      expect(await account.fetchOutcome(second)).toBe('lost')
+      expect(await account.fetchOutcome(first)).toBe('included')
     })
 
     it('signs nothing that the contract would refuse', async () => {
-      const stranger = chain.account(Buffer.from('35'.repeat(32), 'hex'))
+      const stranger = chain.createAccount(Buffer.from('35'.repeat(32), 'hex'))
       const change = call('transferOwnership(address)', evmAddress(ENGINE_1))
       await expect(stranger.sign(contract, change, 0n, 0)).rejects.toMatchObject({ name: 'ChainError', reverted: true })
     })
@@ -168,19 +168,19 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
       await refused(post(1), 1n)
       await refused(post(1), 21_000n)
       await refused(post(131_072), 0n)
-      const transaction = await account.sign(contract, post(1), 2n ** 63n, await account.nextNonce())
+      const transaction = await account.sign(contract, post(1), 2n ** 63n, await account.fetchNextNonce())
       await account.submit(transaction)
-      expect(await account.outcome(transaction)).toBe('included')
+      expect(await account.fetchOutcome(transaction)).toBe('included')
     })
 
     it('gives no transaction more gas than the account may, and signs none that needs more', async () => {
       const post = call('post(bytes)', '0x08')
-      const careful = chain.account(under.key, 100_000n)
-      const transaction = await careful.sign(contract, post, 2n ** 23n, await careful.nextNonce())
+      const careful = chain.createAccount(under.key, 100_000n)
+      const transaction = await careful.sign(contract, post, 2n ** 23n, await careful.fetchNextNonce())
       expect(Transaction.fromHex(transaction.raw).raw.gasLimit).toBe(100_000n)
       await careful.submit(transaction)
-      expect(await careful.outcome(transaction)).toBe('included')
-      await expect(chain.account(under.key, 22_000n).sign(contract, post, 0n, 0)).rejects.toMatchObject({
+      expect(await careful.fetchOutcome(transaction)).toBe('included')
+      await expect(chain.createAccount(under.key, 22_000n).sign(contract, post, 0n, 0)).rejects.toMatchObject({
         name: 'ChainError',
         reverted: true,
         message: expect.stringMatching(
@@ -191,45 +191,45 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
 
     it('says that a transaction failed when the contract refused it in its block', async () => {
       const owned = await deployedComponent(under)
-      const nonce = await account.nextNonce()
+      const nonce = await account.fetchNextNonce()
       const away = await account.sign(owned, call('transferOwnership(address)', evmAddress(ENGINE_1)), 0n, nonce)
       const tooLate = await account.sign(owned, call('transferOwnership(address)', evmAddress(owned)), 0n, nonce + 1)
       await account.submit(away)
       await account.submit(tooLate)
-      expect(await account.outcome(away)).toBe('included')
-      expect(await account.outcome(tooLate)).toBe('failed')
+      expect(await account.fetchOutcome(away)).toBe('included')
+      expect(await account.fetchOutcome(tooLate)).toBe('failed')
     })
 
     it('says that a transaction ran out of its gas', async () => {
       const change = call('transferOwnership(address)', evmAddress(account.address))
       // Too little to get through, and enough to be in a block.
-      const transaction = await account.sign(contract, change, 24_000n, await account.nextNonce())
+      const transaction = await account.sign(contract, change, 24_000n, await account.fetchNextNonce())
       await account.submit(transaction)
-      expect(await account.outcome(transaction)).toBe('exhausted')
+      expect(await account.fetchOutcome(transaction)).toBe('exhausted')
     })
 
     it('waits for the confirmations that it was told', async () => {
       const careful = open({ confirmations: 2 })
       await under.rpc('evm_mine', [])
       await under.rpc('evm_mine', [])
-      const before = await careful.head()
-      const transaction = await account.sign(contract, call('post(bytes)', '0x07'), 0n, await account.nextNonce())
-      const waiting = careful.account(under.key)
+      const before = await careful.fetchHead()
+      const transaction = await account.sign(contract, call('post(bytes)', '0x07'), 0n, await account.fetchNextNonce())
+      const waiting = careful.createAccount(under.key)
       await waiting.submit(transaction)
-      expect(await waiting.outcome(transaction)).toBe('pending')
-      const after = await careful.head()
+      expect(await waiting.fetchOutcome(transaction)).toBe('pending')
+      const after = await careful.fetchHead()
       expect([after.number, after.newest.number]).toEqual([before.number + 1, before.number + 3])
-      expect(await careful.changed([contract], before, await careful.head())).toEqual([])
+      expect(await careful.listChanged([contract], before, await careful.fetchHead())).toEqual([])
       await under.rpc('evm_mine', [])
       await under.rpc('evm_mine', [])
-      expect(await waiting.outcome(transaction)).toBe('included')
-      expect(await careful.changed([contract], before, await careful.head())).toEqual([contract])
+      expect(await waiting.fetchOutcome(transaction)).toBe('included')
+      expect(await careful.listChanged([contract], before, await careful.fetchHead())).toEqual([contract])
     })
 
     it('refuses a node of another chain', async () => {
       const other = open({ id: '5' })
-      await expect(other.head()).rejects.toThrow(`the node is of chain ${under.id}, and the configuration says 5`)
-      await expect(other.account(under.key).nextNonce()).rejects.toThrow(ChainError)
+      await expect(other.fetchHead()).rejects.toThrow(`the node is of chain ${under.id}, and the configuration says 5`)
+      await expect(other.createAccount(under.key).fetchNextNonce()).rejects.toThrow(ChainError)
     })
   })
 }

@@ -61,31 +61,31 @@ export interface Chain {
    * Returns the newest block that is final enough, by what the operator configured. Rejects with a ChainError when the
    * chain cannot be asked.
    */
-  head(): Promise<Head>
+  fetchHead(): Promise<Head>
   /** Tests whether this block is still part of the chain. */
-  has(block: Pick<Block, 'number' | 'hash'>): Promise<boolean>
+  hasBlock(block: Pick<Block, 'number' | 'hash'>): Promise<boolean>
   /** Lists every contract with an off-chain component, where the chain can list them. */
-  contracts?(block: Block): Promise<readonly Address[]>
+  listContracts?(block: Block): Promise<readonly Address[]>
   /** Reads a contract; undefined when there is none, or it has no off-chain component. */
-  contract(address: Address, block: Block): Promise<OffChainContract | undefined>
+  fetchContract(address: Address, block: Block): Promise<OffChainContract | undefined>
   /**
    * Reads an answer of the contract; `input` as {@link operation.readContract} says. Rejects with a ChainError when it
    * refuses.
    */
   read(address: Address, input: Uint8Array, block: Block): Promise<Uint8Array>
   /** Returns those of `addresses` that may have changed in the blocks after `from`, up to and with `to`. */
-  changed(addresses: readonly Address[], from: Block, to: Block): Promise<readonly Address[]>
+  listChanged(addresses: readonly Address[], from: Block, to: Block): Promise<readonly Address[]>
   /**
    * Makes the account of a key: `key` is its secp256k1 private key, 32 bytes. None of its transactions has more gas
    * than `mostGas`, and one that needs more is refused by `sign`; without it, the chain's own limit holds.
    */
-  account(key: Uint8Array, mostGas?: bigint): Account
+  createAccount(key: Uint8Array, mostGas?: bigint): Account
 }
 
 export interface Account {
   readonly address: Address
   /** Returns the nonce of the account's next transaction, after those that wait to be included. */
-  nextNonce(): Promise<number>
+  fetchNextNonce(): Promise<number>
   /**
    * Signs a transaction to a contract, and does not send it. `gas` 0 stands for as much as it needs. Rejects with a
    * ChainError when the transaction would fail, or no node would take it.
@@ -93,8 +93,8 @@ export interface Account {
   sign(to: Address, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
   /** Sends it, or sends it again. */
   submit(transaction: SignedTransaction): Promise<void>
-  /** Counts as included only in a block that {@link Chain.head} has reached. */
-  outcome(transaction: SignedTransaction): Promise<TransactionOutcome>
+  /** Counts as included only in a block that {@link Chain.fetchHead} has reached. */
+  fetchOutcome(transaction: SignedTransaction): Promise<TransactionOutcome>
 }
 
 /**

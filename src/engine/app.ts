@@ -23,10 +23,10 @@ import { sendProblem } from './send.ts'
 import { engineStatus } from './status.ts'
 import { readTarget, type Target } from './target.ts'
 
-/** Node's parser takes more than the limits allow, so that a handler can name the limit that a request exceeds. */
+/** The bytes by which Node's parser takes more than the limits allow, so that a handler names the exceeded limit. */
 const PARSER_SLACK = 16 * 1024
 const OFFCHAIN = '/offchain'
-/** The route of requests to components, whose targets are their own. */
+/** The route by which the trace names every request to a component. */
 const COMPONENT_ROUTE = '/offchain/:contract/*'
 const PATHS = ['/engine', ...COMMON_PATHS]
 const CONTRACT_PATH = '/engine/contracts/'
@@ -44,9 +44,9 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
     trustedProxies: config.trustedProxies,
     requestTimeoutMs: 60_000,
     maxHeaderSize: targetBytes + headerBytes + PARSER_SLACK,
-    describeBroken: (error) => brokenProblem(error, targetBytes),
+    describeBroken: (error) => connectionProblem(error, targetBytes),
     answerUnreadableRequest: (request, reply) =>
-      ownProblem(context, request, reply, hostProblem(request.raw) ?? problem('not-found')),
+      sendOwnProblem(context, request, reply, hostProblem(request.raw) ?? problem('not-found')),
     rewriteUrl: (request) => {
       const target = readTarget(request.url ?? '')
       if (target === undefined) return request.url ?? '/'
@@ -54,9 +54,9 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
       return OFFCHAIN
     },
   })
-  // A field too many is refused by its size, and never left out in silence.
+  // Node drops header fields above this count without an error; here their size alone is limited.
   app.server.maxHeadersCount = 0
-  expectContinue(app)
+  addContinueHandler(app)
   if (context.tracer) traceRequests(app, context.tracer, ({ raw }) => (targets.has(raw) ? COMPONENT_ROUTE : undefined))
   addHooks(app, context, targets)
   addRoutes(app, context, checkReady)
@@ -64,8 +64,8 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
   return app
 }
 
-/** Sends `100 Continue` to a client that waits for it only when the body is going to be read. */
-function expectContinue(app: App): void {
+/** Adds a handler that sends `100 Continue` to a client that waits for it, once the engine reads the body. */
+function addContinueHandler(app: App): void {
   app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     request.once('newListener', (event: string) => {
       if (event === 'data') response.writeContinue()
@@ -77,44 +77,44 @@ function expectContinue(app: App): void {
 function addHooks(app: App, context: EngineContext, targets: Targets): void {
   const { config, now, metrics } = context
   const { requestsPerSecond, requestBurst } = config.limits
-  const visits = createTokenBucket(requestBurst, requestsPerSecond / 1000, now)
+  const requestTokens = createTokenBucket(requestBurst, requestsPerSecond / 1000, now)
   app.addHook('onRequest', (request, reply, done) => {
-    const refused =
+    const refusal =
       hostProblem(request.raw) ??
       sizeProblem(request.raw, targets.get(request.raw), config.limits) ??
-      paceProblem(request)
-    if (refused !== undefined) {
-      metrics.answers.inc({ status: String(refused.status), error: refused.code })
-      ownProblem(context, request, reply, refused)
+      checkRequestRate(request)
+    if (refusal !== undefined) {
+      metrics.answers.inc({ status: String(refusal.status), error: refusal.code })
+      sendOwnProblem(context, request, reply, refusal)
       return
     }
     const target = targets.get(request.raw)
-    if (request.method === 'OPTIONS' && config.cors) preflight(context, request, reply)
+    if (request.method === 'OPTIONS' && config.cors) answerPreflight(context, request, reply)
     else if (target !== undefined) {
       reply.hijack()
       void answerRequest(context, { request: request.raw, response: reply.raw, target, id: request.id })
     } else if (request.is404) {
       const path = request.url.split('?', 1)[0] ?? ''
       const isKnown = PATHS.includes(path) || path.startsWith(CONTRACT_PATH)
-      ownProblem(context, request, reply, problem(isKnown ? 'method-not-allowed' : 'not-found'))
+      sendOwnProblem(context, request, reply, problem(isKnown ? 'method-not-allowed' : 'not-found'))
     } else {
       addOwnHeaders(context, request, reply)
       done()
     }
   })
-  const paceProblem = (request: FastifyRequest): ProblemResponse | undefined => {
-    const retryAfter = request.url.startsWith('/health/') ? 0 : visits.countRequest(request.ip)
+  const checkRequestRate = (request: FastifyRequest): ProblemResponse | undefined => {
+    const retryAfter = request.url.startsWith('/health/') ? 0 : requestTokens.countRequest(request.ip)
     if (retryAfter === 0) return undefined
     metrics.refused.inc({ limit: 'requestsPerSecond' })
     return problem('too-many-requests', { retryAfter })
   }
 }
 
-/** Answers what a route of the engine itself has thrown. */
-function answerThrown(context: EngineContext, err: unknown, request: FastifyRequest, reply: FastifyReply): void {
+/** Sends the problem for an error that a route of the engine itself has thrown. */
+function answerError(context: EngineContext, err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const isRefusal = err instanceof ProblemError
   if (!isRefusal) context.log.error({ event: 'request_failed', request: request.id, err }, 'request failed')
-  ownProblem(context, request, reply, isRefusal ? err.problem : problem('server-error'))
+  sendOwnProblem(context, request, reply, isRefusal ? err.problem : problem('server-error'))
 }
 
 function hostProblem(request: IncomingMessage): ProblemResponse | undefined {
@@ -132,10 +132,15 @@ function sizeProblem(
   return size > headerBytes ? problem('headers-too-large') : undefined
 }
 
-function ownProblem(context: EngineContext, request: FastifyRequest, reply: FastifyReply, what: ProblemResponse): void {
+function sendOwnProblem(
+  context: EngineContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  response: ProblemResponse,
+): void {
   reply.hijack()
-  context.tracer?.recordRefusal(request.raw, what.code)
-  sendProblem(context, { request: request.raw, response: reply.raw, id: request.id }, what)
+  context.tracer?.recordRefusal(request.raw, response.code)
+  sendProblem(context, { request: request.raw, response: reply.raw, id: request.id }, response)
 }
 
 /** Adds the headers that answers of the engine's own routes have. */
@@ -144,22 +149,22 @@ function addOwnHeaders({ config }: EngineContext, request: FastifyRequest, reply
   if (config.cors) reply.header('access-control-allow-origin', '*')
 }
 
-function preflight(context: EngineContext, request: FastifyRequest, reply: FastifyReply): void {
+function answerPreflight(context: EngineContext, request: FastifyRequest, reply: FastifyReply): void {
   addOwnHeaders(context, request, reply)
-  const requested = {
+  const preflightRequest = {
     method: request.headers['access-control-request-method'],
     headers: request.headers['access-control-request-headers'],
   }
-  for (const [name, value] of preflightHeaders(requested)) reply.header(name, value)
+  for (const [name, value] of preflightHeaders(preflightRequest)) reply.header(name, value)
   void reply.code(204).send()
 }
 
 function addRoutes(app: App, context: EngineContext, checkReady: () => Promise<void>): void {
-  app.setErrorHandler((thrown, request, reply) => answerThrown(context, thrown, request, reply))
+  app.setErrorHandler((error, request, reply) => answerError(context, error, request, reply))
   app.get('/engine', () => engineStatus(context))
   const authenticate = createAuthenticator(context.config.apiKeys, context.random)
   app.get<{ Params: { contract: string } }>(`${CONTRACT_PATH}:contract`, ({ headers, params }) => {
-    refuseStrangers(authenticate, headers.authorization)
+    requireApiKey(authenticate, headers.authorization)
     return contractDetails(context, params.contract)
   })
   addCommonRoutes(app, {
@@ -169,7 +174,7 @@ function addRoutes(app: App, context: EngineContext, checkReady: () => Promise<v
   })
 }
 
-function refuseStrangers(authenticate: Authenticate, authorization: string | undefined): void {
+function requireApiKey(authenticate: Authenticate, authorization: string | undefined): void {
   try {
     authenticate(authorization)
   } catch (error) {
@@ -177,24 +182,24 @@ function refuseStrangers(authenticate: Authenticate, authorization: string | und
   }
 }
 
-/** Makes the function that refuses while the engine cannot do its work. */
+/** Makes the function that rejects while the engine cannot answer requests. */
 export function engineReadiness(context: EngineContext): () => Promise<void> {
   const checkDatabase = readiness(context)
   return async () => {
-    refuseBlind(context)
+    requireFreshBlock(context)
     await checkDatabase().catch(() => {
       throw new ProblemError(problem('overloaded', { detail: 'the database cannot be written' }))
     })
   }
 }
 
-/** Refuses while the engine knows no block of its chain, or none that is new enough. */
-function refuseBlind({ watcher }: EngineContext): void {
-  if (watcher.block() === undefined) throw new ProblemError(problem('starting'))
+/** Throws a ProblemError while the engine has no block of its chain, or none that is new enough. */
+function requireFreshBlock({ watcher }: EngineContext): void {
+  if (watcher.getBlock() === undefined) throw new ProblemError(problem('starting'))
   if (watcher.isStale()) throw new ProblemError(problem('stale-chain'))
 }
 
-function brokenProblem(error: ConnectionError, targetBytes: number): ProblemResponse {
+function connectionProblem(error: ConnectionError, targetBytes: number): ProblemResponse {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return problem('request-timeout')
   if (error.code !== 'HPE_HEADER_OVERFLOW') return problem('bad-request')
   const { rawPacket } = error as unknown as { readonly rawPacket?: Buffer }

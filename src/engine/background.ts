@@ -1,58 +1,60 @@
 /** The background work of each contract: preparing its component, running its state change hook and its timers. */
-import { targetOf } from './call-target.ts'
+import { findCallTarget } from './call-target.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
-import { mustPrepare, prepare } from './prepare.ts'
-import { mustRunHook, runHook } from './state-change.ts'
+import { needsPreparation, prepareComponent } from './prepare.ts'
+import { needsHookRun, runHook } from './state-change.ts'
 import { type BackgroundTask, createTaskRunner } from './task-runner.ts'
 import { runTimer } from './timers.ts'
 
 export interface Background {
-  /** Starts what is to be started, and does not wait for it. */
-  readonly round: () => Promise<void>
-  /** Resolves when nothing of the background work runs any more. */
-  readonly settled: () => Promise<void>
+  /** Starts the tasks that are due, and does not wait for them. */
+  readonly runRound: () => Promise<void>
+  /** Resolves when no background task runs any more. */
+  readonly waitUntilIdle: () => Promise<void>
   stop(): void
 }
 
-/** Makes the background work, whose rounds come every `everyMs` milliseconds. */
+/** Makes the background work of an engine that calls `runRound` every `everyMs` milliseconds. */
 export function createBackground(context: EngineContext, everyMs: number): Background {
   const { watcher, timers, now } = context
-  const started = createTaskRunner(context, everyMs)
-  const preparing = new WeakSet<ContractEntry>()
-  const preparingOf = (entry: ContractEntry): BackgroundTask => {
-    const running = (runs: boolean): unknown => (runs ? preparing.add(entry) : preparing.delete(entry))
-    return { what: 'component', entry, run: () => prepare(context, entry), running }
+  const runner = createTaskRunner(context, everyMs)
+  const entriesInPreparation = new WeakSet<ContractEntry>()
+  const preparationTask = (entry: ContractEntry): BackgroundTask => {
+    const markRunning = (runs: boolean): unknown =>
+      runs ? entriesInPreparation.add(entry) : entriesInPreparation.delete(entry)
+    return { what: 'component', entry, run: () => prepareComponent(context, entry), markRunning }
   }
   return {
-    round: async () => {
-      const due = await timers.due(now())
-      if (started.isStopped()) return
-      const at = now().getTime()
+    runRound: async () => {
+      const dueTimers = await timers.listDue(now())
+      if (runner.isStopped()) return
+      const time = now().getTime()
       const calls: BackgroundTask[] = []
       for (const entry of watcher.entries()) {
-        if (mustPrepare(entry, at) && !preparing.has(entry)) started.add(preparingOf(entry))
-        if (mustRunHook(entry, at)) calls.push(hookOf(context, entry))
+        if (needsPreparation(entry, time) && !entriesInPreparation.has(entry)) runner.add(preparationTask(entry))
+        if (needsHookRun(entry, time)) calls.push(hookTask(context, entry))
       }
-      for (const { contract, id } of due) {
+      for (const { contract, id } of dueTimers) {
         const entry = watcher.get(contract)
-        if (entry !== undefined && targetOf(context, entry) !== undefined) calls.push(timerOf(context, entry, id))
+        if (entry !== undefined && findCallTarget(context, entry) !== undefined)
+          calls.push(timerTask(context, entry, id))
       }
-      started.addCalls(calls)
+      runner.addCalls(calls)
     },
-    settled: started.settled,
-    stop: started.stop,
+    waitUntilIdle: runner.waitUntilIdle,
+    stop: runner.stop,
   }
 }
 
-function hookOf(context: EngineContext, entry: ContractEntry): BackgroundTask {
-  const running = (runs: boolean): void => {
+function hookTask(context: EngineContext, entry: ContractEntry): BackgroundTask {
+  const markRunning = (runs: boolean): void => {
     entry.hook.running = runs
   }
-  return { what: 'state change', entry, run: () => runHook(context, entry), running }
+  return { what: 'state change', entry, run: () => runHook(context, entry), markRunning }
 }
 
-function timerOf(context: EngineContext, entry: ContractEntry, id: number): BackgroundTask {
-  const running = (runs: boolean): void => context.timers.running(entry.address, id, runs)
-  return { what: 'timer', entry, run: () => runTimer(context, entry, id), running }
+function timerTask(context: EngineContext, entry: ContractEntry, id: number): BackgroundTask {
+  const markRunning = (runs: boolean): void => context.timers.markRunning(entry.address, id, runs)
+  return { what: 'timer', entry, run: () => runTimer(context, entry, id), markRunning }
 }

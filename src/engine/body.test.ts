@@ -13,7 +13,8 @@ const request = (bytes: number): IncomingMessage & PassThrough => {
   stream.write(Buffer.alloc(bytes))
   return stream as unknown as IncomingMessage & PassThrough
 }
-const hold = (buffer: BodyBuffer, bytes: number) => vi.waitUntil(() => buffer.held() === bytes, { timeout: 60_000 })
+const hold = (buffer: BodyBuffer, bytes: number) =>
+  vi.waitUntil(() => buffer.countHeldBytes() === bytes, { timeout: 60_000 })
 
 describe('bodies of requests', () => {
   it('for one contract leave room for those for others', async () => {
@@ -39,7 +40,7 @@ describe('bodies of requests', () => {
     expect(await held.read(good, ONE)).toMatchObject({ bytes: { length: 100 } })
     // The dropped bodies are of the contract that is over its share, and of no other.
     expect(await Promise.all(slow.slice(0, 2))).toEqual([{ refusal: 'overloaded' }, { refusal: 'overloaded' }])
-    expect(held.held()).toBe(298)
+    expect(held.countHeldBytes()).toBe(298)
   })
 
   it('that are announced and do not come drop no other', async () => {
@@ -50,7 +51,7 @@ describe('bodies of requests', () => {
     const all = [held.read(announced, `00${'c3'.repeat(20)}`), ...slow]
     // A body that has no room is refused before the next turn of the event loop.
     expect(await Promise.race([...all, setImmediate('none')])).toBe('none')
-    expect(held.held()).toBe(397)
+    expect(held.countHeldBytes()).toBe(397)
   })
 
   it('for two contracts that fill the memory make room for one for a third', async () => {

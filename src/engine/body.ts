@@ -1,7 +1,7 @@
 /**
- * Bodies of requests are bounded while they arrive: each body, those for one contract, and all together. Where the
- * memory is full, bodies of which nothing has arrived for a while make room, and then the oldest bodies for the
- * contract that has the most.
+ * Reads the bodies of requests into a bounded memory: each body, the bodies for one contract, and all bodies together
+ * have a limit. When the memory is full, first the bodies of which nothing has arrived for a while are dropped, and
+ * then the oldest bodies for the contract that holds the most bytes.
  */
 import type { IncomingMessage } from 'node:http'
 import { type BodyMemory, createBodyMemory, type IncomingBody } from '../http/body-memory.ts'
@@ -13,12 +13,12 @@ export interface BodyRefusal {
 
 export interface BodyBuffer {
   /**
-   * Reads the body, and returns it with what gives its memory back; or the code of the refusal, and then no more of the
-   * body has been read.
+   * Reads the body, and returns its bytes with a function that frees their memory. Returns the code of a refusal
+   * otherwise, and leaves the rest of the body unread.
    */
   read(request: IncomingMessage, contract: Address): Promise<ReadBody | BodyRefusal>
-  /** Bytes that are in memory now. */
-  held(): number
+  /** Counts the bytes of bodies that are in memory now. */
+  countHeldBytes(): number
 }
 
 export interface ReadBody {
@@ -26,45 +26,45 @@ export interface ReadBody {
   release(): void
 }
 
-/** The most bytes that may be held, of one body and of all. */
+/** The most bytes of one body, and of all bodies that are in memory at once. */
 interface Bounds {
   readonly bodyBytes: number
   readonly bufferedBytes: number
 }
 
 export function createBodyBuffer(bounds: Bounds, now: () => Date): BodyBuffer {
-  // The bodies for one contract may have half of it, or one of them.
+  // The bodies for one contract may have half of the memory, or one body of the largest size.
   const perOwner = Math.max(bounds.bodyBytes, bounds.bufferedBytes / 2)
-  const held = createBodyMemory({ total: bounds.bufferedBytes, perOwner }, now)
+  const memory = createBodyMemory({ total: bounds.bufferedBytes, perOwner }, now)
   return {
     read: (request, contract) => {
-      const declared = Number(request.headers['content-length'] ?? 0)
-      if (declared > bounds.bodyBytes) return Promise.resolve({ refusal: 'body-too-large' })
-      return collect({ request, contract, bodyBytes: bounds.bodyBytes, held, now })
+      const declaredBytes = Number(request.headers['content-length'] ?? 0)
+      if (declaredBytes > bounds.bodyBytes) return Promise.resolve({ refusal: 'body-too-large' })
+      return collectBody({ request, contract, bodyBytes: bounds.bodyBytes, memory, now })
     },
-    held: held.countBytes,
+    countHeldBytes: memory.countBytes,
   }
 }
 
-interface Collecting {
+interface BodyCollection {
   readonly request: IncomingMessage
   readonly contract: Address
   readonly bodyBytes: number
-  readonly held: BodyMemory
+  readonly memory: BodyMemory
   readonly now: () => Date
 }
 
-function collect({ request, contract, bodyBytes, held, now }: Collecting): Promise<ReadBody | BodyRefusal> {
+function collectBody({ request, contract, bodyBytes, memory, now }: BodyCollection): Promise<ReadBody | BodyRefusal> {
   return new Promise((resolve) => {
     const parts: Buffer[] = []
     let size = 0
     const release = (): void => {
-      held.add(contract, -size)
+      memory.add(contract, -size)
       size = 0
     }
     const end = (result: ReadBody | BodyRefusal): void => {
-      held.incomingBodies.delete(coming)
-      request.off('data', take).off('end', finish).off('error', fail).off('close', fail)
+      memory.incomingBodies.delete(incomingBody)
+      request.off('data', addPart).off('end', finish).off('error', fail).off('close', fail)
       if ('refusal' in result) release()
       resolve(result)
     }
@@ -73,13 +73,17 @@ function collect({ request, contract, bodyBytes, held, now }: Collecting): Promi
       parts.length = 0
       end({ refusal })
     }
-    const coming: IncomingBody = { owner: contract, lastPartAt: now().getTime(), drop: () => refuse('overloaded') }
-    held.incomingBodies.add(coming)
-    const take = (part: Buffer): void => {
-      coming.lastPartAt = now().getTime()
-      const hasRoom = held.hasRoom(contract, part.length)
+    const incomingBody: IncomingBody = {
+      owner: contract,
+      lastPartAt: now().getTime(),
+      drop: () => refuse('overloaded'),
+    }
+    memory.incomingBodies.add(incomingBody)
+    const addPart = (part: Buffer): void => {
+      incomingBody.lastPartAt = now().getTime()
+      const hasRoom = memory.hasRoom(contract, part.length)
       size += part.length
-      held.add(contract, part.length)
+      memory.add(contract, part.length)
       parts.push(part)
       if (size > bodyBytes) refuse('body-too-large')
       else if (!hasRoom) refuse('overloaded')
@@ -90,6 +94,6 @@ function collect({ request, contract, bodyBytes, held, now }: Collecting): Promi
     const fail = (): void => {
       end({ refusal: 'bad-request' })
     }
-    request.on('data', take).once('end', finish).once('error', fail).once('close', fail)
+    request.on('data', addPart).once('end', finish).once('error', fail).once('close', fail)
   })
 }

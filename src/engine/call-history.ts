@@ -1,12 +1,12 @@
 /**
- * The latest calls of each contract, in memory, for the operator: what its component was asked, how that ended, and
- * what it logged.
+ * Keeps the latest calls of each contract in memory, for the operator: the request to its component, the outcome of the
+ * call, and the lines that the component logged.
  */
 import { createLru } from '../async/lru.ts'
 import type { Hook } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 
-/** The answers by which a call ended: of the component (`done`), or of the engine in its place. */
+/** The outcomes of a call: the component has answered (`done`), or the engine has in its place. */
 export const CALL_OUTCOMES = [
   ...(['done', 'trap', 'bad-response', 'deadline'] as const),
   ...(['quota', 'overloaded', 'unavailable', 'reconciling'] as const),
@@ -28,7 +28,7 @@ export interface EndedCall {
 
 export interface PastCall extends Omit<EndedCall, 'hook' | 'log'> {
   readonly hook: Hook['kind']
-  /** The method and the path of a request; the query may say more than a path does, and is left out. */
+  /** The method and the path of a request; the query is left out, since it may contain personal data. */
   readonly asked?: string
   readonly log: readonly string[]
 }
@@ -36,42 +36,44 @@ export interface PastCall extends Omit<EndedCall, 'hook' | 'log'> {
 export interface CallHistory {
   add(contract: Address, call: EndedCall): void
   /** Returns the calls of a contract, the latest first. */
-  of(contract: Address): readonly PastCall[]
+  list(contract: Address): readonly PastCall[]
 }
 
-/** The most contracts with a history: some 50 MB where every contract logs as much as it can, and far less else. */
+/** The most contracts with a history, which take some 50 MB when every contract logs as much as it can. */
 const MOST_CONTRACTS = 100
 const MOST_CALLS = 50
 const MOST_LINES = 20
 const MOST_CHARACTERS = 500
 
 export function createCallHistory(): CallHistory {
-  const callsOf = createLru<Address, PastCall[]>(MOST_CONTRACTS)
+  const callsByContract = createLru<Address, PastCall[]>(MOST_CONTRACTS)
   return {
     add: (contract, call) => {
-      const calls = callsOf.get(contract) ?? []
+      const calls = callsByContract.get(contract) ?? []
       calls.push(pastCall(call))
       if (calls.length > MOST_CALLS) calls.shift()
-      callsOf.set(contract, calls)
+      callsByContract.set(contract, calls)
     },
-    of: (contract) => (callsOf.get(contract) ?? []).toReversed(),
+    list: (contract) => (callsByContract.get(contract) ?? []).toReversed(),
   }
 }
 
 function pastCall({ hook, why, log = [], ...call }: EndedCall): PastCall {
-  const lines = log.slice(0, MOST_LINES).map(cut)
-  const left = log.length - lines.length
+  const lines = log.slice(0, MOST_LINES).map(shorten)
+  const remaining = log.length - lines.length
   return {
     ...call,
     hook: hook.kind,
-    ...(hook.kind === 'http' && { asked: cut(`${hook.request.method} ${hook.request.uri.split('?', 1)[0] ?? ''}`) }),
-    ...(why !== undefined && { why: cut(why) }),
-    log: left === 0 ? lines : [...lines, `(${left} more in the log of this engine)`],
+    ...(hook.kind === 'http' && {
+      asked: shorten(`${hook.request.method} ${hook.request.uri.split('?', 1)[0] ?? ''}`),
+    }),
+    ...(why !== undefined && { why: shorten(why) }),
+    log: remaining === 0 ? lines : [...lines, `(${remaining} more in the log of this engine)`],
   }
 }
 
-/** Returns the beginning of a text, in memory of its own: a part of a string keeps all of it. */
-function cut(text: string): string {
+/** Returns the beginning of a text as a copy, since V8 keeps the whole string in memory for a slice of it. */
+function shorten(text: string): string {
   const end = text.length > MOST_CHARACTERS ? '…' : ''
   return Buffer.from(text.slice(0, MOST_CHARACTERS)).toString() + end
 }

@@ -26,7 +26,7 @@ describe('a queue of calls', () => {
     const running = calls.run('serial', first.work)
     expect(await calls.run('serial', held().work)).toEqual({ kind: 'overloaded' })
     expect(await calls.run('serial', held().work, true)).toEqual({ kind: 'overloaded' })
-    expect(calls.queued()).toBe(0)
+    expect(calls.countWaiting()).toBe(0)
     first.end()
     expect(await running).toBe('done')
   })
@@ -61,7 +61,7 @@ describe('a queue of calls', () => {
     const [writing, reading, next] = [held(), held(), held()]
     const all = [calls.run('serial', writing.work), calls.run('serial', next.work), calls.run('shared', reading.work)]
     await reading.leftMs
-    expect(calls.queued()).toBe(1)
+    expect(calls.countWaiting()).toBe(1)
     writing.end()
     await next.leftMs
     reading.end()

@@ -5,12 +5,12 @@
 
 export interface CallQueue {
   /**
-   * Runs `work` when there is room, and tells it for how many milliseconds more it may wait for something else.
-   * The result is `overloaded` when too many calls wait already, or `queueSeconds` after the call began to wait. A call
-   * that runs `again` goes in front of all that wait.
+   * Runs `work` when there is room, with the milliseconds for which the call may still wait for a worker. The result is
+   * `overloaded` when too many calls wait already, or `queueSeconds` after the call began to wait. A call with
+   * `isRetry` goes in front of all calls that wait.
    */
-  run<T>(mode: CallMode, work: (leftMs: number) => Promise<T>, again?: boolean): Promise<T | QueueRefusal>
-  queued(): number
+  run<T>(mode: CallMode, work: (leftMs: number) => Promise<T>, isRetry?: boolean): Promise<T | QueueRefusal>
+  countWaiting(): number
 }
 
 export interface QueueRefusal {
@@ -25,14 +25,14 @@ export interface CallQueueLimits {
   readonly queueSeconds: number
 }
 
-interface Waiting {
+interface WaitingCall {
   readonly mode: CallMode
   readonly start: () => void
 }
 
 interface QueueState {
   readonly limits: CallQueueLimits
-  readonly waiting: Waiting[]
+  readonly waiting: WaitingCall[]
   running: number
   isWriting: boolean
 }
@@ -41,16 +41,16 @@ export function createCallQueue(limits: CallQueueLimits): CallQueue {
   const state: QueueState = { limits, waiting: [], running: 0, isWriting: false }
   const patienceMs = limits.queueSeconds * 1000
   return {
-    queued: () => state.waiting.length,
-    run: async (mode, work, again = false) => {
+    countWaiting: () => state.waiting.length,
+    run: async (mode, work, isRetry = false) => {
       const since = performance.now()
-      const waits = !mayStart(state, mode)
-      if (!waits) take(state, mode)
-      else if (!(await waitForPlace(state, mode, again))) return { kind: 'overloaded' }
+      const mustWait = !mayStart(state, mode)
+      if (!mustWait) takePlace(state, mode)
+      else if (!(await waitForPlace(state, mode, isRetry))) return { kind: 'overloaded' }
       try {
-        return await work(waits ? Math.max(0, patienceMs - (performance.now() - since)) : patienceMs)
+        return await work(mustWait ? Math.max(0, patienceMs - (performance.now() - since)) : patienceMs)
       } finally {
-        leave(state, mode)
+        freePlace(state, mode)
       }
     },
   }
@@ -60,38 +60,38 @@ function mayStart({ limits, running, isWriting }: QueueState, mode: CallMode): b
   return running < limits.concurrent && !(mode === 'serial' && isWriting)
 }
 
-function take(state: QueueState, mode: CallMode): void {
+function takePlace(state: QueueState, mode: CallMode): void {
   state.running++
   if (mode === 'serial') state.isWriting = true
 }
 
-/** Gives the place of a call that has ended to those that wait. */
-function leave(state: QueueState, mode: CallMode): void {
+/** Frees the place of a call that has ended, and starts the waiting calls that have room now. */
+function freePlace(state: QueueState, mode: CallMode): void {
   state.running--
   if (mode === 'serial') state.isWriting = false
   const { waiting } = state
-  const next = () => waiting.findIndex((each) => mayStart(state, each.mode))
-  for (let index = next(); index !== -1; index = next()) waiting.splice(index, 1)[0]?.start()
+  const findNext = () => waiting.findIndex((each) => mayStart(state, each.mode))
+  for (let index = findNext(); index !== -1; index = findNext()) waiting.splice(index, 1)[0]?.start()
 }
 
-/** Resolves with true when a place is taken for the caller, and with false when there is none in time. */
-function waitForPlace(state: QueueState, mode: CallMode, again: boolean): Promise<boolean> {
+/** Waits for a place and takes it. Resolves with false when no place is free in time. */
+function waitForPlace(state: QueueState, mode: CallMode, isRetry: boolean): Promise<boolean> {
   const { waiting, limits } = state
-  if (!again && waiting.length >= limits.queued) return Promise.resolve(false)
+  if (!isRetry && waiting.length >= limits.queued) return Promise.resolve(false)
   return new Promise((resolve) => {
-    const item: Waiting = {
+    const call: WaitingCall = {
       mode,
       start: () => {
         clearTimeout(timer)
-        take(state, mode)
+        takePlace(state, mode)
         resolve(true)
       },
     }
     const timer = setTimeout(() => {
-      waiting.splice(waiting.indexOf(item), 1)
+      waiting.splice(waiting.indexOf(call), 1)
       resolve(false)
     }, limits.queueSeconds * 1000)
-    if (again) waiting.unshift(item)
-    else waiting.push(item)
+    if (isRetry) waiting.unshift(call)
+    else waiting.push(call)
   })
 }

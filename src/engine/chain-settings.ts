@@ -1,4 +1,6 @@
-/** `chain`, `contractFilter` and `components` of an engine's `server.json`: which chain, and which contracts of it. */
+/**
+ * Reads the settings `chain`, `contractFilter` and `components` of an engine: its chain, and the contracts to serve.
+ */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { orUndefined } from '../codec/malformed.ts'
@@ -42,7 +44,7 @@ export const ComponentsSetting = Type.Record(Type.String(), Type.String(), {
 })
 
 export type ChainConfig = {
-  /** Whether a chain on which nothing happens has no new blocks. */
+  /** Whether the chain makes a block for a transaction alone, so that its newest block may be of any age. */
   readonly blocksOnDemand: boolean
 } & (
   | { readonly type: 'local'; readonly directory: string }
@@ -63,21 +65,21 @@ interface Settings {
   readonly components?: Static<typeof ComponentsSetting>
 }
 
-export interface Chosen {
+export interface ChainSettings {
   readonly chain: ChainConfig
   readonly contractFilter: ContractFilter
   readonly components: ReadonlyMap<Address, string>
 }
 
-const OF_TYPE = {
+const MEMBERS_OF_TYPE = {
   local: ['directory'],
   evm: ['rpcUrl', 'confirmations', 'chainId', 'blocksOnDemand'],
   partisia: ['readerUrl', 'chainId', 'blocksOnDemand'],
 } as const
-const REQUIRED = { local: 'directory', evm: 'rpcUrl', partisia: 'readerUrl' } as const
+const REQUIRED_MEMBER = { local: 'directory', evm: 'rpcUrl', partisia: 'readerUrl' } as const
 
-/** Returns the chain and its contracts, or all mistakes of the settings but those of settings whose shape is wrong. */
-export function readChosen(settings: Settings): Chosen | { readonly mistakes: readonly string[] } {
+/** Returns the chain and its contracts, or the mistakes of the settings beyond those that their schema finds. */
+export function readChainSettings(settings: Settings): ChainSettings | { readonly mistakes: readonly string[] } {
   const { chain } = settings
   const mistakes = [
     ...(chain === undefined ? [] : findChainMistakes(chain)),
@@ -99,12 +101,12 @@ export function readChosen(settings: Settings): Chosen | { readonly mistakes: re
 
 function findChainMistakes(chain: NonNullable<Settings['chain']>): string[] {
   const { type, ...members } = chain
-  const allowed: readonly string[] = OF_TYPE[type]
-  const required = REQUIRED[type]
-  const foreign = Object.keys(members).filter((name) => !allowed.includes(name))
+  const allowedMembers: readonly string[] = MEMBERS_OF_TYPE[type]
+  const requiredMember = REQUIRED_MEMBER[type]
+  const foreignMembers = Object.keys(members).filter((name) => !allowedMembers.includes(name))
   return [
-    ...(chain[required] === undefined ? [`chain.${required}: required for a chain of type ${type}`] : []),
-    ...foreign.map((name) => `chain.${name}: it is not for a chain of type ${type}; leave it out`),
+    ...(chain[requiredMember] === undefined ? [`chain.${requiredMember}: required for a chain of type ${type}`] : []),
+    ...foreignMembers.map((name) => `chain.${name}: it is not for a chain of type ${type}; leave it out`),
     ...urlMistakes('chain.rpcUrl', chain.rpcUrl),
     ...urlMistakes('chain.readerUrl', chain.readerUrl),
   ]

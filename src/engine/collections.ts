@@ -4,23 +4,23 @@ import { type EncryptionCollections, encryptionKeyCollection } from '../store/en
 import { type GenerationCollections, generationCollection } from '../store/generation.ts'
 import { createCollection, type Migration, type Store } from '../store/store.ts'
 
-/** A transaction that a component asked for. Without `signed` it has no nonce yet. */
+/** A transaction that a component asked for. The row has no nonce until it has `signed`. */
 export interface OutboxRow {
   readonly contract: Address
   /** The payload in base64. */
   readonly payload: string
   /** The gas as a decimal number. */
   readonly gas: string
-  /** Milliseconds since the epoch. */
+  /** The time at which the component asked for the transaction, in milliseconds since 1970. */
   readonly createdAt: number
   readonly signed?: { readonly hash: string; readonly nonce: number; readonly raw: string }
-  /** How often it was included and ran out of the gas that it was estimated to need. */
+  /** The number of times that the transaction was included and ran out of its estimated gas. */
   readonly exhausted?: number
 }
 
 export interface FailedTransaction {
   readonly contract: Address
-  /** Undefined when it was never signed, since it would have failed. */
+  /** The hash of the signed transaction; undefined when the engine never signed it, since it would have failed. */
   readonly hash?: string
   readonly why: string
   readonly at: number
@@ -32,35 +32,35 @@ export interface TimerRow {
   /** The payload in base64. */
   readonly payload: string
   readonly status: 'scheduled' | 'done' | 'cancelled' | 'failed'
-  /** Milliseconds since the epoch: when it runs; of one that is over, until when that is remembered. */
+  /** The time at which the timer runs, or, once it has ended, at which its row is deleted: milliseconds since 1970. */
   readonly at: number
-  /** The number of runs that did not end well. */
+  /** The number of runs that failed. */
   readonly attempts: number
 }
 
 export type EngineCollections = EncryptionCollections &
   GenerationCollections & {
     /**
-     * The state of a contract by its address: a row whose version goes up with every change of its storage, outbox or
-     * timers.
+     * The state of a contract by its address. The version of the row goes up with every change of the storage, the
+     * outbox or the timers of the contract.
      */
     component_state: {
       readonly storageBytes: number
-      /** Transactions that it asked for in a day of UTC; days are counted from 1970. */
+      /** The number of transactions that the contract asked for in a day of UTC; days are counted from 1970. */
       readonly asked?: { readonly day: number; readonly transactions: number }
-      /** The block that the last change of it all was computed at. */
+      /** The block at which the last change of the contract's storage, outbox or timers was computed. */
       readonly block?: { readonly number: number; readonly hash: string }
     }
     /**
-     * The stored values by a MAC of contract, bucket and key. `value` is in base64; `bytes` is what the value counts,
-     * its key included.
+     * The stored values, each under a MAC of its contract, bucket and key. The `value` is in base64; `bytes` is its
+     * size in the limit `storageBytes`, with bucket and key.
      */
     component_storage: { readonly value: string; readonly bytes: number }
     /** The transactions in the order in which components asked for them. */
     outbox: OutboxRow
     failed_transaction: FailedTransaction
     timer: TimerRow
-    /** The signed requests that were accepted, by their ids, until they could not be accepted any more. */
+    /** The signed requests that were accepted, by their ids; each row is deleted when its request has expired. */
     spent_request: { readonly at: number }
   }
 
@@ -78,5 +78,5 @@ export const engineEncryptedCollections: readonly (keyof EngineCollections)[] = 
   ...(['component_storage', 'outbox', 'failed_transaction', 'timer'] as const),
 ]
 
-/** A time after every other: with it `due` finds all rows that have a time, with their versions. */
+/** The latest time that a Date can have, with which `store.due` returns every row of a collection. */
 export const FAR = new Date(8.64e15)

@@ -1,6 +1,6 @@
 /**
- * Commits the effects of a call (storage, transactions, timers, spent requests) in one batch, on condition that
- * nothing else of the contract was changed since the call began.
+ * Commits the effects of a call (storage, transactions, timers, spent requests) in one batch, on condition that no
+ * other call has changed the contract since the call began.
  */
 import type { Block } from '../chain/chain.ts'
 import type { CallEffects, StorageChange } from '../component/runtime.ts'
@@ -10,7 +10,7 @@ import type { EngineCollections, EngineStore } from './collections.ts'
 import type { ContractRow, ContractRows } from './contract-rows.ts'
 import type { Limits } from './limits.ts'
 import type { Outbox } from './outbox.ts'
-import { retryWhenFull } from './retry.ts'
+import { retryTimeWhenFull } from './retry.ts'
 import type { EndedTimer, TimerBook, TimerPlan } from './timer-book.ts'
 
 export interface CommitContext {
@@ -23,33 +23,36 @@ export interface CommitContext {
   readonly now: () => Date
 }
 
-/** A stored value as a call saw it; undefined when there was none. */
-export type Seen = Map<string, { readonly version: number; readonly bytes: number } | undefined>
+/** The versions and sizes of the stored values that a call has read, by their ids; undefined for an absent value. */
+export type StorageReads = Map<string, { readonly version: number; readonly bytes: number } | undefined>
 
-export interface Finished {
+export interface FinishedCall {
   readonly contract: Address
-  /** The contract's row before the call read anything. */
+  /** The contract's row as it was before the call began. */
   readonly contractRow: ContractRow
-  readonly seen: Seen
+  readonly storageReads: StorageReads
   readonly effects: CallEffects
-  /** The block that the call saw. */
+  /** The block at which the call ran. */
   readonly block: Pick<Block, 'number' | 'hash'>
-  /** Whether it is remembered that the contract was brought to this block, also where nothing else changed. */
+  /**
+   * Whether the commit stores the block also when the call changed nothing else, since the call reconciled the
+   * contract.
+   */
   readonly reconciles?: boolean
   /** The status of the HTTP response. */
   readonly status?: number | undefined
-  /** The timer that it was, and what became of it. */
-  readonly ended?: EndedTimer | undefined
+  /** The timer that the call ran, with its row after the run. */
+  readonly endedTimer?: EndedTimer | undefined
 }
 
-/** The limit of its contract that a call would have gone beyond. */
+/** The limit of a contract that a call would have exceeded. */
 export interface Quota {
   readonly limit: 'storageBytes' | 'timers' | 'outboxTransactions' | 'transactionsPerDay'
-  /** When to try again, where it passes by itself. */
+  /** The time at which there is room again; undefined when time alone makes no room. */
   readonly until: Date | undefined
 }
 
-/** The result of a commit; only one that is `committed` leaves anything behind. `conflict`: another call was first. */
+/** The result of a commit, which stores nothing unless it is `committed`. `conflict`: another call was first. */
 export type CommitResult =
   | { readonly kind: 'committed' }
   | { readonly kind: 'conflict' }
@@ -60,41 +63,41 @@ const DAY_MS = 86_400_000
 /** Tests whether a call changes what other calls may read. */
 export function isWriting({
   effects,
-  ended,
+  endedTimer,
   reconciles = false,
-}: Pick<Finished, 'effects' | 'ended' | 'reconciles'>): boolean {
+}: Pick<FinishedCall, 'effects' | 'endedTimer' | 'reconciles'>): boolean {
   const { storage, transactions, timers } = effects
-  return storage.length + transactions.length + timers.length > 0 || ended !== undefined || reconciles
+  return storage.length + transactions.length + timers.length > 0 || endedTimer !== undefined || reconciles
 }
 
-export async function commitCall(context: CommitContext, finished: Finished): Promise<CommitResult> {
+export async function commitCall(context: CommitContext, call: FinishedCall): Promise<CommitResult> {
   const { contractRows, timers, outbox, now } = context
-  const { contract, contractRow, effects, block } = finished
-  const spent = spentChanges(finished, now())
-  if (!isWriting(finished)) return commitSpent(context, finished, spent)
-  const storage = await storageChanges(context, finished)
+  const { contract, contractRow, effects, block } = call
+  const requestChanges = spentRequestChanges(call, now())
+  if (!isWriting(call)) return commitSpentRequests(context, call, requestChanges)
+  const storage = await storageChanges(context, call)
   const storageBytes = contractRow.storageBytes + storage.growth
-  const plan = timers.plan(contract, effects.timers, now(), finished.ended)
-  const rows = outbox.rows(contract, effects.transactions)
-  const counted = countToday(contractRow, rows.length, now())
+  const plan = timers.plan(contract, effects.timers, now(), call.endedTimer)
+  const outboxRows = outbox.createRows(contract, effects.transactions)
+  const counted = countToday(contractRow, outboxRows.length, now())
   const quota =
     storageQuota(context, { bytes: storageBytes, growth: storage.growth }, plan) ??
-    transactionQuota(context, contract, rows.length, counted)
+    transactionQuota(context, contract, outboxRows.length, counted)
   if (quota !== undefined) return { kind: 'quota', ...quota }
-  const acted = { number: block.number, hash: block.hash }
-  const state = { storageBytes, block: acted, ...(counted === undefined ? {} : { counted }) }
+  const blockOfCall = { number: block.number, hash: block.hash }
+  const state = { storageBytes, block: blockOfCall, ...(counted === undefined ? {} : { counted }) }
   const batch = [
     contractRowChange(contract, contractRow, state),
-    ...spent,
+    ...requestChanges,
     ...storage.changes,
     ...plan.changes,
-    ...rows,
+    ...outboxRows,
   ]
-  return contractRows.whileCommitting(contract, async () => {
+  return contractRows.runCommit(contract, async () => {
     if (!(await commitBatch(context, contract, batch))) return { kind: 'conflict' }
     contractRows.set(contract, { version: (contractRow.version ?? -1) + 1, ...state })
     plan.apply()
-    outbox.added(rows)
+    outbox.addStored(outboxRows)
     return { kind: 'committed' }
   })
 }
@@ -120,58 +123,62 @@ function storageQuota(
 function transactionQuota(
   { outbox, limits, now }: CommitContext,
   contract: Address,
-  more: number,
+  newTransactions: number,
   counted: ContractRow['counted'],
 ): Quota | undefined {
-  if (more === 0 || counted === undefined) return undefined
-  const met = (limit: 'outboxTransactions' | 'transactionsPerDay', until: Date): Quota => {
-    return { limit, until: more > limits[limit] ? undefined : until }
+  if (newTransactions === 0 || counted === undefined) return undefined
+  const quotaOf = (limit: 'outboxTransactions' | 'transactionsPerDay', until: Date): Quota => {
+    return { limit, until: newTransactions > limits[limit] ? undefined : until }
   }
-  if (outbox.count(contract) + more > limits.outboxTransactions) return met('outboxTransactions', retryWhenFull(now()))
+  if (outbox.count(contract) + newTransactions > limits.outboxTransactions)
+    return quotaOf('outboxTransactions', retryTimeWhenFull(now()))
   const nextDay = new Date((counted.day + 1) * DAY_MS)
-  return counted.transactions > limits.transactionsPerDay ? met('transactionsPerDay', nextDay) : undefined
+  return counted.transactions > limits.transactionsPerDay ? quotaOf('transactionsPerDay', nextDay) : undefined
 }
 
-/** Commits a call that only spends signed requests. No other call reads their rows, so that none has to wait for it. */
-async function commitSpent(
+/**
+ * Commits a call that only spends signed requests, whose rows no other call reads, so that no other call has to wait.
+ */
+async function commitSpentRequests(
   context: CommitContext,
-  { contract, contractRow, effects }: Finished,
-  spent: readonly Change<EngineCollections>[],
+  { contract, contractRow, effects }: FinishedCall,
+  requestChanges: readonly Change<EngineCollections>[],
 ): Promise<CommitResult> {
   if (effects.reads > 1 && !(await context.contractRows.isCurrent(contract, contractRow))) return { kind: 'conflict' }
-  const conflict = spent.length === 0 ? undefined : await context.store.commit(spent)
+  const conflict = requestChanges.length === 0 ? undefined : await context.store.commit(requestChanges)
   return { kind: conflict === undefined ? 'committed' : 'conflict' }
 }
 
-/** Commits the batch; false when another call was first. */
+/** Commits the batch. Resolves with false when another call was first. */
 async function commitBatch(
   { store, contractRows, timers, outbox }: CommitContext,
   contract: Address,
   batch: readonly Change<EngineCollections>[],
 ): Promise<boolean> {
-  const refused = await store.commit(batch).catch((error: unknown) => {
-    // The batch may be on disk all the same.
+  const conflict = await store.commit(batch).catch((error: unknown) => {
+    // The batch may be on disk although the commit failed.
     contractRows.forget(contract)
-    timers.doubt()
-    outbox.doubt()
+    timers.invalidate()
+    outbox.invalidate()
     throw error
   })
-  if (refused === undefined) return true
+  if (conflict === undefined) return true
   contractRows.forget(contract)
   await timers.load()
   return false
 }
 
 /**
- * Counts `more` transactions of today; undefined when there never was one. A clock set back by some hours begins no
- * new count.
+ * Adds `newTransactions` to the count of today. Returns undefined when the contract never had a transaction. A clock
+ * that was set back by some hours begins no new count.
  */
-function countToday({ counted }: ContractRow, more: number, now: Date): ContractRow['counted'] {
-  if (more === 0) return counted
+function countToday({ counted }: ContractRow, newTransactions: number, now: Date): ContractRow['counted'] {
+  if (newTransactions === 0) return counted
   const today = Math.floor(now.getTime() / DAY_MS)
-  // A clock that was far ahead is no reason to count that day until it comes.
-  if (counted === undefined || counted.day < today || counted.day > today + 1) return { day: today, transactions: more }
-  return { day: counted.day, transactions: counted.transactions + more }
+  // A count for a day far ahead comes from a wrong clock, and is dropped.
+  if (counted === undefined || counted.day < today || counted.day > today + 1)
+    return { day: today, transactions: newTransactions }
+  return { day: counted.day, transactions: counted.transactions + newTransactions }
 }
 
 function contractRowChange(
@@ -184,9 +191,9 @@ function contractRowChange(
     : { update: 'component_state', id: contract, version, value }
 }
 
-function spentChanges({ effects, status = 200 }: Finished, now: Date): Change<EngineCollections>[] {
-  const accepted = effects.spent.filter(({ unlessRefused }) => !unlessRefused || status < 300)
-  const byId = new Map(accepted.map((each) => [each.id, each]))
+function spentRequestChanges({ effects, status = 200 }: FinishedCall, now: Date): Change<EngineCollections>[] {
+  const acceptedRequests = effects.spent.filter(({ unlessRefused }) => !unlessRefused || status < 300)
+  const byId = new Map(acceptedRequests.map((each) => [each.id, each]))
   return [...byId.values()].map(({ id, until }) => {
     return { insert: 'spent_request', id, value: { at: now.getTime() }, dueAt: until }
   })
@@ -194,29 +201,31 @@ function spentChanges({ effects, status = 200 }: Finished, now: Date): Change<En
 
 async function storageChanges(
   { store, storageIdOf }: CommitContext,
-  { contract, effects, seen }: Finished,
+  { contract, effects, storageReads }: FinishedCall,
 ): Promise<{ readonly changes: readonly Change<EngineCollections>[]; readonly growth: number }> {
   const changes: Change<EngineCollections>[] = []
   let growth = 0
-  for (const change of lastOfEach(effects.storage, (bucket, key) => storageIdOf(contract, bucket, key))) {
-    const before = seen.has(change.id) ? seen.get(change.id) : await storedAt(store, change.id)
-    const written = changeOf(change, before)
-    if (written === undefined) continue
-    changes.push(written.change)
-    growth += written.growth
+  for (const change of lastChanges(effects.storage, (bucket, key) => storageIdOf(contract, bucket, key))) {
+    const valueBefore = storageReads.has(change.id)
+      ? storageReads.get(change.id)
+      : await readStoredValue(store, change.id)
+    const rowChange = storageRowChange(change, valueBefore)
+    if (rowChange === undefined) continue
+    changes.push(rowChange.change)
+    growth += rowChange.growth
   }
   return { changes, growth }
 }
 
-interface Placed extends StorageChange {
+interface IdentifiedChange extends StorageChange {
   readonly id: string
 }
 
-function lastOfEach(
+function lastChanges(
   storage: readonly StorageChange[],
   idOf: (bucket: Uint8Array, key: Uint8Array) => string,
-): Iterable<Placed> {
-  const last = new Map<string, Placed>()
+): Iterable<IdentifiedChange> {
+  const last = new Map<string, IdentifiedChange>()
   for (const change of storage) {
     const id = idOf(change.bucket, change.key)
     last.set(id, { ...change, id })
@@ -224,25 +233,31 @@ function lastOfEach(
   return last.values()
 }
 
-async function storedAt(store: EngineStore, id: string): Promise<{ version: number; bytes: number } | undefined> {
+async function readStoredValue(
+  store: EngineStore,
+  id: string,
+): Promise<{ version: number; bytes: number } | undefined> {
   const row = await store.get('component_storage', id)
   return row && { version: row.version, bytes: row.value.bytes }
 }
 
-function changeOf(
-  { id, bucket, key, value }: Placed,
-  before: { readonly version: number; readonly bytes: number } | undefined,
+function storageRowChange(
+  { id, bucket, key, value }: IdentifiedChange,
+  valueBefore: { readonly version: number; readonly bytes: number } | undefined,
 ): { readonly change: Change<EngineCollections>; readonly growth: number } | undefined {
   const collection = 'component_storage'
   if (value === undefined) {
-    if (before === undefined) return undefined
-    return { change: { delete: collection, id, version: before.version, erases: true }, growth: -before.bytes }
+    if (valueBefore === undefined) return undefined
+    return {
+      change: { delete: collection, id, version: valueBefore.version, erases: true },
+      growth: -valueBefore.bytes,
+    }
   }
   const bytes = bucket.length + key.length + value.length
-  const stored = { value: Buffer.from(value).toString('base64'), bytes }
-  if (before === undefined) return { change: { insert: collection, id, value: stored }, growth: bytes }
+  const rowValue = { value: Buffer.from(value).toString('base64'), bytes }
+  if (valueBefore === undefined) return { change: { insert: collection, id, value: rowValue }, growth: bytes }
   return {
-    change: { update: collection, id, version: before.version, value: stored, erases: true },
-    growth: bytes - before.bytes,
+    change: { update: collection, id, version: valueBefore.version, value: rowValue, erases: true },
+    growth: bytes - valueBefore.bytes,
   }
 }

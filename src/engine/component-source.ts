@@ -1,4 +1,4 @@
-/** Where the bytes of a component come from: a directory, or the address that its contract names. The hash decides. */
+/** Finds the bytes of a component by their hash: in a directory, or at the URL that its contract names. */
 import { createHash } from 'node:crypto'
 import type { ComponentCode } from '../component/runtime.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
@@ -20,10 +20,7 @@ export interface SourceContext {
 
 const FETCH_TIMEOUT_MS = 30_000
 
-/**
- * The error for a component that cannot be had, in words for the operator. `lasting`: another attempt would fail in the
- * same way.
- */
+/** The error for a component that cannot be found or fetched, in words for the operator. */
 export class SourceError extends Error {
   override readonly name = 'SourceError'
 }
@@ -34,21 +31,21 @@ export async function findComponent(
   { sha256, uri }: { readonly sha256: string; readonly uri: string },
 ): Promise<ComponentCode> {
   const { moduleBytes } = config.limits
-  const kept = await files.read(sha256, moduleBytes)
-  if (kept !== undefined) {
-    if (isThat(kept, sha256)) return { sha256, bytes: kept }
+  const storedBytes = await files.read(sha256, moduleBytes)
+  if (storedBytes !== undefined) {
+    if (hasSha256(storedBytes, sha256)) return { sha256, bytes: storedBytes }
     throw new SourceError(`${config.componentDirectory}/${sha256} has other bytes than its name says; take it away`)
   }
-  const place = `put it into ${config.componentDirectory}/${sha256}`
+  const advice = `put it into ${config.componentDirectory}/${sha256}`
   if (uri === '')
-    throw new SourceError(`the component ${sha256} is not here, and its contract names no address; ${place}`)
+    throw new SourceError(`the component ${sha256} is not here, and its contract names no address; ${advice}`)
   if (!isAllowed(uri, config.outbound.allow)) {
     throw new SourceError(
-      `the component ${sha256} is not here, and outbound.allow does not have the host of ${uri}; ${place}`,
+      `the component ${sha256} is not here, and outbound.allow does not have the host of ${uri}; ${advice}`,
     )
   }
   const bytes = await fetchComponent(uri, outbound, config)
-  if (!isThat(bytes, sha256)) throw new SourceError(`what is at ${uri} is not the component ${sha256}`)
+  if (!hasSha256(bytes, sha256)) throw new SourceError(`what is at ${uri} is not the component ${sha256}`)
   await files.keep(sha256, bytes)
   return { sha256, bytes }
 }
@@ -69,6 +66,6 @@ async function fetchComponent(
   }
 }
 
-function isThat(bytes: Uint8Array, sha256: string): boolean {
+function hasSha256(bytes: Uint8Array, sha256: string): boolean {
   return createHash('sha256').update(bytes).digest('hex') === sha256
 }

@@ -17,7 +17,13 @@ import { readKeyAndCertificates } from '../config/signing.ts'
 import { resolveStopping, type Stopping } from '../config/stopping.ts'
 import { findTelemetryMistakes, resolveTelemetry, type TelemetryConfig } from '../config/telemetry.ts'
 import { isSecure } from '../protocol/private-host.ts'
-import { ChainSetting, type Chosen, ComponentsSetting, FilterSetting, readChosen } from './chain-settings.ts'
+import {
+  ChainSetting,
+  type ChainSettings,
+  ComponentsSetting,
+  FilterSetting,
+  readChainSettings,
+} from './chain-settings.ts'
 import { type Identity, readIdentity } from './identity.ts'
 import { LimitSettings, type Limits, limitsOf } from './limits.ts'
 import { hostMistakes } from './outbound-hosts.ts'
@@ -103,7 +109,7 @@ export const EngineSettings = Type.Object(
 )
 type Settings = Static<typeof EngineSettings>
 
-export interface EngineConfig extends Chosen {
+export interface EngineConfig extends ChainSettings {
   readonly port: number
   readonly host: string | undefined
   readonly baseUrl: string | undefined
@@ -132,14 +138,16 @@ export const engineDefaults = { port: 8400, databaseFile: 'data/engine.db', comp
 /** Returns the configuration, or every mistake in it with its path. */
 export function readEngineConfig(value: unknown, files: Files, now: Date): ReadResult<EngineConfig> {
   const { mistakes: shapeMistakes, settings } = checkSettings(EngineSettings, value)
-  const where = readDatabase(settings.database, engineDefaults.databaseFile, files)
-  const secure = settings.tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now }, settings.tls, files)
+  const databaseResult = readDatabase(settings.database, engineDefaults.databaseFile, files)
+  const tlsResult = settings.tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now }, settings.tls, files)
   const identity = settings.identity && readIdentityFile(settings.identity.keyFile, files)
-  const chosen = readChosen(settings)
+  const chainSettings = readChainSettings(settings)
   const mistakes = [
     ...shapeMistakes,
     ...(settings.baseUrl === undefined ? [] : findAddressMistakes(settings.baseUrl)),
-    ...[where, secure, identity, chosen].flatMap((part) => (part && 'mistakes' in part ? part.mistakes : [])),
+    ...[databaseResult, tlsResult, identity, chainSettings].flatMap((part) =>
+      part && 'mistakes' in part ? part.mistakes : [],
+    ),
     ...encryptionMistakes(settings),
     ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),
     ...(settings.telemetry ? findTelemetryMistakes(settings.telemetry) : []),
@@ -148,26 +156,27 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
       each.replace('rateLimits.', ''),
     ),
   ]
-  if ('mistakes' in where || (secure && 'mistakes' in secure) || 'mistakes' in chosen) return { mistakes }
+  if ('mistakes' in databaseResult || (tlsResult && 'mistakes' in tlsResult) || 'mistakes' in chainSettings)
+    return { mistakes }
   if (identity === undefined || 'mistakes' in identity || mistakes.length > 0) return { mistakes }
   return {
     config: {
-      ...complete(settings as Settings),
-      ...chosen,
-      database: where.database,
-      tls: secure && createServerTls(secure),
+      ...resolveSettings(settings as Settings),
+      ...chainSettings,
+      database: databaseResult.database,
+      tls: tlsResult && createServerTls(tlsResult),
       identity,
     },
     warnings: [
-      ...where.warnings,
-      ...findCertificateWarnings('tls', secure?.chain ?? [], now),
+      ...databaseResult.warnings,
+      ...findCertificateWarnings('tls', tlsResult?.chain ?? [], now),
       ...exposureWarnings(settings),
       ...findApiKeyWarnings(settings.integrations?.authentication ?? {}),
     ],
   }
 }
 
-function complete(
+function resolveSettings(
   settings: Settings,
 ): Omit<EngineConfig, 'database' | 'tls' | 'identity' | 'chain' | 'contractFilter' | 'components'> {
   const { management, outbound } = settings
@@ -194,13 +203,13 @@ function complete(
 }
 
 function readIdentityFile(path: string, files: Files): Identity | { readonly mistakes: readonly string[] } {
-  const mistake = (why: string) => ({ mistakes: [`identity.keyFile: ${why}`] })
+  const mistakeOf = (why: string) => ({ mistakes: [`identity.keyFile: ${why}`] })
   try {
     return readIdentity(files.read(path))
   } catch (error) {
-    if (error instanceof MalformedError) return mistake(`${error.message}: ${shownPath(path)}`)
+    if (error instanceof MalformedError) return mistakeOf(`${error.message}: ${shownPath(path)}`)
     const { code } = error as NodeJS.ErrnoException
-    return mistake(
+    return mistakeOf(
       code === 'ENOENT'
         ? `there is no such file: ${shownPath(path)}; ${NO_KEY}`
         : `the file cannot be read: ${shownPath(path)}`,

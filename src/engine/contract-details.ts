@@ -4,7 +4,7 @@ import { parseAddress } from '../offchain/address.ts'
 import type { CallHistory, PastCall } from './call-history.ts'
 import type { EngineContext } from './context.ts'
 import { ProblemError, problem } from './problem.ts'
-import { contractStatus, shownAddress } from './status.ts'
+import { contractStatus, formatAddress } from './status.ts'
 
 const DAY_MS = 86_400_000
 
@@ -22,15 +22,15 @@ export async function contractDetails(context: EngineContext, text: string) {
     ...contractStatus(chain, entry),
     component_uri: contract.component?.uri ?? null,
     engines:
-      contract.engines?.map(({ address, endpoint }) => ({ address: shownAddress(chain, address), endpoint })) ?? null,
+      contract.engines?.map(({ address, endpoint }) => ({ address: formatAddress(chain, address), endpoint })) ?? null,
     storage_bytes: storageBytes,
     transactions: { waiting: outbox.count(address), today: counted?.day === today ? counted.transactions : 0 },
-    timers: timers.of(address).filter(({ status }) => status === 'scheduled' || status === 'running'),
-    waiting_calls: queue.queued(),
+    timers: timers.list(address).filter(({ status }) => status === 'scheduled' || status === 'running'),
+    waiting_calls: queue.countWaiting(),
     calls: latestCalls(calls, address),
   }
 }
 
 function latestCalls(calls: CallHistory, address: string) {
-  return calls.of(address).map(({ began, ...call }: PastCall) => ({ at: began.toISOString(), ...call }))
+  return calls.list(address).map(({ began, ...call }: PastCall) => ({ at: began.toISOString(), ...call }))
 }

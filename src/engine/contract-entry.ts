@@ -1,4 +1,4 @@
-/** A contract as an engine knows it, and how it stands with its component. */
+/** A contract in the memory of an engine, with the state of its component. */
 import type { Block, OffChainContract } from '../chain/chain.ts'
 import type { ComponentCode } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
@@ -11,25 +11,26 @@ export type ComponentState =
   /** `why` is for the operator. */
   | { readonly kind: 'failed'; readonly why: string }
 
-/** The state change hook of a contract: level-triggered, so that many changes are one run. */
+/** The state of a contract's state change hook, which runs once for all changes since its last run. */
 export interface HookState {
   pending: boolean
   running: boolean
   attempts: number
   /** Whether the hook was given up, until the contract changes again. */
   dead: boolean
-  /** Milliseconds since the epoch: not before. */
+  /** The earliest time of the next run, in milliseconds since 1970. */
   notBefore: number
-  /** Why the last run changed nothing; undefined after a run that did what it should. */
+  /** The problem of the last run; undefined after a run that was committed. */
   problem: ProblemCode | undefined
 }
 
 /** The state of a contract relative to the fork of the chain that the engine sees. */
 export interface ForkState {
-  /** A number that grows whenever the chain took back a block. */
+  /** A number that goes up whenever the chain takes back a block. */
   number: number
   /**
-   * `unchecked`: the block of the last commit may be gone; `reconciling`: that block is gone, and the hook runs first.
+   * `unchecked`: the chain may have taken back the block of the last commit. `reconciling`: the chain has, and the
+   * state change hook runs before any other call. `settled`: the chain has the block.
    */
   standing: 'unchecked' | 'reconciling' | 'settled'
 }
@@ -41,10 +42,10 @@ export interface ForkState {
 export interface ContractEntry {
   readonly address: Address
   contract: OffChainContract
-  /** Whether the contract lists this engine; undefined as long as its component has not said. */
+  /** Whether the contract lists this engine; undefined until its component has answered that. */
   isOurs: boolean | undefined
-  /** The contract as it was when its component was asked for its engines. */
-  askedOf?: OffChainContract
+  /** The contract as it was when its component was last asked for the engines. */
+  contractAsked?: OffChainContract
   state: ComponentState
   readonly hook: HookState
   readonly fork: ForkState

@@ -1,26 +1,26 @@
 /**
- * A cache of what contracts answer at a block: an answer never changes, and several calls read the same at one block.
+ * A cache of the answers of contracts at a block, which never change; several calls read the same answer at one block.
  */
 
 import { createLru } from '../async/lru.ts'
 import type { Chain } from '../chain/chain.ts'
 
-const REMEMBERED = 1000
+const MOST_ANSWERS = 1000
 /**
- * The most bytes of a question and its answer that are kept; larger ones are asked again, so that all together stay
+ * The most bytes of a question with its answer that is cached. Larger answers are read again, so that the cache stays
  * small.
  */
-const LARGEST = 4096
+const MOST_BYTES = 4096
 
-/** Reads as the chain does, and caches answers. Failures are not cached. */
+/** Makes a function that reads as the chain does, and caches the answers but no failures. */
 export function cacheReads(chain: Pick<Chain, 'read'>): Chain['read'] {
-  const answers = createLru<string, Uint8Array>(REMEMBERED)
+  const answers = createLru<string, Uint8Array>(MOST_ANSWERS)
   return async (contract, input, block) => {
     const key = `${block.hash} ${contract} ${Buffer.from(input).toString('latin1')}`
-    const cached = answers.get(key)
-    if (cached !== undefined) return cached
+    const cachedAnswer = answers.get(key)
+    if (cachedAnswer !== undefined) return cachedAnswer
     const answer = await chain.read(contract, input, block)
-    if (input.length + answer.length <= LARGEST) answers.set(key, answer)
+    if (input.length + answer.length <= MOST_BYTES) answers.set(key, answer)
     return answer
   }
 }

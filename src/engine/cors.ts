@@ -1,31 +1,33 @@
 /**
- * The headers that pages may read. Browsers may call from any origin, without credentials of theirs; the engine says
- * so, and not each component.
+ * The CORS headers of an engine: pages of any origin may call, without the credentials of the browser. The engine sets
+ * these headers for all components.
  */
 
-const EXPOSED = 'X-Engine-Error, X-Engine-Block, X-Engine-Signature, Retry-After, X-Request-Id'
+const EXPOSED_HEADERS = 'X-Engine-Error, X-Engine-Block, X-Engine-Signature, Retry-After, X-Request-Id'
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
 export function corsHeaders(enabled: boolean): readonly (readonly [name: string, value: string])[] {
   if (!enabled) return []
   return [
     ['access-control-allow-origin', '*'],
-    ['access-control-expose-headers', EXPOSED],
+    ['access-control-expose-headers', EXPOSED_HEADERS],
   ]
 }
 
 /**
- * Returns the answer to OPTIONS. `wanted` is what a browser asks to send; `authorization` is nothing that `*` would
- * mean.
+ * Returns the headers of the answer to a preflight request. The headers are named one by one, since `*` does not stand
+ * for `authorization`.
  */
-export function preflightHeaders(requested: {
+export function preflightHeaders(preflightRequest: {
   readonly method: string | undefined
   readonly headers: string | undefined
 }): readonly (readonly [name: string, value: string])[] {
   const isToken = (text: string | undefined): text is string => text !== undefined && /^[A-Za-z]{1,20}$/.test(text)
   const methods =
-    isToken(requested.method) && !METHODS.includes(requested.method) ? `${METHODS}, ${requested.method}` : METHODS
-  const names = requested.headers ?? ''
+    isToken(preflightRequest.method) && !METHODS.includes(preflightRequest.method)
+      ? `${METHODS}, ${preflightRequest.method}`
+      : METHODS
+  const names = preflightRequest.headers ?? ''
   const headers = /^[!#$%&'*+.^_`|~0-9A-Za-z, -]{1,2000}$/.test(names) ? names : 'Authorization, Content-Type'
   return [
     ...corsHeaders(true),

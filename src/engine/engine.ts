@@ -1,4 +1,6 @@
-/** The execution engine, ready to listen: everything it needs comes in; a server comes out, and what runs beside it. */
+/**
+ * Makes the execution engine from the effects that it is given: its server, and the tasks that run beside the server.
+ */
 
 import type { Task } from '../async/task.ts'
 import type { App } from '../http/app-type.ts'
@@ -13,39 +15,42 @@ import { CONTRACT_STATES, contractStateOf } from './contract-entry.ts'
 import { cacheReads } from './contract-reads.ts'
 import { cacheContractRows } from './contract-rows.ts'
 import { storageIdsOf } from './identity.ts'
-import { createMetrics, type Metrics, type Observed, observe } from './metrics.ts'
+import { createMetrics, type GaugeValues, type Metrics, registerGauges } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import { createResponseSigner } from './response-signer.ts'
-import { createTimerBook, forgetTimers } from './timer-book.ts'
+import { createTimerBook, purgeTimers } from './timer-book.ts'
 import { createWatcher } from './watcher.ts'
 
 export interface EngineService {
   /** The server, which does not listen yet. */
   readonly app: App
-  /** The tasks of the engine, to be run round after round. */
+  /** The background tasks of the engine. */
   readonly tasks: readonly Task[]
   readonly metrics: Metrics
   /** Rejects while the engine cannot do its work. */
   readonly checkReady: () => Promise<void>
-  /** Stops the start of hooks and timers, and resolves when none runs any more. */
+  /** Starts no more hooks and timers, and resolves when none runs any more. */
   readonly stop: () => Promise<void>
-  /** Resolves when what runs in the background has ended; more may be started. */
-  settled(): Promise<void>
+  /** Resolves when no background task runs; more may be started later. */
+  waitUntilIdle(): Promise<void>
 }
 
 /** The longest time between two rounds over hooks, timers and transactions. */
 const ROUND_MS = 250
-/** A local chain is in this process: asking it costs little, and many transactions at once would delay its answers. */
+/**
+ * The time between two rounds over transactions of a local chain, which costs little to ask and is delayed by many at
+ * once.
+ */
 const LOCAL_OUTBOX_MS = 25
 
-/** Makes an engine. The store in `effects` is encrypted already, with {@link storageEncryptionKey}. */
+/** Makes an engine. The store in `effects` must be encrypted already, with {@link storageEncryptionKey}. */
 export async function createEngine(config: EngineConfig, effects: EngineEffects): Promise<EngineService> {
-  const context = await contextOf(config, effects)
+  const context = await createContext(config, effects)
   const { store, watcher, outbox, timers, metrics, now } = context
   const everyMs = Math.min(config.pollMilliseconds, ROUND_MS)
   const background = createBackground(context, everyMs)
   const outboxMs = config.chain.type === 'local' ? Math.min(everyMs, LOCAL_OUTBOX_MS) : everyMs
-  observe(metrics, () => readGauges(context))
+  registerGauges(metrics, () => readGauges(context))
   await Promise.all([timers.load(), outbox.load()])
   const checkReady = engineReadiness(context)
   const app = await createEngineApp(context, checkReady)
@@ -54,32 +59,32 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
     metrics,
     checkReady,
     tasks: [
-      { name: 'chain', everyMs: config.pollMilliseconds, run: watcher.look },
-      { name: 'background', everyMs, run: background.round },
-      { name: 'outbox', everyMs: outboxMs, run: () => outbox.round(watcher.block()?.hash) },
+      { name: 'chain', everyMs: config.pollMilliseconds, run: watcher.lookAtChain },
+      { name: 'background', everyMs, run: background.runRound },
+      { name: 'outbox', everyMs: outboxMs, run: () => outbox.runRound(watcher.getBlock()?.hash) },
       {
         name: 'purge',
         everyMs: 60_000,
         run: async () => {
-          await forgetTimers(store, timers, now())
+          await purgeTimers(store, timers, now())
           await purgeSpent(store, 'spent_request', now())
           await store.purge('failed_transaction', now())
           await store.tidy?.()
         },
       },
     ],
-    settled: background.settled,
+    waitUntilIdle: background.waitUntilIdle,
     stop: () => {
       background.stop()
-      return background.settled()
+      return background.waitUntilIdle()
     },
   }
 }
 
-async function contextOf(config: EngineConfig, effects: EngineEffects): Promise<EngineContext> {
+async function createContext(config: EngineConfig, effects: EngineEffects): Promise<EngineContext> {
   const { store, chain, now } = effects
   const { identity, limits } = config
-  const account = chain.account(identity.privateKey, BigInt(limits.transactionGas))
+  const account = chain.createAccount(identity.privateKey, BigInt(limits.transactionGas))
   const engine = account.address
   const metrics = createMetrics(limits, effects.telemetryCounts)
   return {
@@ -109,24 +114,24 @@ function readGauges({
   contractRows,
   bodyBuffer: held,
   now,
-}: EngineContext): Observed {
+}: EngineContext): GaugeValues {
   const entries = [...watcher.entries()]
   const kinds = entries.map(contractStateOf)
   const count = (kind: string): number => kinds.filter((each) => each === kind).length
   return {
     ...runtime.load(),
-    queued: entries.reduce((sum, { queue }) => sum + queue.queued(), 0),
-    outbox: outbox.state(now()),
+    queued: entries.reduce((sum, { queue }) => sum + queue.countWaiting(), 0),
+    outbox: outbox.getState(now()),
     chain: {
-      block: watcher.block()?.number ?? 0,
+      block: watcher.getBlock()?.number ?? 0,
       unseenSeconds: watcher.unseenSeconds(),
       headAgeSeconds: watcher.headAgeSeconds(),
-      unread: watcher.unread(),
+      unread: watcher.countUnread(),
     },
     contracts: Object.fromEntries(CONTRACT_STATES.map((kind) => [kind, count(kind)])),
     deadHooks: entries.filter(({ hook }) => hook.dead).length,
-    timers: timers.scheduled(),
-    storage: contractRows.all().map(([contract, { storageBytes }]) => ({ contract, bytes: storageBytes })),
-    bufferedBytes: held.held(),
+    timers: timers.countScheduled(),
+    storage: contractRows.listAll().map(([contract, { storageBytes }]) => ({ contract, bytes: storageBytes })),
+    bufferedBytes: held.countHeldBytes(),
   }
 }

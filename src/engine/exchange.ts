@@ -1,14 +1,14 @@
-/** A request to a component and its answer, on the wire: nothing in between changes what either of them said. */
+/** Passes a request over HTTP to a component, and returns its signed answer. */
 import { hash } from 'node:crypto'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
-import { targetOf } from './call-target.ts'
+import { findCallTarget } from './call-target.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
-import { type CallRequest, type CallResult, perform, problemCode } from './perform.ts'
+import { type CallRequest, type CallResult, performCall, problemCode } from './perform.ts'
 import { type ProblemCode, ProblemError, type ProblemResponse, problem } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
-import { type HeaderPair, type PendingResponse, send, sendProblem } from './send.ts'
+import { type HeaderPair, type PendingResponse, sendProblem, sendResponse } from './send.ts'
 import { routeOf, type Target } from './target.ts'
 
 /** A request and its pending response, with the target that its URL names. */
@@ -20,8 +20,8 @@ interface Exchange extends PendingResponse {
 export async function answerRequest(context: EngineContext, exchange: Exchange): Promise<void> {
   const { log, metrics } = context
   try {
-    const { status, headers, body } = await componentAnswer(context, exchange)
-    send(exchange, status, headers, body)
+    const { status, headers, body } = await callComponent(context, exchange)
+    sendResponse(exchange, status, headers, body)
     metrics.answers.inc({ status: String(exchange.response.statusCode), error: '' })
   } catch (err) {
     const isRefusal = err instanceof ProblemError
@@ -34,8 +34,8 @@ export async function answerRequest(context: EngineContext, exchange: Exchange):
 }
 
 /** Returns the answer of the component. Rejects with a ProblemError where the engine answers in its place. */
-async function componentAnswer(context: EngineContext, exchange: Exchange): Promise<WireResponse> {
-  const entry = entryOf(context, exchange.target)
+async function callComponent(context: EngineContext, exchange: Exchange): Promise<WireResponse> {
+  const entry = requireServedContract(context, exchange.target)
   const { request } = exchange
   const body = await context.bodyBuffer.read(request, entry.address)
   if ('refusal' in body) refuseWith(body.refusal)
@@ -49,19 +49,19 @@ async function componentAnswer(context: EngineContext, exchange: Exchange): Prom
       mode: method === 'GET' ? 'shared' : 'serial',
       isAbandoned: () => exchange.response.destroyed || request.socket.destroyed,
     }
-    const run = (): Promise<CallResult> => perform(context, entry, () => targetOf(context, entry), call)
-    const performed = await (context.inSpan?.('call component', run) ?? run())
-    return signedAnswer(context, entry, { ...data, isHead: request.method === 'HEAD' }, performed)
+    const runCall = (): Promise<CallResult> => performCall(context, entry, () => findCallTarget(context, entry), call)
+    const result = await (context.inSpan?.('call component', runCall) ?? runCall())
+    return signAnswer(context, entry, { ...data, isHead: request.method === 'HEAD' }, result)
   } finally {
     body.release()
   }
 }
 
 /** Returns the contract, when it can be called. Throws a ProblemError otherwise. */
-function entryOf({ watcher }: EngineContext, { contract }: Target): ContractEntry {
+function requireServedContract({ watcher }: EngineContext, { contract }: Target): ContractEntry {
   if (contract === undefined) refuseWith('bad-address')
   if (watcher.isStale(contract)) refuseWith('stale-chain')
-  if (watcher.block() === undefined) refuseWith('starting')
+  if (watcher.getBlock() === undefined) refuseWith('starting')
   const entry = watcher.get(contract)
   if (entry === undefined) refuseWith('unknown-contract')
   if (entry.isOurs === false) refuseWith('not-this-engine')
@@ -77,18 +77,18 @@ function refuseWith(code: ProblemCode): never {
   throw new ProblemError(problem(code))
 }
 
-function signedAnswer(
+function signAnswer(
   context: EngineContext,
   entry: ContractEntry,
   request: HttpRequestData & { readonly isHead: boolean },
-  performed: CallResult,
+  result: CallResult,
 ): WireResponse {
-  if (performed.kind !== 'done') throw new ProblemError(performedProblem(context, entry, performed))
+  if (result.kind !== 'done') throw new ProblemError(callProblem(context, entry, result))
   const { config, signer } = context
-  const { response: wire } = performed
+  const { response: wire } = result
   if (wire === undefined) refuseWith('bad-component-response')
-  logSigned(context, entry, request, performed)
-  const block = performed.block.number
+  logSignedRequest(context, entry, request, result)
+  const block = result.block.number
   const contentType = wire.headers.find(([name]) => name === 'content-type')?.[1] ?? ''
   const signature = signer.sign({
     contract: entry.address,
@@ -101,24 +101,24 @@ function signedAnswer(
     response: { status: wire.status, contentType, bodyDigest: digest(request.isHead ? new Uint8Array() : wire.body) },
     block,
   })
-  const own: HeaderPair[] = [
+  const ownHeaders: HeaderPair[] = [
     ['x-engine-block', String(block)],
     ['x-engine-signature', signature],
   ]
-  return { ...wire, headers: [...wire.headers, ...own, ...corsHeaders(config.cors)] }
+  return { ...wire, headers: [...wire.headers, ...ownHeaders, ...corsHeaders(config.cors)] }
 }
 
-function performedProblem(
+function callProblem(
   context: EngineContext,
   entry: ContractEntry,
-  performed: Exclude<CallResult, { kind: 'done' }>,
+  result: Exclude<CallResult, { kind: 'done' }>,
 ): ProblemResponse {
-  if (performed.kind === 'quota') return quotaProblem(context, performed)
-  if (performed.kind === 'reconciling') return reconcilingProblem(context, entry)
-  return problem(problemCode(performed))
+  if (result.kind === 'quota') return quotaProblem(context, result)
+  if (result.kind === 'reconciling') return reconcilingProblem(context, entry)
+  return problem(problemCode(result))
 }
 
-/** Says when the hook runs next, and that it fails, where the contract waits for a hook that failed. */
+/** Returns the problem of a contract that reconciles, with the next run of its hook where the hook has failed. */
 function reconcilingProblem({ now }: EngineContext, { fork, hook }: ContractEntry): ProblemResponse {
   if (fork.standing !== 'reconciling' || hook.problem === undefined) return problem('reconciling')
   return problem('reconciling', {
@@ -129,16 +129,16 @@ function reconcilingProblem({ now }: EngineContext, { fork, hook }: ContractEntr
   })
 }
 
-function quotaProblem({ now }: EngineContext, performed: Extract<CallResult, { kind: 'quota' }>): ProblemResponse {
-  const { limit, until } = performed
-  return problem(problemCode(performed), {
+function quotaProblem({ now }: EngineContext, result: Extract<CallResult, { kind: 'quota' }>): ProblemResponse {
+  const { limit, until } = result
+  return problem(problemCode(result), {
     retryAfter: until && Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)),
     detail: `the contract is at limits.${limit} of this engine, and nothing of the call was kept`,
   })
 }
 
-/** Logs for the audit who signed a request that was accepted, without its body and query. */
-function logSigned(
+/** Logs the signers of a request that was accepted, for the audit, without the body and the query of the request. */
+function logSignedRequest(
   { log, metrics }: EngineContext,
   { address }: ContractEntry,
   { method, uri }: HttpRequestData,

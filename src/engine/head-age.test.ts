@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { CONTRACT, serving, type TestEngine, text } from '../../test/support/engine.ts'
-import { headAge } from './head-age.ts'
+import { createHeadAge } from './head-age.ts'
 
 const open: TestEngine[] = []
 afterEach(async () => {
@@ -69,12 +69,12 @@ describe('a chain whose node answers, and has no new blocks', () => {
 
   it('is stale though other nodes behind the same address are further behind', async () => {
     const engine = await onEvm()
-    const old = await engine.chain.head()
+    const old = await engine.chain.fetchHead()
     engine.chain.mine()
     await engine.rounds()
-    const newest = await engine.chain.head()
+    const newest = await engine.chain.fetchHead()
     for (let seconds = 0; seconds < 61; seconds++) {
-      engine.chain.head = () => Promise.resolve(seconds % 2 === 0 ? old : newest)
+      engine.chain.fetchHead = () => Promise.resolve(seconds % 2 === 0 ? old : newest)
       await later(engine, 1)
     }
     expect(await problemOf(engine, engine.url)).toEqual([503, 'stale-chain'])
@@ -82,10 +82,10 @@ describe('a chain whose node answers, and has no new blocks', () => {
 
   it('is no older than its newest block, however many confirmations the operator wants', async () => {
     const engine = await onEvm()
-    const old = await engine.chain.head()
+    const old = await engine.chain.fetchHead()
     for (let blocks = 0; blocks < 10; blocks++) {
       const newest = { ...old, number: blocks + 2, time: engine.clock.now }
-      engine.chain.head = () => Promise.resolve({ ...old, newest })
+      engine.chain.fetchHead = () => Promise.resolve({ ...old, newest })
       await later(engine, 12)
     }
     expect(await problemOf(engine, engine.url)).toBe('served')
@@ -105,22 +105,22 @@ describe('a chain whose node answers, and has no new blocks', () => {
 describe('the age of the newest block', () => {
   it('does not begin anew when the clock of the engine is set back', () => {
     const clock = { now: new Date(1_000_000) }
-    const age = headAge(() => clock.now)
-    expect(age.seconds()).toBe(0)
+    const age = createHeadAge(() => clock.now)
+    expect(age.getSeconds()).toBe(0)
     const block = { number: 7, hash: '0x07', time: new Date(1_000_000) }
-    age.see(block, false)
+    age.noteHead(block, false)
     clock.now = new Date(400_000)
-    age.see(block, false)
+    age.noteHead(block, false)
     clock.now = new Date(470_000)
-    expect(age.seconds()).toBe(70)
+    expect(age.getSeconds()).toBe(70)
   })
 
   it('begins anew with a shorter chain that took the place of another', () => {
     const clock = { now: new Date(1_000_000) }
-    const age = headAge(() => clock.now)
-    age.see({ number: 7, hash: '0x07', time: clock.now }, false)
+    const age = createHeadAge(() => clock.now)
+    age.noteHead({ number: 7, hash: '0x07', time: clock.now }, false)
     clock.now = new Date(1_050_000)
-    age.see({ number: 5, hash: '0x05', time: clock.now }, true)
-    expect(age.seconds()).toBe(0)
+    age.noteHead({ number: 5, hash: '0x05', time: clock.now }, true)
+    expect(age.getSeconds()).toBe(0)
   })
 })

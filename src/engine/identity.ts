@@ -10,7 +10,7 @@ export interface Identity {
   readonly key: KeyObject
 }
 
-/** Returns the key of a PEM text. Throws a MalformedError that says what it is instead. */
+/** Reads the key of an engine from a PEM text. Throws a MalformedError that names the type of any other key. */
 export function readIdentity(pem: string): Identity {
   const key = readAnyPrivateKey(pem)
   const kind = kindOf(key)
@@ -18,14 +18,14 @@ export function readIdentity(pem: string): Identity {
   return { key, privateKey: privateScalar(key) }
 }
 
-/** Derives the key that encrypts what components store: whoever has the database alone can read nothing. */
+/** Derives the key that encrypts the values that components store, so that the database alone reveals none of them. */
 export function storageEncryptionKey({ key }: Identity): Uint8Array {
   return deriveSecret(key, 'engine database').export()
 }
 
 /**
- * Makes the function that derives the storage id of a value. Without the engine's key nobody can find a name by
- * guessing.
+ * Makes the function that derives the storage id of a value. Without the engine's key nobody can test whether a value
+ * of a guessed name exists.
  */
 export function storageIdsOf({ key }: Identity): (contract: Address, bucket: Uint8Array, name: Uint8Array) => string {
   const secret = deriveSecret(key, 'engine storage ids')

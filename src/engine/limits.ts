@@ -1,6 +1,6 @@
 /**
- * The limits of what a component, a caller and a contract may use of an engine. Each has a default, and each is in
- * /metrics.
+ * The limits on the resources of an engine that a component, a caller and a contract may use. Each limit has a default,
+ * and /metrics shows each limit.
  */
 import * as Type from 'typebox'
 import { DEFAULT_LIMITS } from '../component/limits.ts'
@@ -19,7 +19,7 @@ const limit = (standard: number, about: string, minimum = 1, maximum = 1024 * MI
   return { standard, minimum, maximum, about }
 }
 
-/** The runtime holds components to the limits of {@link DEFAULT_LIMITS}. */
+/** The limits by name; the component runtime enforces those that are in {@link DEFAULT_LIMITS}. */
 const table = {
   bodyBytes: limit(MIB, 'Body of a request', 0),
   headerBytes: limit(16 * KIB, 'Header fields of a request', KIB, 256 * KIB),

@@ -1,5 +1,5 @@
 /**
- * Metrics for operators: counters and gauges in the Prometheus text format. No caller can choose the value of a label.
+ * Metrics for operators: counters and gauges in the Prometheus text format. No label has a value that a caller chooses.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { countTelemetry, type TelemetryCounts } from '../http/telemetry-metrics.ts'
@@ -7,8 +7,8 @@ import type { Limits } from './limits.ts'
 
 const PREFIX = 'vouchsafe_engine_'
 
-/** The values that are read from the engine whenever its metrics are read. */
-export interface Observed {
+/** The values of the gauges, which are read from the engine whenever its metrics are fetched. */
+export interface GaugeValues {
   readonly running: number
   readonly waiting: number
   readonly workers: number
@@ -60,15 +60,15 @@ export function createMetrics(limits: Limits, telemetry?: TelemetryCounts) {
   }
 }
 
-/** Registers gauges whose values are read by `observed` when the metrics are fetched. */
-export function observe({ registry }: Metrics, observed: () => Observed): void {
-  const gauge = (name: string, help: string, read: (now: Observed) => number): void => {
+/** Registers gauges whose values `readValues` returns when the metrics are fetched. */
+export function registerGauges({ registry }: Metrics, readValues: () => GaugeValues): void {
+  const gauge = (name: string, help: string, pickValue: (now: GaugeValues) => number): void => {
     new Gauge({
       name: PREFIX + name,
       help,
       registers: [registry],
       collect() {
-        this.set(read(observed()))
+        this.set(pickValue(readValues()))
       },
     })
   }
@@ -89,10 +89,10 @@ export function observe({ registry }: Metrics, observed: () => Observed): void {
   gauge('dead_hooks', 'Contracts whose state change hook was given up', ({ deadHooks }) => deadHooks)
   gauge('timers', 'Timers that are scheduled', ({ timers }) => timers)
   gauge('buffered_bytes', 'Bodies of requests in memory', ({ bufferedBytes }) => bufferedBytes)
-  registerStateMetrics(registry, observed)
+  registerStateMetrics(registry, readValues)
 }
 
-function registerStateMetrics(registry: Registry, observed: () => Observed): void {
+function registerStateMetrics(registry: Registry, readValues: () => GaugeValues): void {
   new Gauge({
     name: `${PREFIX}contracts`,
     help: 'Contracts, by how they stand',
@@ -100,7 +100,7 @@ function registerStateMetrics(registry: Registry, observed: () => Observed): voi
     registers: [registry],
     collect() {
       this.reset()
-      for (const [state, count] of Object.entries(observed().contracts)) this.set({ state }, count)
+      for (const [state, count] of Object.entries(readValues().contracts)) this.set({ state }, count)
     },
   })
   new Gauge({
@@ -110,7 +110,7 @@ function registerStateMetrics(registry: Registry, observed: () => Observed): voi
     registers: [registry],
     collect() {
       this.reset()
-      for (const { contract, bytes } of observed().storage) this.set({ contract }, bytes)
+      for (const { contract, bytes } of readValues().storage) this.set({ contract }, bytes)
     },
   })
 }

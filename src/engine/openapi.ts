@@ -1,4 +1,7 @@
-/** `GET /openapi`: what there is to call. What a component takes and gives is its own, and is not described here. */
+/**
+ * `GET /openapi`: describes the API of an engine. The requests and answers of components are their own and are not
+ * described.
+ */
 import { CALL_OUTCOMES } from './call-history.ts'
 import { CONTRACT_STATES } from './contract-entry.ts'
 import { type ProblemCode, problems } from './problem.ts'
@@ -109,7 +112,7 @@ const engineSchema = {
   },
 }
 
-/** The members of a contract that `GET /engine` tells everybody are in it too. */
+/** The details of a contract, which include the members that `GET /engine` shows to everybody. */
 const detailsSchema = {
   type: 'object',
   required: [

@@ -1,4 +1,6 @@
-/** `outbound.allow`: the hosts that components may ask, and come from. Alone for the usual port, or with its port. */
+/**
+ * Checks hosts against `outbound.allow`, the hosts that components may ask and be fetched from: `host`, or `host:port`.
+ */
 
 /** Returns the mistakes of the list, in words for the operator. */
 export function hostMistakes(allowed: readonly string[]): string[] {
@@ -8,7 +10,7 @@ export function hostMistakes(allowed: readonly string[]): string[] {
   })
 }
 
-/** Tests whether the address has one of these hosts; never, where it is no URL. */
+/** Tests whether the address is a URL of one of these hosts. A host without a port allows the default port alone. */
 export function isAllowed(address: string, allowed: readonly string[]): boolean {
   if (!URL.canParse(address)) return false
   const { protocol, host, hostname, port } = new URL(address)

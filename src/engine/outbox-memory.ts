@@ -4,27 +4,29 @@ import { createRetryList, type RetryList } from './retry-list.ts'
 
 export interface OutboxMemory {
   readonly rows: OutboxRows
-  /** Rows that the chain has no answer for. */
-  readonly refused: RetryList
-  /** The time at which this process sent a row last, by row. */
-  readonly sent: Map<string, number>
-  /** Whether there may be something to do, whatever the chain says. */
+  /** The rows that the chain can neither accept nor reject now, with their next attempts. */
+  readonly refusedRows: RetryList
+  /** The times at which this process last sent the transactions, by the ids of their rows. */
+  readonly sentAt: Map<string, number>
+  /** Whether the next round reads the rows also when the chain has no new block. */
   isDirty: boolean
+  /** Whether the chain took no transactions in the last round, which is logged once. */
   isBlocked: boolean
-  /** Whether there may be free nonces before those that are on their way. */
+  /** Whether there may be free nonces below those of the transactions that are on their way. */
   hasGaps: boolean
-  lookedAt: string | undefined
+  /** The hash of the block at which the last round looked up the outcomes. */
+  checkedBlock: string | undefined
 }
 
 /** Makes the memory of a new process, which tries a refused row again after `refusedMs`. */
 export function createOutboxMemory(rows: OutboxRows, refusedMs: number): OutboxMemory {
   return {
     rows,
-    refused: createRetryList(refusedMs),
-    sent: new Map(),
+    refusedRows: createRetryList(refusedMs),
+    sentAt: new Map(),
     isDirty: true,
     isBlocked: false,
     hasGaps: false,
-    lookedAt: undefined,
+    checkedBlock: undefined,
   }
 }

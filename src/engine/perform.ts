@@ -1,7 +1,7 @@
 /**
  * Performs one call of a component, from its place in the queue to its commit. The effects of a call are committed as
- * a whole, on condition that nothing else of its contract was changed while it ran; otherwise the call is run again on
- * the new state.
+ * a whole, on condition that nothing else changed its contract while the call ran; otherwise the call runs again on the
+ * new state.
  */
 import type { Block } from '../chain/chain.ts'
 import type { Problem } from '../codec/malformed.ts'
@@ -9,7 +9,7 @@ import type { CallEffects, Hook, RunOutcome } from '../component/runtime.ts'
 import type { HttpResponseData } from '../offchain/http-data.ts'
 import type { EndedCall } from './call-history.ts'
 import type { CallMode, QueueRefusal } from './call-queue.ts'
-import { commitCall, isWriting, type Quota, type Seen } from './commit.ts'
+import { commitCall, isWriting, type Quota, type StorageReads } from './commit.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
 import type { ContractRow } from './contract-rows.ts'
@@ -17,7 +17,7 @@ import { hostOf } from './host.ts'
 import type { ProblemCode } from './problem.ts'
 import { isReconciled } from './reconcile.ts'
 import { toWire, type WireResponse } from './response.ts'
-import { retryWhenFull } from './retry.ts'
+import { retryTimeWhenFull } from './retry.ts'
 import type { EndedTimer } from './timer-book.ts'
 
 export interface CallRequest {
@@ -26,8 +26,8 @@ export interface CallRequest {
   /** The id of the HTTP request, for the log. */
   readonly request?: string
   /** The timer that ends with this call. */
-  readonly ended?: EndedTimer
-  /** Tests whether nobody waits for the call any more. */
+  readonly endedTimer?: EndedTimer
+  /** Tests whether the client is gone, so that nobody waits for the result. */
   readonly isAbandoned?: () => boolean
 }
 
@@ -35,16 +35,18 @@ export interface CallRequest {
 export type CallResult =
   | {
       readonly kind: 'done'
-      /** The response of the HTTP hook. */
+      /** The response of the HTTP hook; undefined for every other hook. */
       readonly response: WireResponse | undefined
       readonly result: Uint8Array
       readonly effects: CallEffects
       readonly block: Block
     }
   | ({ readonly kind: 'quota'; readonly log: readonly string[] } & Quota)
-  /** Too many others. */
+  /** Too many other calls of the contract run or wait. */
   | { readonly kind: 'overloaded'; readonly until: Date }
-  /** `reconciling`: the chain took back what the contract had been acted on at, and its hook runs first. */
+  /**
+   * `reconciling`: the chain took back the block of the contract's last commit, and its state change hook runs first.
+   */
   | { readonly kind: 'deadline' | 'unavailable' | 'reconciling' }
   /** `why` and `log` are for the operator. */
   | { readonly kind: 'trap' | 'bad-response'; readonly why: string; readonly log: readonly string[] }
@@ -66,63 +68,63 @@ const QUOTA_PROBLEM: Readonly<Record<Quota['limit'], ProblemCode>> = {
   transactionsPerDay: 'transaction-quota',
 }
 
-/** Returns the code that stands for a call of which nothing was kept. */
-export function problemCode(performed: Exclude<CallResult, { kind: 'done' }>): ProblemCode {
-  return performed.kind === 'quota' ? QUOTA_PROBLEM[performed.limit] : PROBLEM_OF[performed.kind]
+/** Returns the code of the problem that a client gets for a call that committed nothing. */
+export function problemCode(result: Exclude<CallResult, { kind: 'done' }>): ProblemCode {
+  return result.kind === 'quota' ? QUOTA_PROBLEM[result.limit] : PROBLEM_OF[result.kind]
 }
 
 const MOST_RUNS = 10
-/** Hooks that run before a contract is reconciled. */
-const RECONCILING: ReadonlySet<Hook['kind']> = new Set(['state-change', 'engines'])
-const NEVER_WRITTEN = -1
+/** The hooks that may run while a contract is not reconciled with the chain. */
+const HOOKS_WHILE_RECONCILING: ReadonlySet<Hook['kind']> = new Set(['state-change', 'engines'])
+const NO_ROW_VERSION = -1
 
 /**
- * Performs a call and adds its result to the history of the contract. `target` is called when the call begins, since it
- * may wait before.
+ * Performs a call and adds its result to the history of the contract. The function `findTarget` is called when the call
+ * begins, since the call may wait in the queue before.
  */
-export async function perform(
+export async function performCall(
   context: EngineContext,
   entry: ContractEntry,
-  target: () => CallTarget | undefined,
+  findTarget: () => CallTarget | undefined,
   request: CallRequest,
 ): Promise<CallResult> {
   const began = context.now()
-  const performed = await performInTurn(context, entry, target, request)
+  const result = await performInTurn(context, entry, findTarget, request)
   const { hook, request: id } = request
   const milliseconds = context.now().getTime() - began.getTime()
-  context.calls.add(entry.address, { hook, began, milliseconds, request: id, ...endOf(performed) })
-  return performed
+  context.calls.add(entry.address, { hook, began, milliseconds, request: id, ...describeEnd(result) })
+  return result
 }
 
-function endOf(performed: CallResult): Pick<EndedCall, 'outcome' | 'status' | 'why' | 'log'> {
-  const { kind: outcome } = performed
-  if (outcome === 'done') return { outcome, status: performed.response?.status, log: performed.effects.log }
-  if (outcome === 'quota') return { outcome, why: `limits.${performed.limit}`, log: performed.log }
-  return 'why' in performed ? { outcome, why: performed.why, log: performed.log } : { outcome }
+function describeEnd(result: CallResult): Pick<EndedCall, 'outcome' | 'status' | 'why' | 'log'> {
+  const { kind: outcome } = result
+  if (outcome === 'done') return { outcome, status: result.response?.status, log: result.effects.log }
+  if (outcome === 'quota') return { outcome, why: `limits.${result.limit}`, log: result.log }
+  return 'why' in result ? { outcome, why: result.why, log: result.log } : { outcome }
 }
 
 async function performInTurn(
   context: EngineContext,
   entry: ContractEntry,
-  target: () => CallTarget | undefined,
+  findTarget: () => CallTarget | undefined,
   request: CallRequest,
 ): Promise<CallResult> {
   let mode = request.mode
   for (let runs = 0; runs < MOST_RUNS; runs++) {
-    const performed = await entry.queue.run(
+    const result = await entry.queue.run(
       mode,
-      (queueMs) => runOnce(context, target, { ...request, mode, queueMs }),
+      (queueMs) => attemptCall(context, findTarget, { ...request, mode, queueMs }),
       runs > 0,
     )
-    if (performed.kind === 'overloaded') {
+    if (result.kind === 'overloaded') {
       context.metrics.refused.inc({ limit: 'queued' })
       break
     }
-    if (performed.kind !== 'conflict') return performed
+    if (result.kind !== 'conflict') return result
     context.metrics.conflicts.inc()
     mode = 'serial'
   }
-  return { kind: 'overloaded', until: retryWhenFull(context.now()) }
+  return { kind: 'overloaded', until: retryTimeWhenFull(context.now()) }
 }
 
 /** A call that may wait for a worker for `queueMs` milliseconds more. */
@@ -130,24 +132,27 @@ interface CallAttempt extends CallRequest {
   readonly queueMs: number
 }
 
-/** The result of one attempt. After a `conflict` the call runs again: what it was computed from has changed. */
+/**
+ * The result of one attempt. After a `conflict` the call runs again, since the state that it was computed from has
+ * changed.
+ */
 type AttemptResult = Exclude<CallResult, { kind: 'overloaded' }> | { readonly kind: 'conflict' } | QueueRefusal
 
-async function runOnce(
+async function attemptCall(
   context: EngineContext,
-  targetNow: () => CallTarget | undefined,
+  findTarget: () => CallTarget | undefined,
   attempt: CallAttempt,
 ): Promise<AttemptResult> {
-  const target = targetNow()
+  const target = findTarget()
   if (target === undefined || attempt.isAbandoned?.() === true) return { kind: 'unavailable' }
   const { contract, block, entry } = target
   const contractRow = await context.contractRows.get(contract.address)
-  const isFree = (await isReconciled(context, entry, contractRow)) || RECONCILING.has(attempt.hook.kind)
-  if (!isFree) return { kind: 'reconciling' }
+  const mayRun = (await isReconciled(context, entry, contractRow)) || HOOKS_WHILE_RECONCILING.has(attempt.hook.kind)
+  if (!mayRun) return { kind: 'reconciling' }
   const fork = entry.fork.number
-  const seen: Seen = new Map()
-  const outcome = await run(context, target, { ...attempt, contractRow, seen })
-  // The block that the outcome was computed from may be gone.
+  const storageReads: StorageReads = new Map()
+  const outcome = await runComponent(context, target, { ...attempt, contractRow, storageReads })
+  // After a reorganisation the chain may lack the block that the outcome was computed from.
   if (entry.fork.number !== fork) return { kind: 'conflict' }
   if (outcome.kind === 'trap' || outcome.kind === 'bad-response') {
     return { kind: outcome.kind, why: outcome.message, log: outcome.log }
@@ -155,24 +160,24 @@ async function runOnce(
   if (outcome.kind !== 'done') return { kind: outcome.kind }
   const { effects, result } = outcome
   const isHttp = attempt.hook.kind === 'http'
-  const response = isHttp ? wireOf(context, target, attempt, outcome.response) : undefined
+  const response = isHttp ? convertResponse(context, target, attempt, outcome.response) : undefined
   // An unsendable response fails the call; its effects are discarded.
   if (response && 'problem' in response) return { kind: 'bad-response', why: response.problem, log: effects.log }
   const reconciles = entry.fork.standing === 'reconciling' && attempt.hook.kind === 'state-change'
-  const done = { contract: contract.address, contractRow, seen, effects, block, reconciles }
-  const finished = { ...done, status: response?.status, ended: attempt.ended }
-  if (attempt.mode === 'shared' && isWriting(finished)) return { kind: 'conflict' }
-  const committed = await commitCall(context, finished)
-  if (committed.kind === 'quota') {
-    noteQuota(context, target, attempt, committed)
-    return { ...committed, log: effects.log }
+  const common = { contract: contract.address, contractRow, storageReads, effects, block, reconciles }
+  const finishedCall = { ...common, status: response?.status, endedTimer: attempt.endedTimer }
+  if (attempt.mode === 'shared' && isWriting(finishedCall)) return { kind: 'conflict' }
+  const commitResult = await commitCall(context, finishedCall)
+  if (commitResult.kind === 'quota') {
+    reportQuota(context, target, attempt, commitResult)
+    return { ...commitResult, log: effects.log }
   }
-  if (committed.kind !== 'committed') return committed
+  if (commitResult.kind !== 'committed') return commitResult
   return { kind: 'done', response, result, effects, block }
 }
 
-/** Returns the response in the form of the wire; or why it cannot be sent, which the log says too. */
-function wireOf(
+/** Converts the response of a component to one that can be sent; logs and returns the problem of any other. */
+function convertResponse(
   { log, config }: EngineContext,
   { contract: { address } }: CallTarget,
   { request }: CallRequest,
@@ -187,7 +192,7 @@ function wireOf(
   return wire
 }
 
-function noteQuota(
+function reportQuota(
   { metrics, log, limits }: EngineContext,
   { contract: { address } }: CallTarget,
   { request }: CallRequest,
@@ -200,15 +205,15 @@ function noteQuota(
   )
 }
 
-interface Run extends Pick<CallAttempt, 'hook' | 'request' | 'queueMs'> {
+interface ComponentRun extends Pick<CallAttempt, 'hook' | 'request' | 'queueMs'> {
   readonly contractRow: ContractRow
-  readonly seen: Seen
+  readonly storageReads: StorageReads
 }
 
-async function run(
+async function runComponent(
   context: EngineContext,
   target: CallTarget,
-  { hook, request, queueMs, contractRow, seen }: Run,
+  { hook, request, queueMs, contractRow, storageReads }: ComponentRun,
 ): Promise<RunOutcome> {
   const { runtime, chain, engine, limits, metrics, now, log } = context
   const { component, contract, block } = target
@@ -225,10 +230,11 @@ async function run(
       now: now(),
       deadlineMs: (hook.kind === 'http' ? limits.httpSeconds : limits.stateChangeSeconds) * 1000,
       queueMs,
-      // A commit compares the row's version, so that a value that a worker has cached is as good as the database.
-      storageVersion: contractRow.version ?? NEVER_WRITTEN,
+      // A commit compares the version of the row, so that a call may use values that a worker has cached for this
+      // version.
+      storageVersion: contractRow.version ?? NO_ROW_VERSION,
     },
-    hostOf(context, target, seen),
+    hostOf(context, target, storageReads),
   )
   metrics.calls.inc({ hook: hook.kind, outcome: outcome.kind })
   metrics.seconds.observe({ hook: hook.kind }, (now().getTime() - began) / 1000)

@@ -1,6 +1,6 @@
 /**
- * Prepares the component of a contract: finds it, reads its hooks, and asks it for the engines that the contract does
- * not list.
+ * Prepares the component of a contract: finds its bytes, reads its hooks, and asks it for the engines of the contract
+ * when the contract itself lists none.
  */
 import { ComponentError } from '../component/runtime.ts'
 import { addressOf } from '../offchain/address.ts'
@@ -8,23 +8,24 @@ import { reader } from '../offchain/rpc.ts'
 import { findComponent, SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
-import { perform } from './perform.ts'
-import { callBackOff } from './retry.ts'
+import { performCall } from './perform.ts'
+import { callBackOffMs } from './retry.ts'
 
-export function mustPrepare(entry: ContractEntry, at: number): boolean {
+export function needsPreparation(entry: ContractEntry, time: number): boolean {
   const { state, retry, isOurs, contract } = entry
   if (isOurs === false && contract.engines !== undefined) return false
-  if (state.kind === 'ready') return contract.engines === undefined && entry.askedOf !== contract && retry.at <= at
-  return retry.at <= at
+  if (state.kind === 'ready')
+    return contract.engines === undefined && entry.contractAsked !== contract && retry.at <= time
+  return retry.at <= time
 }
 
-/** Prepares the component of a contract, and leaves in the entry what came of it, and when to try again. */
-export async function prepare(context: EngineContext, entry: ContractEntry): Promise<void> {
+/** Prepares the component of a contract, and writes its state and the time of the next attempt into the entry. */
+export async function prepareComponent(context: EngineContext, entry: ContractEntry): Promise<void> {
   const { contract } = entry
   const isCurrent = (): boolean => entry.contract.component?.sha256 === contract.component?.sha256
   try {
     if (entry.state.kind !== 'ready') {
-      const state = await load(context, contract.component)
+      const state = await loadComponent(context, contract.component)
       if (!isCurrent()) return
       entry.state = state
       context.log.info(
@@ -36,11 +37,14 @@ export async function prepare(context: EngineContext, entry: ContractEntry): Pro
     entry.retry = { at: 0, attempts: 0 }
   } catch (error) {
     if (!(error instanceof SourceError) && !(error instanceof ComponentError)) throw error
-    if (isCurrent()) fail(context, entry, error.message)
+    if (isCurrent()) recordFailure(context, entry, error.message)
   }
 }
 
-async function load(context: EngineContext, reference: { readonly sha256: string; readonly uri: string } | undefined) {
+async function loadComponent(
+  context: EngineContext,
+  reference: { readonly sha256: string; readonly uri: string } | undefined,
+) {
   if (reference === undefined) {
     throw new SourceError('its contract names no component; name one in `components` of the configuration')
   }
@@ -49,36 +53,36 @@ async function load(context: EngineContext, reference: { readonly sha256: string
   return { kind: 'ready', component, hooks } as const
 }
 
-function fail({ log, now }: EngineContext, entry: ContractEntry, why: string): void {
+function recordFailure({ log, now }: EngineContext, entry: ContractEntry, why: string): void {
   const attempts = entry.retry.attempts + 1
   const isNews = entry.state.kind !== 'failed' || entry.state.why !== why
   entry.state = { kind: 'failed', why }
-  entry.retry = { at: now().getTime() + callBackOff(attempts), attempts }
+  entry.retry = { at: now().getTime() + callBackOffMs(attempts), attempts }
   if (isNews) log.error({ event: 'component_unavailable', contract: entry.address, why }, 'its component cannot be run')
 }
 
 /**
- * Asks the component for the engines, which it reads from the contract's state; without that hook the operator
- * decides.
+ * Asks the component for the engines, which the component reads from the contract's state. A contract whose component
+ * lacks that hook is served, since the operator's filter admits it.
  */
 async function askEngines(context: EngineContext, entry: ContractEntry): Promise<void> {
   const { contract, state } = entry
-  const block = context.watcher.block()
+  const block = context.watcher.getBlock()
   if (state.kind !== 'ready' || block === undefined) return
   if (!state.hooks.includes('off_chain_engines')) {
     entry.isOurs = true
   } else {
     const target = { entry, contract, component: state.component, block }
-    const performed = await perform(context, entry, () => target, { hook: { kind: 'engines' }, mode: 'shared' })
-    if (performed.kind !== 'done') throw new SourceError('its component cannot say who its engines are')
-    entry.isOurs = readEngines(performed.result).includes(context.engine)
+    const result = await performCall(context, entry, () => target, { hook: { kind: 'engines' }, mode: 'shared' })
+    if (result.kind !== 'done') throw new SourceError('its component cannot say who its engines are')
+    entry.isOurs = readEngines(result.result).includes(context.engine)
   }
-  entry.askedOf = contract
+  entry.contractAsked = contract
 }
 
 function readEngines(result: Uint8Array): readonly string[] {
-  const from = reader(result)
-  return from.list((each) => {
+  const engines = reader(result)
+  return engines.list((each) => {
     const address = addressOf(each.raw(21))
     each.text()
     return address

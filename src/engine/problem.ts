@@ -3,15 +3,15 @@
  */
 import { FULL_SECONDS } from './retry.ts'
 
-interface Kind {
+interface ProblemKind {
   readonly status: number
   readonly detail: string
 }
 
-/** The failure of a component may reveal its inside, so that only the operator sees the reason. */
+/** The hint to the log, which alone has the reason, since the failure of a component may reveal secrets. */
 const FOR_THE_OPERATOR = 'the log of this engine has the reason, under the x-request-id of this answer'
 
-/** The problems by code, each with its status and the text for when nothing better is known. */
+/** The problems by code, each with its status and its standard text. */
 export const problems = {
   'bad-request': { status: 400, detail: 'this is not an HTTP request that can be read' },
   'bad-address': {
@@ -64,7 +64,7 @@ export const problems = {
     detail: `the component took too long, and nothing of what it did was kept; ${FOR_THE_OPERATOR}`,
   },
   'storage-quota': { status: 507, detail: 'the contract stores or schedules too much in this engine' },
-} as const satisfies Record<string, Kind>
+} as const satisfies Record<string, ProblemKind>
 
 /** The titles of statuses. RFC 9110 section 15, RFC 6585, RFC 4918 section 11. */
 const TITLES = {
@@ -96,18 +96,18 @@ export interface ProblemResponse {
   readonly body: Buffer
 }
 
-/** An error answer of the engine, where it is thrown. */
+/** The error that carries an error answer of the engine. */
 export class ProblemError extends Error {
   readonly problem: ProblemResponse
 
-  constructor(thrown: ProblemResponse) {
-    super(thrown.code)
-    this.problem = thrown
+  constructor(response: ProblemResponse) {
+    super(response.code)
+    this.problem = response
   }
 }
 
 /** The seconds after which another attempt may succeed. */
-const RETRY: Partial<Record<ProblemCode, number>> = {
+const RETRY_SECONDS: Partial<Record<ProblemCode, number>> = {
   overloaded: FULL_SECONDS,
   starting: 1,
   reconciling: 1,
@@ -115,7 +115,10 @@ const RETRY: Partial<Record<ProblemCode, number>> = {
   'component-unavailable': 10,
 }
 
-export function problem(code: ProblemCode, { retryAfter = RETRY[code], detail }: Said = {}): ProblemResponse {
+export function problem(
+  code: ProblemCode,
+  { retryAfter = RETRY_SECONDS[code], detail }: ProblemOptions = {},
+): ProblemResponse {
   const { status, detail: standard } = problems[code]
   const title = TITLES[status]
   const document = { type: 'about:blank', title, status, detail: detail ?? standard, code }
@@ -135,7 +138,7 @@ export function problem(code: ProblemCode, { retryAfter = RETRY[code], detail }:
   }
 }
 
-interface Said {
+interface ProblemOptions {
   readonly retryAfter?: number | undefined
   readonly detail?: string
 }

@@ -130,7 +130,7 @@ describe('quotas', () => {
     closedAfterwards(restarted)
     await restarted.task('chain')
     await restarted.task('background')
-    await restarted.engine.settled()
+    await restarted.engine.waitUntilIdle()
     expect((await put(restarted, '1')).statusCode).toBe(503)
   })
 

@@ -118,14 +118,14 @@ describe('a chain that takes back a block which a contract had been acted on at'
     await engine.rounds()
     await ask(engine, 'POST')
     const before = world.runs
-    const listed = (await engine.chain.contracts?.(await engine.chain.head())) ?? []
+    const listed = (await engine.chain.listContracts?.(await engine.chain.fetchHead())) ?? []
     engine.chain.reorganise(1)
-    engine.chain.contracts = () => Promise.reject(new ChainError('no list of contracts'))
+    engine.chain.listContracts = () => Promise.reject(new ChainError('no list of contracts'))
     await lookOnly(engine)
     expect(await ask(engine)).toEqual(RECONCILING)
     await engine.rounds()
     expect([await ask(engine), world.runs > before]).toEqual([RECONCILING, true])
-    engine.chain.contracts = () => Promise.resolve(listed)
+    engine.chain.listContracts = () => Promise.resolve(listed)
     await engine.rounds()
     await engine.rounds()
     expect(await ask(engine)).toBe('1')
@@ -231,12 +231,12 @@ describe('a contract that nothing was taken back of', () => {
   it('is served as before by a node of several that lacks the newest blocks', async () => {
     const { script } = counting()
     const engine = await kept(serving(script))
-    const old = await engine.chain.head()
+    const old = await engine.chain.fetchHead()
     engine.chain.mine()
     await engine.rounds()
     await ask(engine, 'POST')
-    engine.chain.head = () => Promise.resolve(old)
-    engine.chain.has = ({ number }) => Promise.resolve(number <= old.number)
+    engine.chain.fetchHead = () => Promise.resolve(old)
+    engine.chain.hasBlock = ({ number }) => Promise.resolve(number <= old.number)
     await lookOnly(engine)
     expect([await ask(engine), events(engine, 'reorganised')]).toEqual(['1', []])
   })

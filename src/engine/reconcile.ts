@@ -1,7 +1,7 @@
 /**
- * Reconciles contracts with a chain that took back a block which the engine had acted on: values stored for them may
- * belong to a fork that is gone. The log says so, and nothing else of a contract runs until its state change hook has
- * run on the chain that stays.
+ * Reconciles contracts after the chain took back a block at which the engine committed a call: the values that were
+ * stored for them may belong to a fork that is gone. Until the state change hook of such a contract has run on the new
+ * chain, no other call of the contract runs, and the log says so.
  */
 import type { Logger } from 'pino'
 import { type Chain, ChainError } from '../chain/chain.ts'
@@ -10,12 +10,12 @@ import type { ContractRow } from './contract-rows.ts'
 import type { Outbox } from './outbox.ts'
 
 export interface ReconcileContext {
-  readonly chain: Pick<Chain, 'has'>
-  readonly outbox: Pick<Outbox, 'doubtNonces'>
+  readonly chain: Pick<Chain, 'hasBlock'>
+  readonly outbox: Pick<Outbox, 'invalidateNonces'>
   readonly log: Logger
 }
 
-const LOST =
+const LOST_BLOCK_TEXT =
   'the chain took back a block that this engine had acted on; a contract with a state change hook is served again when that has run'
 
 /** Marks each contract as unchecked after the chain took back a block, so that it is checked before its next call. */
@@ -27,8 +27,8 @@ export function uncheckForks(entries: Iterable<ContractEntry>): void {
 }
 
 /**
- * Tests whether the contract may be called, by the block of its last commit. False while the chain cannot be asked for
- * the block.
+ * Tests whether the chain still has the block of the contract's last commit, and begins the reconciliation where it has
+ * not. False also while the chain cannot be asked for the block.
  */
 export async function isReconciled(
   context: ReconcileContext,
@@ -39,7 +39,7 @@ export async function isReconciled(
     const { number } = entry.fork
     const isThere = block === undefined || (await hasBlock(context, block))
     if (isThere === undefined) return false
-    // Another call may have been quicker, or the chain may have changed again.
+    // Another call may have checked the contract meanwhile, or the chain may have taken back another block.
     if (isUnchecked(entry, number)) {
       if (isThere) entry.fork.standing = 'settled'
       else beginReconciling(context, entry, block)
@@ -62,7 +62,7 @@ async function hasBlock(
   block: NonNullable<ContractRow['block']>,
 ): Promise<boolean | undefined> {
   try {
-    return await chain.has(block)
+    return await chain.hasBlock(block)
   } catch (error) {
     if (error instanceof ChainError) return undefined
     throw error
@@ -73,14 +73,14 @@ function beginReconciling({ log, outbox }: ReconcileContext, entry: ContractEntr
   const { fork, hook, state, address } = entry
   const hasHook = state.kind === 'ready' && state.hooks.includes('off_chain_on_state_change')
   fork.standing = hasHook ? 'reconciling' : 'settled'
-  outbox.doubtNonces()
+  outbox.invalidateNonces()
   if (hasHook) Object.assign(hook, { pending: true, attempts: 0, dead: false, notBefore: 0, problem: undefined })
-  log.warn({ event: 'acted_on_lost_block', contract: address, block: block?.number, hasHook }, LOST)
+  log.warn({ event: 'acted_on_lost_block', contract: address, block: block?.number, hasHook }, LOST_BLOCK_TEXT)
 }
 
 /**
- * Ends the reconciling of a contract whose hook has run to its end. The next call asks the chain for the block that the
- * hook ran at, which may be the lost block where the engine could not read the new one yet.
+ * Ends the reconciliation of a contract whose state change hook was committed. The next call checks the block of the
+ * hook again, since the engine may have run the hook at the lost block before it could read the new one.
  */
 export function endReconciling({ log }: ReconcileContext, { fork, address }: ContractEntry): void {
   if (fork.standing !== 'reconciling') return

@@ -1,6 +1,6 @@
 /**
- * Signs answers of components by Ed25519, with a key that is made when the engine starts and that its identity
- * endorses.
+ * Signs answers of components by Ed25519, with a key that is generated when the engine starts and that the identity of
+ * the engine endorses.
  */
 import { generateKeyPair, sign } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -26,7 +26,7 @@ export async function createResponseSigner(
   now: () => Date,
 ): Promise<ResponseSigner> {
   const pair = await promisify(generateKeyPair)('ed25519')
-  // RFC 8410: the last 32 bytes are the key.
+  // The last 32 bytes of the SPKI structure are the key (RFC 8410).
   const publicKey = new Uint8Array(pair.publicKey.export({ type: 'spki', format: 'der' }).subarray(-32))
   return {
     endorsement: endorse({ chainId, engine, publicKey, issuedAt: now().getTime() }, privateKey),

@@ -9,7 +9,7 @@ export interface WireResponse {
   readonly body: Uint8Array
 }
 
-/** The form of a name of a header field that Node writes without a change. RFC 9110 sections 5.6.2 and 5.5. */
+/** The names and values of header fields that Node writes without a change. RFC 9110 sections 5.6.2 and 5.5. */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
@@ -17,7 +17,7 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
  * The header fields that concern the connection alone, and those that the engine itself adds to every answer. RFC 9110
  * section 7.6.1.
  */
-const OF_THE_CONNECTION = new Set([
+const CONNECTION_HEADERS = new Set([
   'connection',
   'keep-alive',
   'proxy-connection',
@@ -30,8 +30,8 @@ const OF_THE_CONNECTION = new Set([
   'x-request-id',
   'x-content-type-options',
 ])
-/** Header fields that concern everything at this host, which other contracts share. */
-const OF_THE_HOST = new Set([
+/** The header fields that apply to the whole host, which all contracts share. */
+const HOST_HEADERS = new Set([
   'set-cookie',
   'clear-site-data',
   'strict-transport-security',
@@ -50,24 +50,31 @@ const OF_THE_HOST = new Set([
  * origin. Browsers apply every policy of a page, so that a policy of the component can add to this one, and take
  * nothing away.
  */
-const SANDBOXED = ['content-security-policy', 'sandbox'] as const
+const SANDBOX_HEADER = ['content-security-policy', 'sandbox'] as const
 
-/** Returns the response in the form of the wire, or the problem with it. `cors`: the engine says who may read it. */
+/**
+ * Returns the response as it is sent, or the problem with it. With `cors`, the engine's CORS headers replace all
+ * others.
+ */
 export function toWire(response: HttpResponseData, cors: boolean): WireResponse | { readonly problem: string } {
   const { status, headers, body } = response
-  // Informational answers are followed by another one; a component has only this.
+  // An informational response would have to be followed by a final one, and a component gives one response only.
   if (!Number.isInteger(status) || status < 200 || status > 599)
     return { problem: `status ${status} is not a final HTTP status (200 to 599)` }
-  const broken = headers.find(({ name, values }) => !NAME.test(name) || !values.every((value) => VALUE.test(value)))
-  if (broken !== undefined)
-    return { problem: `the header ${JSON.stringify(broken.name.slice(0, 60))} is not a valid HTTP header` }
+  const invalidHeader = headers.find(
+    ({ name, values }) => !NAME.test(name) || !values.every((value) => VALUE.test(value)),
+  )
+  if (invalidHeader !== undefined)
+    return { problem: `the header ${JSON.stringify(invalidHeader.name.slice(0, 60))} is not a valid HTTP header` }
   const connection = connectionOptions(headers)
-  const kept = headers.filter(({ name }) => !isOurs(name.toLowerCase(), connection, cors))
+  const passedHeaders = headers.filter(({ name }) => !isReserved(name.toLowerCase(), connection, cors))
   return {
     status,
     headers: [
-      ...kept.flatMap(({ name, values }) => values.map((value) => [name.toLowerCase(), value.trim()] as const)),
-      SANDBOXED,
+      ...passedHeaders.flatMap(({ name, values }) =>
+        values.map((value) => [name.toLowerCase(), value.trim()] as const),
+      ),
+      SANDBOX_HEADER,
       ...(headerValue(response, 'cache-control') === undefined ? ([['cache-control', 'no-store']] as const) : []),
     ],
     // RFC 9110 sections 15.3.5 and 15.4.5.
@@ -75,14 +82,14 @@ export function toWire(response: HttpResponseData, cors: boolean): WireResponse 
   }
 }
 
-function isOurs(name: string, connection: ReadonlySet<string>, cors: boolean): boolean {
-  if (name.startsWith('x-engine-') || OF_THE_CONNECTION.has(name) || OF_THE_HOST.has(name)) return true
+function isReserved(name: string, connection: ReadonlySet<string>, cors: boolean): boolean {
+  if (name.startsWith('x-engine-') || CONNECTION_HEADERS.has(name) || HOST_HEADERS.has(name)) return true
   return connection.has(name) || (cors && name.startsWith('access-control-'))
 }
 
 const NO_OPTIONS: ReadonlySet<string> = new Set()
 
-/** Returns the header fields that `connection` declares as of the connection alone. */
+/** Returns the names that the `connection` header field lists: those fields concern the connection alone. */
 function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
   const connection = headers.filter(({ name }) => name.toLowerCase() === 'connection')
   if (connection.length === 0) return NO_OPTIONS
@@ -96,14 +103,14 @@ function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
  */
 export function requestHeaders(raw: readonly string[]): Header[] {
   const all: Header[] = []
-  const byName = new Map<string, string[]>()
+  const valuesByName = new Map<string, string[]>()
   for (let at = 0; at < raw.length; at += 2) {
     const [name, value] = [(raw[at] ?? '').toLowerCase(), raw[at + 1] ?? '']
-    const values = byName.get(name)
+    const values = valuesByName.get(name)
     if (values) values.push(value)
     else {
       const first = [value]
-      byName.set(name, first)
+      valuesByName.set(name, first)
       all.push({ name, values: first })
     }
   }

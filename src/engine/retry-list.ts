@@ -1,51 +1,52 @@
 /**
- * A list of failed questions that are asked again with growing pauses: contracts that could not be read, and
- * transactions that the chain has no answer for. Other work does not wait for them.
+ * A list of failed questions to the chain that are asked again with growing pauses: contracts that could not be read,
+ * and transactions that could not be signed. Other work does not wait for them.
  */
-import { callBackOff } from './retry.ts'
+import { callBackOffMs } from './retry.ts'
 
-interface Waiting {
-  /** Milliseconds since the epoch, both. */
+interface RetryEntry {
+  /** The time of the first failure, in milliseconds since 1970. */
   readonly since: number
+  /** The earliest time of the next attempt, in milliseconds since 1970. */
   readonly notBefore: number
   readonly attempts: number
 }
 
 export interface RetryList {
-  /** Returns the ids whose time has come; the one that waited longest is first. */
-  due(now: number): readonly string[]
-  /** Tests whether the time of the id has not come yet. */
+  /** Returns the ids that are due for another attempt; the id that has waited longest is first. */
+  listDue(now: number): readonly string[]
+  /** Tests whether the next attempt for the id is not due yet. */
   isWaiting(id: string, now: number): boolean
   has(id: string): boolean
-  ids(): readonly string[]
+  listIds(): readonly string[]
   /** Returns the time of the first failure; undefined without a failure. */
-  since(id: string): number | undefined
+  getFirstFailure(id: string): number | undefined
   /** Adds a failure, and returns whether it is the first. */
   addFailure(id: string, now: number): boolean
   /** Adds an id that was not asked for, and that is due at once. */
   postpone(id: string, now: number): void
-  /** Removes an id whose question is answered, or of no use any more. */
+  /** Removes an id whose question is answered or no longer needed. */
   delete(id: string): void
 }
 
-/** Makes a list of what waits for another attempt; no pause is longer than `longestMs`. */
+/** Makes an empty list, whose pauses are `longestMs` milliseconds at most. */
 export function createRetryList(longestMs: number): RetryList {
-  const waiting = new Map<string, Waiting>()
-  const notBefore = (id: string): number => waiting.get(id)?.notBefore ?? 0
+  const waiting = new Map<string, RetryEntry>()
+  const retryTimeOf = (id: string): number => waiting.get(id)?.notBefore ?? 0
   return {
-    due: (now) => [...waiting.keys()].filter((id) => notBefore(id) <= now),
-    isWaiting: (id, now) => notBefore(id) > now,
+    listDue: (now) => [...waiting.keys()].filter((id) => retryTimeOf(id) <= now),
+    isWaiting: (id, now) => retryTimeOf(id) > now,
     has: (id) => waiting.has(id),
-    ids: () => [...waiting.keys()],
-    since: (id) => waiting.get(id)?.since,
+    listIds: () => [...waiting.keys()],
+    getFirstFailure: (id) => waiting.get(id)?.since,
     addFailure: (id, now) => {
       const { since, attempts } = waiting.get(id) ?? { since: now, attempts: 0 }
-      // Behind all others, also where it had a place before.
+      // The id goes to the end of the list, also when it had a place before.
       waiting.delete(id)
       waiting.set(id, {
         since,
         attempts: attempts + 1,
-        notBefore: now + Math.min(longestMs, callBackOff(attempts + 1)),
+        notBefore: now + Math.min(longestMs, callBackOffMs(attempts + 1)),
       })
       return attempts === 0
     },

@@ -1,20 +1,20 @@
-/** When what failed, or met what is full, is tried again. */
+/** Tells when a call is tried again that failed, or that met a full queue or quota. */
 import { backOffMs } from '../async/back-off.ts'
 
 /** The number of failures after which a call is given up: a hook until its contract changes again, a timer for good. */
 export const MOST_CALL_ATTEMPTS = 8
 
-/** The pause before another attempt at something that is full, for the engine itself and for its clients. */
+/** The pause before another attempt when a queue or a quota is full, for the engine itself and for its clients. */
 export const FULL_SECONDS = 10
 
 const CALL_BACK_OFF = { firstMs: 1000, longestMs: 300_000 }
 
-/** Returns the pause in milliseconds after so many failed attempts of a call. */
-export function callBackOff(attempts: number): number {
+/** Returns the pause in milliseconds after a number of failed attempts of a call. */
+export function callBackOffMs(attempts: number): number {
   return backOffMs(CALL_BACK_OFF, attempts)
 }
 
-export function retryWhenFull(now: Date): Date {
+export function retryTimeWhenFull(now: Date): Date {
   return new Date(now.getTime() + FULL_SECONDS * 1000)
 }
 
@@ -22,6 +22,11 @@ export function retryWhenFull(now: Date): Date {
  * Returns the time at which a call that met a full queue or quota is to be made again; such a call counts as no
  * attempt.
  */
-export function retryAt({ until }: { readonly kind: string; readonly until?: Date | undefined }): number | undefined {
+export function retryTimeOf({
+  until,
+}: {
+  readonly kind: string
+  readonly until?: Date | undefined
+}): number | undefined {
   return until?.getTime()
 }

@@ -1,4 +1,4 @@
-/** How an answer goes out, to a client that may still be sending. */
+/** Sends an answer over HTTP, also to a client that may still be sending its request. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { EngineContext } from './context.ts'
 import { corsHeaders } from './cors.ts'
@@ -19,29 +19,34 @@ export function sendProblem(
   pending: PendingResponse,
   { status, headers, body }: ProblemResponse,
 ): void {
-  const block = context.watcher.block()
-  const all: HeaderPair[] = [
+  const block = context.watcher.getBlock()
+  const allHeaders: HeaderPair[] = [
     ...Object.entries(headers),
     ...(block === undefined ? [] : [['x-engine-block', String(block.number)] as const]),
     ...corsHeaders(context.config.cors),
   ]
-  send(pending, status, all, body)
+  sendResponse(pending, status, allHeaders, body)
 }
 
 /** Sends an answer, unless one was sent before or nobody is there to read it. */
-export function send(pending: PendingResponse, status: number, headers: readonly HeaderPair[], body: Uint8Array): void {
+export function sendResponse(
+  pending: PendingResponse,
+  status: number,
+  headers: readonly HeaderPair[],
+  body: Uint8Array,
+): void {
   const { request, response, id } = pending
   if (response.headersSent || response.destroyed) return
-  const isUnread = hasMore(request)
+  const isRequestUnread = hasUnreadBody(request)
   const hasLength = status !== 204 && status !== 304
   const fields = fieldsOf([['x-request-id', id], ['x-content-type-options', 'nosniff'], ...headers])
   if (hasLength) fields.set('content-length', String(body.length))
-  if (isUnread) fields.set('connection', 'close')
-  // Not one by one, each of which Node would keep and look at again.
+  if (isRequestUnread) fields.set('connection', 'close')
+  // All fields go to one call, since Node checks and stores each field that is set on its own.
   response.writeHead(status, [...fields].flat(1))
-  const sent = hasLength && request.method !== 'HEAD' ? body : undefined
-  if (isUnread) linger(pending, sent)
-  else response.end(sent)
+  const sentBody = hasLength && request.method !== 'HEAD' ? body : undefined
+  if (isRequestUnread) drainRequest(pending, sentBody)
+  else response.end(sentBody)
 }
 
 /** Returns each header name once, with all its values. */
@@ -54,8 +59,8 @@ function fieldsOf(headers: readonly HeaderPair[]): Map<string, string | string[]
   return fields
 }
 
-/** Tests whether the client may still be sending. */
-function hasMore({ complete, readableEnded, headers }: IncomingMessage): boolean {
+/** Tests whether the client may still be sending its body. */
+function hasUnreadBody({ complete, readableEnded, headers }: IncomingMessage): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = headers
   return !complete && !readableEnded && (coding !== undefined || Number(length) > 0)
 }
@@ -63,7 +68,7 @@ function hasMore({ complete, readableEnded, headers }: IncomingMessage): boolean
 const LINGER_MS = 1000
 
 /** Reads and drops the rest of the request for a moment, so that the client comes to read the response. */
-function linger({ request, response }: PendingResponse, body: Uint8Array | undefined): void {
+function drainRequest({ request, response }: PendingResponse, body: Uint8Array | undefined): void {
   if (body !== undefined) response.write(body)
   const end = (): void => {
     clearTimeout(timer)

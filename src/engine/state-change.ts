@@ -1,38 +1,38 @@
-/** The state change hook of a contract: once for many changes, and once at the start. */
-import { targetOf } from './call-target.ts'
+/** Runs the state change hook of a contract: once after any number of changes, and once when the engine starts. */
+import { findCallTarget } from './call-target.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
-import { perform, problemCode } from './perform.ts'
+import { performCall, problemCode } from './perform.ts'
 import { endReconciling } from './reconcile.ts'
-import { callBackOff, MOST_CALL_ATTEMPTS, retryAt } from './retry.ts'
+import { callBackOffMs, MOST_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
 
-export function mustRunHook({ hook, state, isOurs }: ContractEntry, at: number): boolean {
+export function needsHookRun({ hook, state, isOurs }: ContractEntry, time: number): boolean {
   return (
-    hook.pending && !hook.running && !hook.dead && hook.notBefore <= at && state.kind === 'ready' && isOurs === true
+    hook.pending && !hook.running && !hook.dead && hook.notBefore <= time && state.kind === 'ready' && isOurs === true
   )
 }
 
 /**
- * Runs the hook once, and again later where it fails. A hook that keeps failing is given up, unless its contract
- * reconciles.
+ * Runs the state change hook once, and plans another run when the hook fails. A hook that keeps failing is given up,
+ * unless its contract reconciles.
  */
 export async function runHook(context: EngineContext, entry: ContractEntry): Promise<void> {
   const { hook, state } = entry
-  const target = targetOf(context, entry)
+  const target = findCallTarget(context, entry)
   if (target === undefined || state.kind !== 'ready') return
   hook.pending = false
   if (!state.hooks.includes('off_chain_on_state_change')) return
   try {
     const request = { hook: { kind: 'state-change' }, mode: 'serial' } as const
-    const performed = await perform(context, entry, () => targetOf(context, entry), request)
-    const again = retryAt(performed)
-    hook.problem = performed.kind === 'done' ? undefined : problemCode(performed)
-    if (performed.kind === 'done') {
+    const result = await performCall(context, entry, () => findCallTarget(context, entry), request)
+    const retryTime = retryTimeOf(result)
+    hook.problem = result.kind === 'done' ? undefined : problemCode(result)
+    if (result.kind === 'done') {
       Object.assign(hook, { attempts: 0, dead: false, notBefore: 0 })
       endReconciling(context, entry)
-    } else if (performed.kind === 'unavailable') hook.pending = true
-    else if (again === undefined) retryHook(context, entry)
-    else runLater(entry, again)
+    } else if (result.kind === 'unavailable') hook.pending = true
+    else if (retryTime === undefined) retryHook(context, entry)
+    else postponeHook(entry, retryTime)
   } catch (error) {
     hook.problem = 'server-error'
     retryHook(context, entry)
@@ -40,11 +40,11 @@ export async function runHook(context: EngineContext, entry: ContractEntry): Pro
   }
 }
 
-function runLater({ hook }: ContractEntry, at: number): void {
-  // The contract has changed while the hook ran: that does not wait.
+function postponeHook({ hook }: ContractEntry, time: number): void {
+  // The contract has changed while the hook ran, so that the next run must not be delayed.
   if (hook.pending) return
   hook.pending = true
-  hook.notBefore = at
+  hook.notBefore = time
 }
 
 /**
@@ -54,14 +54,15 @@ function runLater({ hook }: ContractEntry, at: number): void {
 function retryHook({ log, now }: EngineContext, { address, hook, fork }: ContractEntry): void {
   hook.attempts++
   hook.pending = true
-  hook.notBefore = now().getTime() + callBackOff(hook.attempts)
+  hook.notBefore = now().getTime() + callBackOffMs(hook.attempts)
   if (hook.attempts < MOST_CALL_ATTEMPTS) return
   const line = { contract: address, attempts: hook.attempts }
   if (fork.standing !== 'reconciling') {
     hook.dead = true
     log.error({ event: 'state_change_dead', ...line }, 'given up until it changes again')
-  } else if (hook.attempts === MOST_CALL_ATTEMPTS) log.error({ event: 'reconciling_fails', ...line }, FAILS)
+  } else if (hook.attempts === MOST_CALL_ATTEMPTS)
+    log.error({ event: 'reconciling_fails', ...line }, RECONCILING_FAILS_TEXT)
 }
 
-const FAILS =
+const RECONCILING_FAILS_TEXT =
   'the contract answers 503 until its state change hook has run, which fails again and again: see why in lines of this contract'

@@ -1,13 +1,13 @@
-/** `GET /engine`: the engine's address, its contracts, and the key of its answers. All of it is public. */
+/** `GET /engine`: shows the engine's address, its contracts, and the key of its answers, all of which are public. */
 import type { Chain } from '../chain/chain.ts'
 import { type Address, evmAddress } from '../offchain/address.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, contractStateOf, type HookState } from './contract-entry.ts'
 
 export function engineStatus({ chain, engine, watcher, signer }: EngineContext) {
-  const block = watcher.block()
+  const block = watcher.getBlock()
   return {
-    address: shownAddress(chain, engine),
+    address: formatAddress(chain, engine),
     chain: { id: chain.id, addresses: chain.addresses },
     block: block === undefined ? null : { number: block.number, hash: block.hash, time: block.time.toISOString() },
     stale: block === undefined || watcher.isStale(),
@@ -17,16 +17,16 @@ export function engineStatus({ chain, engine, watcher, signer }: EngineContext) 
   }
 }
 
-/** Returns the address in the form that people know; commands and paths take either form. */
-export function shownAddress({ addresses }: Pick<Chain, 'addresses'>, address: Address): string {
+/** Formats the address as the tools of its chain do; commands and paths accept either form. */
+export function formatAddress({ addresses }: Pick<Chain, 'addresses'>, address: Address): string {
   return addresses === 'evm' ? evmAddress(address) : address
 }
 
-/** Tells what everybody may know of a contract. */
+/** Returns the public status of a contract. */
 export function contractStatus(chain: Pick<Chain, 'addresses'>, entry: ContractEntry) {
   const { contract, state, hook } = entry
   return {
-    address: shownAddress(chain, contract.address),
+    address: formatAddress(chain, contract.address),
     state: contractStateOf(entry),
     component: contract.component?.sha256 ?? null,
     hooks: state.kind === 'ready' ? state.hooks : [],

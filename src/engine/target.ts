@@ -1,9 +1,9 @@
-/** Which contract a request is for, and the part of its target that the component sees. */
+/** Reads the target of a request: its contract, and the part of the URL that the component sees. */
 import { orUndefined } from '../codec/malformed.ts'
 import { type Address, parseAddress } from '../offchain/address.ts'
 
 export interface Target {
-  /** Undefined: what stands in its place is none. */
+  /** The address of the contract; undefined when the target has something else in its place. */
   readonly contract: Address | undefined
   /** The part of the target after the address as it was sent: from its first slash, with the query, never decoded. */
   readonly uri: string
@@ -24,7 +24,7 @@ export function readTarget(raw: string): Target | undefined {
   }
 }
 
-/** Gives the route for logs: the path alone, since a query may have anything in it. */
+/** Returns the route for logs: the path alone, since a query may contain personal data. */
 export function routeOf(uri: string): string {
   return uri.split('?', 1)[0] ?? ''
 }

@@ -15,7 +15,7 @@ function calls(contracts: readonly string[], everyMs: number) {
   const ran: { readonly contract: string; readonly afterMs: number }[] = []
   const all = contracts.map((contract): BackgroundTask => {
     const run = () => Promise.resolve(void ran.push({ contract, afterMs: performance.now() - began }))
-    return { what: 'a call', entry: entries.get(contract) as ContractEntry, run, running: () => undefined }
+    return { what: 'a call', entry: entries.get(contract) as ContractEntry, run, markRunning: () => undefined }
   })
   work.addCalls(all)
   return { work, ran }
@@ -24,7 +24,7 @@ function calls(contracts: readonly string[], everyMs: number) {
 describe('calls that are due at the same time', () => {
   it('begin one after another, where they are of several contracts', async () => {
     const { work, ran } = calls(['a', 'b', 'c', 'd'], EVERY_MS)
-    await work.settled()
+    await work.waitUntilIdle()
     expect(ran.map(({ contract }) => contract)).toEqual(['a', 'b', 'c', 'd'])
     // A timer may fire a millisecond early.
     for (const [at, { afterMs }] of ran.entries()) expect(afterMs).toBeGreaterThan((at * EVERY_MS) / 4 - 5)
@@ -32,7 +32,7 @@ describe('calls that are due at the same time', () => {
 
   it('begin at once, where they are of one', async () => {
     const { work, ran } = calls(['a', 'a', 'a', 'a'], HOURS_MS)
-    await work.settled()
+    await work.waitUntilIdle()
     expect(ran).toHaveLength(4)
   })
 
@@ -40,7 +40,7 @@ describe('calls that are due at the same time', () => {
     const { work, ran } = calls(['a', 'b'], HOURS_MS)
     await vi.waitFor(() => expect(ran).toHaveLength(1), 300_000)
     work.stop()
-    await work.settled()
+    await work.waitUntilIdle()
     expect(ran.map(({ contract }) => contract)).toEqual(['a'])
   })
 })

@@ -1,4 +1,4 @@
-/** Work that was started and that nobody waits for: it runs beside the requests, and is waited for at the end alone. */
+/** Runs background tasks beside the requests; only the stop of the engine waits for their end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limitConcurrency } from '../async/limit.ts'
 import type { EngineContext } from './context.ts'
@@ -8,53 +8,57 @@ export interface BackgroundTask {
   readonly what: string
   readonly entry: ContractEntry
   readonly run: () => Promise<void>
-  /** Is told when it was added, though it may begin later, and when it is over, however it ended. */
-  readonly running: (runs: boolean) => unknown
+  /**
+   * Marks the task as running once it is added, though it may begin later, and as ended once it has ended or failed.
+   */
+  readonly markRunning: (runs: boolean) => unknown
 }
 
 export interface TaskRunner {
   add(work: BackgroundTask): void
-  /** Calls of components. Contracts begin one after another, bit by bit, so that requests pass in between. */
+  /**
+   * Adds calls of components. The calls of different contracts begin spread over a round, so that requests run between.
+   */
   addCalls(calls: readonly BackgroundTask[]): void
-  /** Resolves when no task runs any more. */
-  readonly settled: () => Promise<void>
+  /** Resolves when no task runs or waits for its turn. */
+  readonly waitUntilIdle: () => Promise<void>
   isStopped(): boolean
-  /** Calls whose turn comes later are not made. */
+  /** Stops the runner: calls that wait for their turn are dropped. */
   readonly stop: () => void
 }
 
 const CALLS_AT_ONCE = 2
 const LONG_CALL_MS = 50
 
-/** Makes a runner of background tasks, in which calls that are added together begin within `everyMs`. */
+/** Makes a runner of background tasks. Calls that are added together begin within `everyMs` milliseconds. */
 export function createTaskRunner({ log }: Pick<EngineContext, 'log'>, everyMs: number): TaskRunner {
-  const running = new Set<Promise<void>>()
+  const runningTasks = new Set<Promise<void>>()
   const stopping = new AbortController()
-  const inTurn = turnsOf(stopping.signal)
-  const add = ({ what, entry, run, running: tell }: BackgroundTask): void => {
-    tell(true)
+  const takeTurn = createTurnTaker(stopping.signal)
+  const add = ({ what, entry, run, markRunning }: BackgroundTask): void => {
+    markRunning(true)
     const promise = run()
       .catch((err: unknown) => {
         log.error({ event: 'background_failed', what, contract: entry.address, err }, 'tried again later')
       })
       .finally(() => {
-        tell(false)
-        running.delete(promise)
+        markRunning(false)
+        runningTasks.delete(promise)
       })
-    running.add(promise)
+    runningTasks.add(promise)
   }
   return {
     add,
     addCalls: (calls) => {
       const contracts = new Set(calls.map(({ entry }) => entry))
-      const begin = new Map([...contracts].map((entry, at) => [entry, (at * everyMs) / contracts.size]))
+      const delays = new Map([...contracts].map((entry, at) => [entry, (at * everyMs) / contracts.size]))
       for (const call of calls) {
         const { entry, run } = call
-        add({ ...call, run: () => inTurn(entry, begin.get(entry) ?? 0, run) })
+        add({ ...call, run: () => takeTurn(entry, delays.get(entry) ?? 0, run) })
       }
     },
-    settled: async () => {
-      while (running.size > 0) await Promise.all(running)
+    waitUntilIdle: async () => {
+      while (runningTasks.size > 0) await Promise.all(runningTasks)
     },
     isStopped: () => stopping.signal.aborted,
     stop: () => stopping.abort(),
@@ -62,18 +66,18 @@ export function createTaskRunner({ log }: Pick<EngineContext, 'log'>, everyMs: n
 }
 
 /**
- * Makes the function that gives turns to calls. At most one call of each contract waits for its turn, so that no
- * contract can starve another.
+ * Makes the function that runs calls in turn. The calls of one contract run one after another, so that no contract can
+ * starve another.
  */
-function turnsOf(stopping: AbortSignal) {
-  const inPassing = limitConcurrency(CALLS_AT_ONCE, LONG_CALL_MS)
-  const lastOf = new WeakMap<ContractEntry, Promise<unknown>>()
+function createTurnTaker(stopping: AbortSignal) {
+  const runLimited = limitConcurrency(CALLS_AT_ONCE, LONG_CALL_MS)
+  const lastCalls = new WeakMap<ContractEntry, Promise<unknown>>()
   return (entry: ContractEntry, afterMs: number, run: () => Promise<void>): Promise<void> => {
-    const before = lastOf.get(entry)
-    const due = afterMs > 0 ? sleep(afterMs, undefined, { signal: stopping }).catch(() => undefined) : undefined
-    const unlessStopped = (): Promise<void> => (stopping.aborted ? Promise.resolve() : run())
-    const promise = Promise.all([before, due]).then(() => inPassing(unlessStopped))
-    lastOf.set(
+    const lastCall = lastCalls.get(entry)
+    const delay = afterMs > 0 ? sleep(afterMs, undefined, { signal: stopping }).catch(() => undefined) : undefined
+    const runUnlessStopped = (): Promise<void> => (stopping.aborted ? Promise.resolve() : run())
+    const promise = Promise.all([lastCall, delay]).then(() => runLimited(runUnlessStopped))
+    lastCalls.set(
       entry,
       promise.catch(() => undefined),
     )

@@ -24,7 +24,7 @@ describe('timers that are read anew', () => {
     plan.apply()
     release()
     await loaded
-    expect(book.of(CONTRACT)).toEqual([{ id: 1, status: 'scheduled' }])
+    expect(book.list(CONTRACT)).toEqual([{ id: 1, status: 'scheduled' }])
     await store.close()
   })
 })
@@ -51,10 +51,10 @@ it('a timer that is cancelled while its run waits is not told as running', async
     plan.apply()
   }
   await commit([{ id: 1, delayMs: 0, payload: new Uint8Array(0) }])
-  book.running(CONTRACT, 1, true)
-  expect(book.of(CONTRACT)).toEqual([{ id: 1, status: 'running' }])
+  book.markRunning(CONTRACT, 1, true)
+  expect(book.list(CONTRACT)).toEqual([{ id: 1, status: 'running' }])
   await commit([{ id: 1, cancel: true }])
-  expect(book.of(CONTRACT)).toEqual([{ id: 1, status: 'cancelled' }])
+  expect(book.list(CONTRACT)).toEqual([{ id: 1, status: 'cancelled' }])
   await store.close()
 })
 
@@ -73,9 +73,9 @@ describe('timers that are over', () => {
       await commit(ids.map((id) => ({ id: round * 20 + id, delayMs: 1000, payload: new Uint8Array(0) })))
       await commit(ids.map((id) => ({ id: round * 20 + id, cancel: true })))
     }
-    expect(book.of(CONTRACT).length).toBeLessThanOrEqual(64)
-    expect(await store.list('timer')).toHaveLength(book.of(CONTRACT).length)
-    expect(book.of(CONTRACT).at(-1)).toEqual({ id: 199, status: 'cancelled' })
+    expect(book.list(CONTRACT).length).toBeLessThanOrEqual(64)
+    expect(await store.list('timer')).toHaveLength(book.list(CONTRACT).length)
+    expect(book.list(CONTRACT).at(-1)).toEqual({ id: 199, status: 'cancelled' })
     await store.close()
   })
 })

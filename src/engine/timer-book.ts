@@ -1,43 +1,44 @@
-/** The timers of all contracts: rows of the store, cached in memory, since no other process has them. */
+/** The timers of all contracts: rows of the store that are cached in memory, since no other process changes them. */
 import type { CallEffects, TimerState } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { type EngineCollections, type EngineStore, FAR, type TimerRow } from './collections.ts'
 
-/** The time for which the status of a timer that is over is kept. */
-const REMEMBERED_MS = 24 * 3_600_000
-/** The most timers of a contract that are kept when they are over: those that ended last. */
-const MOST_REMEMBERED = 64
+/** The time for which the row of an ended timer is kept, so that its status can be asked for. */
+const KEEP_ENDED_MS = 24 * 3_600_000
+/** The most ended timers of a contract that are kept: those that ended last. */
+const MOST_ENDED = 64
 
 export interface TimerPlan {
   readonly changes: readonly Change<EngineCollections>[]
   /** Applies the plan in memory, once the changes are on disk. */
   readonly apply: () => void
-  /** The number of timers of the contract that will be scheduled, and how many more these are. */
+  /** The number of timers of the contract that are scheduled once the plan is applied. */
   readonly scheduled: number
+  /** The number of scheduled timers that the plan adds; negative when it removes some. */
   readonly growth: number
 }
 
-/** A timer that has run, with its new row. */
+/** The timer that a call has run, with its new row. */
 export interface EndedTimer {
   readonly id: number
   readonly row: TimerRow
 }
 
 export interface TimerBook {
-  /** Reads them all anew. */
+  /** Reads all timers from the store. */
   load(): Promise<void>
-  /** Has the rows read again before any timer is due, when those on disk may differ from those in memory. */
-  doubt(): void
-  of(contract: Address): readonly TimerState[]
-  plan(contract: Address, effects: CallEffects['timers'], now: Date, ended?: EndedTimer): TimerPlan
+  /** Has the rows read again before the next timer runs, since the rows on disk may differ from those in memory. */
+  invalidate(): void
+  list(contract: Address): readonly TimerState[]
+  plan(contract: Address, effects: CallEffects['timers'], now: Date, endedTimer?: EndedTimer): TimerPlan
   /** Returns the timers that are to run, longest due first. */
-  due(now: Date): Promise<readonly TimerRow[]>
-  running(contract: Address, id: number, runs: boolean): void
+  listDue(now: Date): Promise<readonly TimerRow[]>
+  markRunning(contract: Address, id: number, runs: boolean): void
   /** Delays a timer in memory when the new due time could not be stored. */
   postpone(contract: Address, id: number, until: Date): void
   get(contract: Address, id: number): TimerRow | undefined
-  scheduled(): number
+  countScheduled(): number
 }
 
 interface CachedTimer {
@@ -48,57 +49,57 @@ interface CachedTimer {
 const rowId = (contract: Address, id: number): string => `${contract}.${id}`
 
 export function createTimerBook(store: EngineStore): TimerBook {
-  const cached = new Map<string, CachedTimer>()
-  const running = new Set<string>()
-  const postponed = new Map<string, Date>()
-  let doubts = 0
-  let settled = 0
+  const cachedTimers = new Map<string, CachedTimer>()
+  const runningIds = new Set<string>()
+  const postponedUntil = new Map<string, Date>()
+  let invalidations = 0
+  let loadedInvalidations = 0
   const load = async (): Promise<void> => {
-    const doubtsBefore = doubts
-    await readInto(cached, store)
-    settled = doubtsBefore
+    const invalidationsBefore = invalidations
+    await reload(cachedTimers, store)
+    loadedInvalidations = invalidationsBefore
   }
   return {
     load,
-    doubt: () => {
-      doubts++
+    invalidate: () => {
+      invalidations++
     },
-    of: (contract) =>
-      ofContract(cached, contract).map(({ id, status }) => ({
+    list: (contract) =>
+      timersOf(cachedTimers, contract).map(({ id, status }) => ({
         id,
-        // A timer that was cancelled while its run waited is not run.
-        status: status === 'scheduled' && running.has(rowId(contract, id)) ? 'running' : status,
+        // A timer that was cancelled while its run waited does not run, and is not shown as running.
+        status: status === 'scheduled' && runningIds.has(rowId(contract, id)) ? 'running' : status,
       })),
-    plan: (contract, effects, now, ended) =>
-      planOf(cached, contract, rowsAfter(contract, effects, { cached, now }), ended),
-    due: async (now) => {
-      if (settled < doubts) await load()
-      const due = [...cached].filter(
-        ([id, { row }]) => isDue(row, now) && !running.has(id) && !isBefore(postponed, id, now),
+    plan: (contract, effects, now, endedTimer) =>
+      planChanges(cachedTimers, contract, rowsOfEffects(contract, effects, { cachedTimers, now }), endedTimer),
+    listDue: async (now) => {
+      if (loadedInvalidations < invalidations) await load()
+      const dueTimers = [...cachedTimers].filter(
+        ([id, { row }]) => isDue(row, now) && !runningIds.has(id) && !isPostponed(postponedUntil, id, now),
       )
-      return due.map(([, { row }]) => row).sort((one, other) => one.at - other.at)
+      return dueTimers.map(([, { row }]) => row).sort((one, other) => one.at - other.at)
     },
-    running: (contract, id, runs) => {
-      if (runs) running.add(rowId(contract, id))
-      else running.delete(rowId(contract, id))
+    markRunning: (contract, id, runs) => {
+      if (runs) runningIds.add(rowId(contract, id))
+      else runningIds.delete(rowId(contract, id))
     },
-    postpone: (contract, id, until) => postponed.set(rowId(contract, id), until),
-    get: (contract, id) => cached.get(rowId(contract, id))?.row,
-    scheduled: () => countScheduled([...cached.values()].map(({ row }) => row)),
+    postpone: (contract, id, until) => postponedUntil.set(rowId(contract, id), until),
+    get: (contract, id) => cachedTimers.get(rowId(contract, id))?.row,
+    countScheduled: () => countScheduled([...cachedTimers.values()].map(({ row }) => row)),
   }
 }
 
-function ofContract(cached: Map<string, CachedTimer>, contract: Address): TimerRow[] {
-  return [...cached.values()]
+function timersOf(cachedTimers: Map<string, CachedTimer>, contract: Address): TimerRow[] {
+  return [...cachedTimers.values()]
     .map(({ row }) => row)
     .filter((row) => row.contract === contract)
     .sort((one, other) => one.id - other.id)
 }
 
-function isBefore(postponed: Map<string, Date>, id: string, now: Date): boolean {
-  const until = postponed.get(id)
+function isPostponed(postponedUntil: Map<string, Date>, id: string, now: Date): boolean {
+  const until = postponedUntil.get(id)
   if (until !== undefined && until > now) return true
-  postponed.delete(id)
+  postponedUntil.delete(id)
   return false
 }
 
@@ -106,49 +107,49 @@ function isDue({ status, at }: TimerRow, now: Date): boolean {
   return status === 'scheduled' && at <= now.getTime()
 }
 
-async function readInto(cached: Map<string, CachedTimer>, store: EngineStore): Promise<void> {
-  const before = new Map(cached)
+async function reload(cachedTimers: Map<string, CachedTimer>, store: EngineStore): Promise<void> {
+  const timersBefore = new Map(cachedTimers)
   const rows = await store.due('timer', FAR, Number.MAX_SAFE_INTEGER)
-  const read = new Map(rows.map((row) => [row.id, unlessSame(row, before.get(row.id))] as const))
-  // A row that was written during the read may have been read as it was before.
+  const readTimers = new Map(rows.map((row) => [row.id, reuseUnchanged(row, timersBefore.get(row.id))] as const))
+  // The read may have returned an old version of a row that was written meanwhile.
   const isNewer = ([id, each]: readonly [string, CachedTimer]): boolean =>
-    before.get(id) !== each && each.version > (read.get(id)?.version ?? -1)
-  const meanwhile = [...cached].filter(isNewer)
-  cached.clear()
-  for (const [id, each] of [...read, ...meanwhile]) cached.set(id, each)
+    timersBefore.get(id) !== each && each.version > (readTimers.get(id)?.version ?? -1)
+  const newerTimers = [...cachedTimers].filter(isNewer)
+  cachedTimers.clear()
+  for (const [id, each] of [...readTimers, ...newerTimers]) cachedTimers.set(id, each)
 }
 
-/** Keeps the same object for an unchanged row, so that holders can compare rows by identity. */
-function unlessSame({ value, version }: DueRow<TimerRow>, before: CachedTimer | undefined): CachedTimer {
-  return before?.version === version ? before : { row: value, version }
+/** Returns the same object for an unchanged row, so that callers can compare rows by identity. */
+function reuseUnchanged({ value, version }: DueRow<TimerRow>, timerBefore: CachedTimer | undefined): CachedTimer {
+  return timerBefore?.version === version ? timerBefore : { row: value, version }
 }
 
-function planOf(
-  cached: Map<string, CachedTimer>,
+function planChanges(
+  cachedTimers: Map<string, CachedTimer>,
   contract: Address,
   rows: Map<number, TimerRow>,
-  ended: EndedTimer | undefined,
+  endedTimer: EndedTimer | undefined,
 ): TimerPlan {
-  // A timer that ran and scheduled itself anew is scheduled.
-  if (ended !== undefined && !rows.has(ended.id)) rows.set(ended.id, ended.row)
-  const now = [...cached.values()].filter(({ row }) => row.contract === contract)
-  const untouched = now.filter(({ row }) => !rows.has(row.id))
-  const after = [...untouched.map(({ row }) => row), ...rows.values()]
-  const scheduled = countScheduled(after)
-  const forgotten = rows.size === 0 ? [] : tooManyOver(after, untouched)
-  const written = [...rows.values()].map((row) => ({ row, before: cached.get(rowId(contract, row.id)) }))
+  // The new row of the timer that ran does not replace the row of a timer that scheduled itself again.
+  if (endedTimer !== undefined && !rows.has(endedTimer.id)) rows.set(endedTimer.id, endedTimer.row)
+  const timersBefore = [...cachedTimers.values()].filter(({ row }) => row.contract === contract)
+  const untouchedTimers = timersBefore.filter(({ row }) => !rows.has(row.id))
+  const rowsAfterwards = [...untouchedTimers.map(({ row }) => row), ...rows.values()]
+  const scheduled = countScheduled(rowsAfterwards)
+  const timersToDelete = rows.size === 0 ? [] : excessEndedTimers(rowsAfterwards, untouchedTimers)
+  const newRows = [...rows.values()].map((row) => ({ row, timerBefore: cachedTimers.get(rowId(contract, row.id)) }))
   return {
     changes: [
-      ...written.map(({ row, before }) => changeOf(row, before)),
-      ...forgotten.map(({ row, version }) => ({ delete: 'timer', id: rowId(contract, row.id), version }) as const),
+      ...newRows.map(({ row, timerBefore: before }) => timerRowChange(row, before)),
+      ...timersToDelete.map(({ row, version }) => ({ delete: 'timer', id: rowId(contract, row.id), version }) as const),
     ],
     scheduled,
-    growth: scheduled - countScheduled(now.map(({ row }) => row)),
+    growth: scheduled - countScheduled(timersBefore.map(({ row }) => row)),
     apply: () => {
-      for (const { row, before } of written) {
-        cached.set(rowId(contract, row.id), { row, version: (before?.version ?? -1) + 1 })
+      for (const { row, timerBefore: before } of newRows) {
+        cachedTimers.set(rowId(contract, row.id), { row, version: (before?.version ?? -1) + 1 })
       }
-      for (const { row } of forgotten) cached.delete(rowId(contract, row.id))
+      for (const { row } of timersToDelete) cachedTimers.delete(rowId(contract, row.id))
     },
   }
 }
@@ -157,29 +158,32 @@ function countScheduled(rows: readonly TimerRow[]): number {
   return rows.filter(({ status }) => status === 'scheduled').length
 }
 
-/** Returns the oldest timers that are over, where there are more than are kept. */
-function tooManyOver(after: readonly TimerRow[], untouched: readonly CachedTimer[]): readonly CachedTimer[] {
-  const excess = after.filter(({ status }) => status !== 'scheduled').length - MOST_REMEMBERED
+/** Returns the oldest ended timers, as many as there are more than are kept. */
+function excessEndedTimers(
+  rowsAfterwards: readonly TimerRow[],
+  untouchedTimers: readonly CachedTimer[],
+): readonly CachedTimer[] {
+  const excess = rowsAfterwards.filter(({ status }) => status !== 'scheduled').length - MOST_ENDED
   if (excess <= 0) return []
-  const over = untouched.filter(({ row }) => row.status !== 'scheduled')
-  return over.sort((one, other) => one.row.at - other.row.at).slice(0, excess)
+  const endedTimers = untouchedTimers.filter(({ row }) => row.status !== 'scheduled')
+  return endedTimers.sort((one, other) => one.row.at - other.row.at).slice(0, excess)
 }
 
 /**
- * Returns the rows that the effects ask for, the last of each timer. To cancel a timer that is not scheduled changes
- * nothing.
+ * Returns the new rows of the timers that the effects change, each by the last effect on the timer. An effect that
+ * cancels a timer that is not scheduled changes nothing.
  */
-function rowsAfter(
+function rowsOfEffects(
   contract: Address,
   effects: CallEffects['timers'],
-  { cached, now }: { readonly cached: ReadonlyMap<string, CachedTimer>; readonly now: Date },
+  { cachedTimers, now }: { readonly cachedTimers: ReadonlyMap<string, CachedTimer>; readonly now: Date },
 ): Map<number, TimerRow> {
   const rows = new Map<number, TimerRow>()
   for (const effect of effects) {
     const { id } = effect
-    const before = rows.get(id) ?? cached.get(rowId(contract, id))?.row
+    const rowBefore = rows.get(id) ?? cachedTimers.get(rowId(contract, id))?.row
     if ('cancel' in effect) {
-      if (before?.status === 'scheduled') rows.set(id, over(before, 'cancelled', now))
+      if (rowBefore?.status === 'scheduled') rows.set(id, endedTimerRow(rowBefore, 'cancelled', now))
       continue
     }
     const payload = Buffer.from(effect.payload).toString('base64')
@@ -189,23 +193,23 @@ function rowsAfter(
   return rows
 }
 
-/** Returns a timer that will not run any more. */
-export function over(row: TimerRow, status: 'done' | 'cancelled' | 'failed', now: Date): TimerRow {
-  return { ...row, payload: '', status, at: now.getTime() + REMEMBERED_MS }
+/** Returns the row of a timer that has ended, without its payload. */
+export function endedTimerRow(row: TimerRow, status: 'done' | 'cancelled' | 'failed', now: Date): TimerRow {
+  return { ...row, payload: '', status, at: now.getTime() + KEEP_ENDED_MS }
 }
 
-function changeOf(value: TimerRow, before: CachedTimer | undefined): Change<EngineCollections> {
+function timerRowChange(value: TimerRow, timerBefore: CachedTimer | undefined): Change<EngineCollections> {
   const id = rowId(value.contract, value.id)
   const dueAt = new Date(value.at)
-  if (before === undefined) return { insert: 'timer', id, value, dueAt }
-  return { update: 'timer', id, version: before.version, value, dueAt, erases: true }
+  if (timerBefore === undefined) return { insert: 'timer', id, value, dueAt }
+  return { update: 'timer', id, version: timerBefore.version, value, dueAt, erases: true }
 }
 
-/** Deletes timers that are over and were remembered for long enough. */
-export async function forgetTimers(store: EngineStore, book: TimerBook, now: Date): Promise<void> {
+/** Deletes the rows of ended timers whose time is over. */
+export async function purgeTimers(store: EngineStore, book: TimerBook, now: Date): Promise<void> {
   const rows = await store.due('timer', now, 1000)
-  const old = rows.filter(({ value }) => value.status !== 'scheduled')
-  if (old.length === 0) return
-  await store.commit(old.map(({ id, version }) => ({ delete: 'timer', id, version }) as const))
+  const rowsToDelete = rows.filter(({ value }) => value.status !== 'scheduled')
+  if (rowsToDelete.length === 0) return
+  await store.commit(rowsToDelete.map(({ id, version }) => ({ delete: 'timer', id, version }) as const))
   await book.load()
 }

@@ -1,51 +1,53 @@
-/** A timer of a contract that is due: its call ends it, or it is tried again, or given up for good. */
-import { targetOf } from './call-target.ts'
+/**
+ * Runs a timer that is due: the timer ends when its call succeeds, and runs again later or is given up when it fails.
+ */
+import { findCallTarget } from './call-target.ts'
 import type { TimerRow } from './collections.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
-import { perform } from './perform.ts'
-import { callBackOff, MOST_CALL_ATTEMPTS, retryAt } from './retry.ts'
-import { over } from './timer-book.ts'
+import { performCall } from './perform.ts'
+import { callBackOffMs, MOST_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
+import { endedTimerRow } from './timer-book.ts'
 
-/** The outcomes after which a timer waits and which count as no attempt. */
-const NOT_RUN: ReadonlySet<string> = new Set(['unavailable', 'reconciling'])
+/** The outcomes of a call that has not run, which do not count as attempts. */
+const OUTCOMES_WITHOUT_RUN: ReadonlySet<string> = new Set(['unavailable', 'reconciling'])
 
 export async function runTimer(context: EngineContext, entry: ContractEntry, id: number): Promise<void> {
   const { timers, now } = context
   try {
-    await runOrPutOff(context, entry, id)
+    await runOrPostpone(context, entry, id)
   } catch (error) {
-    timers.postpone(entry.address, id, new Date(now().getTime() + callBackOff(1)))
+    timers.postpone(entry.address, id, new Date(now().getTime() + callBackOffMs(1)))
     throw error
   }
 }
 
-async function runOrPutOff(context: EngineContext, entry: ContractEntry, id: number): Promise<void> {
+async function runOrPostpone(context: EngineContext, entry: ContractEntry, id: number): Promise<void> {
   const { timers, now, log } = context
   const row = timers.get(entry.address, id)
   if (row?.status !== 'scheduled' || row.at > now().getTime()) return
   const hook = { kind: 'timer', id, payload: new Uint8Array(Buffer.from(row.payload, 'base64')) } as const
-  // Where it was cancelled or scheduled anew while this waited, it is another timer.
-  const target = (): CallTarget | undefined =>
-    timers.get(entry.address, id) === row ? targetOf(context, entry) : undefined
-  const ended = { id, row: over(row, 'done', now()) }
-  const performed = await perform(context, entry, target, { hook, mode: 'serial', ended })
-  if (performed.kind === 'done' || NOT_RUN.has(performed.kind)) return
-  const again = retryAt(performed)
-  const next = again === undefined ? failedOnceMore(row, now()) : { ...row, at: again }
+  // A timer that was cancelled or scheduled anew while the call waited is not run by this call.
+  const findTarget = (): CallTarget | undefined =>
+    timers.get(entry.address, id) === row ? findCallTarget(context, entry) : undefined
+  const endedTimer = { id, row: endedTimerRow(row, 'done', now()) }
+  const result = await performCall(context, entry, findTarget, { hook, mode: 'serial', endedTimer })
+  if (result.kind === 'done' || OUTCOMES_WITHOUT_RUN.has(result.kind)) return
+  const retryTime = retryTimeOf(result)
+  const nextRow = retryTime === undefined ? rowAfterFailure(row, now()) : { ...row, at: retryTime }
   if (timers.get(entry.address, id) !== row) return
-  const plan = timers.plan(entry.address, [], now(), { id, row: next })
-  const refused = await context.store.commit(plan.changes).catch((error: unknown) => {
-    timers.doubt()
+  const plan = timers.plan(entry.address, [], now(), { id, row: nextRow })
+  const conflict = await context.store.commit(plan.changes).catch((error: unknown) => {
+    timers.invalidate()
     throw error
   })
-  if (refused === undefined) plan.apply()
-  else timers.doubt()
-  if (next.status === 'failed') log.error({ event: 'timer_failed', contract: entry.address, timer: id }, 'given up')
+  if (conflict === undefined) plan.apply()
+  else timers.invalidate()
+  if (nextRow.status === 'failed') log.error({ event: 'timer_failed', contract: entry.address, timer: id }, 'given up')
 }
 
-function failedOnceMore(row: TimerRow, now: Date): TimerRow {
+function rowAfterFailure(row: TimerRow, now: Date): TimerRow {
   const attempts = row.attempts + 1
-  if (attempts >= MOST_CALL_ATTEMPTS) return over({ ...row, attempts }, 'failed', now)
-  return { ...row, attempts, at: now.getTime() + callBackOff(attempts) }
+  if (attempts >= MOST_CALL_ATTEMPTS) return endedTimerRow({ ...row, attempts }, 'failed', now)
+  return { ...row, attempts, at: now.getTime() + callBackOffMs(attempts) }
 }

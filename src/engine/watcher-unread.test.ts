@@ -22,10 +22,10 @@ describe('a contract that cannot be read', () => {
     open.push(engine)
     engine.chain.set({ address: OTHER, component: { sha256: [...engine.files.keys()][0] ?? '', uri: '' } })
     await engine.rounds()
-    const contract = engine.chain.contract.bind(engine.chain)
+    const contract = engine.chain.fetchContract.bind(engine.chain)
     const refused = new Set<string>()
     const asked: string[] = []
-    engine.chain.contract = (address, block) => {
+    engine.chain.fetchContract = (address, block) => {
       asked.push(address)
       return refused.has(address) ? Promise.reject(new Error('too many requests')) : contract(address, block)
     }
@@ -71,15 +71,15 @@ describe('a contract that cannot be read', () => {
 
   it('takes no more than some seconds of a look, after which the next goes on where it ended', async () => {
     const { engine } = await withTwo()
-    const contract = engine.chain.contract.bind(engine.chain)
+    const contract = engine.chain.fetchContract.bind(engine.chain)
     const slow = Array.from({ length: 40 }, (_, at) => `00${(at + 1).toString(16).padStart(40, '0')}`)
-    engine.chain.contract = (address, block) => {
+    engine.chain.fetchContract = (address, block) => {
       if (slow.includes(address)) later(engine, 1)
       return contract(address, block)
     }
     const newest = `00${'ee'.repeat(20)}`
     const names = [...slow, OTHER, CONTRACT]
-    engine.chain.contracts = () => Promise.resolve(names)
+    engine.chain.listContracts = () => Promise.resolve(names)
     engine.chain.mine()
     const begun = engine.clock.now.getTime()
     await engine.rounds(1)

@@ -211,10 +211,10 @@ describe('the state change hook', () => {
   it('is not disturbed by a node that is behind', async () => {
     const { seen, script } = counting()
     const engine = await kept(serving({ ...script, ...saying('x') }))
-    const old = await engine.chain.head()
+    const old = await engine.chain.fetchHead()
     engine.chain.mine([CONTRACT])
     await engine.rounds()
-    engine.chain.head = () => Promise.resolve(old)
+    engine.chain.fetchHead = () => Promise.resolve(old)
     await engine.rounds()
     expect(seen).toEqual([1, 2])
     expect((await engine.engine.app.inject(engine.url)).headers['x-engine-block']).toBe('2')
@@ -222,12 +222,12 @@ describe('the state change hook', () => {
 
   it('changes nothing of what is served when a look fails', async () => {
     const engine = await kept(serving(saying('still')))
-    const changed = engine.chain.changed.bind(engine.chain)
-    engine.chain.changed = () => Promise.reject(new Error('not now'))
+    const changed = engine.chain.listChanged.bind(engine.chain)
+    engine.chain.listChanged = () => Promise.reject(new Error('not now'))
     engine.chain.mine([CONTRACT])
     await engine.rounds()
     expect((await engine.engine.app.inject(engine.url)).headers['x-engine-block']).toBe('1')
-    engine.chain.changed = changed
+    engine.chain.listChanged = changed
     await engine.rounds()
     expect((await engine.engine.app.inject(engine.url)).headers['x-engine-block']).toBe('2')
   })

@@ -80,7 +80,7 @@ describe('what a node answers', () => {
     ['a number as a number', { eth_getBlockByNumber: { ...NEWEST, number: 5 } }],
     ['its newest block nowhere', { eth_getBlockByNumber: null }],
   ])('%s is no head', async (_, answers) => {
-    await expect(chainOf(answers).head()).rejects.toThrow(ChainError)
+    await expect(chainOf(answers).fetchHead()).rejects.toThrow(ChainError)
   })
 
   it.each([
@@ -90,7 +90,7 @@ describe('what a node answers', () => {
     ['has engines without end', `0x${'00'.repeat(31)}20${'7f'.repeat(32)}`],
   ])('to engines() %s: the contract is not served, and somebody is told', async (_, answer) => {
     const notes: string[] = []
-    expect(await chainOf({ eth_call: answer }, notes).contract(CONTRACT, BLOCK)).toBeUndefined()
+    expect(await chainOf({ eth_call: answer }, notes).fetchContract(CONTRACT, BLOCK)).toBeUndefined()
     expect(notes).toEqual([expect.stringContaining('what engines() answers cannot be read') as string])
   })
 
@@ -100,15 +100,17 @@ describe('what a node answers', () => {
     const tuple = word(1) + word(64) + word(2048) + '61'.repeat(2048)
     const answer = `0x${word(32)}${word(count)}${word(32 * count).repeat(count)}${tuple}`
     const notes: string[] = []
-    expect(await chainOf({ eth_call: answer }, notes).contract(CONTRACT, BLOCK)).toBeUndefined()
+    expect(await chainOf({ eth_call: answer }, notes).fetchContract(CONTRACT, BLOCK)).toBeUndefined()
     expect(notes[0]).toContain('is no URL')
   })
 
   it('is a revert: the contract has no component; is a failure: nothing is known of it', async () => {
     const reverted = new JsonRpcError(3, 'execution reverted', '0x')
-    expect(await chainOf({ eth_call: reverted }).contract(CONTRACT, BLOCK)).toBeUndefined()
+    expect(await chainOf({ eth_call: reverted }).fetchContract(CONTRACT, BLOCK)).toBeUndefined()
     const failed = new JsonRpcError(-32000, 'header not found')
-    await expect(chainOf({ eth_call: failed }).contract(CONTRACT, BLOCK)).rejects.toMatchObject({ reverted: false })
+    await expect(chainOf({ eth_call: failed }).fetchContract(CONTRACT, BLOCK)).rejects.toMatchObject({
+      reverted: false,
+    })
   })
 
   it.each([
@@ -124,15 +126,15 @@ describe('what a node answers', () => {
     ['a local chain', -32000, 'execution failed: stack underflow'],
   ])('is what %s says of code that fails (%s, %s): the contract has no component', async (_, code, message) => {
     const failed = new JsonRpcError(code, message)
-    expect(await chainOf({ eth_call: failed }).contract(CONTRACT, BLOCK)).toBeUndefined()
+    expect(await chainOf({ eth_call: failed }).fetchContract(CONTRACT, BLOCK)).toBeUndefined()
   })
 
   it('is longer than anything is read: the contract is not served, and somebody is told', async () => {
     const notes: string[] = []
     const long = `0x${'00'.repeat(5_000_000)}`
-    expect(await chainOf({ eth_call: long }, notes).contract(CONTRACT, BLOCK)).toBeUndefined()
+    expect(await chainOf({ eth_call: long }, notes).fetchContract(CONTRACT, BLOCK)).toBeUndefined()
     const tooLong = new AnswerTooLargeError('the answer is larger than 16777216 bytes')
-    expect(await chainOf({ eth_call: tooLong }, notes).contract(CONTRACT, BLOCK)).toBeUndefined()
+    expect(await chainOf({ eth_call: tooLong }, notes).fetchContract(CONTRACT, BLOCK)).toBeUndefined()
     expect(notes).toEqual(Array(2).fill(expect.stringContaining(`contract 0x${'aa'.repeat(20)}: `)))
   })
 
@@ -144,7 +146,9 @@ describe('what a node answers', () => {
       return Promise.reject(new JsonRpcError(-32005, 'too many logs'))
     }
     const chain = evmChain(rpc, { id: '7', confirmations: 0 })
-    expect(await chain.changed([CONTRACT], { ...BLOCK, number: 3 }, { ...BLOCK, number: 20_003 })).toEqual([CONTRACT])
+    expect(await chain.listChanged([CONTRACT], { ...BLOCK, number: 3 }, { ...BLOCK, number: 20_003 })).toEqual([
+      CONTRACT,
+    ])
     // 1000 blocks, 500, 250, and so on to one.
     expect(asked).toBe(11)
   })
@@ -160,7 +164,7 @@ describe('what a node answers', () => {
     }
     const chain = evmChain(rpc, { id: '7', confirmations: 0 })
     const both = [CONTRACT, `00${'bb'.repeat(20)}`]
-    expect(await chain.changed(both, { ...BLOCK, number: 3 }, { ...BLOCK, number: 6 })).toEqual(both)
+    expect(await chain.listChanged(both, { ...BLOCK, number: 3 }, { ...BLOCK, number: 6 })).toEqual(both)
     expect(asked).toEqual(['4-6', '4-5', '4-4', '5-5', '6-6'])
   })
 
@@ -175,9 +179,9 @@ describe('what a node answers', () => {
     }
     const chain = evmChain(rpc, { id: '7', confirmations: 0 })
     const to = { ...BLOCK, number: 8 }
-    expect(await chain.changed([CONTRACT], { ...BLOCK, number: 2 }, to)).toEqual([CONTRACT])
+    expect(await chain.listChanged([CONTRACT], { ...BLOCK, number: 2 }, to)).toEqual([CONTRACT])
     expect(asked).toEqual(['3-8', '3-5', '3-4', '5-5', '6-8', '6-7', '8-8'])
-    expect(await chain.changed([CONTRACT], { ...BLOCK, number: 0 }, { ...BLOCK, number: 1_000_000 })).toEqual([
+    expect(await chain.listChanged([CONTRACT], { ...BLOCK, number: 0 }, { ...BLOCK, number: 1_000_000 })).toEqual([
       CONTRACT,
     ])
   })
@@ -187,7 +191,7 @@ describe('what a node answers', () => {
     const answer = `0x${'00'.repeat(31)}20${'00'.repeat(31)}01${'00'.repeat(12)}${'bb'.repeat(20)}`
     const open = (registry: string) =>
       evmChain(answering({ eth_call: answer }), { id: '7', confirmations: 0, registry })
-    expect(await open(CONTRACT).contracts?.(BLOCK)).toEqual([address])
+    expect(await open(CONTRACT).listContracts?.(BLOCK)).toEqual([address])
     expect('contracts' in chainOf({})).toBe(false)
   })
 })

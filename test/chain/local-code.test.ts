@@ -52,7 +52,7 @@ it.each([
     const { rpc, deploy } = await localChain()
     const contract = parseAddress(await deploy(code))
     const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0 })
-    expect(await chain.contract(contract, await chain.head())).toBeUndefined()
+    expect(await chain.fetchContract(contract, await chain.fetchHead())).toBeUndefined()
   },
   600_000,
 )

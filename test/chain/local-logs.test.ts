@@ -129,7 +129,7 @@ describe('more logs than are given at once', () => {
     const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0 })
     const addresses = [flood, quiet].map(parseAddress)
     const start = { number: 0, hash: '', time: new Date() }
-    expect(await chain.changed(addresses, start, await chain.head())).toEqual(addresses.slice(0, 1))
+    expect(await chain.listChanged(addresses, start, await chain.fetchHead())).toEqual(addresses.slice(0, 1))
   })
 
   it('of one block are refused too: an engine takes all whom it asked for as changed, and goes on', async () => {
@@ -140,8 +140,8 @@ describe('more logs than are given at once', () => {
     const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0 })
     const addresses = [flood, quiet].map(parseAddress)
     const start = { number: 0, hash: '', time: new Date() }
-    expect(await chain.changed(addresses, start, await chain.head())).toEqual(addresses)
-    expect(await chain.changed(addresses.slice(1), start, await chain.head())).toEqual([])
+    expect(await chain.listChanged(addresses, start, await chain.fetchHead())).toEqual(addresses)
+    expect(await chain.listChanged(addresses.slice(1), start, await chain.fetchHead())).toEqual([])
   })
 
   it('are few, and long', async () => {

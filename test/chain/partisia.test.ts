@@ -48,30 +48,30 @@ function answered(body: Json | undefined): JsonAnswer {
 describe('a reader node of Partisia Blockchain', () => {
   it('has come as far as its slowest shard', async () => {
     const { chain } = answering()
-    const head = await chain.head()
+    const head = await chain.fetchHead()
     expect(head).toMatchObject({ number: 100, hash: 'Shard1:b100', time: new Date(1_700_000_000_100) })
-    expect(await chain.has(head)).toBe(true)
-    expect(await chain.has({ ...head, hash: 'Shard1:other' })).toBe(false)
+    expect(await chain.hasBlock(head)).toBe(true)
+    expect(await chain.hasBlock({ ...head, hash: 'Shard1:other' })).toBe(false)
   })
 
   it('gives the state of a contract, of which its component tells the engines', async () => {
     const { chain } = answering()
-    const head = await chain.head()
+    const head = await chain.fetchHead()
     const state = Buffer.from([1, 2, 3])
-    expect(await chain.contract(CONTRACT, head)).toEqual({
+    expect(await chain.fetchContract(CONTRACT, head)).toEqual({
       address: CONTRACT,
       engines: undefined,
       component: undefined,
       state,
     })
-    expect(await chain.contract(`02${'22'.repeat(20)}`, head)).toBeUndefined()
-    expect(await chain.changed([CONTRACT], { ...head, number: 99 }, head)).toEqual([CONTRACT])
-    expect(await chain.changed([CONTRACT], head, head)).toEqual([])
+    expect(await chain.fetchContract(`02${'22'.repeat(20)}`, head)).toBeUndefined()
+    expect(await chain.listChanged([CONTRACT], { ...head, number: 99 }, head)).toEqual([CONTRACT])
+    expect(await chain.listChanged([CONTRACT], head, head)).toEqual([])
   })
 
   it('gives values of a tree by their key', async () => {
     const { chain } = answering()
-    const head = await chain.head()
+    const head = await chain.fetchHead()
     expect(await chain.read(CONTRACT, Buffer.from('000000030a0b', 'hex'), head)).toEqual(Buffer.from([4, 5]))
     const missing = chain.read(CONTRACT, Buffer.from('00000003ff', 'hex'), head)
     await expect(missing).rejects.toMatchObject({ name: 'ChainError', reverted: true })
@@ -81,9 +81,9 @@ describe('a reader node of Partisia Blockchain', () => {
 
   it('takes transactions in its own form, signed for its chain', async () => {
     const { chain, puts } = answering()
-    const account = chain.account(KEY)
+    const account = chain.createAccount(KEY)
     expect(account.address).toBe(ADDRESS)
-    expect(await account.nextNonce()).toBe(4)
+    expect(await account.fetchNextNonce()).toBe(4)
     const transaction = await account.sign(CONTRACT, Buffer.from([9, 8]), 0n, 4)
     const raw = Buffer.from(transaction.raw, 'hex')
     const [signature, inner] = [raw.subarray(0, 65), raw.subarray(65)]
@@ -119,12 +119,12 @@ describe('a reader node of Partisia Blockchain', () => {
       { '/chain/shards/Shard1/blocks': { ...(block(101) as object), productionTime: 1_800_000_000_000 } },
     ],
   ])('says of a transaction that is %s: %s', async (_, outcome, { transaction: found, ...changes }) => {
-    const signed = await answering().chain.account(KEY).sign(CONTRACT, Buffer.alloc(1), 0n, 4)
+    const signed = await answering().chain.createAccount(KEY).sign(CONTRACT, Buffer.alloc(1), 0n, 4)
     const there = found === undefined ? {} : { [`/chain/shards/Shard0/transactions/${signed.hash}`]: found }
     expect(
       await answering({ ...changes, ...there })
-        .chain.account(KEY)
-        .outcome(signed),
+        .chain.createAccount(KEY)
+        .fetchOutcome(signed),
     ).toBe(outcome)
   })
 
@@ -136,7 +136,7 @@ describe('a reader node of Partisia Blockchain', () => {
     ['lacks a shard', { '/chain/shards/Shard1/blocks': 404 }, 'lacks the blocks of a shard'],
     ['has a block without a height', { '/chain/shards/Shard1/blocks': { identifier: 'b' } }, 'it has no blockTime'],
   ])('%s: it is refused', async (_, changes, message) => {
-    await expect(answering(changes).chain.head()).rejects.toMatchObject({
+    await expect(answering(changes).chain.fetchHead()).rejects.toMatchObject({
       name: 'ChainError',
       reverted: false,
       message: expect.stringContaining(message) as string,
@@ -145,6 +145,6 @@ describe('a reader node of Partisia Blockchain', () => {
 
   it('cannot be reached: the chain cannot be asked', async () => {
     const chain = partisiaChain(() => Promise.reject(new Error('gone')), { id: ID, defaultGas: 1n })
-    await expect(chain.head()).rejects.toThrow('the chain cannot be asked: gone')
+    await expect(chain.fetchHead()).rejects.toThrow('the chain cannot be asked: gone')
   })
 })

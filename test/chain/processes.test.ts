@@ -49,11 +49,11 @@ async function serve(place: string): Promise<{ rpc: JsonRpc; kill: () => Promise
 
 /** Posts until it has so many, or the process is gone; whatever was acknowledged goes into `hashes`. */
 async function post(under: ChainUnderTest, contract: Address, key: Uint8Array, most: number, hashes: string[]) {
-  const account = evmChain(under.rpc, { id: under.id, confirmations: 0 }).account(key)
+  const account = evmChain(under.rpc, { id: under.id, confirmations: 0 }).createAccount(key)
   try {
     for (let count = 0; count < most; count++) {
       const payload = call('post(bytes)', `0x${count.toString(16).padStart(4, '0')}`)
-      const transaction = await account.sign(contract, payload, 0n, await account.nextNonce())
+      const transaction = await account.sign(contract, payload, 0n, await account.fetchNextNonce())
       await account.submit(transaction)
       hashes.push(transaction.hash)
     }
@@ -102,16 +102,18 @@ describe('processes on one local chain', () => {
   it('share an account: a nonce is used once, and the other is told', async () => {
     const place = directory()
     const under = await Promise.all([open(place), open(place)].map(async (rpc) => underTest(await rpc)))
-    const [one, two] = under.map((chain) => evmChain(chain.rpc, { id: chain.id, confirmations: 0 }).account(FIRST))
+    const [one, two] = under.map((chain) =>
+      evmChain(chain.rpc, { id: chain.id, confirmations: 0 }).createAccount(FIRST),
+    )
     const contract = await deployedComponent(under[0] as ChainUnderTest)
-    const nonce = (await one?.nextNonce()) ?? 0
+    const nonce = (await one?.fetchNextNonce()) ?? 0
     const signed = await Promise.all([
       one?.sign(contract, call('post(bytes)', '0x01'), 0n, nonce),
       two?.sign(contract, call('post(bytes)', '0x02'), 0n, nonce),
     ])
     const results = await Promise.allSettled([one?.submit(signed[0] as never), two?.submit(signed[1] as never)])
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-    const outcomes = [await one?.outcome(signed[0] as never), await two?.outcome(signed[1] as never)]
+    const outcomes = [await one?.fetchOutcome(signed[0] as never), await two?.fetchOutcome(signed[1] as never)]
     expect(outcomes.sort()).toEqual(['included', 'lost'])
   })
 
@@ -136,7 +138,7 @@ describe('processes on one local chain', () => {
       const rpc = await open(place)
       for (const hash of hashes) expect(await evmNode(rpc).receipt(hash)).toMatchObject({ succeeded: true })
       const under = await underTest(rpc)
-      const account = evmChain(rpc, { id: under.id, confirmations: 0 }).account(FIRST)
+      const account = evmChain(rpc, { id: under.id, confirmations: 0 }).createAccount(FIRST)
       expect(await sent(account, contract ?? '', call('post(bytes)', '0x03'))).toBe('included')
     },
     SLOW_MS,
@@ -154,7 +156,7 @@ describe('the directory of a local chain', () => {
     const [one, two] = await Promise.all([open(directory()), open(directory())])
     const [under, other] = await Promise.all([underTest(one), underTest(two)])
     expect(under.id).not.toBe(other.id)
-    const account = evmChain(one, { id: under.id, confirmations: 0 }).account(FIRST)
+    const account = evmChain(one, { id: under.id, confirmations: 0 }).createAccount(FIRST)
     const { raw } = await account.sign(await deployedComponent(other), call('post(bytes)', '0x01'), 0n, 0)
     await expect(two('eth_sendRawTransaction', [raw])).rejects.toThrow('invalid chain id')
   })

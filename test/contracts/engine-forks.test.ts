@@ -41,7 +41,7 @@ beforeAll(async () => {
   const chain = { type: 'evm', rpcUrl: node.url, confirmations: CONFIRMATIONS, blocksOnDemand: true }
   const contractFilter = await nextContracts(owner)
   engines = await Promise.all([0, 1].map(() => makeEngine({ chain, contractFilter, pollMilliseconds: 100 })))
-  const accounts = [...engines.map(({ address }) => address), stranger.chain.account(stranger.key()).address]
+  const accounts = [...engines.map(({ address }) => address), stranger.chain.createAccount(stranger.key()).address]
   for (const address of accounts) await owner.rpc('hardhat_setBalance', [evmAddress(address), '0xde0b6b3a7640000'])
   for (const engine of engines) for (const file of [SHARING, KEYS]) keepComponent(engine, readFileSync(file))
   await Promise.all(engines.map((engine) => engine.start()))
@@ -61,7 +61,7 @@ const ask = async (name: 'SecretSharing' | 'KeyManagement', method: string, args
   if (item === undefined) throw new Error(`there is no ${method}`)
   const { chain } = owner as Place
   const address = name === 'SecretSharing' ? contracts.sharing : contracts.keys
-  return decodeAnswer(item, await chain.read(address, encodeCall(item, args), await chain.head()))
+  return decodeAnswer(item, await chain.read(address, encodeCall(item, args), await chain.fetchHead()))
 }
 const keyOf = async () => (await ask('KeyManagement', 'key', ['1'])) as { status: string; publicKey: string }
 /** With a block now and then, as the engines act on none that has too few others on it. */
@@ -71,7 +71,7 @@ const whenMined = <T>(look: () => Promise<T>): Promise<Exclude<T, false | undefi
     return look()
   }, 600_000) as Promise<Exclude<T, false | undefined>>
 const createKey = (from: Place) => {
-  const signers = [evmAddress(from.chain.account(from.key()).address)]
+  const signers = [evmAddress(from.chain.createAccount(from.key()).address)]
   const policy = { signers, notAfter: '0', sharesPerDay: '0', prefix: '0x' }
   return send(from, contracts.keys, 'KeyManagement', 'createKey', ['1', '2', policy])
 }

@@ -42,7 +42,7 @@ describe('the chain of an application: a hardhat node, by fetch', () => {
     const client = engineClient({ chain, contract, fetch, now, random: randomBytes, wait })
     const { engines, block } = await client.engines()
     expect(engines[0]).toEqual({ address: ENGINE_1, endpoint: 'https://one.example' })
-    expect((await chain.contract(contract, block))?.component?.uri).toBe('https://components.example/a')
+    expect((await chain.fetchContract(contract, block))?.component?.uri).toBe('https://components.example/a')
   })
 
   it('includes what its owner sends, and refuses it from anybody else', async () => {
@@ -51,7 +51,7 @@ describe('the chain of an application: a hardhat node, by fetch', () => {
     const notOwner = { code: 'refused-by-chain', message: expect.stringContaining('0x30cd7471') as string }
     await expect(stranger.send(contract, change)).rejects.toMatchObject(notOwner)
     await accountTransactor(chain, HARDHAT_KEY, { now, wait }).send(contract, change)
-    const { component } = (await chain.contract(contract, await chain.head())) ?? {}
+    const { component } = (await chain.fetchContract(contract, await chain.fetchHead())) ?? {}
     expect(component).toEqual({ sha256: '08'.repeat(32), uri: 'https://components.example/b' })
   })
 

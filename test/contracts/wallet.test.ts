@@ -36,7 +36,7 @@ type TypedData = Parameters<ReturnType<typeof privateKeyToAccount>['signTypedDat
 function wallet(asked: string[]): { readonly provider: Eip1193Provider; readonly account: string } {
   const key = `0x${randomBytes(32).toString('hex')}` as const
   const account = privateKeyToAccount(key)
-  const own = world.chain.account(hexToBytes(key))
+  const own = world.chain.createAccount(hexToBytes(key))
   const request: Eip1193Provider['request'] = async ({ method, params = [] }) => {
     asked.push(method)
     if (method === 'eth_signTypedData_v4') {
@@ -45,7 +45,7 @@ function wallet(asked: string[]): { readonly provider: Eip1193Provider; readonly
     }
     if (method !== 'eth_sendTransaction') return world.rpc(method, params)
     const { to, data } = params[0] as { to: string; data: `0x${string}` }
-    const transaction = await own.sign(`00${to.slice(2)}`, hexToBytes(data), 0n, await own.nextNonce())
+    const transaction = await own.sign(`00${to.slice(2)}`, hexToBytes(data), 0n, await own.fetchNextNonce())
     await own.submit(transaction)
     return transaction.hash
   }

@@ -198,7 +198,7 @@ describe(`three engines on ${begin === onHardhat ? 'a Hardhat node' : 'a local c
 async function ask({ at: { chain }, keys }: World, method: string, args: readonly string[]): Promise<unknown> {
   const item = readArtifact('KeyManagement').abi.find((each) => each.type === 'function' && each.name === method)
   if (item === undefined) throw new Error(`there is no ${method}`)
-  return decodeAnswer(item, await chain.read(keys, encodeCall(item, args), await chain.head()))
+  return decodeAnswer(item, await chain.read(keys, encodeCall(item, args), await chain.fetchHead()))
 }
 
 function fromHex(text: string): Uint8Array {

@@ -58,7 +58,7 @@ afterAll(async () => {
 async function statusOf(id: string): Promise<string> {
   const item = readArtifact('KeyManagement').abi.find(({ type, name }) => type === 'function' && name === 'key')
   if (item === undefined) throw new Error('there is no such method')
-  const answer = await at.chain.read(contract, encodeCall(item, [id]), await at.chain.head())
+  const answer = await at.chain.read(contract, encodeCall(item, [id]), await at.chain.fetchHead())
   return (decodeAnswer(item, answer) as { readonly status: string }).status
 }
 

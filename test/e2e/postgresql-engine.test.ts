@@ -58,7 +58,7 @@ it(
     const at = await place({ dir })
     // The other engine is nothing but an account that says it has its share.
     const other = await place({ dir })
-    const listed = [engine, { address: other.chain.account(other.key()).address, url: '' }]
+    const listed = [engine, { address: other.chain.createAccount(other.key()).address, url: '' }]
     const contract = await deployComponent(at, 'SecretSharing', SHARING, listed)
     await waitUntilServed([engine], contract)
     const share = Buffer.from(`a share that nobody is to read ${randomBytes(16).toString('hex')}`)
@@ -88,7 +88,7 @@ it(
     await waitUntilServed([engine], contract)
     expect([(await put()).status, (await put()).status]).toEqual([401, 401])
     await send(other, contract, 'SecretSharing', 'registerShared', ['7'])
-    await eventually(async () => (await readSharing(at.chain, contract, 7n, await at.chain.head()))?.uploaded[0])
+    await eventually(async () => (await readSharing(at.chain, contract, 7n, await at.chain.fetchHead()))?.uploaded[0])
     await transact(at, contract, sharingMethods.requestDownload(7n))
     const got = await eventually(async () => {
       const again = await signed('GET', Buffer.alloc(0))

@@ -67,7 +67,9 @@ describe('vouchsafe secret', () => {
     expect(stands.stdout).toMatch(/^Sharing \d+ of 0x[0-9a-f]{40}: 2 of 3 shares give the secret back\.\n/)
     expect(await secretProcess('get', '--id', id)).toEqual({ status: 0, signal: null, stdout: SECRET, stderr: '' })
     const deleting = secretProcess('delete', '--id', id, '--json')
-    while ((await readSharing(world.chain, world.contract, BigInt(id), await world.chain.head()))?.deleting !== true)
+    while (
+      (await readSharing(world.chain, world.contract, BigInt(id), await world.chain.fetchHead()))?.deleting !== true
+    )
       await wait(20)
     await forgetDeleted(world, BigInt(id))
     expect(JSON.parse((await deleting).stdout)).toEqual({ id, gone: true })

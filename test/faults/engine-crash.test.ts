@@ -122,8 +122,8 @@ it(
 
 /** Returns the address that CREATE gives: Keccak-256 of the RLP of sender and nonce. */
 async function nextContract({ chain, key }: Place): Promise<string> {
-  const account = chain.account(key())
-  const nonce = await account.nextNonce()
+  const account = chain.createAccount(key())
+  const nonce = await account.fetchNextNonce()
   const sender = Buffer.from(account.address.slice(2), 'hex')
   const rlp = Buffer.concat([Buffer.from([0xd6, 0x94]), sender, Buffer.from([nonce === 0 ? 0x80 : nonce])])
   return `0x${Buffer.from(keccak_256(rlp)).subarray(12).toString('hex')}`

@@ -79,23 +79,23 @@ export function testChain(clock: { readonly now: Date }, engine: Address): TestC
       blocks = blocks.slice(0, -depth)
       for (let more = 0; more <= depth; more++) chain.mine()
     },
-    head: () =>
+    fetchHead: () =>
       answerWhenUp(() => {
         const { block: newest } = blocks.at(-1) as { block: Block }
         return { ...newest, newest }
       }),
-    has: (candidate) => answerWhenUp(() => blocks[candidate.number]?.block.hash === candidate.hash),
-    contracts: () => answerWhenUp(() => [...contracts.keys()]),
-    contract: (address) => answerWhenUp(() => contracts.get(address)),
+    hasBlock: (candidate) => answerWhenUp(() => blocks[candidate.number]?.block.hash === candidate.hash),
+    listContracts: () => answerWhenUp(() => [...contracts.keys()]),
+    fetchContract: (address) => answerWhenUp(() => contracts.get(address)),
     read: (_address, input) => answerWhenUp(() => input),
-    changed: (addresses, from, to) =>
+    listChanged: (addresses, from, to) =>
       answerWhenUp(() => {
         const some = blocks.slice(from.number + 1, to.number + 1).flatMap((each) => each.changed)
         return addresses.filter((address) => some.includes(address))
       }),
-    account: () => ({
+    createAccount: () => ({
       address: engine,
-      nextNonce: () => answerWhenUp(() => chain.nonce),
+      fetchNextNonce: () => answerWhenUp(() => chain.nonce),
       sign: (to, payload, gas, nonce) =>
         answerWhenUp(() => {
           const why = chain.refuses(payload)
@@ -109,7 +109,7 @@ export function testChain(clock: { readonly now: Date }, engine: Address): TestC
         chain.submitted.push(transaction)
         chain.nonce = Math.max(chain.nonce, transaction.nonce + 1)
       },
-      outcome: ({ hash }) => answerWhenUp(() => chain.outcomes.get(hash) ?? 'pending'),
+      fetchOutcome: ({ hash }) => answerWhenUp(() => chain.outcomes.get(hash) ?? 'pending'),
     }),
   }
   chain.mine()

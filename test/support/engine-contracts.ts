@@ -106,8 +106,8 @@ export function keepComponent({ directory }: { readonly directory: string }, byt
  */
 export async function nextContracts({ chain, key }: Place): Promise<readonly string[]> {
   const { keccak_256 } = await import('@noble/hashes/sha3.js')
-  const account = chain.account(key())
-  const nonce = await account.nextNonce()
+  const account = chain.createAccount(key())
+  const nonce = await account.fetchNextNonce()
   return [nonce, nonce + 1].map((number) => {
     const rlp = Buffer.concat([
       Buffer.from([0xd6, 0x94]),

@@ -231,7 +231,7 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
     rounds: async (count = 3) => {
       for (let round = 0; round < count; round++) {
         for (const name of ['chain', 'background']) await task(name)
-        await engine.settled()
+        await engine.waitUntilIdle()
         await task('outbox')
       }
     },

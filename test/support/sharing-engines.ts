@@ -86,7 +86,7 @@ type World = { contract: Address; chain: EvmChain; engines: Running[] }
 
 async function startEngine(world: World): Promise<Running> {
   const key = new Uint8Array(randomBytes(32)).with(0, 1)
-  const account = world.chain.account(key)
+  const account = world.chain.createAccount(key)
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const raw = new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }).subarray(-32))
   const endorsed = { chainId: world.chain.id, engine: account.address, publicKey: raw, issuedAt: Date.now() }
@@ -126,7 +126,7 @@ async function serve(
   engine.requests.push({ target: `${method} ${uri}`, authorization })
   const engineRequest = { method, uri, body, authorization, contentType: incoming.headers['content-type'] ?? '' }
   if (await misbehaves(engine, response)) return
-  const head = await world.chain.head()
+  const head = await world.chain.fetchHead()
   const other = world.engines.find(({ address }) => address !== engine.address)
   const share = other?.shares.get(uri.slice('/shares/'.length))
   const engineReply = changeAnswer(engine, engineRequest, await answerOf(world, engine, engineRequest), share)
@@ -144,7 +144,7 @@ async function answerOf(world: World, engine: Running, engineRequest: EngineRequ
   const id = /^\/shares\/(\d+)$/.exec(engineRequest.uri)?.[1]
   if (id === undefined) return refusal(404, 'Invalid URL')
   const { chain, contract } = world
-  const sharing = await readSharing(chain, contract, BigInt(id), await chain.head())
+  const sharing = await readSharing(chain, contract, BigInt(id), await chain.fetchHead())
   if (sharing === undefined) return refusal(404, 'Unknown sharing')
   const headers = [
     { name: 'authorization', values: [engineRequest.authorization] },
@@ -174,8 +174,8 @@ async function tell({ chain, contract }: World, { account }: Running, method: st
   const { keccak_256 } = await import('@noble/hashes/sha3.js')
   const selector = Buffer.from(keccak_256(Buffer.from(method))).subarray(0, 4)
   const payload = Buffer.concat([selector, Buffer.from(id.toString(16).padStart(64, '0'), 'hex')])
-  await account.submit(await account.sign(contract, payload, 0n, await account.nextNonce()))
-  await chain.head()
+  await account.submit(await account.sign(contract, payload, 0n, await account.fetchNextNonce()))
+  await chain.fetchHead()
 }
 
 /** Has every engine forget what is being deleted, as their components do when the state has changed. */

@@ -121,7 +121,7 @@ async function mineBlock({ rpc, chain }: Connection): Promise<ChainOutput> {
   } catch (error) {
     throw new ChainError(`this chain makes its blocks itself: ${(error as Error).message}`)
   }
-  const { number, time } = await chain.head()
+  const { number, time } = await chain.fetchHead()
   return { text: `Block ${number}, ${timeText(time)}.\n`, json: { block: number, time: time.toISOString() } }
 }
 
@@ -135,7 +135,7 @@ async function describeContract(
     return { text: `Chain ${chain.id}${where}, at block ${head.number} of ${timeText(head.time)}.\n`, json }
   }
   const address = addressOf(word)
-  const contract = await chain.contract(address, head)
+  const contract = await chain.fetchContract(address, head)
   if (contract === undefined) fail(`At ${evmAddress(address)} there is no contract with an off-chain component.`)
   const { component, engines = [] } = contract
   const from = component === undefined || component.uri === '' ? '' : ` from ${plain(component.uri)}`

@@ -69,7 +69,7 @@ export async function connect(
     abi,
   )
   const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0, note: warn })
-  const head = await chain.head()
+  const head = await chain.fetchHead()
   return { rpc, node: evmNode(rpc), chain, head, directory, begun, key: () => keyOf(key, directory) }
 }
 

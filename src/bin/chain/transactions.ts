@@ -24,7 +24,7 @@ export async function transact(
   to: Address | undefined,
   payload: Uint8Array,
 ): Promise<SentTransaction> {
-  const account = chain.account(key())
+  const account = chain.createAccount(key())
   const transaction = await signedBy(account, to, payload)
   await account.submit(transaction)
   const receipt = await receiptOf(node, transaction.hash)
@@ -41,7 +41,7 @@ export async function transact(
  */
 async function signedBy(account: EvmAccount, to: Address | undefined, payload: Uint8Array): Promise<SignedTransaction> {
   try {
-    return await account.sign(to, payload, 0n, await account.nextNonce())
+    return await account.sign(to, payload, 0n, await account.fetchNextNonce())
   } catch (error) {
     if (!(error instanceof ChainError && error.reverted)) throw error
     const from = evmAddress(account.address)

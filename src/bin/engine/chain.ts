@@ -46,7 +46,7 @@ export async function openChain(config: ChainSettings, note: (problem: string) =
   const id = (chain.type === 'evm' ? chain.chainId : undefined) ?? (await idOf(rpc, chain))
   const opened = evmChain(rpc, { id, confirmations, note, ...(registry === undefined ? {} : { registry }) })
   const listsAll = chain.type === 'local' && registry === undefined
-  return listsAll ? { ...opened, contracts: deployedContracts(rpc) } : opened
+  return listsAll ? { ...opened, listContracts: deployedContracts(rpc) } : opened
 }
 
 type PartisiaConfig = Extract<EngineConfig['chain'], { type: 'partisia' }>
@@ -64,7 +64,7 @@ async function openPartisia(
   const node = await answer?.catch((error: unknown) => cannotSay('chain.readerUrl', error))
   const id = chainId ?? node?.id ?? cannotSay('chain.readerUrl', new Error('this is no reader node: it has no /chain'))
   const opened = partisiaChain(http, { id, defaultGas: PARTISIA_GAS })
-  return { ...opened, contracts: () => Promise.resolve([...components.keys()]) }
+  return { ...opened, listContracts: () => Promise.resolve([...components.keys()]) }
 }
 
 function cannotSay(setting: string, error: unknown): never {

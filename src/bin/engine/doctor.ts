@@ -86,8 +86,8 @@ async function chainFindings(config: EngineConfig): Promise<Finding[]> {
   }
   try {
     const chain = await openChain(config, (text) => notes.push({ subject: 'chain', outcome: 'warning', text }))
-    const head = await chain.head()
-    const engine = chain.account(config.identity.privateKey).address
+    const head = await chain.fetchHead()
+    const engine = chain.createAccount(config.identity.privateKey).address
     const answer = ok(
       'chain',
       `chain ${chain.id} answers, at block ${head.number}; this engine is ${formatAddress(engine, config)}`,
@@ -106,12 +106,12 @@ function formatAddress(address: Address, { chain }: EngineConfig): string {
 
 async function contractFindings(config: EngineConfig, chain: Chain, engine: Address): Promise<Finding[]> {
   const { contractFilter: filter } = config
-  const head = await chain.head()
+  const head = await chain.fetchHead()
   const isList = filter !== 'all' && 'addresses' in filter
-  const addresses = isList ? filter.addresses : ((await chain.contracts?.(head)) ?? [])
+  const addresses = isList ? filter.addresses : ((await chain.listContracts?.(head)) ?? [])
   const findings: Finding[] = []
   for (const address of addresses.slice(0, MOST_CONTRACTS)) {
-    const contract = await chain.contract(address, head)
+    const contract = await chain.fetchContract(address, head)
     const name = formatAddress(address, config)
     const component = contract?.component?.sha256 ?? config.components.get(address)
     const lists = contract?.engines?.find((each) => each.address === engine)

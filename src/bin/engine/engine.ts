@@ -91,7 +91,7 @@ async function build(
     app,
     tasks: [...tasks, conflictTask(log)],
     metrics: metrics.registry,
-    facts: { address: parts.chain.account(config.identity.privateKey).address },
+    facts: { address: parts.chain.createAccount(config.identity.privateKey).address },
     // A hook that takes longer than a service waits for leaves nothing, and runs again at the next start.
     stop,
   }

@@ -38,7 +38,7 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready, mostGa
   const address = parseAddress(addr.fromPrivateKey(key))
   return {
     address,
-    nextNonce: async () => {
+    fetchNextNonce: async () => {
       await ready()
       return node.transactionCount(address, 'pending')
     },
@@ -69,7 +69,7 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready, mostGa
         if (!(await node.knows(hash).catch(() => false))) throw error
       }
     },
-    outcome: async (transaction) => {
+    fetchOutcome: async (transaction) => {
       await ready()
       return outcomeOf({ node, address, head: await head() }, transaction)
     },

@@ -4,7 +4,7 @@
  * for it.
  *
  * State is read by the number of a block: to read by its hash (EIP-1898) is not offered everywhere. A reorganisation
- * deeper than the confirmations is seen by {@link Chain.has}, and whoever uses this port asks for it.
+ * deeper than the confirmations is seen by {@link Chain.hasBlock}, and whoever uses this port asks for it.
  */
 import { cacheValue } from '../../async/cache.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
@@ -29,7 +29,7 @@ export interface EvmOptions {
 }
 
 export interface EvmChain extends Chain {
-  account(key: Uint8Array, mostGas?: bigint): EvmAccount
+  createAccount(key: Uint8Array, mostGas?: bigint): EvmAccount
 }
 
 /** The number of blocks in one question for logs; fewer, where the node finds them too many. */
@@ -54,16 +54,16 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
   return {
     id,
     addresses: 'evm',
-    head: async () => {
+    fetchHead: async () => {
       await ready.check()
       return headOf(node, confirmations)
     },
-    has: async ({ number, hash }) => {
+    hasBlock: async ({ number, hash }) => {
       await ready.check()
       return (await node.block(number))?.hash === hash
     },
-    ...(registry === undefined ? {} : { contracts: registryOf(node, registry, ready.check) }),
-    contract: async (address, block) => {
+    ...(registry === undefined ? {} : { listContracts: registryOf(node, registry, ready.check) }),
+    fetchContract: async (address, block) => {
       await ready.check()
       return contractOf(node, { address, block, note: note ?? (() => undefined) })
     },
@@ -71,14 +71,14 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
       await ready.check()
       return node.call({ to: address, input }, number)
     },
-    changed: async (addresses, from, to) => {
+    listChanged: async (addresses, from, to) => {
       if (addresses.length === 0 || to.number <= from.number) return []
       if (to.number - from.number > MAX_LOOKED_THROUGH) return addresses
       await ready.check()
       const logged = await loggedIn(node, addresses, { from: from.number + 1, to: to.number })
       return addresses.filter((address) => logged.has(address))
     },
-    account: (key, mostGas) =>
+    createAccount: (key, mostGas) =>
       evmAccount(key, { node, chainId: BigInt(id), head: headNumber, ready: ready.check, mostGas }),
   }
 }

@@ -29,18 +29,18 @@ export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOption
   return {
     id,
     addresses: 'partisia',
-    head,
-    has: async ({ hash }) => {
+    fetchHead: head,
+    hasBlock: async ({ hash }) => {
       const [shard = '', identifier = ''] = hash.split(':')
       return (await reader.block(shard, identifier)) !== undefined
     },
-    contract: async (address, { number }) => {
+    fetchContract: async (address, { number }) => {
       const state = await reader.state(address, number)
       return state === undefined ? undefined : { address, engines: undefined, component: undefined, state }
     },
     read: (address, input) => readTreeValue(reader, address, input),
-    changed: (addresses, from, to) => Promise.resolve(to.number > from.number ? addresses : []),
-    account: (key, mostGas) => accountOf({ reader, id, defaultGas, head, mostGas }, key),
+    listChanged: (addresses, from, to) => Promise.resolve(to.number > from.number ? addresses : []),
+    createAccount: (key, mostGas) => accountOf({ reader, id, defaultGas, head, mostGas }, key),
   }
 }
 
@@ -99,7 +99,7 @@ function accountOf({ reader, id, defaultGas, head, mostGas }: AccountOptions, ke
   }
   return {
     address,
-    nextNonce: async () => (await existingAccount()).nonce,
+    fetchNextNonce: async () => (await existingAccount()).nonce,
     sign: async (to, payload, gas, nonce) => {
       const { time } = await head()
       const limit = gas === 0n ? defaultGas : gas
@@ -108,7 +108,7 @@ function accountOf({ reader, id, defaultGas, head, mostGas }: AccountOptions, ke
       return signTransaction(unsigned, id, key)
     },
     submit: ({ raw }) => reader.put(Buffer.from(raw, 'hex').toString('base64')),
-    outcome: async (transaction): Promise<TransactionOutcome> => {
+    fetchOutcome: async (transaction): Promise<TransactionOutcome> => {
       const { shard, nonce } = await existingAccount()
       const included = await reader.transaction(shard, transaction.hash)
       if (included !== undefined) return included.finalized ? (included.success ? 'included' : 'failed') : 'pending'
