@@ -5,7 +5,7 @@ import { own } from '../src/codec/json.ts'
 import { readJws, writeJws } from '../src/codec/jws.ts'
 import { toDidJwk } from '../src/keys/did.ts'
 import { thumbprint } from '../src/keys/jwk.ts'
-import { signedBy } from '../src/keys/signature.ts'
+import { isJwsSignedBy } from '../src/keys/signature.ts'
 import type { Signer } from '../src/keys/signer.ts'
 import { type Case, orderOf, pluginOf } from './cases.ts'
 import { openConnection, type Request } from './connection.ts'
@@ -119,7 +119,7 @@ async function accessToken(
   const token = answer.access_token
   must(typeof token === 'string', 'token', 'no access_token')
   const jws = readJws(token)
-  must(signedBy(jws, issuerKey), 'token', 'the signature is not by the issuer')
+  must(isJwsSignedBy(jws, issuerKey), 'token', 'the signature is not by the issuer')
   must(own(jws.payload, 'sub') === id, 'token', 'it is for another session')
   return token
 }
@@ -135,7 +135,7 @@ function keyProof(holder: Signer, nonce: string, id: string): Promise<string> {
 function checkCredential(credential: string, target: IssuanceTarget, holder: Signer): void {
   const { issued, issuerKey, bindsHolder } = target
   const held = pluginOf(issued).hold(credential)
-  must(held.issuer.signedBy(issuerKey), 'credential', 'the signature is not by the issuer')
+  must(held.issuer.isSignedBy(issuerKey), 'credential', 'the signature is not by the issuer')
   // The service chooses which entry of a status list the credential has.
   const { idx: index, uri } = (held.status?.status_list ?? {}) as { idx?: number; uri?: string }
   const status = index === undefined || uri === undefined ? {} : { status: { index, uri } }

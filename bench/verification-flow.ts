@@ -5,7 +5,7 @@ import { readJws } from '../src/codec/jws.ts'
 import type { Binding } from '../src/credential/format.ts'
 import type { JweParameters } from '../src/keys/jwe.ts'
 import { thumbprint } from '../src/keys/jwk.ts'
-import { signedBy } from '../src/keys/signature.ts'
+import { isJwsSignedBy } from '../src/keys/signature.ts'
 import type { Signer } from '../src/keys/signer.ts'
 import { encryptMembers, hashEncryptionKey, readEncryption } from '../src/wallet/response-encryption.ts'
 import { type Case, orderOf, pluginOf } from './cases.ts'
@@ -97,7 +97,7 @@ export function readRequest(payload: JsonObject): Requested {
 async function fetchRequest(step: Step, id: string, { verifierKey, encrypted }: VerificationTarget) {
   const { body } = await step('request-object', get(`/presentation/oid4vp/authorization-request/${id}`))
   const jws = readJws(body)
-  must(signedBy(jws, verifierKey), 'request-object', 'the signature is not by the verifier')
+  must(isJwsSignedBy(jws, verifierKey), 'request-object', 'the signature is not by the verifier')
   const requested = readRequest(jws.payload)
   const uri = `${BASE_URL.verifier}${encrypted ? ENCRYPTED_RESPONSE : RESPONSE}${id}`
   must(requested.binding.responseUri === uri, 'request-object', 'it is of another session')

@@ -7,7 +7,7 @@ import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
 import { malformed } from '../codec/malformed.ts'
 import { publicJwkOf, thumbprint } from '../keys/jwk.ts'
-import { signedBy } from '../keys/signature.ts'
+import { isJwsSignedBy } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { LogPosition } from './record.ts'
 
@@ -39,7 +39,7 @@ export function readCheckpoint(compact: string, keys: CheckpointKeys): Checkpoin
   if (ownString(jws.header, 'typ') !== TYPE) malformed('it is no checkpoint of an audit log')
   const key = keys.get(ownString(jws.header, 'kid') ?? '')
   if (key === undefined) return malformed('it is signed by another key than that of the certificates given')
-  if (!signedBy(jws, key)) malformed('its signature does not hold')
+  if (!isJwsSignedBy(jws, key)) malformed('its signature does not hold')
   const sequence = own(jws.payload, 'sequence')
   if (typeof sequence !== 'number') return malformed('it has no sequence')
   return { log: member(jws.payload, 'log'), sequence, hash: member(jws.payload, 'hash'), at: member(jws.payload, 'at') }

@@ -13,36 +13,36 @@ export const YEAR_SECONDS = 365 * 24 * 60 * 60
  * another format, which wallets would believe and nobody would issue, and a configuration that its format could not
  * issue.
  */
-export function parseConfiguration(posted: CredentialConfiguration): Configuration {
-  const { format: formatId } = posted
+export function parseConfiguration(postedConfiguration: CredentialConfiguration): Configuration {
+  const { format: formatId } = postedConfiguration
   const format = formatOf(formatId)
   if (format === undefined) {
     return refuse('invalid_request', `format: ${formatId} is unknown; use ${supportedFormats.join(' or ')}`)
   }
   for (const foreign of typeMembers) {
-    if (foreign !== format.typeMember && posted[foreign] !== undefined) {
+    if (foreign !== format.typeMember && postedConfiguration[foreign] !== undefined) {
       refuse('invalid_request', `${foreign}: does not go with this format; use ${format.typeMember}`)
     }
   }
   for (const { member, format: owner } of ownConfigurationMembers) {
-    if (owner !== format && posted[member] !== undefined) {
+    if (owner !== format && postedConfiguration[member] !== undefined) {
       refuse('invalid_request', `${member}: goes with a ${owner.typeMember} only, that of ${owner.ids.join(' or ')}`)
     }
   }
-  return { ...commonMembers(format, posted), ...format.parseMembers(posted) }
+  return { ...commonMembers(format, postedConfiguration), ...format.parseMembers(postedConfiguration) }
 }
 
-function commonMembers(format: CredentialFormat, posted: CredentialConfiguration): Configuration {
+function commonMembers(format: CredentialFormat, postedConfiguration: CredentialConfiguration): Configuration {
   return {
     format,
-    formatId: posted.format,
-    selectiveDisclosure: posted.selective_disclosure ?? 'all',
-    validitySeconds: posted.validity_seconds ?? YEAR_SECONDS,
-    batchSize: posted.batch_size ?? 1,
-    isRevocable: posted.revocable ?? true,
-    hasBitstringStatus: posted.status === 'bitstring',
-    claims: posted.credential_metadata?.claims ?? [],
-    keyAttestation: posted.key_attestations_required,
-    posted,
+    formatId: postedConfiguration.format,
+    selectiveDisclosure: postedConfiguration.selective_disclosure ?? 'all',
+    validitySeconds: postedConfiguration.validity_seconds ?? YEAR_SECONDS,
+    batchSize: postedConfiguration.batch_size ?? 1,
+    isRevocable: postedConfiguration.revocable ?? true,
+    hasBitstringStatus: postedConfiguration.status === 'bitstring',
+    claims: postedConfiguration.credential_metadata?.claims ?? [],
+    keyAttestation: postedConfiguration.key_attestations_required,
+    posted: postedConfiguration,
   }
 }

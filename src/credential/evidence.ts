@@ -20,19 +20,19 @@ export function chainOf(header: JsonObject): readonly Uint8Array[] {
 export function confirmedKey(payload: JsonObject): Evidence['boundKey'] {
   const confirmation = own(payload, 'cnf')
   if (!isObject(confirmation)) return { problem: 'the credential is not bound to a key (it has no cnf)' }
-  return boundKey('cnf.jwk', () => readSigningJwk(own(confirmation, 'jwk')))
+  return makeBoundKey('cnf.jwk', () => readSigningJwk(own(confirmation, 'jwk')))
 }
 
 /** Returns the key that `read` gives, or the problem with it, which begins with `what`. */
-export function boundKey(what: string, read: () => PublicJwk): Evidence['boundKey'] {
+export function makeBoundKey(what: string, readKey: () => PublicJwk): Evidence['boundKey'] {
   return orProblem(() => {
-    const jwk = within(what, read)
+    const jwk = within(what, readKey)
     return { jwk, thumbprint: thumbprint(jwk) }
   })
 }
 
 /** Returns the type header of a JWT, as a sentence part for people. */
-export function statedType(header: JsonObject): string {
+export function statedTypeText(header: JsonObject): string {
   const typ = own(header, 'typ')
   if (typ === undefined) return 'it has no type (typ)'
   return `its type (typ) is ${typeof typ === 'string' ? strangerText(typ) : 'no text'}`
@@ -51,7 +51,7 @@ export function numericDate(payload: JsonObject, member: string): Instant[] {
 /** Returns the times of a value that is a NumericDate. RFC 7519 section 2. */
 export function numericInstants(member: string, value: unknown): Instant[] {
   if (value === undefined) return []
-  return [instant(member, typeof value === 'number' ? new Date(value * 1000) : undefined)]
+  return [makeInstant(member, typeof value === 'number' ? new Date(value * 1000) : undefined)]
 }
 
 /** Reads a date of the validity period; empty when there is none. VCDM 2.0, Validity Period. */
@@ -62,15 +62,15 @@ export function readIsoDate(claims: JsonObject, member: string): Instant[] {
 
 /** Reads a dateTimeStamp of XML Schema or a date-time of RFC 3339, both with their time zone. */
 export function readDateTime(member: string, value: unknown): Instant {
-  const stamped = typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value)
-  return instant(member, stamped ? new Date(value) : undefined)
+  const isStamp = typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value)
+  return makeInstant(member, isStamp ? new Date(value) : undefined)
 }
 
 /**
  * Returns the `iat` of a holder's proof: an invalid date where it is there and no time, undefined where it is not
  * there.
  */
-export function presentedAt(payload: JsonObject): Date | undefined {
+export function presentationTime(payload: JsonObject): Date | undefined {
   const [time] = numericDate(payload, 'iat')
   return time && (time.at ?? new Date(Number.NaN))
 }
@@ -108,12 +108,12 @@ export function firstEnd({ notAfter }: Validity): Date | undefined {
   return ends.length > 0 ? new Date(Math.min(...ends)) : undefined
 }
 
-export function inSeconds(time: Date): number {
+export function toEpochSeconds(time: Date): number {
   return Math.floor(time.getTime() / 1000)
 }
 
 /** Returns the instant of a member; its time is undefined when the date is invalid. */
-function instant(member: string, at: Date | undefined): Instant {
+function makeInstant(member: string, at: Date | undefined): Instant {
   return { member, at: at && !Number.isNaN(at.getTime()) ? at : undefined }
 }
 

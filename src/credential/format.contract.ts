@@ -282,12 +282,12 @@ function problemsOf({ unasked }: CredentialFormat, evidence: Evidence, issuerKey
   const { holder, boundKey, disclosuresProblem, formats } = evidence
   const problems: (string | false | undefined)[] = [
     formats.length === 0 && 'format',
-    !evidence.issuer.signedBy(issuerKey) && 'not signed by the issuer',
+    !evidence.issuer.isSignedBy(issuerKey) && 'not signed by the issuer',
     disclosuresProblem,
     holder ? holder.problem : 'no holder',
     'problem' in boundKey
       ? boundKey.problem
-      : !holder?.signedBy(boundKey.jwk, binding) && 'not signed by the bound key',
+      : !holder?.isSignedBy(boundKey.jwk, binding) && 'not signed by the bound key',
     (evidence.statedTypes ?? []).some((type) => !evidence.types.includes(type)) && 'states another type',
     holder?.nonce !== binding.nonce && unasked['holder.nonce'] === undefined && 'nonce',
     holder?.audience !== binding.audience && unasked['holder.audience'] === undefined && 'audience',

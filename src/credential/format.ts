@@ -106,7 +106,7 @@ export interface Evidence {
      * (`signed`). The `iat` of JWTs is not read.
      */
     readonly signedAt?: Instant
-    signedBy(key: KeyObject): boolean
+    isSignedBy(key: KeyObject): boolean
   }
   /** The proof that the holder agreed to this presentation; absent when there is none. */
   readonly holder: HolderEvidence | undefined
@@ -149,7 +149,7 @@ export interface HolderEvidence {
    * Tests whether `key` made the proof. `binding` is ours, for formats whose signature covers what both sides know and
    * neither sends.
    */
-  signedBy(key: PublicJwk, binding: Binding): boolean
+  isSignedBy(key: PublicJwk, binding: Binding): boolean
   readonly nonce: string | undefined
   readonly audience: string | undefined
   /**
@@ -224,7 +224,7 @@ export interface CredentialFormat<OwnMembers extends object = object> {
    * configuration that this format could not issue. `parseConfiguration` of configuration.ts has refused the type
    * members of other formats.
    */
-  parseMembers(posted: CredentialConfiguration): OwnMembers
+  parseMembers(postedConfiguration: CredentialConfiguration): OwnMembers
   readonly datasetMembers: DatasetMembers
   /** The members of a dataset that the format takes, in words: `mso_mdoc objects with a dot in their name`. */
   readonly datasetRule: string
@@ -238,7 +238,7 @@ export interface CredentialFormat<OwnMembers extends object = object> {
    */
   queryMistakes(query: JsonObject, path: string): Mistakes
   /** Makes the `meta` with which a query asks for exactly the credentials of such a configuration. */
-  metaOf(described: JsonObject): JsonObject
+  metaOf(configuration: JsonObject): JsonObject
   /**
    * Tests whether a credential of these types and claims is of a kind that `meta` wants. OpenID4VP 1.0, `meta` of each
    * format.

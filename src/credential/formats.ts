@@ -35,7 +35,7 @@ const metaMembers: ReadonlySet<string> = new Set(formats.map(({ metaMember }) =>
 /** Returns the mistakes in a credential query for the format, in sentences that begin with the path. */
 export function* findQueryMistakes(format: CredentialFormat, query: JsonObject, path: string): Mistakes {
   const meta = own(query, 'meta')
-  if (isObject(meta)) yield* inForeignMeta(meta, `${path}.meta`, format.metaMember)
+  if (isObject(meta)) yield* findForeignMeta(meta, `${path}.meta`, format.metaMember)
   yield* format.queryMistakes(query, path)
 }
 
@@ -44,7 +44,7 @@ export function* findQueryMistakes(format: CredentialFormat, query: JsonObject, 
  * them would accept any type without a word. Unknown members beside that of the format are ignored, and an empty object
  * is any type on purpose.
  */
-function* inForeignMeta(meta: JsonObject, path: string, metaMember: string): Mistakes {
+function* findForeignMeta(meta: JsonObject, path: string, metaMember: string): Mistakes {
   const names = Object.keys(meta)
   const foreign = names.filter((name) => name !== metaMember && metaMembers.has(name))
   for (const name of foreign) yield `${path}.${name}: does not go with this format; use ${metaMember}`

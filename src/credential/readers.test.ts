@@ -112,8 +112,8 @@ function askEverything(
     ...(each?.notAfter ?? []),
   ])
   expect(instants.filter(({ at }) => at !== undefined && Number.isNaN(at.getTime()))).toEqual([])
-  issuer.signedBy(key)
-  holder?.signedBy('jwk' in boundKey ? boundKey.jwk : jwk, binding)
+  issuer.isSignedBy(key)
+  holder?.isSignedBy('jwk' in boundKey ? boundKey.jwk : jwk, binding)
   holder?.approves([TRANSACTION])
   format.matchesMeta(said, { type_values: [['VerifiableCredential']] })
 }

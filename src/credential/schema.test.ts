@@ -3,7 +3,7 @@ import { configurationOf } from '../../test/support/configuration.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import { findQueryMistakes } from './formats.ts'
-import { refuseBitstring, refuseReserved, refuseUnlessStrings } from './schema.ts'
+import { refuseBitstringStatus, refuseReservedNames, refuseUnlessStrings } from './schema.ts'
 import { sdJwtVc } from './sd-jwt-vc/index.ts'
 
 function refusal(check: () => unknown): string {
@@ -37,7 +37,7 @@ describe('a dataset', () => {
     ['with a name of the language', JSON.parse('{"__proto__":1}') as Json, 'at.__proto__: this name is reserved'],
     ['with a reserved name as a value', ['_sd'], 'taken'],
   ])('%s', (_, dataset, expected) => {
-    expect(refusal(() => refuseReserved(dataset, 'at'))).toBe(expected)
+    expect(refusal(() => refuseReservedNames(dataset, 'at'))).toBe(expected)
   })
 })
 
@@ -73,8 +73,8 @@ describe('a configuration', () => {
   })
 
   it('of a format without lists of the W3C names none', () => {
-    expect(refusal(() => refuseBitstring({ format: 'mso_mdoc', status: 'bitstring' }))).toMatch(/^status: /)
-    expect(refusal(() => refuseBitstring({ format: 'mso_mdoc' }))).toBe('taken')
+    expect(refusal(() => refuseBitstringStatus({ format: 'mso_mdoc', status: 'bitstring' }))).toMatch(/^status: /)
+    expect(refusal(() => refuseBitstringStatus({ format: 'mso_mdoc' }))).toBe('taken')
   })
 
   it.each<[Json | undefined, boolean]>([

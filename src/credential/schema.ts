@@ -5,17 +5,17 @@ import type { CredentialConfiguration } from '../protocol/credential-configurati
 import { refuse } from '../protocol/error.ts'
 
 /** Names with a meaning of their own in an SD-JWT, or in the language this runs on. */
-export const RESERVED: readonly string[] = [...DIGEST_MEMBERS, '__proto__']
+export const RESERVED_NAMES: readonly string[] = [...DIGEST_MEMBERS, '__proto__']
 /** The greatest depth of a claim in a dataset. */
 export const MAX_DEPTH = 16
 /** Refuses with `invalid_request` reserved names at any depth, and claims nested deeper than 16. */
-export function refuseReserved(value: Json, path: string, left = MAX_DEPTH): void {
+export function refuseReservedNames(value: Json, path: string, depthLeft = MAX_DEPTH): void {
   if (typeof value !== 'object' || value === null) return
-  if (left === 0) refuse('invalid_request', `${path}: nested deeper than ${MAX_DEPTH}`)
+  if (depthLeft === 0) refuse('invalid_request', `${path}: nested deeper than ${MAX_DEPTH}`)
   for (const [name, member] of Object.entries(value)) {
     const place = Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`
-    if (RESERVED.includes(name)) refuse('invalid_request', `${place}: this name is reserved`)
-    refuseReserved(member, place, left - 1)
+    if (RESERVED_NAMES.includes(name)) refuse('invalid_request', `${place}: this name is reserved`)
+    refuseReservedNames(member, place, depthLeft - 1)
   }
 }
 
@@ -23,7 +23,7 @@ export function refuseReserved(value: Json, path: string, left = MAX_DEPTH): voi
  * Refuses with `invalid_request` a `status`, which names the lists of the W3C: only its own formats have a member for
  * them.
  */
-export function refuseBitstring({ status }: CredentialConfiguration): void {
+export function refuseBitstringStatus({ status }: CredentialConfiguration): void {
   if (status !== undefined) {
     refuse('invalid_request', 'status: this format names status list tokens and nothing else; leave it out')
   }

@@ -44,7 +44,7 @@ describe('a key binding', () => {
         notAfter: [{ member: 'exp', at: new Date(3000) }],
       },
     })
-    expect([binding.signedBy(signer.jwk, {} as never), binding.signedBy(stranger.jwk, {} as never)]).toEqual([
+    expect([binding.isSignedBy(signer.jwk, {} as never), binding.isSignedBy(stranger.jwk, {} as never)]).toEqual([
       true,
       false,
     ])

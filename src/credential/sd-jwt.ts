@@ -11,11 +11,11 @@ import { malformed, orProblem } from '../codec/malformed.ts'
 import { asSdJwt, type ClaimPosition, concealClaims, readSdJwt, revealClaims, type SdJwt } from '../codec/sd-jwt.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
 import { importPublicKey } from '../keys/jwk.ts'
-import { signedBy } from '../keys/signature.ts'
+import { isJwsSignedBy } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import { isWithin, stepMatches } from '../protocol/claim-path.ts'
 import { approvalOf, isApproval } from '../protocol/transaction-data.ts'
-import { firstEnd, inSeconds, numericDate, presentedAt, statusMember } from './evidence.ts'
+import { firstEnd, numericDate, presentationTime, statusMember, toEpochSeconds } from './evidence.ts'
 import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
 
 /** The content of an SD-JWT. */
@@ -25,40 +25,40 @@ export interface SdJwtContent {
   /** Members that stand in the clear beside the claims, whatever the configuration says. */
   readonly clearMembers?: JsonObject
   /** Tests whether `selective_disclosure: "all"` conceals the claim at the position. */
-  readonly concealable: (position: ClaimPosition) => boolean
+  readonly isConcealable: (position: ClaimPosition) => boolean
 }
 
 export async function issueSdJwt(
-  { typ, claims, clearMembers, concealable }: SdJwtContent,
+  { typ, claims, clearMembers, isConcealable }: SdJwtContent,
   order: Order,
   signer: Signer,
   random: (bytes: number) => Uint8Array,
 ): Promise<string> {
-  const concealed = concealClaims(claims, concealer(order.configuration, concealable), random)
+  const concealedClaims = concealClaims(claims, concealmentTest(order.configuration, isConcealable), random)
   const payload: JsonObject = {
-    ...concealed.payload,
+    ...concealedClaims.payload,
     ...clearMembers,
     iss: order.issuer,
-    iat: inSeconds(order.issuedAt),
-    exp: inSeconds(order.expiresAt),
+    iat: toEpochSeconds(order.issuedAt),
+    exp: toEpochSeconds(order.expiresAt),
     cnf: { jwk: { ...order.holderKey } },
     ...statusMember(order),
   }
   const header = { typ, alg: signer.alg, x5c: [...signer.x5c] }
   const jwt = await writeJws(header, payload, (data) => signer.sign(data))
-  return [jwt, ...concealed.disclosures, ''].join('~')
+  return [jwt, ...concealedClaims.disclosures, ''].join('~')
 }
 
 /**
  * Returns a test for the claims that the holder can hide: every one that can be ("all"), none, or those at the given
  * paths.
  */
-function concealer(
+function concealmentTest(
   { selectiveDisclosure }: Configuration,
-  concealable: SdJwtContent['concealable'],
+  isConcealable: SdJwtContent['isConcealable'],
 ): (position: ClaimPosition) => boolean {
   if (selectiveDisclosure === 'none') return () => false
-  if (selectiveDisclosure === 'all') return concealable
+  if (selectiveDisclosure === 'all') return isConcealable
   return (position) =>
     selectiveDisclosure.some(
       (path) => path.length === position.length && path.every((step, at) => stepMatches(step, position[at])),
@@ -73,7 +73,7 @@ export const sdJwtAlgorithms = { 'sd-jwt_alg_values': [...joseAlgorithms], 'kb-j
  */
 export function holdSdJwt(
   credential: string,
-  takeApart: (sdJwt: SdJwt) => TakenApart,
+  takeApart: (sdJwt: SdJwt) => SdJwtParts,
   otherwise: string,
 ): HeldCredential {
   const { evidence, hidable } = takeApart(readSdJwt(asSdJwt(credential)))
@@ -91,34 +91,34 @@ export async function presentSdJwt(
   const { jws, disclosures } = readSdJwt(asSdJwt(credential))
   const { disclosed } = revealClaims(jws.payload, disclosures)
   const [jwt = ''] = credential.split('~', 1)
-  const chosen = disclosed.filter(({ position }) =>
+  const shownClaims = disclosed.filter(({ position }) =>
     positions.some((choice) => isWithin(position, choice) || isWithin(choice, position)),
   )
-  return bindSdJwt([jwt, ...chosen.map(({ text }) => text), ''].join('~'), binding, holder)
+  return bindSdJwt([jwt, ...shownClaims.map(({ text }) => text), ''].join('~'), binding, holder)
 }
 
 /** Adds the key binding to an SD-JWT, which ends with a tilde. RFC 9901, Key Binding JWT. */
 export async function bindSdJwt(
-  bound: string,
+  sdJwt: string,
   binding: Binding & { readonly at: Date },
   holder: Signer,
 ): Promise<string> {
   const keyBinding = await writeJws(
     { typ: 'kb+jwt', alg: holder.alg },
     {
-      iat: inSeconds(binding.at),
+      iat: toEpochSeconds(binding.at),
       aud: binding.audience,
       nonce: binding.nonce,
-      sd_hash: digestOf(bound),
+      sd_hash: digestOf(sdJwt),
       ...approvalOf(binding.transactionData),
     },
     (data) => holder.sign(data),
   )
-  return bound + keyBinding
+  return sdJwt + keyBinding
 }
 
 /** An SD-JWT as a format takes it apart: for who is shown it, and for its holder. */
-export interface TakenApart {
+export interface SdJwtParts {
   readonly evidence: Evidence
   /** Where what is disclosed stands: what the holder can leave out. */
   readonly hidable: readonly ClaimPosition[]
@@ -131,16 +131,16 @@ export interface TakenApart {
 export function revealSdJwt(
   { jws, disclosures }: SdJwt,
   mustBeShown: (position: ClaimPosition) => boolean,
-): Pick<TakenApart, 'hidable'> & { readonly payload: JsonObject; readonly problem: string | undefined } {
-  const revealed = orProblem(() => {
+): Pick<SdJwtParts, 'hidable'> & { readonly payload: JsonObject; readonly problem: string | undefined } {
+  const revealedPayload = orProblem(() => {
     const { claims, disclosed } = revealClaims(jws.payload, disclosures)
-    const concealed = disclosed.find(({ position }) => mustBeShown(position))
-    if (concealed) malformed(`${concealed.position.join('.')} must not be selectively disclosable`)
+    const concealedClaim = disclosed.find(({ position }) => mustBeShown(position))
+    if (concealedClaim) malformed(`${concealedClaim.position.join('.')} must not be selectively disclosable`)
     return { payload: claims, hidable: disclosed.map(({ position }) => position) }
   })
-  return 'problem' in revealed
-    ? { payload: jws.payload, hidable: [], problem: revealed.problem }
-    : { ...revealed, problem: undefined }
+  return 'problem' in revealedPayload
+    ? { payload: jws.payload, hidable: [], problem: revealedPayload.problem }
+    : { ...revealedPayload, problem: undefined }
 }
 
 /** Returns the key binding; undefined when there is none. */
@@ -149,11 +149,11 @@ export function keyBindingOf({ keyBinding, bound }: SdJwt): HolderEvidence | und
   const { header, payload } = keyBinding
   return {
     problem: ownString(header, 'typ') === 'kb+jwt' ? undefined : 'the type of the key binding is not kb+jwt',
-    signedBy: (key) => signedBy(keyBinding, importPublicKey(key)),
+    isSignedBy: (key) => isJwsSignedBy(keyBinding, importPublicKey(key)),
     nonce: ownString(payload, 'nonce'),
     audience: ownString(payload, 'aud'),
     // A key binding without iat is invalid. RFC 9901, Key Binding JWT
-    presentedAt: presentedAt(payload) ?? new Date(Number.NaN),
+    presentedAt: presentationTime(payload) ?? new Date(Number.NaN),
     validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
     coversPresentation: own(payload, 'sd_hash') === digestOf(bound),
     approves: (transactionData) => isApproval(payload, transactionData),

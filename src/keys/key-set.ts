@@ -9,7 +9,7 @@ import type { Jws } from '../codec/jws.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
 import { algorithmOf, algorithms } from './algorithm.ts'
 import { importPublicKey, readPublicJwk } from './jwk.ts'
-import { signedBy } from './signature.ts'
+import { isJwsSignedBy } from './signature.ts'
 
 export interface PublishedKey {
   readonly kid: string | undefined
@@ -43,12 +43,12 @@ export function readKeySet(set: JsonObject): readonly PublishedKey[] {
  * only keys of that name are tried. Nothing that is no key of a pair can be in `keys`, so that neither `none` nor a MAC
  * verifies. RFC 8725 section 3.1.
  */
-export function signedByOneOf(keys: readonly PublishedKey[], jws: Jws): boolean {
+export function isSignedByOneOf(keys: readonly PublishedKey[], jws: Jws): boolean {
   const alg = ownString(jws.header, 'alg')
   if (alg === undefined) return false
   return keysOf(keys, jws)
     .filter(({ algs }) => algs.includes(alg))
-    .some(({ key }) => (RSA_ALGORITHMS.includes(alg) ? rsaSigned(jws, alg, key) : signedBy(jws, key)))
+    .some(({ key }) => (RSA_ALGORITHMS.includes(alg) ? isRsaSigned(jws, alg, key) : isJwsSignedBy(jws, key)))
 }
 
 /** Returns the keys that the header may mean. */
@@ -101,7 +101,7 @@ function rsaKey(jwk: JsonObject): KeyObject {
   return fits && publicExponent === RSA_EXPONENT ? key : malformed('the RSA key is of a size that is not taken')
 }
 
-function rsaSigned({ signed, signature }: Jws, alg: string, key: KeyObject): boolean {
+function isRsaSigned({ signed, signature }: Jws, alg: string, key: KeyObject): boolean {
   const padding =
     alg === 'PS256'
       ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }

@@ -7,7 +7,7 @@ import { readJws, writeJws } from '../codec/jws.ts'
 import { type Algorithm, type AlgorithmDetails, algorithmOf, algorithms, joseAlgorithms } from './algorithm.ts'
 import { createSigner } from './file-signer.ts'
 import { importPublicKey } from './jwk.ts'
-import { signedBy, verifySignature } from './signature.ts'
+import { isJwsSignedBy, verifySignature } from './signature.ts'
 
 const pairOn = (namedCurve: string) => promisify(generateKeyPair)('ec', { namedCurve })
 /** The order of P-256. */
@@ -36,8 +36,8 @@ describe('ES256', () => {
       x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
       y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
     })
-    expect(signedBy(jws, key)).toBe(true)
-    expect(signedBy(jws, other)).toBe(false)
+    expect(isJwsSignedBy(jws, key)).toBe(true)
+    expect(isJwsSignedBy(jws, other)).toBe(false)
   })
 
   it('agrees with jose: it takes what we sign', async () => {
@@ -55,8 +55,8 @@ describe('ES256', () => {
       .sign(pair.privateKey)
     const jws = readJws(text)
     const { KeyObject: FromWeb } = await import('node:crypto')
-    expect(signedBy(jws, FromWeb.from(pair.publicKey))).toBe(true)
-    expect(signedBy(jws, publicKey)).toBe(false)
+    expect(isJwsSignedBy(jws, FromWeb.from(pair.publicKey))).toBe(true)
+    expect(isJwsSignedBy(jws, publicKey)).toBe(false)
   })
 
   it('agrees with jose on signatures that are wrong', async () => {
@@ -117,15 +117,15 @@ describe('ES256', () => {
     'is not what a header with the algorithm %j says, though the signature is right',
     async (alg) => {
       const header = alg === undefined ? {} : { alg }
-      expect(signedBy(readJws(await writeJws(header, {}, signed)), publicKey)).toBe(false)
-      expect(signedBy(readJws(await writeJws({ alg: 'ES256' }, {}, signed)), publicKey)).toBe(true)
+      expect(isJwsSignedBy(readJws(await writeJws(header, {}, signed)), publicKey)).toBe(false)
+      expect(isJwsSignedBy(readJws(await writeJws({ alg: 'ES256' }, {}, signed)), publicKey)).toBe(true)
     },
   )
 
   it('does not look at keys in the header', async () => {
     const jwk = publicKey.export({ format: 'jwk' }) as Record<string, string>
     const jws = readJws(await writeJws({ alg: 'ES256', jwk, kid: 'x', jku: 'https://a.example' }, {}, signed))
-    expect(signedBy(jws, other)).toBe(false)
+    expect(isJwsSignedBy(jws, other)).toBe(false)
   })
 })
 
@@ -156,9 +156,9 @@ describe.each(Object.keys(algorithms) as Algorithm[])('%s', (algorithm) => {
     const { payload } = await compactVerify(text, publicKey)
     expect(JSON.parse(Buffer.from(payload).toString())).toEqual({ sub: 'ü' })
     const theirs = await new CompactSign(Buffer.from('{"sub":"x"}')).setProtectedHeader({ alg }).sign(privateKey)
-    expect(signedBy(readJws(theirs), publicKey)).toBe(true)
+    expect(isJwsSignedBy(readJws(theirs), publicKey)).toBe(true)
     for (const other of others) {
-      expect(signedBy(readJws(theirs), other.publicKey)).toBe(false)
+      expect(isJwsSignedBy(readJws(theirs), other.publicKey)).toBe(false)
       await expect(compactVerify(text, other.publicKey)).rejects.toThrow()
     }
   })
@@ -166,7 +166,7 @@ describe.each(Object.keys(algorithms) as Algorithm[])('%s', (algorithm) => {
   it('is under no name of another algorithm, though the signature is right', async () => {
     for (const alg of [...joseAlgorithms, 'none', 'ES256K', 'Ed448', algorithm.toLowerCase()]) {
       const jws = readJws(await writeJws({ alg }, {}, signed))
-      expect([alg, signedBy(jws, publicKey)]).toEqual([alg, jose.includes(alg)])
+      expect([alg, isJwsSignedBy(jws, publicKey)]).toEqual([alg, jose.includes(alg)])
     }
   })
 

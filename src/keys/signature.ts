@@ -35,7 +35,7 @@ export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
  * Tests whether the JWS names the algorithm of `key` and its signature is by it. The caller chose the key; the header
  * chooses nothing.
  */
-export function signedBy(jws: Jws, key: KeyObject): boolean {
+export function isJwsSignedBy(jws: Jws, key: KeyObject): boolean {
   const algorithm = algorithmOf(key)
   if (algorithm === undefined) return false
   const { jose }: AlgorithmDetails = algorithms[algorithm]
@@ -43,7 +43,7 @@ export function signedBy(jws: Jws, key: KeyObject): boolean {
 }
 
 /** Tests whether `key` signed a COSE_Sign1 over `payload`, which may have come from elsewhere. */
-export function sign1SignedBy(sign1: Sign1, payload: Uint8Array, key: KeyObject): boolean {
+export function isSign1SignedBy(sign1: Sign1, payload: Uint8Array, key: KeyObject): boolean {
   const algorithm = algorithmOf(key)
   if (algorithm === undefined) return false
   const { cose }: AlgorithmDetails = algorithms[algorithm]

@@ -33,7 +33,7 @@ export async function testChain(
   const certificates = readChain(pem)
   const terms = getOperatorTerms(context)
   const issuerPath = issuerPathFinder(terms)
-  const evidence = { identifiers: [], chain: certificates.map(({ der }) => der), signedBy: () => true }
+  const evidence = { identifiers: [], chain: certificates.map(({ der }) => der), isSignedBy: () => true }
   const checks = await runChecks(issuerCertificateChecks, { issuer: evidence }, { ...terms, issuerPath }, log)
   const { trustAnchors } = context.config
   const path = trustAnchors === undefined ? undefined : pathOf(issuerPath(evidence))

@@ -77,7 +77,7 @@ function signatureProblem({ issuer }: Evidence, now: Date): string | undefined {
   }
   const problem = leafProblem(leaf, now, CLOCK_SKEW_SECONDS, 'credential')
   if (problem !== undefined) return problem
-  return issuer.signedBy(leaf.publicKey) ? undefined : `its signature is not by the key of ${leaf.subjectText}`
+  return issuer.isSignedBy(leaf.publicKey) ? undefined : `its signature is not by the key of ${leaf.subjectText}`
 }
 
 function contentProblem(evidence: Evidence, offered: OfferedCredential): string | undefined {

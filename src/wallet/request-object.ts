@@ -10,7 +10,7 @@ import { presentationFormats } from '../credential/formats.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
 import { type JweParameters, jweAlgorithms, jweEncryptions } from '../keys/jwe.ts'
-import { signedBy } from '../keys/signature.ts'
+import { isJwsSignedBy } from '../keys/signature.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import { STATIC_AUDIENCE, X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
@@ -106,7 +106,8 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   }
   const problem = leafProblem(certificate, now, CLOCK_SKEW_SECONDS, 'request')
   if (problem !== undefined) invalid(problem)
-  if (!signedBy(jws, certificate.publicKey)) invalid(`its signature is not by the key of ${certificate.subjectText}`)
+  if (!isJwsSignedBy(jws, certificate.publicKey))
+    invalid(`its signature is not by the key of ${certificate.subjectText}`)
   return certificate
 }
 

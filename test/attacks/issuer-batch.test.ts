@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readJws } from '../../src/codec/jws.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { thumbprint } from '../../src/keys/jwk.ts'
-import { signedBy } from '../../src/keys/signature.ts'
+import { isJwsSignedBy } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { type Attester, attestationOf, makeAttester, trusting } from '../support/attestation.ts'
 import {
@@ -62,7 +62,7 @@ function payloadOf(credential: string): Read {
   const jws = readJws(credential.split('~')[0] ?? '')
   const [leaf = ''] = jws.header.x5c as readonly string[]
   const key = parseCertificate(Buffer.from(leaf, 'base64')).publicKey
-  expect(signedBy(jws, createPublicKey(key.export({ type: 'spki', format: 'pem' })))).toBe(true)
+  expect(isJwsSignedBy(jws, createPublicKey(key.export({ type: 'spki', format: 'pem' })))).toBe(true)
   return jws.payload as unknown as Read
 }
 

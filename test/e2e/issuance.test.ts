@@ -6,7 +6,7 @@ import { readJws } from '../../src/codec/jws.ts'
 import { readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
 import { importPublicKey, type PublicJwk, thumbprint } from '../../src/keys/jwk.ts'
-import { signedBy } from '../../src/keys/signature.ts'
+import { isJwsSignedBy } from '../../src/keys/signature.ts'
 import { expectIssued, proofOf, readySession, request, startedSession, TOKEN_ENDPOINT } from '../support/issuance.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import {
@@ -229,7 +229,7 @@ describe('issuance', () => {
     const jws = readJws(body.access_token)
     expect(jws.header).toEqual({ typ: 'at+jwt', alg: 'ES256', kid: thumbprint(key as PublicJwk) })
     expect(key).toMatchObject({ kid: jws.header.kid, use: 'sig', alg: 'ES256' })
-    expect(signedBy(jws, importPublicKey(key as PublicJwk))).toBe(true)
+    expect(isJwsSignedBy(jws, importPublicKey(key as PublicJwk))).toBe(true)
     const { iat, exp, iss, aud, sub, jti } = jws.payload as Record<string, number>
     expect((exp ?? 0) - (iat ?? 0)).toBe(300)
     expect([iss, aud, sub]).toEqual([ISSUER_URL, ISSUER_URL, session.sessionId])
@@ -249,7 +249,7 @@ describe('issuance', () => {
     expect(header).toEqual({ typ: 'vc+sd-jwt', alg: 'ES256', x5c: [expect.any(String) as string] })
     const certificate = new X509Certificate(Buffer.from((header.x5c as string[])[0] ?? '', 'base64'))
     expect(certificate.toString()).toBe(new X509Certificate(services.files.get('issuer.pem') ?? '').toString())
-    expect(signedBy(sdJwt.jws, certificate.publicKey)).toBe(true)
+    expect(isJwsSignedBy(sdJwt.jws, certificate.publicKey)).toBe(true)
     const { iat, exp, validFrom, validUntil } = payload as {
       iat: number
       exp: number

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/codec/json.ts'
 import { readJws } from '../../src/codec/jws.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk, thumbprint } from '../../src/keys/jwk.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
-import { signedBy } from '../../src/keys/signature.ts'
+import { isJwsSignedBy } from '../../src/keys/signature.ts'
 import { certify, makeAuthority } from '../support/forge.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import { call, configuration, declare, startIssuance } from '../support/wire.ts'
@@ -130,7 +130,7 @@ describe('issuer metadata', () => {
         x5c: [expect.any(String) as string],
       })
       const certificate = new X509Certificate(Buffer.from((jws.header.x5c as string[])[0] ?? '', 'base64'))
-      expect(signedBy(jws, certificate.publicKey)).toBe(true)
+      expect(isJwsSignedBy(jws, certificate.publicKey)).toBe(true)
       const { iss, sub, iat, exp, ...parameters } = jws.payload as unknown as Record<string, number>
       expect([iss, sub, (exp ?? 0) - (iat ?? 0)]).toEqual([ISSUER_URL, identifier, 3600])
       expect(iat).toBe(Math.floor(services.clock.now.getTime() / 1000))

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { readJws } from '../../src/codec/jws.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
-import { signedBy } from '../../src/keys/signature.ts'
+import { isJwsSignedBy } from '../../src/keys/signature.ts'
 import {
   type AttestationChanges,
   type Attester,
@@ -109,7 +109,7 @@ describe.each(plans)('$format from an issuer known by its $identifier, $by', ({ 
     expect(jws.header).toMatchObject({ typ: 'openidvci-issuer-metadata+jwt', alg: 'ES256' })
     const [leaf = ''] = jws.header.x5c as readonly string[]
     const key = parseCertificate(Buffer.from(leaf, 'base64')).publicKey
-    expect(signedBy(jws, createPublicKey(key.export({ type: 'spki', format: 'pem' })))).toBe(true)
+    expect(isJwsSignedBy(jws, createPublicKey(key.export({ type: 'spki', format: 'pem' })))).toBe(true)
     expect(jws.payload).toMatchObject({ ...metadata, sub: issuer })
     expect(jws.payload.iat).toBeLessThanOrEqual(Math.floor(services.clock.now.getTime() / 1000))
   })

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../src/codec/json.ts'
 import { readJws, writeJws } from '../../src/codec/jws.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
-import { signedBy } from '../../src/keys/signature.ts'
+import { isJwsSignedBy } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import type { Services } from '../support/services.ts'
 import { type Asked, encryptFor, type Holder, makeHolder, presentJwt, sha256 } from './holder.ts'
@@ -113,7 +113,7 @@ function callbacks(holder: Signer, fetch: Fetch, clientId?: string) {
     verifyJwt: async ({ x5c }: JwtSigner, { compact }: { readonly compact: string }) => {
       const { publicKey } = parseCertificate(Buffer.from(x5c?.[0] ?? '', 'base64'))
       return {
-        verified: signedBy(readJws(compact), publicKey),
+        verified: isJwsSignedBy(readJws(compact), publicKey),
         signerJwk: await exportJWK(createPublicKey(publicKey.export({ type: 'spki', format: 'pem' }))),
       }
     },

@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
 import { type Jws, readJws } from '../../src/codec/jws.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
-import { signedBy } from '../../src/keys/signature.ts'
+import { isJwsSignedBy } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { type Bound, type DrivenFormat, mistakes, shannonBits } from './oidf-formats.ts'
 import { credentialIn, credentialResponse, HTTPS_VERIFIER, textOf, walletWithToken } from './oidf-issuer.ts'
@@ -70,7 +70,7 @@ export function requestMistakes({ link, jws, driven, services, request }: Played
       'the link has nothing else in it': [...link.searchParams.keys()].every((name) => LINK.includes(name)),
       'typ is that of a request object': jws.header.typ === 'oauth-authz-req+jwt',
       'alg is ES256': jws.header.alg === 'ES256',
-      'the leaf of x5c signed': signedBy(jws, createPublicKey(key.export({ type: 'spki', format: 'pem' }))),
+      'the leaf of x5c signed': isJwsSignedBy(jws, createPublicKey(key.export({ type: 'spki', format: 'pem' }))),
       'client_id is the hash of the leaf': request.client_id === `x509_hash:${hash}`,
       'client_id is that of the link': request.client_id === link.searchParams.get('client_id'),
       'there is no client_id_scheme, as drafts had': !Object.hasOwn(request, 'client_id_scheme'),

@@ -8,7 +8,7 @@ import { readJws } from '../../codec/jws.ts'
 import { malformed, within } from '../../codec/malformed.ts'
 import { chainOf, numericDate, stringsOf } from '../../credential/evidence.ts'
 import { w3cEvidence } from '../../credential/w3c/members.ts'
-import { signedBy } from '../../keys/signature.ts'
+import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type FetchedStatusList, unpack } from './status-list.ts'
 
 const TYPES: readonly unknown[] = ['vc+jwt', 'JWT', undefined]
@@ -34,7 +34,7 @@ export async function readBitstringCredential(text: string, uri: string): Promis
   if (id !== uri) malformed('its id is not the address that it was fetched from')
   return {
     chain: chainOf(header),
-    signedBy: (key) => signedBy(jws, key),
+    isSignedBy: (key) => isJwsSignedBy(jws, key),
     issuedAt: numericDate(payload, 'iat'),
     validity,
     identifiers,

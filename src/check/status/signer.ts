@@ -26,7 +26,7 @@ export function signerProblem(
   if ('problem' in signer) return signer.problem
   const [[own], [leaf]] = [issuer, signer]
   if (own === undefined || leaf === undefined) return 'there is no certificate of its key'
-  if (!list.signedBy(leaf.publicKey)) return `its signature is not by the key of ${leaf.subjectText}`
+  if (!list.isSignedBy(leaf.publicKey)) return `its signature is not by the key of ${leaf.subjectText}`
   const asSigner = anchorAsSigner(leaf, context.trustAnchors ?? [])
   const problem = leafProblem(asSigner, context.now, context.clockSkewSeconds, 'status')
   if (problem !== undefined) return problem

@@ -9,7 +9,7 @@ import type { Instant, Validity } from '../../credential/format.ts'
 export interface FetchedStatusList {
   /** The certificates it came with (DER), that of its key first; none when it leaves that to the credential. */
   readonly chain: readonly Uint8Array[]
-  signedBy(key: KeyObject): boolean
+  isSignedBy(key: KeyObject): boolean
   readonly issuedAt: readonly Instant[]
   readonly validity: Validity
   /** The time for which the list may be used, by its own word. */

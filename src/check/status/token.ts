@@ -7,7 +7,7 @@ import { readJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { StatusWidth } from '../../codec/status-list.ts'
 import { chainOf, numericInstants } from '../../credential/evidence.ts'
-import { sign1SignedBy, signedBy } from '../../keys/signature.ts'
+import { isJwsSignedBy, isSign1SignedBy } from '../../keys/signature.ts'
 import { type FetchedStatusList, unpack } from './status-list.ts'
 
 export const TOKEN_TYPES = { jwt: 'application/statuslist+jwt', cwt: 'application/statuslist+cwt' } as const
@@ -45,7 +45,7 @@ export async function readStatusListJwt(text: string, uri: string): Promise<Fetc
   const claims = { sub: claim('sub'), iat: claim('iat'), nbf: claim('nbf'), exp: claim('exp'), ttl: claim('ttl') }
   return {
     chain: chainOf(header),
-    signedBy: (key) => signedBy(jws, key),
+    isSignedBy: (key) => isJwsSignedBy(jws, key),
     ...(await readContent({ ...claims, bits: own(list, 'bits'), packedList: fromBase64url(lst) }, uri)),
   }
 }
@@ -64,12 +64,12 @@ export async function readStatusListCwt(bytes: Uint8Array, uri: string): Promise
   const content = { sub: claim('sub'), bits: list.get('bits'), packedList: asBytes(list.get('lst'), 'its lst') }
   return {
     chain: sign1.x5chain,
-    signedBy: (key) => sign1SignedBy(sign1, payload, key),
+    isSignedBy: (key) => isSign1SignedBy(sign1, payload, key),
     ...(await readContent({ ...times, ...content }, uri)),
   }
 }
 
-async function readContent(claims: Claims, uri: string): Promise<Omit<FetchedStatusList, 'chain' | 'signedBy'>> {
+async function readContent(claims: Claims, uri: string): Promise<Omit<FetchedStatusList, 'chain' | 'isSignedBy'>> {
   const { sub, iat, nbf, exp, ttl, bits, packedList } = claims
   if (sub !== uri) malformed('its sub is not the address that it was fetched from')
   if (iat === undefined) malformed('it does not say when it was issued (iat)')

@@ -125,13 +125,15 @@ describe('mobile documents', () => {
     const bound = 'problem' in boundKey ? signer.jwk : boundKey.jwk
     let agreed = true
     try {
-      agreed = holder?.signedBy(bound, binding) ?? true
+      agreed = holder?.isSignedBy(bound, binding) ?? true
     } catch (error) {
       // A key that is no point: the check says so.
       if (!(error instanceof MalformedError)) throw error
       agreed = false
     }
-    return issuer.signedBy(key) && evidence.disclosuresProblem === undefined && agreed && holder?.problem === undefined
+    return (
+      issuer.isSignedBy(key) && evidence.disclosuresProblem === undefined && agreed && holder?.problem === undefined
+    )
   }
 })
 

@@ -7,15 +7,15 @@ import { hash } from 'node:crypto'
 import { type Cbor, embedCbor, encodeCbor, type Tagged } from '../../codec/cbor.ts'
 import type { Binding } from '../format.ts'
 
-type Session = Pick<Binding, 'audience' | 'nonce' | 'encryptionKeyThumbprint' | 'responseUri'>
+type SessionBinding = Pick<Binding, 'audience' | 'nonce' | 'encryptionKeyThumbprint' | 'responseUri'>
 
 /** Makes the SessionTranscript for a response that is sent by redirect or `direct_post`. */
-export function sessionTranscript({ audience, nonce, encryptionKeyThumbprint, responseUri }: Session): Cbor {
+export function sessionTranscript({ audience, nonce, encryptionKeyThumbprint, responseUri }: SessionBinding): Cbor {
   const info = encodeCbor([audience, nonce, encryptionKeyThumbprint ?? null, responseUri])
   return [null, null, ['OpenID4VPHandover', hash('sha256', info, 'buffer')]]
 }
 
 /** Encodes the DeviceAuthenticationBytes, the detached payload of the device's signature. */
-export function deviceAuthentication(session: Session, docType: string, deviceNameSpaces: Tagged): Uint8Array {
+export function deviceAuthentication(session: SessionBinding, docType: string, deviceNameSpaces: Tagged): Uint8Array {
   return encodeCbor(embedCbor(['DeviceAuthentication', sessionTranscript(session), docType, deviceNameSpaces]))
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Cbor, type CborKey, encodeCbor } from '../../codec/cbor.ts'
 import { MalformedError } from '../../codec/malformed.ts'
-import { digestItem, identifierOf, readElements } from './elements.ts'
+import { digestItem, readElements, readIdentifier } from './elements.ts'
 import type { IssuerSigned } from './issuer-signed.ts'
 
 const members: Readonly<Record<string, Cbor>> = {
@@ -73,6 +73,6 @@ describe('the elements that are shown', () => {
 })
 
 it('an element is named by what is in it', () => {
-  expect(identifierOf(itemWith())).toBe('name')
-  expect(() => identifierOf(encodeCbor(7))).toThrow(MalformedError)
+  expect(readIdentifier(itemWith())).toBe('name')
+  expect(() => readIdentifier(encodeCbor(7))).toThrow(MalformedError)
 })

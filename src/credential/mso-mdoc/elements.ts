@@ -43,22 +43,22 @@ interface Item {
 }
 
 export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
-  const read = orProblem(() => {
+  const elements = orProblem(() => {
     const algorithm = DIGESTS.get(mso.digestAlgorithm) ?? malformed('the digest algorithm of the credential is unknown')
     // All elements share a budget: each may be small, and there may be many.
     const budget = newBudget()
     const claims = [...nameSpaces].map(([nameSpace, items]) => {
       const digests = mso.valueDigests.get(nameSpace)
       if (!isMap(digests)) malformed('the issuer signed no digests for a namespace that is shown')
-      return [nameSpace, elementsOf(items, { digests, algorithm, budget })] as const
+      return [nameSpace, readItems(items, { digests, algorithm, budget })] as const
     })
     return { claims: Object.fromEntries(claims) }
   })
-  return 'problem' in read ? { claims: {}, problem: read.problem } : { ...read, problem: undefined }
+  return 'problem' in elements ? { claims: {}, problem: elements.problem } : { ...elements, problem: undefined }
 }
 
 /** Says which element the item is. Throws a MalformedError when it is none. */
-export function identifierOf(item: Uint8Array): string {
+export function readIdentifier(item: Uint8Array): string {
   return readItem(item).elementIdentifier
 }
 
@@ -67,7 +67,7 @@ export function digestItem(item: Uint8Array, algorithm = 'sha256'): Buffer {
   return hash(algorithm, encodeCbor(withTag(CBOR_TAG.encoded, item)), 'buffer')
 }
 
-function elementsOf(
+function readItems(
   items: readonly Uint8Array[],
   { digests, algorithm, budget }: { readonly digests: CborMap; readonly algorithm: string; readonly budget: Budget },
 ): JsonObject {

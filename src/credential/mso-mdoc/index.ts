@@ -12,7 +12,7 @@ import { fulfils, hold, present } from './present.ts'
 import { IDS, read } from './read.ts'
 import { checkDataset, type MdocMembers, matchesMeta, parseMembers, queryMistakes } from './schema.ts'
 
-const COVERED =
+const COVERED_BY_SIGNATURE =
   'the signature of the device is over the nonce, the client identifier and the response address: see holder.signature'
 
 export const msoMdoc: CredentialFormat = {
@@ -29,9 +29,9 @@ export const msoMdoc: CredentialFormat = {
   isInHaip: true,
   unasked: {
     'issuer.identifier': 'an mdoc names its issuer by its certificate only',
-    'holder.nonce': COVERED,
-    'holder.audience': COVERED,
-    'holder.fresh': COVERED,
+    'holder.nonce': COVERED_BY_SIGNATURE,
+    'holder.audience': COVERED_BY_SIGNATURE,
+    'holder.fresh': COVERED_BY_SIGNATURE,
     'holder.transaction_data':
       'an mdoc approves a transaction by elements that the device signs, which this release does not ask for',
     'holder.sd_hash': 'the device signs the session and not the choice of elements; the issuer signed each of them',
@@ -44,7 +44,7 @@ export const msoMdoc: CredentialFormat = {
   checkDataset,
   claimsOf: (dataset) => dataset,
   queryMistakes,
-  metaOf: (described) => ({ doctype_value: ownString(described, 'doctype') ?? '' }),
+  metaOf: (configuration) => ({ doctype_value: ownString(configuration, 'doctype') ?? '' }),
   matchesMeta,
   issue,
   fulfils,

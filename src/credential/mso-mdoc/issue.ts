@@ -27,7 +27,7 @@ const ORDER_BYTES = 4
 
 export async function issue(order: Order<MdocMembers>, signer: Signer, random: Random): Promise<string> {
   const nameSpaces = Object.entries(order.dataset).map(([nameSpace, elements]) =>
-    signedNameSpace(nameSpace, elements as JsonObject, random),
+    makeNameSpace(nameSpace, elements as JsonObject, random),
   )
   const issuerAuth = await writeSign1(
     {
@@ -51,7 +51,7 @@ export async function issue(order: Order<MdocMembers>, signer: Signer, random: R
   )
 }
 
-function signedNameSpace(nameSpace: string, elements: JsonObject, random: Random): SignedNameSpace {
+function makeNameSpace(nameSpace: string, elements: JsonObject, random: Random): SignedNameSpace {
   const entries = Object.entries(elements)
   const bytes = Buffer.from(random(entries.length * (RANDOM_BYTES + ORDER_BYTES)))
   const ids = shuffle(entries.length, bytes.subarray(entries.length * RANDOM_BYTES))
@@ -75,7 +75,7 @@ function shuffle(count: number, bytes: Buffer): readonly number[] {
 }
 
 /** Makes the status claim. Token Status List, Referenced Token in COSE. */
-function statusOf({ status }: Order): readonly (readonly [CborKey, Cbor])[] {
+function statusMembers({ status }: Order): readonly (readonly [CborKey, Cbor])[] {
   if (status === undefined) return []
   const entry = new Map<CborKey, Cbor>([
     ['idx', status.index],
@@ -101,6 +101,6 @@ function makeSecurityObject(order: Order<MdocMembers>, nameSpaces: readonly Sign
         ['validUntil', expiresAt],
       ]),
     ],
-    ...statusOf(order),
+    ...statusMembers(order),
   ])
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Cbor, type CborKey, embedCbor, encodeCbor } from '../../codec/cbor.ts'
 import { writeSign1 } from '../../codec/cose.ts'
-import { closedMap, readIssuerSigned } from './issuer-signed.ts'
+import { readClosedMap, readIssuerSigned } from './issuer-signed.ts'
 
 const mso: ReadonlyMap<CborKey, Cbor> = new Map<CborKey, Cbor>([
   ['version', '1.0'],
@@ -98,8 +98,8 @@ describe('what an issuer signed', () => {
 
 it('a map has the members that are named, or some of them', () => {
   const map = new Map<CborKey, Cbor>([['a', 1]])
-  expect(closedMap(map, 'it', ['a', 'b'])).toBe(map)
-  expect(closedMap(new Map(), 'it', []).size).toBe(0)
-  expect(() => closedMap(map, 'it', ['b'])).toThrow('it has members other than b')
-  expect(() => closedMap(new Map([...map, ['c', 1]]), 'it', ['a', 'b'])).toThrow('it has members other than a, b')
+  expect(readClosedMap(map, 'it', ['a', 'b'])).toBe(map)
+  expect(readClosedMap(new Map(), 'it', []).size).toBe(0)
+  expect(() => readClosedMap(map, 'it', ['b'])).toThrow('it has members other than b')
+  expect(() => readClosedMap(new Map([...map, ['c', 1]]), 'it', ['a', 'b'])).toThrow('it has members other than a, b')
 })

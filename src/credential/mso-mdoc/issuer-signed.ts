@@ -47,7 +47,7 @@ export interface MobileSecurityObject {
 
 /** Reads an IssuerSigned. Throws a MalformedError that says what is wrong. */
 export function readIssuerSigned(value: Cbor | undefined): IssuerSigned {
-  const issuerSigned = closedMap(value, 'issuerSigned', ['nameSpaces', 'issuerAuth'])
+  const issuerSigned = readClosedMap(value, 'issuerSigned', ['nameSpaces', 'issuerAuth'])
   const rawIssuerAuth = issuerSigned.get('issuerAuth') ?? malformed('there is no issuerAuth')
   const issuerAuth = readSign1(rawIssuerAuth, 'issuerAuth')
   return {
@@ -59,7 +59,7 @@ export function readIssuerSigned(value: Cbor | undefined): IssuerSigned {
 }
 
 /** Returns the map, if it has no members but these: the structures of version 1.0 have no others. */
-export function closedMap(value: Cbor | undefined, what: string, members: readonly string[]): CborMap {
+export function readClosedMap(value: Cbor | undefined, what: string, members: readonly string[]): CborMap {
   const map = asMap(value, what)
   const stray = [...map.keys()].some((key) => typeof key !== 'string' || !members.includes(key))
   return stray ? malformed(`${what} has members other than ${members.join(', ')}`) : map
@@ -69,29 +69,29 @@ function readNameSpaces(value: Cbor | undefined): IssuerSigned['nameSpaces'] {
   if (value === undefined) return new Map()
   const nameSpaces = [...asMap(value, 'nameSpaces')]
   if (nameSpaces.length > MAX_NAMESPACES) malformed(`it has more than ${MAX_NAMESPACES} namespaces`)
-  const read = new Map(
+  const itemsByNameSpace = new Map(
     nameSpaces.map(([name, items]) => [
       asText(name, 'a namespace'),
       asArray(items, 'a namespace').map((item) => asEmbedded(item, 'an element')),
     ]),
   )
-  const elements = [...read.values()].reduce((count, items) => count + items.length, 0)
-  return elements > MAX_ELEMENTS ? malformed(`it has more than ${MAX_ELEMENTS} elements`) : read
+  const elements = [...itemsByNameSpace.values()].reduce((count, items) => count + items.length, 0)
+  return elements > MAX_ELEMENTS ? malformed(`it has more than ${MAX_ELEMENTS} elements`) : itemsByNameSpace
 }
 
 /** Returns the version of a structure, as a sentence part for people. */
-export function statedVersion(version: Cbor | undefined): string {
+export function versionText(version: Cbor | undefined): string {
   if (version === undefined) return 'of no version'
   return typeof version === 'string' ? `of version ${strangerText(version)}` : 'of a version that is no text'
 }
 
 function readMso(payload: Uint8Array): MobileSecurityObject {
   const name = 'the mobile security object'
-  const embedded = within(name, () => decodeCbor(payload))
-  const mso = asMap(readEmbedded(embedded, name), name)
+  const embeddedMso = within(name, () => decodeCbor(payload))
+  const mso = asMap(readEmbedded(embeddedMso, name), name)
   const version = mso.get('version')
   // Another version may lack what is read below.
-  const what = version === MDOC_VERSION ? name : `${name}, which is ${statedVersion(version)},`
+  const what = version === MDOC_VERSION ? name : `${name}, which is ${versionText(version)},`
   return {
     bytes: asBytes(payload, what),
     version: mso.get('version'),

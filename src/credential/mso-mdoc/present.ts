@@ -15,14 +15,14 @@ import { isWithin } from '../../protocol/claim-path.ts'
 import { firstEnd, hasOrderedStatus } from '../evidence.ts'
 import type { Binding, HeldCredential, Order } from '../format.ts'
 import { deviceAuthentication } from './device-auth.ts'
-import { identifierOf } from './elements.ts'
+import { readIdentifier } from './elements.ts'
 import { type IssuerSigned, MDOC_VERSION, readIssuerSigned } from './issuer-signed.ts'
 import { evidenceOf } from './read.ts'
 import type { MdocMembers } from './schema.ts'
 import { toCbor, toJson } from './values.ts'
 
 export function hold(credential: string): HeldCredential {
-  const evidence = evidenceOf(parse(credential))
+  const evidence = evidenceOf(parseCredential(credential))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
   if (evidence.formats.length === 0) malformed(`${evidence.statedFormat}, and ${MDOC_VERSION} alone is read`)
   return {
@@ -41,16 +41,16 @@ export function hold(credential: string): HeldCredential {
  */
 export function fulfils(order: Order<MdocMembers>, credential: string): boolean {
   const { dataset, configuration } = order
-  const held = hold(credential)
-  const { claims, types } = held
-  const ordered = Object.entries(dataset).map(([nameSpace, elements]) => [
+  const heldCredential = hold(credential)
+  const { claims, types } = heldCredential
+  const orderedClaims = Object.entries(dataset).map(([nameSpace, elements]) => [
     nameSpace,
-    asRead(nameSpace, elements as JsonObject),
+    elementsAsRead(nameSpace, elements as JsonObject),
   ])
   return (
-    isDeepStrictEqual(claims, Object.fromEntries(ordered)) &&
+    isDeepStrictEqual(claims, Object.fromEntries(orderedClaims)) &&
     types[0] === configuration.doctype &&
-    hasOrderedStatus(order, held)
+    hasOrderedStatus(order, heldCredential)
   )
 }
 
@@ -60,8 +60,8 @@ export async function present(
   binding: Binding & { readonly at: Date },
   holder: Signer,
 ): Promise<string> {
-  const { nameSpaces, rawIssuerAuth, mso } = parse(credential)
-  const disclosed = shownNameSpaces(nameSpaces, places)
+  const { nameSpaces, rawIssuerAuth, mso } = parseCredential(credential)
+  const shownMember = shownNameSpaces(nameSpaces, places)
   const deviceNameSpaces = embedCbor(new Map())
   const deviceSignature = await writeSign1(
     {
@@ -73,7 +73,7 @@ export async function present(
   )
   const document = new Map<CborKey, Cbor>([
     ['docType', mso.docType],
-    ['issuerSigned', new Map<CborKey, Cbor>([...disclosed, ['issuerAuth', rawIssuerAuth]])],
+    ['issuerSigned', new Map<CborKey, Cbor>([...shownMember, ['issuerAuth', rawIssuerAuth]])],
     [
       'deviceSigned',
       new Map<CborKey, Cbor>([
@@ -93,7 +93,7 @@ export async function present(
   )
 }
 
-function parse(credential: string): IssuerSigned {
+function parseCredential(credential: string): IssuerSigned {
   return readIssuerSigned(decodeCbor(fromBase64url(credential)))
 }
 
@@ -102,18 +102,20 @@ function shownNameSpaces(
   nameSpaces: IssuerSigned['nameSpaces'],
   places: readonly ClaimPosition[],
 ): readonly (readonly [CborKey, Cbor])[] {
-  const disclosed = [...nameSpaces].flatMap(([nameSpace, items]) => {
-    const chosen = items.filter((item) => {
-      const place = [nameSpace, identifierOf(item)]
+  const shownItems = [...nameSpaces].flatMap(([nameSpace, items]) => {
+    const chosenItems = items.filter((item) => {
+      const place = [nameSpace, readIdentifier(item)]
       return places.some((each) => isWithin(place, each) || isWithin(each, place))
     })
-    return chosen.length > 0 ? [[nameSpace, chosen.map((item) => withTag(CBOR_TAG.encoded, item))] as const] : []
+    return chosenItems.length > 0
+      ? [[nameSpace, chosenItems.map((item) => withTag(CBOR_TAG.encoded, item))] as const]
+      : []
   })
-  return disclosed.length > 0 ? [['nameSpaces', new Map(disclosed)]] : []
+  return shownItems.length > 0 ? [['nameSpaces', new Map(shownItems)]] : []
 }
 
-function asRead(nameSpace: string, elements: JsonObject): JsonObject {
-  const read = Object.entries(elements).map(([name, value]) => [name, toJson(toCbor(value, nameSpace, name))])
-  const object: unknown = Object.fromEntries(read)
+function elementsAsRead(nameSpace: string, elements: JsonObject): JsonObject {
+  const entries = Object.entries(elements).map(([name, value]) => [name, toJson(toCbor(value, nameSpace, name))])
+  const object: unknown = Object.fromEntries(entries)
   return isObject(object) ? object : {}
 }

@@ -20,18 +20,18 @@ import {
 import { readCoseKey, readSign1 } from '../../codec/cose.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { importPublicKey, readPublicJwk } from '../../keys/jwk.ts'
-import { sign1SignedBy } from '../../keys/signature.ts'
-import { boundKey, readDateTime, statusObject } from '../evidence.ts'
+import { isSign1SignedBy } from '../../keys/signature.ts'
+import { makeBoundKey, readDateTime, statusObject } from '../evidence.ts'
 import type { Evidence, HolderEvidence, Instant } from '../format.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { readElements } from './elements.ts'
 import {
-  closedMap,
   type IssuerSigned,
   MDOC_VERSION,
   type MobileSecurityObject,
+  readClosedMap,
   readIssuerSigned,
-  statedVersion,
+  versionText,
 } from './issuer-signed.ts'
 import { toJson } from './values.ts'
 
@@ -49,7 +49,7 @@ export function read(presentation: string): Evidence {
   return {
     ...evidenceOf(issuerSigned),
     statedTypes: [docType],
-    holder: deviceSigned === undefined ? undefined : holderOf(deviceSigned, docType, issuerSigned.mso),
+    holder: deviceSigned === undefined ? undefined : readHolder(deviceSigned, docType, issuerSigned.mso),
   }
 }
 
@@ -57,24 +57,24 @@ export function read(presentation: string): Evidence {
 export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' | 'statedTypes'> {
   const { mso, issuerAuth } = issuerSigned
   const { claims, problem } = readElements(issuerSigned)
-  const signed = instant(mso.validityInfo, 'signed')
+  const signedAt = readInstant(mso.validityInfo, 'signed')
   return {
     formats: mso.version === MDOC_VERSION ? IDS : [],
-    statedFormat: `its mobile security object is ${statedVersion(mso.version)}`,
+    statedFormat: `its mobile security object is ${versionText(mso.version)}`,
     issuer: {
       identifiers: [],
       chain: issuerAuth.x5chain,
-      signedAt: signed,
-      signedBy: (key) => sign1SignedBy(issuerAuth, mso.bytes, key),
+      signedAt,
+      isSignedBy: (key) => isSign1SignedBy(issuerAuth, mso.bytes, key),
     },
-    boundKey: boundKey('deviceKey', () => readPublicJwk(readCoseKey(mso.deviceKeyInfo.get('deviceKey')))),
+    boundKey: makeBoundKey('deviceKey', () => readPublicJwk(readCoseKey(mso.deviceKeyInfo.get('deviceKey')))),
     disclosuresProblem: problem,
     claims,
     envelope: [],
     types: [mso.docType],
     validity: {
-      notBefore: [signed, instant(mso.validityInfo, 'validFrom')],
-      notAfter: [instant(mso.validityInfo, 'validUntil')],
+      notBefore: [signedAt, readInstant(mso.validityInfo, 'validFrom')],
+      notAfter: [readInstant(mso.validityInfo, 'validUntil')],
     },
     status: statusObject(mso.status === undefined ? undefined : toJson(mso.status)),
   }
@@ -87,29 +87,29 @@ function readDocument(value: Cbor): CborMap {
   const version = isMap(value) ? value.get('version') : MDOC_VERSION
   // Before its members are looked at: another version may have others.
   if (version !== MDOC_VERSION)
-    malformed(`the DeviceResponse is ${statedVersion(version)}, and ${MDOC_VERSION} alone is read`)
-  const response = closedMap(value, 'the DeviceResponse', ['version', 'documents', 'documentErrors', 'status'])
+    malformed(`the DeviceResponse is ${versionText(version)}, and ${MDOC_VERSION} alone is read`)
+  const response = readClosedMap(value, 'the DeviceResponse', ['version', 'documents', 'documentErrors', 'status'])
   if (response.get('status') !== STATUS_OK) malformed('the status of the DeviceResponse is not 0 (OK)')
   const [document, ...more] = asArray(response.get('documents'), 'documents')
   if (document === undefined) malformed('the DeviceResponse has no document')
   if (more.length > 0) malformed('the DeviceResponse has several documents; send each in a presentation of its own')
-  return closedMap(document, 'the document', ['docType', 'issuerSigned', 'deviceSigned', 'errors'])
+  return readClosedMap(document, 'the document', ['docType', 'issuerSigned', 'deviceSigned', 'errors'])
 }
 
-function holderOf(value: Cbor, docType: string, mso: MobileSecurityObject): HolderEvidence {
-  const deviceSigned = closedMap(value, 'deviceSigned', ['nameSpaces', 'deviceAuth'])
+function readHolder(value: Cbor, docType: string, mso: MobileSecurityObject): HolderEvidence {
+  const deviceSigned = readClosedMap(value, 'deviceSigned', ['nameSpaces', 'deviceAuth'])
   const deviceNameSpaces = deviceSigned.get('nameSpaces')
-  const stated = readEmbedded(deviceNameSpaces, 'nameSpaces of deviceSigned')
-  const auth = closedMap(deviceSigned.get('deviceAuth'), 'deviceAuth', ['deviceSignature', 'deviceMac'])
+  const deviceElements = readEmbedded(deviceNameSpaces, 'nameSpaces of deviceSigned')
+  const auth = readClosedMap(deviceSigned.get('deviceAuth'), 'deviceAuth', ['deviceSignature', 'deviceMac'])
   const signature = auth.get('deviceSignature')
   const sign1 = signature === undefined ? undefined : readSign1(signature, 'deviceSignature')
   // ISO/IEC 18013-5 section 9.1.3.6: it is detached. What it covers is ours to say.
   if (sign1?.payload !== undefined) malformed('the payload of deviceSignature is not detached (null)')
   return {
-    problem: methodProblem(auth) ?? authorizationProblem(stated, mso),
-    signedBy: (key, binding) =>
+    problem: methodProblem(auth) ?? authorizationProblem(deviceElements, mso),
+    isSignedBy: (key, binding) =>
       sign1 !== undefined &&
-      sign1SignedBy(sign1, deviceAuthentication(binding, docType, deviceNameSpaces as Tagged), importPublicKey(key)),
+      isSign1SignedBy(sign1, deviceAuthentication(binding, docType, deviceNameSpaces as Tagged), importPublicKey(key)),
     nonce: undefined,
     audience: undefined,
     presentedAt: undefined,
@@ -130,16 +130,16 @@ function methodProblem(auth: CborMap): string | undefined {
  * Returns the problem when the device signed an element for which the issuer did not authorize its key, by namespace or
  * by element. ISO/IEC 18013-5 section 9.1.2.4.
  */
-function authorizationProblem(stated: Cbor, { deviceKeyInfo }: MobileSecurityObject): string | undefined {
-  if (!isMap(stated)) return 'nameSpaces of deviceSigned is not a CBOR map'
+function authorizationProblem(deviceElements: Cbor, { deviceKeyInfo }: MobileSecurityObject): string | undefined {
+  if (!isMap(deviceElements)) return 'nameSpaces of deviceSigned is not a CBOR map'
   const authorizations = deviceKeyInfo.get('keyAuthorizations')
-  const nameSpaces = elementsOf(memberOfMap(authorizations, 'nameSpaces'))
+  const nameSpaces = elementSet(memberOfMap(authorizations, 'nameSpaces'))
   const dataElements = memberOfMap(authorizations, 'dataElements')
-  for (const [nameSpace, elements] of stated) {
+  for (const [nameSpace, elements] of deviceElements) {
     if (!isMap(elements)) return 'a namespace of deviceSigned is not a CBOR map'
     if (nameSpaces.has(nameSpace)) continue
-    const authorized = elementsOf(memberOfMap(dataElements, nameSpace))
-    if ([...elements.keys()].some((element) => !authorized.has(element))) {
+    const authorizedElements = elementSet(memberOfMap(dataElements, nameSpace))
+    if ([...elements.keys()].some((element) => !authorizedElements.has(element))) {
       return 'the device signed elements that the issuer did not authorize its key to sign (keyAuthorizations)'
     }
   }
@@ -151,7 +151,7 @@ function memberOfMap(map: Cbor | undefined, key: CborKey): Cbor | undefined {
 }
 
 /** Returns a list as a set, because a stranger's list can be long and each of as many elements is looked for in it. */
-function elementsOf(list: Cbor | undefined): ReadonlySet<Cbor> {
+function elementSet(list: Cbor | undefined): ReadonlySet<Cbor> {
   return new Set(isArray(list) ? list : [])
 }
 
@@ -159,6 +159,6 @@ function elementsOf(list: Cbor | undefined): ReadonlySet<Cbor> {
  * Returns a tdate, RFC 3339 with its zone; undefined when it is missing or anything else, since each of them is
  * mandatory.
  */
-function instant(validityInfo: CborMap, member: string): Instant {
+function readInstant(validityInfo: CborMap, member: string): Instant {
   return readDateTime(member, contentOfTag(validityInfo.get(member), CBOR_TAG.dateTime))
 }

@@ -9,9 +9,9 @@ import type { CredentialConfiguration } from '../../protocol/credential-configur
 import { checkBoolean, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { orRefuse, refuse } from '../../protocol/error.ts'
 import type { ClaimDescription, Evidence } from '../format.ts'
-import { MAX_DEPTH, refuseBitstring } from '../schema.ts'
+import { MAX_DEPTH, refuseBitstringStatus } from '../schema.ts'
 import { MAX_ELEMENTS, MAX_NAMESPACES } from './issuer-signed.ts'
-import { toCbor, unicode } from './values.ts'
+import { requireUnicode, toCbor } from './values.ts'
 
 /** The most members and elements of a dataset: a reader of an mdoc takes no more than its CBOR then has. */
 const MAX_VALUES = 3000
@@ -25,9 +25,9 @@ export interface MdocMembers {
  * Parses the members of this format. Refuses with `invalid_request` a configuration without `doctype`, with a bitstring
  * status, or that hides less than all.
  */
-export function parseMembers(posted: CredentialConfiguration): MdocMembers {
-  const { doctype, selective_disclosure: disclosure = 'all', credential_metadata: metadata } = posted
-  refuseBitstring(posted)
+export function parseMembers(postedConfiguration: CredentialConfiguration): MdocMembers {
+  const { doctype, selective_disclosure: disclosure = 'all', credential_metadata: metadata } = postedConfiguration
+  refuseBitstringStatus(postedConfiguration)
   if (!doctype) return refuse('invalid_request', 'doctype: this format needs it, a text such as org.iso.18013.5.1.mDL')
   if (disclosure !== 'all') {
     refuse('invalid_request', 'selective_disclosure: must be "all": every element of an mdoc can be left out')
@@ -63,7 +63,7 @@ export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   const claims = own(query, 'claims')
   if (!Array.isArray(claims)) return
   for (const [index, claim] of claims.entries()) {
-    if (isObject(claim)) yield* inClaim(claim, `${at}.claims[${index}]`)
+    if (isObject(claim)) yield* findClaimMistakes(claim, `${at}.claims[${index}]`)
   }
 }
 
@@ -93,40 +93,40 @@ function checkNameSpace(nameSpace: string, elements: Json): void {
   }
   checkName(nameSpace, path)
   for (const [name, value] of Object.entries(elements)) {
-    checkValue(value, { path: [...path, name], nameSpace, name, left: MAX_DEPTH })
+    checkValue(value, { path: [...path, name], nameSpace, name, depthLeft: MAX_DEPTH })
   }
 }
 
-interface At {
+interface ValuePosition {
   readonly path: ClaimPosition
   readonly nameSpace: string
   /** Undefined for an element of an array. */
   readonly name: string | undefined
-  readonly left: number
+  readonly depthLeft: number
 }
 
-function checkValue(value: Json, { path, nameSpace, name, left }: At): void {
-  if (left === 0) refuse('invalid_request', `${pathText(path)}: nested deeper than ${MAX_DEPTH}`)
+function checkValue(value: Json, { path, nameSpace, name, depthLeft }: ValuePosition): void {
+  if (depthLeft === 0) refuse('invalid_request', `${pathText(path)}: nested deeper than ${MAX_DEPTH}`)
   if (name !== undefined) checkName(name, path)
   if (typeof value !== 'object' || value === null) {
     orRefuse('invalid_request', pathText(path), () => toCbor(value, nameSpace, name))
   } else if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) {
-      checkValue(element, { path: [...path, index], nameSpace, name: undefined, left: left - 1 })
+      checkValue(element, { path: [...path, index], nameSpace, name: undefined, depthLeft: depthLeft - 1 })
     }
   } else {
     for (const [key, member] of Object.entries(value)) {
-      checkValue(member, { path: [...path, key], nameSpace, name: key, left: left - 1 })
+      checkValue(member, { path: [...path, key], nameSpace, name: key, depthLeft: depthLeft - 1 })
     }
   }
 }
 
 function checkName(name: string, path: ClaimPosition): void {
   if (name === '__proto__') refuse('invalid_request', `${pathText(path)}: this name is reserved`)
-  orRefuse('invalid_request', pathText(path), () => unicode(name))
+  orRefuse('invalid_request', pathText(path), () => requireUnicode(name))
 }
 
-function* inClaim(claim: JsonObject, at: string): Mistakes {
+function* findClaimMistakes(claim: JsonObject, at: string): Mistakes {
   const path = own(claim, 'path')
   if (!Array.isArray(path) || path.length !== 2 || path.some((step) => typeof step !== 'string')) {
     yield `${at}.path: must be two strings, a namespace and an element`

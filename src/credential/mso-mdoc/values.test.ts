@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { CBOR_TAG, type Cbor, type CborKey, isBytes, isTagged, withTag } from '../../codec/cbor.ts'
 import type { Json } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
-import { cborDateTime, toCbor, toJson, unicode } from './values.ts'
+import { cborDateTime, requireUnicode, toCbor, toJson } from './values.ts'
 
 const MDL = 'org.iso.18013.5.1'
 const PID = 'eu.europa.ec.eudi.pid.1'
@@ -88,9 +88,9 @@ describe('a text in a dataset', () => {
   })
 
   it('has an encoding', () => {
-    expect(unicode('é😀')).toBe('é😀')
+    expect(requireUnicode('é😀')).toBe('é😀')
     for (const half of ['\ud800', 'a\udc00']) {
-      expect(() => unicode(half)).toThrow(MalformedError)
+      expect(() => requireUnicode(half)).toThrow(MalformedError)
       expect(() => toCbor(half, MDL, 'given_name')).toThrow('a text is not Unicode')
       expect(() => toCbor(half, 'org.example', undefined)).toThrow('a text is not Unicode')
       expect(() => toCbor({ [half]: 1 }, MDL, 'given_name')).toThrow('a text is not Unicode')

@@ -31,7 +31,7 @@ export function toCbor(value: Json, nameSpace: string, name: string | undefined)
   if (typeof value === 'string') return textToCbor(value, nameSpace, name)
   if (Array.isArray(value)) return value.map((element) => toCbor(element, nameSpace, undefined))
   if (!isObject(value)) return value
-  return new Map(Object.entries(value).map(([key, member]) => [unicode(key), toCbor(member, nameSpace, key)]))
+  return new Map(Object.entries(value).map(([key, member]) => [requireUnicode(key), toCbor(member, nameSpace, key)]))
 }
 
 /** Returns the JSON of a value. Throws a MalformedError when it has two members of one name. */
@@ -54,15 +54,15 @@ export function cborDateTime(time: Date): Cbor {
 }
 
 /** Returns a text that has an encoding: no half of a surrogate pair. */
-export function unicode(text: string): string {
+export function requireUnicode(text: string): string {
   return /\p{Surrogate}/u.test(text) ? malformed('a text is not Unicode') : text
 }
 
 function textToCbor(text: string, nameSpace: string, name: string | undefined): Cbor {
   const types = TYPES.get(nameSpace)
-  if (name === undefined || types === undefined) return unicode(text)
+  if (name === undefined || types === undefined) return requireUnicode(text)
   if (types.dates.includes(name)) return dateToCbor(text)
-  return types.bytes.test(name) ? decodeBase64(text) : unicode(text)
+  return types.bytes.test(name) ? decodeBase64(text) : requireUnicode(text)
 }
 
 function dateToCbor(text: string): Cbor {
@@ -83,9 +83,9 @@ function isCalendarTime(time: string): boolean {
 /** Decodes base64 of either alphabet, by itself or in a `data:` URL. */
 function decodeBase64(text: string): Uint8Array {
   const body = text.replace(/^data:[^,]*;base64,/, '')
-  const dense = body.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_')
-  const bytes = Buffer.from(dense, 'base64url')
-  return toBase64url(bytes) === dense
+  const unpadded = body.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_')
+  const bytes = Buffer.from(unpadded, 'base64url')
+  return toBase64url(bytes) === unpadded
     ? bytes
     : malformed('it must be bytes in base64 or base64url, or a data: URL of them')
 }

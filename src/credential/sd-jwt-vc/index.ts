@@ -39,8 +39,8 @@ export const sdJwtVc: CredentialFormat = {
   read,
 } satisfies CredentialFormat<SdJwtVcMembers>
 
-function metaOf(described: JsonObject): JsonObject {
-  const vct = ownString(described, 'vct')
+function metaOf(configuration: JsonObject): JsonObject {
+  const vct = ownString(configuration, 'vct')
   return vct ? { vct_values: [vct] } : {}
 }
 
@@ -52,6 +52,6 @@ function issue(order: Order<SdJwtVcMembers>, signer: Signer, random: (bytes: num
     ...(typeIntegrity && { 'vct#integrity': typeIntegrity }),
     ...(akaVcts && { aka_vcts: [...akaVcts] }),
   }
-  const content = { typ: 'dc+sd-jwt', claims: claimsOf(order.dataset), clearMembers, concealable: () => true }
+  const content = { typ: 'dc+sd-jwt', claims: claimsOf(order.dataset), clearMembers, isConcealable: () => true }
   return issueSdJwt(content, order, signer, random)
 }

@@ -2,19 +2,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
-import { signedBy } from '../../keys/signature.ts'
+import { isJwsSignedBy } from '../../keys/signature.ts'
 import {
   chainOf,
   confirmedKey,
   hasOrderedStatus,
   namesOf,
   numericDate,
-  statedType,
+  statedTypeText,
   statusObject,
   stringsOf,
 } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
-import { holdSdJwt, keyBindingOf, revealSdJwt, type TakenApart } from '../sd-jwt.ts'
+import { holdSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
 import { ALWAYS_SHOWN, ENVELOPE } from './members.ts'
 import { claimsOf, type SdJwtVcMembers } from './schema.ts'
 
@@ -25,18 +25,18 @@ export function read(presentation: string): Evidence {
   return takeApart(readSdJwt(presentation)).evidence
 }
 
-function takeApart(sdJwt: SdJwt): TakenApart {
+function takeApart(sdJwt: SdJwt): SdJwtParts {
   const { payload, header } = sdJwt.jws
   const { payload: claims, hidable, problem } = revealSdJwt(sdJwt, mustBeShown)
   const vct = ownString(payload, 'vct')
   const evidence: Evidence = {
     formats: isSdJwtVc(sdJwt, claims, problem) ? IDS : [],
-    statedFormat: `${statedType(header)}${vct ? '' : ', and it has no vct'}`,
+    statedFormat: `${statedTypeText(header)}${vct ? '' : ', and it has no vct'}`,
     issuer: {
       // Without iss, the certificate says who it is. SD-JWT VC, Issuer Signature Mechanisms
       identifiers: namesOf([own(payload, 'iss')]),
       chain: chainOf(header),
-      signedBy: (key) => signedBy(sdJwt.jws, key),
+      isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key),
     },
     holder: keyBindingOf(sdJwt),
     boundKey: confirmedKey(payload),
@@ -67,13 +67,14 @@ export function hold(credential: string): HeldCredential {
 }
 
 export function fulfils(order: Order<SdJwtVcMembers>, credential: string): boolean {
-  const held = hold(credential)
-  const ours = Object.entries(held.claims).filter(([name]) => !ENVELOPE.includes(name))
+  const heldCredential = hold(credential)
+  const subjectClaims = Object.entries(heldCredential.claims).filter(([name]) => !ENVELOPE.includes(name))
   const { akaVcts, typeIntegrity } = order.configuration
   const hasTypes =
-    isDeepStrictEqual(own(held.claims, 'aka_vcts'), akaVcts) && own(held.claims, 'vct#integrity') === typeIntegrity
-  const hasClaims = isDeepStrictEqual(Object.fromEntries(ours), claimsOf(order.dataset))
-  return hasClaims && hasTypes && hasOrderedStatus(order, held)
+    isDeepStrictEqual(own(heldCredential.claims, 'aka_vcts'), akaVcts) &&
+    own(heldCredential.claims, 'vct#integrity') === typeIntegrity
+  const hasClaims = isDeepStrictEqual(Object.fromEntries(subjectClaims), claimsOf(order.dataset))
+  return hasClaims && hasTypes && hasOrderedStatus(order, heldCredential)
 }
 
 /**

@@ -9,10 +9,10 @@ import type { CredentialConfiguration } from '../../protocol/credential-configur
 import { type ClaimQuery, readableClaims } from '../../protocol/dcql.ts'
 import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
-import { refuseBitstring, refuseReserved } from '../schema.ts'
+import { refuseBitstringStatus, refuseReservedNames } from '../schema.ts'
 import { ENVELOPE } from './members.ts'
 
-const KINDS: ReadonlyMap<string, 'string' | 'number'> = new Map([
+const REGISTERED_CLAIMS: ReadonlyMap<string, 'string' | 'number'> = new Map([
   ['iss', 'string'],
   ['vct', 'string'],
   ['iat', 'number'],
@@ -33,8 +33,8 @@ export interface SdJwtVcMembers {
  * Parses the members of this format. Refuses with `invalid_request` a configuration without `vct`, and paths that may
  * not be disclosed selectively.
  */
-export function parseMembers(posted: CredentialConfiguration): SdJwtVcMembers {
-  const { vct, aka_vcts: akaVcts, selective_disclosure: disclosure } = posted
+export function parseMembers(postedConfiguration: CredentialConfiguration): SdJwtVcMembers {
+  const { vct, aka_vcts: akaVcts, selective_disclosure: disclosure } = postedConfiguration
   if (!vct) {
     return refuse(
       'invalid_request',
@@ -42,7 +42,7 @@ export function parseMembers(posted: CredentialConfiguration): SdJwtVcMembers {
     )
   }
   if (akaVcts?.includes(vct)) refuse('invalid_request', 'aka_vcts: the vct itself does not stand there')
-  refuseBitstring(posted)
+  refuseBitstringStatus(postedConfiguration)
   for (const [index, [first]] of (Array.isArray(disclosure) ? disclosure : []).entries()) {
     if (typeof first !== 'string' || ENVELOPE.includes(first)) {
       refuse(
@@ -51,7 +51,7 @@ export function parseMembers(posted: CredentialConfiguration): SdJwtVcMembers {
       )
     }
   }
-  const typeMetadata = typeMetadataText(posted)
+  const typeMetadata = typeMetadataText(postedConfiguration)
   return {
     vct,
     ...(akaVcts && { akaVcts }),
@@ -65,8 +65,8 @@ export function parseMembers(posted: CredentialConfiguration): SdJwtVcMembers {
  */
 export function typeMetadataText({ vct, type_metadata: metadata }: CredentialConfiguration): string | undefined {
   if (metadata === undefined) return undefined
-  const { vct: stated = vct, ...members } = metadata as JsonObject
-  if (stated !== vct) refuse('invalid_request', 'type_metadata.vct: it is not the vct of the configuration')
+  const { vct: statedVct = vct, ...members } = metadata as JsonObject
+  if (statedVct !== vct) refuse('invalid_request', 'type_metadata.vct: it is not the vct of the configuration')
   return JSON.stringify({ vct, ...members })
 }
 
@@ -74,11 +74,11 @@ export function typeMetadataText({ vct, type_metadata: metadata }: CredentialCon
 export function checkDataset(dataset: JsonObject): void {
   const claims = claimsOf(dataset)
   const at = claims === dataset ? 'credential_dataset' : 'credential_dataset.credentialSubject'
-  const registered = Object.keys(claims).find((name) => ENVELOPE.includes(name))
-  if (registered !== undefined) {
-    refuse('invalid_request', `${at}.${registered}: the issuer writes this claim; use another name`)
+  const registeredName = Object.keys(claims).find((name) => ENVELOPE.includes(name))
+  if (registeredName !== undefined) {
+    refuse('invalid_request', `${at}.${registeredName}: the issuer writes this claim; use another name`)
   }
-  refuseReserved(claims, at)
+  refuseReservedNames(claims, at)
   // Each may become a disclosure, and a reader of SD-JWTs takes no more of them.
   if (countValues(claims) > MAX_DISCLOSURES)
     refuse('invalid_request', `${at}: it holds more than ${MAX_DISCLOSURES} claims`)
@@ -100,13 +100,13 @@ export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   const types = own(meta, 'vct_values')
   if (types !== undefined) yield* checkList(types, `${at}.meta.vct_values`, checkText)
   for (const [index, claim] of readableClaims(own(query, 'claims')).entries()) {
-    if (claim !== undefined) yield* inRegistered(claim, `${at}.claims[${index}]`)
+    if (claim !== undefined) yield* findRegisteredClaimMistakes(claim, `${at}.claims[${index}]`)
   }
 }
 
 /** Finds mistakes about a registered claim, which is a text or a number with nothing inside. RFC 7519 section 4.1. */
-function* inRegistered({ path: [member, ...inside], values }: ClaimQuery, at: string): Mistakes {
-  const kind = typeof member === 'string' ? KINDS.get(member) : undefined
+function* findRegisteredClaimMistakes({ path: [member, ...inside], values }: ClaimQuery, at: string): Mistakes {
+  const kind = typeof member === 'string' ? REGISTERED_CLAIMS.get(member) : undefined
   if (kind === undefined) return
   if (inside.length > 0) yield `${at}.path: ${String(member)} is a ${kind}, with nothing inside it`
   else if (Array.isArray(values) && values.length > 0 && values.every((value) => typeof value !== kind)) {

@@ -7,16 +7,16 @@ import { type Jws, readJws } from '../../codec/jws.ts'
 import { malformed, within } from '../../codec/malformed.ts'
 import { didOf, readDid } from '../../keys/did.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
-import { signedBy } from '../../keys/signature.ts'
+import { isJwsSignedBy } from '../../keys/signature.ts'
 import {
-  boundKey,
   chainOf,
   confirmedKey,
   firstEnd,
+  makeBoundKey,
   namesOf,
   numericDate,
-  presentedAt,
-  statedType,
+  presentationTime,
+  statedTypeText,
   stringsOf,
 } from '../evidence.ts'
 import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
@@ -35,8 +35,8 @@ export function read(presentation: string): Evidence {
   const outer = readJws(presentation)
   const vp = own(outer.payload, 'vp')
   if (vp === undefined) return evidenceOf(outer, undefined)
-  const credential = within('the credential in vp', () => readJws(onlyCredential(vp)))
-  return evidenceOf(credential, holderOf(outer, vp))
+  const credential = within('the credential in vp', () => readJws(readSingleCredential(vp)))
+  return evidenceOf(credential, holderEvidence(outer, vp))
 }
 
 export function hold(credential: string): HeldCredential {
@@ -58,8 +58,8 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   const { identifiers, ...members } = w3cEvidence(payload, claims)
   return {
     formats: isJwt(header) && isObject(vc) ? IDS : [],
-    statedFormat: `${statedType(header)}${isObject(vc) ? '' : ', and it has no vc'}`,
-    issuer: { identifiers, chain: chainOf(header), signedBy: (key) => signedBy(jws, key) },
+    statedFormat: `${statedTypeText(header)}${isObject(vc) ? '' : ', and it has no vc'}`,
+    issuer: { identifiers, chain: chainOf(header), isSignedBy: (key) => isJwsSignedBy(jws, key) },
     holder,
     boundKey: boundKeyOf(payload, claims),
     disclosuresProblem: undefined,
@@ -72,21 +72,21 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
 /**
  * Returns the single credential of a presentation: among several, the answer to a credential query would be ambiguous.
  */
-function onlyCredential(vp: Json): string {
+function readSingleCredential(vp: Json): string {
   const credentials = isObject(vp) ? own(vp, 'verifiableCredential') : malformed('vp is not an object')
   const [credential, ...more] = Array.isArray(credentials) ? credentials : [credentials]
   if (more.length > 0) malformed('a presentation for a credential query has one credential, and this one has several')
   return typeof credential === 'string' ? credential : malformed('verifiableCredential is not a JWT as text')
 }
 
-function holderOf(jws: Jws, vp: Json): HolderEvidence {
+function holderEvidence(jws: Jws, vp: Json): HolderEvidence {
   const { header, payload } = jws
   return {
     problem: isObject(vp) ? presentationProblem(header, vp) : undefined,
-    signedBy: (key) => signedBy(jws, importPublicKey(key)),
+    isSignedBy: (key) => isJwsSignedBy(jws, importPublicKey(key)),
     nonce: ownString(payload, 'nonce'),
     audience: ownString(payload, 'aud'),
-    presentedAt: presentedAt(payload),
+    presentedAt: presentationTime(payload),
     validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
     coversPresentation: true,
     approves: (transactionData) => transactionData.length === 0,
@@ -127,5 +127,5 @@ function boundKeyOf(payload: JsonObject, vc: JsonObject): Evidence['boundKey'] {
   if (did === undefined)
     return { problem: 'the credential is bound to no key (it has no cnf, and no sub that is a DID)' }
   if (others.some((other) => other !== did)) return { problem: 'sub and the id of the credentialSubject differ' }
-  return boundKey('the subject is no key', () => readDid(didOf(did)))
+  return makeBoundKey('the subject is no key', () => readDid(didOf(did)))
 }

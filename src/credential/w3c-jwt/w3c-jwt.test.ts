@@ -180,7 +180,7 @@ describe('W3C credentials as JWT', () => {
         },
       })
       expect([holder?.approves([]), holder?.approves(['x'])]).toEqual([true, false])
-      expect([holder?.signedBy(signer.jwk, binding), holder?.signedBy(other.jwk, binding)]).toEqual([true, false])
+      expect([holder?.isSignedBy(signer.jwk, binding), holder?.isSignedBy(other.jwk, binding)]).toEqual([true, false])
     })
 
     it('need not say when it was made, but not a time that is none', async () => {

@@ -6,7 +6,7 @@ import { toDidJwk } from '../../keys/did.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { refuse } from '../../protocol/error.ts'
-import { inSeconds, statusMember } from '../evidence.ts'
+import { statusMember, toEpochSeconds } from '../evidence.ts'
 import type { Binding, Order } from '../format.ts'
 import { credentialStatusMember, isoSeconds, VCDM_1_CONTEXT } from '../w3c/members.ts'
 import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
@@ -15,12 +15,12 @@ import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
  * Parses the members of this format. Refuses with `invalid_request` a `credential_definition` without
  * `VerifiableCredential` or for another data model, and a `selective_disclosure` that is not `"none"`.
  */
-export function parseMembers(posted: CredentialConfiguration): W3cMembers {
-  const { types, contexts = [VCDM_1_CONTEXT] } = parseDefinition(posted, 'type')
+export function parseMembers(postedConfiguration: CredentialConfiguration): W3cMembers {
+  const { types, contexts = [VCDM_1_CONTEXT] } = parseDefinition(postedConfiguration, 'type')
   if (contexts[0] !== VCDM_1_CONTEXT) {
     refuse('invalid_request', `credential_definition.@context: in this format it begins with ${VCDM_1_CONTEXT}`)
   }
-  const { selective_disclosure: disclosure } = posted
+  const { selective_disclosure: disclosure } = postedConfiguration
   if (disclosure !== undefined && disclosure !== 'none') {
     refuse(
       'invalid_request',
@@ -37,9 +37,9 @@ export function issue(order: Order<W3cMembers>, signer: Signer): Promise<string>
   const payload: JsonObject = {
     iss: issuer,
     ...(typeof id === 'string' ? { sub: id } : {}),
-    nbf: inSeconds(issuedAt),
-    iat: inSeconds(issuedAt),
-    exp: inSeconds(expiresAt),
+    nbf: toEpochSeconds(issuedAt),
+    iat: toEpochSeconds(issuedAt),
+    exp: toEpochSeconds(expiresAt),
     vc: {
       '@context': [...configuration.contexts],
       type: [...configuration.types],
@@ -64,7 +64,7 @@ export function present(
   holder: Signer,
 ): Promise<string> {
   const did = toDidJwk(holder.jwk)
-  const at = inSeconds(binding.at)
+  const at = toEpochSeconds(binding.at)
   const payload: JsonObject = {
     iss: did,
     aud: binding.audience,

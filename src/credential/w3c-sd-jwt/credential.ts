@@ -4,11 +4,11 @@
  */
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
-import { signedBy } from '../../keys/signature.ts'
+import { isJwsSignedBy } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
-import { chainOf, confirmedKey, statedType } from '../evidence.ts'
+import { chainOf, confirmedKey, statedTypeText } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
-import { holdSdJwt, issueSdJwt, keyBindingOf, revealSdJwt, type TakenApart } from '../sd-jwt.ts'
+import { holdSdJwt, issueSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
 import { credentialStatusMember, hasOrderedMembers, isoSeconds, VCDM_1_CONTEXT, w3cEvidence } from '../w3c/members.ts'
 import type { W3cMembers } from '../w3c/schema.ts'
 
@@ -44,7 +44,7 @@ export function issue(
     claims: claimsOf(order),
     clearMembers: credentialStatusMember(order),
     // Every claim of the subject on its own.
-    concealable: (position: ClaimPosition) => position.length > 1 && position[0] === 'credentialSubject',
+    isConcealable: (position: ClaimPosition) => position.length > 1 && position[0] === 'credentialSubject',
   }
   return issueSdJwt(content, order, signer, random)
 }
@@ -69,26 +69,26 @@ export function read(presentation: string): Evidence {
   return takeApart(readSdJwt(presentation)).evidence
 }
 
-function takeApart(sdJwt: SdJwt): TakenApart {
+function takeApart(sdJwt: SdJwt): SdJwtParts {
   const { payload, header } = sdJwt.jws
   // Beside a `vc`, a subject that the holder can show or hide would decide which of two credentials this is.
   const isSubjectBeside = ([name, ...deeper]: ClaimPosition): boolean =>
     name === 'credentialSubject' && deeper.length === 0 && isObject(own(payload, 'vc'))
-  const revealed = revealSdJwt(sdJwt, (position) => mustBeShown(position) || isSubjectBeside(position))
-  const claims = credentialOf(revealed.payload)
+  const revealedPayload = revealSdJwt(sdJwt, (position) => mustBeShown(position) || isSubjectBeside(position))
+  const claims = credentialOf(revealedPayload.payload)
   const { identifiers, ...members } = w3cEvidence(payload, claims)
   const evidence: Evidence = {
     formats: ownString(header, 'typ') === 'vc+sd-jwt' && own(payload, 'vct') === undefined ? IDS : [],
-    statedFormat: `${statedType(header)}${own(payload, 'vct') === undefined ? '' : ', and it has a vct'}`,
-    issuer: { identifiers, chain: chainOf(header), signedBy: (key) => signedBy(sdJwt.jws, key) },
+    statedFormat: `${statedTypeText(header)}${own(payload, 'vct') === undefined ? '' : ', and it has a vct'}`,
+    issuer: { identifiers, chain: chainOf(header), isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key) },
     holder: keyBindingOf(sdJwt),
     boundKey: confirmedKey(payload),
-    disclosuresProblem: revealed.problem,
+    disclosuresProblem: revealedPayload.problem,
     claims,
     envelope: [],
     ...members,
   }
-  return { evidence, hidable: revealed.hidable }
+  return { evidence, hidable: revealedPayload.hidable }
 }
 
 export function hold(credential: string): HeldCredential {

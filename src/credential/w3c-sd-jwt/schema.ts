@@ -12,12 +12,12 @@ import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
  * Parses the members of this format. Refuses with `invalid_request` a `credential_definition` without contexts or
  * without `VerifiableCredential`.
  */
-export function parseMembers(posted: CredentialConfiguration): W3cMembers {
+export function parseMembers(postedConfiguration: CredentialConfiguration): W3cMembers {
   const { types, contexts = refuseUnlessStrings(undefined, 'credential_definition.@context') } = parseDefinition(
-    posted,
+    postedConfiguration,
     '@context and type',
   )
-  const { selective_disclosure: disclosure } = posted
+  const { selective_disclosure: disclosure } = postedConfiguration
   for (const [index, path] of (Array.isArray(disclosure) ? disclosure : []).entries()) {
     if (path[0] !== 'credentialSubject' || path.length < 2) {
       const where = `selective_disclosure[${index}]`

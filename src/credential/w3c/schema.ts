@@ -7,7 +7,7 @@ import type { CredentialConfiguration } from '../../protocol/credential-configur
 import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Configuration } from '../format.ts'
-import { refuseReserved, refuseUnlessStrings } from '../schema.ts'
+import { refuseReservedNames, refuseUnlessStrings } from '../schema.ts'
 import { findW3cClaimMistakes } from './claims.ts'
 
 /** The members of a configuration that only W3C formats have. */
@@ -56,7 +56,7 @@ export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration
       `credential_dataset.${stray}: the format ${formatId} takes credentialSubject and nothing else`,
     )
   }
-  refuseReserved(subject, 'credential_dataset.credentialSubject')
+  refuseReservedNames(subject, 'credential_dataset.credentialSubject')
 }
 
 /**
@@ -64,11 +64,11 @@ export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration
  * Parameters in the `meta` parameter in Credential Query.
  */
 export function* findW3cQueryMistakes(query: JsonObject, at: string): Mistakes {
-  yield* inTypes(own(query, 'meta'), `${at}.meta`)
+  yield* findTypeMistakes(own(query, 'meta'), `${at}.meta`)
   yield* findW3cClaimMistakes(query, at)
 }
 
-function* inTypes(meta: Json | undefined, at: string): Mistakes {
+function* findTypeMistakes(meta: Json | undefined, at: string): Mistakes {
   if (!isObject(meta)) return
   const types = own(meta, 'type_values')
   if (types !== undefined)

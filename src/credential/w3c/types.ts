@@ -13,8 +13,8 @@ const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
 )
 
 /** Returns the `meta` that asks for a credential of all the types of a configuration; for any where it names none. */
-export function typeValuesOf(described: JsonObject): JsonObject {
-  const definition = own(described, 'credential_definition')
+export function typeValuesOf(configuration: JsonObject): JsonObject {
+  const definition = own(configuration, 'credential_definition')
   const names = stringsIn(memberOf(definition, 'type'))
   return names.length > 0 ? { type_values: [[...names]] } : {}
 }
@@ -34,7 +34,7 @@ export function matchesTypeValues(
   const names = new Set<Json>(types)
   for (const context of new Set([own(claims, '@context')].flat())) {
     const expansion = typeof context === 'string' ? expansions.get(context) : undefined
-    for (const [type, expanded] of expansion ?? []) if (names.has(type)) names.add(expanded)
+    for (const [type, expandedType] of expansion ?? []) if (names.has(type)) names.add(expandedType)
   }
   return (
     Array.isArray(typeValues) &&

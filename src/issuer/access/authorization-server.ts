@@ -9,7 +9,7 @@ import { MalformedError } from '../../codec/malformed.ts'
 import type { AuthorizationServerConfig } from '../../config/authorization-server.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type HttpClientRequest, type Outbound, OutboundError } from '../../http/outbound.ts'
-import { keysOf, type PublishedKey, readKeySet, signedByOneOf } from '../../keys/key-set.ts'
+import { isSignedByOneOf, keysOf, type PublishedKey, readKeySet } from '../../keys/key-set.ts'
 import { refuse } from '../../protocol/error.ts'
 import { isSecure } from '../../protocol/private-host.ts'
 import { limitIntrospections } from './introspection-places.ts'
@@ -68,7 +68,7 @@ export function authorizationServer(
   const introspection = config.introspection
   return {
     config,
-    hasSigned: async (jws) => signedByOneOf(await keys.get((published) => isEnough(published, jws)), jws),
+    hasSigned: async (jws) => isSignedByOneOf(await keys.get((published) => isEnough(published, jws)), jws),
     introspect: limitIntrospections(now, async (token) => {
       const address = await addressOf(introspection?.endpoint, 'introspection_endpoint')
       return ask(outbound, { ...address, ...LIMITS, ...makeIntrospectionRequest(config, token) })
@@ -81,7 +81,7 @@ export function authorizationServer(
  * missing.
  */
 function isEnough(keys: readonly PublishedKey[], jws: Jws): boolean {
-  return own(jws.header, 'kid') === undefined ? signedByOneOf(keys, jws) : keysOf(keys, jws).length > 0
+  return own(jws.header, 'kid') === undefined ? isSignedByOneOf(keys, jws) : keysOf(keys, jws).length > 0
 }
 
 type Address = Pick<HttpClientRequest, 'url' | 'allowPrivateAddresses'>

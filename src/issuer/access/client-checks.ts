@@ -8,7 +8,7 @@ import { statusVerdict } from '../../check/status/verdict.ts'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../../keys/certificate.ts'
 import { isForTlsAlone } from '../../keys/certificate-purpose.ts'
-import { signedBy } from '../../keys/signature.ts'
+import { isJwsSignedBy } from '../../keys/signature.ts'
 import { findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
 import { CLIENT_ATTESTATION, TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import type { ClientEvidence, ClientReading } from './client-headers.ts'
@@ -100,7 +100,9 @@ const attestationChecks: readonly ClientCheck[] = [
     level: 'MUST',
     needs: ['attestation.signer'],
     run: ({ attestation, chain }) =>
-      signedBy(attestation, chain()[0].publicKey) ? pass() : fail('the signature is not by the key of the certificate'),
+      isJwsSignedBy(attestation, chain()[0].publicKey)
+        ? pass()
+        : fail('the signature is not by the key of the certificate'),
   },
   {
     id: 'attestation.key',
@@ -173,7 +175,9 @@ const popChecks: readonly ClientCheck[] = [
     level: 'MUST',
     needs: ['attestation.key', 'pop.type', 'pop.algorithm'],
     run: ({ pop, instanceKey }) =>
-      signedBy(pop, instanceKey().key) ? pass() : fail('the signature is not by the key in cnf of the attestation'),
+      isJwsSignedBy(pop, instanceKey().key)
+        ? pass()
+        : fail('the signature is not by the key in cnf of the attestation'),
   },
 ]
 
@@ -191,7 +195,7 @@ const status: ClientCheck = {
     const issuer = {
       identifiers: [],
       chain: chain().map(({ der }) => der),
-      signedBy: (key: Parameters<typeof signedBy>[1]) => signedBy(attestation, key),
+      isSignedBy: (key: Parameters<typeof isJwsSignedBy>[1]) => isJwsSignedBy(attestation, key),
     }
     return statusVerdict(
       { formats: [], issuer, status: stated },

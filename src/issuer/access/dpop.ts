@@ -9,7 +9,7 @@ import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { parseUrl } from '../../codec/url.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
-import { signedBy } from '../../keys/signature.ts'
+import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
 import type { Spending } from './spending.ts'
@@ -65,7 +65,7 @@ export function verifyDpopProof(
   const { header, payload } = jws
   const jwk = orInvalid(() => readSigningJwk(own(header, 'jwk')))
   const key = orInvalid(() => importPublicKey(jwk))
-  if (!signedBy(jws, key)) refuseProof('its signature is not by the key in its header')
+  if (!isJwsSignedBy(jws, key)) refuseProof('its signature is not by the key in its header')
   if (own(payload, 'htm') !== request.method) refuseProof(`htm must be ${request.method}`)
   if (!isAddress(ownString(payload, 'htu'), `${context.config.baseUrl}${request.path}`)) {
     refuseProof('htu must be the address that the request was sent to')

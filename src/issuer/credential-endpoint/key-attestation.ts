@@ -7,7 +7,7 @@ import { malformed } from '../../codec/malformed.ts'
 import type { KeyAttestationRequirement } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk, thumbprint } from '../../keys/jwk.ts'
-import { signedBy } from '../../keys/signature.ts'
+import { isJwsSignedBy } from '../../keys/signature.ts'
 import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -73,7 +73,7 @@ function verifyOnce(text: string, proofType: 'jwt' | 'attestation', policy: KeyA
   if (own(header, 'x5c') === undefined) refuse('invalid_proof', 'the key attestation comes without a certificate (x5c)')
   const chain = orInvalidProof(KIND, () => readX5c(own(header, 'x5c')))
   refuseSigner(chain, policy)
-  if (!signedBy(jws, chain[0].publicKey)) {
+  if (!isJwsSignedBy(jws, chain[0].publicKey)) {
     refuse('invalid_proof', 'the signature of the key attestation is not by the key of its certificate')
   }
   if (proofType === 'jwt' && own(payload, 'exp') === undefined) {

@@ -9,7 +9,7 @@ import { joseAlgorithms } from '../../keys/algorithm.ts'
 import { certificateProblem } from '../../keys/certificate.ts'
 import { readDid } from '../../keys/did.ts'
 import { importPublicKey, type PublicJwk, publicJwkOf, readSigningJwk } from '../../keys/jwk.ts'
-import { signedBy } from '../../keys/signature.ts'
+import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { orRefuse, refuse } from '../../protocol/error.ts'
 
@@ -113,7 +113,8 @@ export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
 /** Refuses with `invalid_proof` a key proof that its own key did not sign. */
 export function refuseUnlessSigned({ jws, holderKey }: KeyProof): void {
   const publicKey = orInvalidProof('key proof', () => importPublicKey(holderKey))
-  if (!signedBy(jws, publicKey)) refuse('invalid_proof', 'the signature of the key proof is not by the key it names')
+  if (!isJwsSignedBy(jws, publicKey))
+    refuse('invalid_proof', 'the signature of the key proof is not by the key it names')
 }
 
 /**

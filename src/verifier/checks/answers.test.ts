@@ -131,7 +131,7 @@ const holder: readonly Row[] = [
     'another signature',
     'holder.signature',
     'failed: the signature of the key binding is not by the bound key, or its algorithm is not supported',
-    proof(() => ({ signedBy: () => false })),
+    proof(() => ({ isSignedBy: () => false })),
   ],
   ['our nonce', 'holder.nonce', 'passed', same],
   [
@@ -247,7 +247,7 @@ const issuer: readonly Row[] = [
     'another signature',
     'issuer.signature',
     'failed: the signature is not by the key of CN=issuer.localhost, or its algorithm is not supported',
-    issuedBy(() => ({ signedBy: () => false })),
+    issuedBy(() => ({ isSignedBy: () => false })),
   ],
   [
     'no certificate',
@@ -282,7 +282,7 @@ const issuer: readonly Row[] = [
     'another signature',
     'issuer.trusted',
     'not_run: it depends on issuer.signature',
-    issuedBy(() => ({ signedBy: () => false })),
+    issuedBy(() => ({ isSignedBy: () => false })),
   ],
   ['another name', 'issuer.identifier', 'passed', same],
   [
@@ -307,7 +307,7 @@ const issuer: readonly Row[] = [
     'another signature',
     'issuer.identifier',
     'not_run: it depends on issuer.signature',
-    issuedBy(() => ({ signedBy: () => false })),
+    issuedBy(() => ({ isSignedBy: () => false })),
   ],
   [
     'two names',
@@ -472,7 +472,7 @@ const others: readonly Row[] = [
     'another signature',
     'query.trusted_authorities',
     'not_run: it depends on issuer.signature',
-    issuedBy(() => ({ signedBy: () => false })),
+    issuedBy(() => ({ isSignedBy: () => false })),
     (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: undefined }),
   ],
   [

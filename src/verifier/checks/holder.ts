@@ -37,7 +37,7 @@ export const holderChecks: readonly Check<Evidence, PresentationContext>[] = [
     run({ holder, boundKey }, { binding }) {
       if (holder === undefined || 'problem' in boundKey) return cannotAsk('there is no key binding')
       const { nonce = '', audience = '' } = binding
-      return holder.signedBy(boundKey.jwk, { ...binding, nonce, audience })
+      return holder.isSignedBy(boundKey.jwk, { ...binding, nonce, audience })
         ? pass()
         : fail('the signature of the key binding is not by the bound key, or its algorithm is not supported')
     },

@@ -65,7 +65,7 @@ export const issuerChecks: readonly Check<Evidence, PresentationContext>[] = [
     run({ issuer: { chain, ...credential } }, { parseCertificate }) {
       const leaf = readLeaf(chain, parseCertificate)
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to take the key from')
-      return credential.signedBy(leaf.certificate.publicKey)
+      return credential.isSignedBy(leaf.certificate.publicKey)
         ? pass()
         : fail(`the signature is not by the key of ${leaf.certificate.subjectText}, or its algorithm is not supported`)
     },
