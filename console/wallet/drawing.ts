@@ -1,7 +1,7 @@
 /** Draws what the wallet holds, and what it would disclose. */
 import type { Json } from '../../src/codec/json.ts'
 import type { AnsweredQuery } from '../../src/wallet/answer.ts'
-import { claimLabel, inOrder, isEnvelope, ownClaims } from '../../src/wallet/claim-text.ts'
+import { claimLabel, holderClaims, isEnvelopeClaim, sortClaims } from '../../src/wallet/claim-text.ts'
 import type { Step } from '../../src/wallet/context.ts'
 import type { StoredCredential } from '../../src/wallet/stored-credential.ts'
 import { drawCard } from '../card.ts'
@@ -23,7 +23,7 @@ export function drawCredential(stored: StoredCredential, now: Date): HTMLElement
       'details',
       {},
       element('summary', {}, `Claims of the ${name}`),
-      drawClaims(ownClaims(stored).map(({ position, value }) => [claimLabel(stored, position), valueText(value)])),
+      drawClaims(holderClaims(stored).map(({ position, value }) => [claimLabel(stored, position), valueText(value)])),
       element('small', {}, `${format}, signed with the certificate ${certificate?.subjectText ?? 'of nobody'}`),
     ),
   )
@@ -31,12 +31,12 @@ export function drawCredential(stored: StoredCredential, now: Date): HTMLElement
 
 /** Draws the claims that the verifier would see, and names those that it would not. */
 export function drawDisclosure({ credential, disclosed, hidden }: AnsweredQuery): HTMLElement {
-  const claims = inOrder(
+  const claims = sortClaims(
     credential,
-    disclosed.filter(({ position }) => !isEnvelope(credential, position)),
+    disclosed.filter(({ position }) => !isEnvelopeClaim(credential, position)),
   )
   const reasons = { asked: '', always: ' (cannot be hidden)', inseparable: ' (comes with what was asked)' }
-  const kept = inOrder(
+  const kept = sortClaims(
     credential,
     hidden.map((position) => ({ position })),
   )

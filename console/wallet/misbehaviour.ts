@@ -20,7 +20,7 @@ import { bindSdJwt } from '../../src/credential/sd-jwt.ts'
 import { isWithin } from '../../src/protocol/claim-path.ts'
 import type { AnsweredQuery } from '../../src/wallet/answer.ts'
 import type { WalletContext } from '../../src/wallet/context.ts'
-import { heldFormat } from '../../src/wallet/held-format.ts'
+import { requireHeldFormat } from '../../src/wallet/held-format.ts'
 import { bindingOf, makePresentation, type PresentationPlan } from '../../src/wallet/present.ts'
 import { resignJwt, resignMdoc } from './self-made.ts'
 
@@ -159,7 +159,7 @@ function firstAsked(...ids: readonly [string, ...string[]]): (format: string) =>
 }
 
 function reasonUnasked(format: string, id: string): string | undefined {
-  return heldFormat(format).unasked[id]
+  return requireHeldFormat(format).unasked[id]
 }
 
 function always(): undefined {

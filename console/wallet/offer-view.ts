@@ -2,7 +2,7 @@
 import type { WalletContext } from '../../src/wallet/context.ts'
 import { WalletError } from '../../src/wallet/error.ts'
 import { fetchIssuerMetadata, readOfferedCredential } from '../../src/wallet/issuer-metadata.ts'
-import { type AskedTxCode, readOffer } from '../../src/wallet/offer.ts'
+import { readOffer, type TxCodeDescription } from '../../src/wallet/offer.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { drawCard } from '../card.ts'
 import type { Display } from '../clients.ts'
@@ -76,9 +76,9 @@ async function receiveOffer(
   wrong: Misreceipt | undefined,
 ): Promise<Receipt> {
   const wallet: WalletContext = wrong?.change(desk.wallet) ?? desk.wallet
-  const txCode = (description: AskedTxCode): Promise<string> => askForCode(place, description)
+  const askTxCode = (description: TxCodeDescription): Promise<string> => askForCode(place, description)
   try {
-    const stored = await receive(wallet, link, { txCode })
+    const stored = await receive(wallet, link, { askTxCode })
     const sessionId = sessionOf(link)
     for (const { id } of stored) if (sessionId !== undefined) desk.sessions.set(id, sessionId)
     const names = stored.map(({ name }) => name).join(', ')
@@ -93,7 +93,7 @@ async function receiveOffer(
 }
 
 /** Asks the holder for the transaction code. */
-function askForCode(place: HTMLElement, { length, inputMode, description }: AskedTxCode): Promise<string> {
+function askForCode(place: HTMLElement, { length, inputMode, description }: TxCodeDescription): Promise<string> {
   return new Promise((resolve) => {
     const input = element('input', {
       type: 'text',

@@ -56,7 +56,7 @@ function keysOn(shelf: (name: Shelf, mode: IDBTransactionMode) => IDBObjectStore
       const kid = thumbprint(jwk)
       const kept: KeptKey = { alg, jwk, privateKey: pair.privateKey }
       await resultOf(shelf('keys', 'readwrite').put(kept, kid))
-      return { signer: signerOf(kept, kid), stored: { kid } }
+      return { signer: signerOf(kept, kid), keyRecord: { kid } }
     },
     open: async (stored) => {
       const kid = ownString(stored, 'kid') ?? malformed('its key is not one of this browser')

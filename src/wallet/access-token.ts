@@ -2,9 +2,9 @@
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
-import { attestationHeaders } from './client-attestation.ts'
+import { makeAttestationHeaders } from './client-attestation.ts'
 import type { WalletContext } from './context.ts'
-import { type DpopKey, type Proved, withProof } from './dpop.ts'
+import { type DpopKey, type ProofMembers, sendWithProof } from './dpop.ts'
 import { abort } from './error.ts'
 import { type ExchangeRequest, exchangeJson } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
@@ -88,17 +88,17 @@ export async function requestToken(
   form: Readonly<Record<string, string>>,
   dpop?: DpopKey,
 ): Promise<AccessToken> {
-  const send = async (proved?: Proved): Promise<JsonObject> =>
+  const send = async (proofMembers?: ProofMembers): Promise<JsonObject> =>
     exchangeJson(wallet, {
-      ...proved,
-      headers: { ...(await attestationHeaders(wallet, metadata)), ...proved?.headers },
+      ...proofMembers,
+      headers: { ...(await makeAttestationHeaders(wallet, metadata)), ...proofMembers?.headers },
       ...(form.grant_type === REFRESH_GRANT ? REFRESH_STEP : CODE_STEP),
       url,
       body: new URLSearchParams(form),
       sent: Object.keys(form).join(', '),
     })
-  const answer = await (dpop === undefined ? send() : withProof(wallet, dpop, { url }, send))
-  mustBeOfType(ownString(answer, 'token_type')?.toLowerCase(), dpop)
+  const answer = await (dpop === undefined ? send() : sendWithProof(wallet, dpop, { url }, send))
+  requireTokenType(ownString(answer, 'token_type')?.toLowerCase(), dpop)
   const token = ownString(answer, 'access_token')
   // RFC 6750 section 2.1: only characters that fit into the header.
   if (!token || !/^[\w.~+/=-]+$/.test(token))
@@ -113,7 +113,7 @@ export async function requestToken(
 }
 
 /** Sends the request with the access token, and with a proof of its key where it has one. RFC 6750, RFC 9449. */
-export function withAccessToken<T>(
+export function sendWithAccessToken<T>(
   wallet: WalletContext,
   { token, dpop }: AccessToken,
   request: ExchangeRequest,
@@ -121,17 +121,22 @@ export function withAccessToken<T>(
 ): Promise<T> {
   const { headers } = request
   if (dpop === undefined) return send({ ...request, headers: { ...headers, authorization: `Bearer ${token}` } })
-  return withProof(wallet, dpop, { url: request.url, token }, (proved) =>
-    send({ ...request, ...proved, headers: { ...headers, authorization: `DPoP ${token}`, ...proved.headers } }),
+  return sendWithProof(wallet, dpop, { url: request.url, token }, (proofMembers) =>
+    send({
+      ...request,
+      ...proofMembers,
+      headers: { ...headers, authorization: `DPoP ${token}`, ...proofMembers.headers },
+    }),
   )
 }
 
-function mustBeOfType(type: string | undefined, dpop: DpopKey | undefined): void {
+function requireTokenType(type: string | undefined, dpop: DpopKey | undefined): void {
   if (dpop === undefined && type === 'dpop') {
     abort('unsupported', 'the issuer wants DPoP tokens, and this wallet has them in the authorization code flow alone')
   }
-  const expected = dpop === undefined ? 'Bearer' : 'DPoP'
-  if (type !== expected.toLowerCase()) abort('invalid_response', `token_type of the token response is not ${expected}`)
+  const expectedType = dpop === undefined ? 'Bearer' : 'DPoP'
+  if (type !== expectedType.toLowerCase())
+    abort('invalid_response', `token_type of the token response is not ${expectedType}`)
 }
 
 /**

@@ -8,7 +8,7 @@ import { answersAuthorities } from '../protocol/dcql-authorities.ts'
 import { answerClaims, type ClaimsAnswer } from '../protocol/dcql-match.ts'
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import { type Disclosure, disclosureFor } from './disclosure.ts'
-import { heldFormats } from './held-format.ts'
+import { heldFormatsText } from './held-format.ts'
 import { metaText } from './meta-text.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
@@ -25,14 +25,16 @@ const MAX_ANSWERS = 20
  */
 export function answerQuery(
   query: CredentialQuery,
-  stored: readonly StoredCredential[],
+  credentials: readonly StoredCredential[],
   now: Date,
 ): readonly QueryAnswer[] {
-  const unable = queryProblem(query)
-  if (unable !== undefined) return [{ query, problem: unable }]
-  const answers = stored.filter((each) => isWanted(query, each)).map((each) => answerWith(query, each, now))
-  const answered = answers.filter(isAnswered)
-  if (answered.length > 0) return answered.slice(0, query.multiple ? MAX_ANSWERS : 1)
+  const problem = queryProblem(query)
+  if (problem !== undefined) return [{ query, problem }]
+  const answers = credentials
+    .filter((each) => hasRequestedType(query, each))
+    .map((each) => answerWith(query, each, now))
+  const answeredQueries = answers.filter(isAnswered)
+  if (answeredQueries.length > 0) return answeredQueries.slice(0, query.multiple ? MAX_ANSWERS : 1)
   const problems = answers.flatMap((answer) => ('problem' in answer ? answer.problem : []))
   if (problems.length > 0) return [{ query, problem: problems.join('; ') }]
   return [{ query, problem: `the wallet has no credential of the type ${metaText(query.meta) ?? query.format}` }]
@@ -60,15 +62,15 @@ export function isAnswered(answer: QueryAnswer): answer is AnsweredQuery {
 /** Returns the answers that would be sent: those whose query ids are chosen. */
 export function chosenAnswers(plan: {
   readonly answers: readonly QueryAnswer[]
-  readonly chosen: readonly string[]
+  readonly chosenQueryIds: readonly string[]
 }): readonly AnsweredQuery[] {
-  return plan.answers.filter(isAnswered).filter(({ query }) => plan.chosen.includes(query.id))
+  return plan.answers.filter(isAnswered).filter(({ query }) => plan.chosenQueryIds.includes(query.id))
 }
 
 /** Returns the reason for which this wallet can never answer the query; another query of the request may be enough. */
 function queryProblem(query: CredentialQuery): string | undefined {
   const format = formatOf(query.format)
-  if (format === undefined) return `it wants the format ${query.format}; ${heldFormats()}`
+  if (format === undefined) return `it wants the format ${query.format}; ${heldFormatsText()}`
   const authorities = query.trusted_authorities
   // Ignoring the restriction would disclose a credential that was not requested.
   if (authorities?.some(({ type }) => type === 'aki') === false) {
@@ -87,13 +89,13 @@ function authorityProblem(query: CredentialQuery, { chain }: StoredCredential): 
   return 'it was not issued under an authority that was asked for (trusted_authorities)'
 }
 
-function isWanted({ format, meta }: CredentialQuery, stored: StoredCredential): boolean {
+function hasRequestedType({ format, meta }: CredentialQuery, credential: StoredCredential): boolean {
   const plugin = formatOf(format)
-  return plugin?.ids.includes(stored.format) === true && plugin.matchesMeta(stored, meta)
+  return plugin?.ids.includes(credential.format) === true && plugin.matchesMeta(credential, meta)
 }
 
 function timeProblem({ validFrom, expiresAt }: StoredCredential, now: Date): string | undefined {
   if (expiresAt !== undefined && expiresAt <= now) return `it expired on ${expiresAt.toISOString()}; receive a new one`
-  const early = validFrom !== undefined && validFrom.getTime() > now.getTime() + CLOCK_SKEW_SECONDS * 1000
-  return early ? `it is not valid before ${validFrom.toISOString()}` : undefined
+  const isEarly = validFrom !== undefined && validFrom.getTime() > now.getTime() + CLOCK_SKEW_SECONDS * 1000
+  return isEarly ? `it is not valid before ${validFrom.toISOString()}` : undefined
 }

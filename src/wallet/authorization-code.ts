@@ -9,15 +9,15 @@ import { AUTHORIZATION_CODE_GRANT } from '../protocol/grant.ts'
 import { withParameters } from '../protocol/redirect-uri.ts'
 import { type AccessToken, requestToken, type TokenServer } from './access-token.ts'
 import { requireAddress } from './address.ts'
-import { attestationHeaders, clientIdFor } from './client-attestation.ts'
+import { clientIdFor, makeAttestationHeaders } from './client-attestation.ts'
 import type { BrowserVisit, WalletContext } from './context.ts'
-import { DPOP_ALGORITHM, type DpopKey, makeDpopKey, type Proved, withProof } from './dpop.ts'
+import { DPOP_ALGORITHM, type DpopKey, makeDpopKey, type ProofMembers, sendWithProof } from './dpop.ts'
 import { abort, WalletError } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 
 /** The credentials that the wallet asks for. */
-export interface CodeFlowAsk {
+export interface RequestedCredentials {
   readonly issuer: IssuerDescription
   readonly configurationIds: readonly string[]
   /** The `issuer_state` of the offer, where it has one. */
@@ -30,7 +30,7 @@ interface CodeFlowServer extends TokenServer {
 }
 
 /** The parameters of one request that its response and its token request have to fit. */
-interface OwnRequest {
+interface AuthorizationParameters {
   readonly clientId: string
   readonly redirectUri: string
   readonly state: string
@@ -41,7 +41,7 @@ interface OwnRequest {
 const MAX_TEXT = 500
 
 /** Returns the way to a browser. Refuses with `unsupported` where this wallet has none. */
-export function requireBrowser({ browser }: WalletContext): () => Promise<BrowserVisit> {
+export function requireBrowser({ openBrowser: browser }: WalletContext): () => Promise<BrowserVisit> {
   if (browser !== undefined) return browser
   return abort(
     'unsupported',
@@ -58,13 +58,13 @@ export function requireBrowser({ browser }: WalletContext): () => Promise<Browse
 export async function authorizeByCode(
   wallet: WalletContext,
   tokenServer: TokenServer,
-  ask: CodeFlowAsk,
+  credentials: RequestedCredentials,
 ): Promise<AccessToken> {
   const server = readCodeFlowServer(tokenServer)
   const visit = await requireBrowser(wallet)()
   try {
-    const request = await makeRequest(wallet, server, visit.redirectUri)
-    const requestUri = await push(wallet, server, request, ask)
+    const request = await makeAuthorizationParameters(wallet, server, visit.redirectUri)
+    const requestUri = await pushAuthorizationRequest(wallet, server, request, credentials)
     const { clientId: client_id } = request
     const address = withParameters(server.authorizationEndpoint, { client_id, request_uri: requestUri })
     wallet.onStep?.({
@@ -72,16 +72,16 @@ export async function authorizeByCode(
       means: 'The issuer finds out who the person is; the address has nothing of the request but its name.',
       spec: 'RFC 9126 section 4',
     })
-    const code = readResponse(await visit.go(address), request, server.issuer)
-    return await redeem(wallet, server, request, code)
+    const code = readAuthorizationCode(await visit.sendPerson(address), request, server.issuer)
+    return await redeemAuthorizationCode(wallet, server, request, code)
   } finally {
-    await visit.end()
+    await visit.close()
   }
 }
 
 function readCodeFlowServer(server: TokenServer): CodeFlowServer {
   const { metadata } = server
-  const addressOf = (name: string): string => {
+  const requireEndpoint = (name: string): string => {
     const value = own(metadata, name)
     if (value === undefined) abort('unsupported', `the authorization server has no ${name}, which this wallet needs`)
     return requireAddress(value, `${name} of the authorization server`, 'invalid_metadata')
@@ -91,12 +91,16 @@ function readCodeFlowServer(server: TokenServer): CodeFlowServer {
   }
   return {
     ...server,
-    authorizationEndpoint: addressOf('authorization_endpoint'),
-    pushEndpoint: addressOf('pushed_authorization_request_endpoint'),
+    authorizationEndpoint: requireEndpoint('authorization_endpoint'),
+    pushEndpoint: requireEndpoint('pushed_authorization_request_endpoint'),
   }
 }
 
-async function makeRequest(wallet: WalletContext, { metadata }: TokenServer, redirectUri: string): Promise<OwnRequest> {
+async function makeAuthorizationParameters(
+  wallet: WalletContext,
+  { metadata }: TokenServer,
+  redirectUri: string,
+): Promise<AuthorizationParameters> {
   const algorithms = stringsIn(own(metadata, 'dpop_signing_alg_values_supported') ?? [])
   return {
     clientId: clientIdFor(wallet, metadata),
@@ -108,11 +112,11 @@ async function makeRequest(wallet: WalletContext, { metadata }: TokenServer, red
 }
 
 /** Pushes the request, and returns its name. RFC 9126 section 2. */
-async function push(
+async function pushAuthorizationRequest(
   wallet: WalletContext,
   { pushEndpoint: url, metadata }: CodeFlowServer,
-  { clientId, redirectUri, state, verifier, dpop }: OwnRequest,
-  ask: CodeFlowAsk,
+  { clientId, redirectUri, state, verifier, dpop }: AuthorizationParameters,
+  credentials: RequestedCredentials,
 ): Promise<string> {
   const form = {
     response_type: 'code',
@@ -121,26 +125,26 @@ async function push(
     state,
     code_challenge: digestOf(verifier),
     code_challenge_method: 'S256',
-    ...wantedCredentials(ask),
-    ...(ask.issuerState !== undefined && { issuer_state: ask.issuerState }),
+    ...credentialParameters(credentials),
+    ...(credentials.issuerState !== undefined && { issuer_state: credentials.issuerState }),
   }
-  const send = async (proved?: Proved): Promise<JsonObject> =>
+  const send = async (proofMembers?: ProofMembers): Promise<JsonObject> =>
     exchangeJson(wallet, {
-      ...proved,
+      ...proofMembers,
       what: 'pushed its authorization request',
       means: 'Nobody on the way of the browser can read or change the request; the code will be for this wallet alone.',
       spec: 'RFC 9126 section 2',
       url,
-      headers: { ...(await attestationHeaders(wallet, metadata)), ...proved?.headers },
+      headers: { ...(await makeAttestationHeaders(wallet, metadata)), ...proofMembers?.headers },
       body: new URLSearchParams(form),
       sent: Object.keys(form).join(', '),
     })
-  const answer = await (dpop === undefined ? send() : withProof(wallet, dpop, { url }, send))
+  const answer = await (dpop === undefined ? send() : sendWithProof(wallet, dpop, { url }, send))
   return ownString(answer, 'request_uri') || abort('invalid_response', 'the answer to the request has no request_uri')
 }
 
 /** Names the credentials by scope where each has one. OpenID4VCI 1.0, Authorization Request. */
-function wantedCredentials({ issuer, configurationIds }: CodeFlowAsk): Readonly<Record<string, string>> {
+function credentialParameters({ issuer, configurationIds }: RequestedCredentials): Readonly<Record<string, string>> {
   const scopes = configurationIds.map((id) => {
     const configuration = own(issuer.configurations, id)
     return isObject(configuration) ? ownString(configuration, 'scope') : undefined
@@ -158,7 +162,7 @@ function wantedCredentials({ issuer, configurationIds }: CodeFlowAsk): Readonly<
  * Returns the code of the response. A response of another request or of another server is refused before anything else
  * in it is read. RFC 6749 section 10.12, RFC 9207 section 2.4.
  */
-function readResponse(query: string, { state }: OwnRequest, issuer: string): string {
+function readAuthorizationCode(query: string, { state }: AuthorizationParameters, issuer: string): string {
   const parameters = new URLSearchParams(query)
   const names = [...parameters.keys()]
   if (new Set(names).size !== names.length) {
@@ -171,18 +175,23 @@ function readResponse(query: string, { state }: OwnRequest, issuer: string): str
     abort('invalid_response', `the browser came back from another server than ${issuer} (iss); begin anew`)
   }
   const error = parameters.get('error')
-  if (error !== null) refuseLikeServer(error, parameters.get('error_description') ?? undefined)
+  if (error !== null) refuseByServerError(error, parameters.get('error_description') ?? undefined)
   return parameters.get('code') || abort('invalid_response', 'the browser came back without a code; begin anew')
 }
 
-function refuseLikeServer(code: string, text: string | undefined): never {
+function refuseByServerError(code: string, text: string | undefined): never {
   const [error, description] = [code.slice(0, MAX_TEXT), text?.slice(0, MAX_TEXT)]
-  const why = description === undefined ? error : `${description} (${error})`
+  const reason = description === undefined ? error : `${description} (${error})`
   const server = { error, ...(description !== undefined && { error_description: description }) }
-  throw new WalletError('refused', `the issuer said no at its page: ${why}`, { server })
+  throw new WalletError('refused', `the issuer said no at its page: ${reason}`, { server })
 }
 
-function redeem(wallet: WalletContext, server: TokenServer, request: OwnRequest, code: string): Promise<AccessToken> {
+function redeemAuthorizationCode(
+  wallet: WalletContext,
+  server: TokenServer,
+  request: AuthorizationParameters,
+  code: string,
+): Promise<AccessToken> {
   const form = {
     grant_type: AUTHORIZATION_CODE_GRANT,
     code,

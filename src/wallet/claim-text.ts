@@ -9,38 +9,40 @@ import type { StoredCredential } from './stored-credential.ts'
 const ENVELOPE = new Set(['@context', 'type', 'issuer', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate'])
 
 /** Returns every single claim about the holder. */
-export function ownClaims(stored: StoredCredential): ReturnType<typeof leavesOf> {
-  const own = leavesOf(stored.claims, []).filter(({ position }) => !isEnvelope(stored, position))
-  return inOrder(stored, own)
+export function holderClaims(credential: StoredCredential): ReturnType<typeof leavesOf> {
+  const claims = leavesOf(credential.claims, []).filter(({ position }) => !isEnvelopeClaim(credential, position))
+  return sortClaims(credential, claims)
 }
 
 /**
  * Sorts claims in the order of the issuer's metadata, then by name, because their order in the credential is that of
  * digests.
  */
-export function inOrder<T extends { readonly position: ClaimPosition }>(
-  stored: StoredCredential,
+export function sortClaims<T extends { readonly position: ClaimPosition }>(
+  credential: StoredCredential,
   claims: readonly T[],
 ): readonly T[] {
-  const rank = ({ position }: T): number => {
-    const index = stored.claimNames.findIndex(({ path }) => path.every((step, at) => stepMatches(step, position[at])))
-    return index === -1 ? stored.claimNames.length : index
+  const rankOf = ({ position }: T): number => {
+    const index = credential.claimNames.findIndex(({ path }) =>
+      path.every((step, at) => stepMatches(step, position[at])),
+    )
+    return index === -1 ? credential.claimNames.length : index
   }
-  const label = ({ position }: T): string => claimLabel(stored, position)
-  return [...claims].sort((a, b) => rank(a) - rank(b) || compare(label(a), label(b)))
+  const labelOf = ({ position }: T): string => claimLabel(credential, position)
+  return [...claims].sort((a, b) => rankOf(a) - rankOf(b) || compareTexts(labelOf(a), labelOf(b)))
 }
 
 /** Tests whether a claim describes the credential and not its holder. */
-export function isEnvelope({ envelope }: StoredCredential, [member]: ClaimPosition): boolean {
+export function isEnvelopeClaim({ envelope }: StoredCredential, [member]: ClaimPosition): boolean {
   return ENVELOPE.has(String(member)) || envelope.includes(String(member))
 }
 
 /** Returns the issuer's name of the claim; its path when there is none. */
-export function claimLabel(stored: StoredCredential, position: ClaimPosition): string {
-  const [description] = stored.claimNames
+export function claimLabel(credential: StoredCredential, position: ClaimPosition): string {
+  const [description] = credential.claimNames
     .filter(({ path }) => path.length <= position.length && path.every((step, at) => stepMatches(step, position[at])))
     .sort((a, b) => b.path.length - a.path.length)
-  if (description === undefined) return positionText(stored, position)
+  if (description === undefined) return positionText(credential, position)
   const rest = position.slice(description.path.length)
   if (rest.length === 0) return description.name
   return `${description.name}${typeof rest[0] === 'number' ? '' : ': '}${pathText(rest)}`
@@ -55,6 +57,6 @@ function stepMatches(step: string | number | null, at: string | number | undefin
   return step === null ? typeof at === 'number' : step === at
 }
 
-function compare(a: string, b: string): number {
+function compareTexts(a: string, b: string): number {
   return a.localeCompare(b, 'en', { numeric: true })
 }

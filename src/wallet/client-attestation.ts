@@ -17,7 +17,7 @@ export const PUBLIC_CLIENT = 'vouchsafe-wallet'
  * Returns the headers by which the wallet authenticates itself to the server of the metadata; none where it has no
  * attestation, or the server takes none. Refuses with `invalid_metadata` and `invalid_response`.
  */
-export async function attestationHeaders(
+export async function makeAttestationHeaders(
   wallet: WalletContext,
   metadata: JsonObject,
 ): Promise<Readonly<Record<string, string>>> {

@@ -16,7 +16,7 @@ export interface WalletContext {
   /** The attester of keys, for credentials whose keys have to be attested; a wallet without it gets none. */
   readonly attestKeys?: KeyAttester
   /** Opens a way back from a browser; a wallet without it does no authorization code flow. */
-  readonly browser?: () => Promise<BrowserVisit>
+  readonly openBrowser?: () => Promise<BrowserVisit>
   /** Resolves after `seconds`; a wallet without it never waits for a deferred credential. */
   readonly wait?: (seconds: number) => Promise<void>
   /** Hears of each step, for people who watch. A step has no token, key or value of a claim. */
@@ -33,9 +33,9 @@ export interface BrowserVisit {
    * Sends the person to the address, and resolves with the query of the one request to the redirect URI. Rejects with a
    * WalletError `not_yet` when nobody comes in time.
    */
-  go(address: string): Promise<string>
+  sendPerson(address: string): Promise<string>
   /** Closes the way back, whether or not somebody came. */
-  end(): Promise<void>
+  close(): Promise<void>
 }
 
 export interface WalletAttestation {
@@ -49,12 +49,12 @@ export interface WalletAttestation {
  * Gives the key attestation of the keys, in their order, with the nonce of the issuer. OpenID4VCI 1.0, Key Attestation
  * in JWT format.
  */
-export type KeyAttester = (keys: readonly PublicJwk[], wanted: WantedAttestation) => Promise<string>
+export type KeyAttester = (keys: readonly PublicJwk[], requirement: AttestationRequirement) => Promise<string>
 
-export interface WantedAttestation {
+export interface AttestationRequirement {
   readonly nonce: string | undefined
   /** The member `key_attestations_required` of the metadata. */
-  readonly required: JsonObject
+  readonly requirements: JsonObject
 }
 
 export interface Step {
@@ -96,11 +96,11 @@ export interface WalletStore extends TextStore {
 export interface HolderKeys {
   make(algorithm: Algorithm): Promise<HolderKey>
   /** Opens the key that `stored` stands for. Rejects with a MalformedError when there is none. */
-  open(stored: JsonObject): Promise<Signer>
+  open(keyRecord: JsonObject): Promise<Signer>
 }
 
 export interface HolderKey {
   readonly signer: Signer
   /** The member `holder_key` of the credential: the private key itself, or the name of one that stays elsewhere. */
-  readonly stored: JsonObject
+  readonly keyRecord: JsonObject
 }

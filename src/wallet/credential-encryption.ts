@@ -26,7 +26,7 @@ export interface CredentialEncryption {
   readonly response: JweEncryption | undefined
 }
 
-const MAX_ANSWER = 1024 * 1024
+const MAX_ANSWER_BYTES = 1024 * 1024
 const KID = 'answer'
 const JWT_TYPE = 'application/jwt'
 
@@ -43,8 +43,8 @@ export function readCredentialEncryption(metadata: JsonObject): CredentialEncryp
     return abort('invalid_metadata', 'the issuer requires encryption and has no credential_request_encryption')
   }
   return {
-    request: { ...requestKey(request), enc: chooseEncryption(request, 'credential_request_encryption') },
-    response: isObject(response) ? responseEncryption(response) : undefined,
+    request: { ...findRequestKey(request), enc: chooseEncryption(request, 'credential_request_encryption') },
+    response: isObject(response) ? chooseResponseEncryption(response) : undefined,
   }
 }
 
@@ -54,24 +54,24 @@ export function readCredentialEncryption(metadata: JsonObject): CredentialEncryp
  */
 export async function exchangeEncrypted(
   wallet: WalletContext,
-  ask: ExchangeRequest,
+  exchange: ExchangeRequest,
   { request, response }: CredentialEncryption,
   members: JsonObject,
 ): Promise<JsonObject> {
-  const headers = { ...ask.headers, 'content-type': JWT_TYPE }
+  const headers = { ...exchange.headers, 'content-type': JWT_TYPE }
   if (response === undefined) {
-    return exchangeJson(wallet, { ...ask, headers, body: await encryptJwe(JSON.stringify(members), request) })
+    return exchangeJson(wallet, { ...exchange, headers, body: await encryptJwe(JSON.stringify(members), request) })
   }
   const privateJwk = makePrivateJwk(wallet.random)
   const responseKey = { jwk: publishedKey(publicPartOf(privateJwk), KID), enc: response }
   const body = await encryptJwe(JSON.stringify({ ...members, credential_response_encryption: responseKey }), request)
-  const text = await exchangeText(wallet, { ...ask, headers, body, type: JWT_TYPE })
-  return decrypt(text, privateJwk, response, `the encrypted answer of ${ask.url} cannot be read`)
+  const text = await exchangeText(wallet, { ...exchange, headers, body, type: JWT_TYPE })
+  return decryptAnswer(text, privateJwk, response, `the encrypted answer of ${exchange.url} cannot be read`)
 }
 
-async function decrypt(text: string, key: PrivateJwk, enc: JweEncryption, problem: string): Promise<JsonObject> {
+async function decryptAnswer(text: string, key: PrivateJwk, enc: JweEncryption, problem: string): Promise<JsonObject> {
   try {
-    return await decryptJwe(text, { keys: [{ key, kid: KID }], encs: [enc], maxBytes: MAX_ANSWER })
+    return await decryptJwe(text, { keys: [{ key, kid: KID }], encs: [enc], maxBytes: MAX_ANSWER_BYTES })
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
     return abort('invalid_response', `${problem}: ${error.message}`)
@@ -79,24 +79,27 @@ async function decrypt(text: string, key: PrivateJwk, enc: JweEncryption, proble
 }
 
 /** Returns the first usable key for requests. */
-function requestKey(offered: JsonObject): JweRecipient {
-  const key = findEncryptionKey(own(offered, 'jwks'))
+function findRequestKey(metadata: JsonObject): JweRecipient {
+  const key = findEncryptionKey(own(metadata, 'jwks'))
   if (!('problems' in key)) return key
-  const why = key.problems.join('; ') || 'credential_request_encryption.jwks has none'
-  return abort('unsupported', `the issuer wants encrypted requests, and has no key that this wallet can use (${why})`)
+  const reason = key.problems.join('; ') || 'credential_request_encryption.jwks has none'
+  return abort(
+    'unsupported',
+    `the issuer wants encrypted requests, and has no key that this wallet can use (${reason})`,
+  )
 }
 
-function responseEncryption(offered: JsonObject): JweEncryption {
-  const algorithms = own(offered, 'alg_values_supported')
+function chooseResponseEncryption(metadata: JsonObject): JweEncryption {
+  const algorithms = own(metadata, 'alg_values_supported')
   if (!Array.isArray(algorithms) || !algorithms.includes('ECDH-ES')) {
     abort('unsupported', 'the issuer encrypts its responses, and not with ECDH-ES, which is all that this wallet reads')
   }
-  return chooseEncryption(offered, 'credential_response_encryption')
+  return chooseEncryption(metadata, 'credential_response_encryption')
 }
 
 /** Chooses the strongest encryption that the issuer supports. */
-function chooseEncryption(offered: JsonObject, name: string): JweEncryption {
-  const values = own(offered, 'enc_values_supported')
+function chooseEncryption(metadata: JsonObject, name: string): JweEncryption {
+  const values = own(metadata, 'enc_values_supported')
   const strongestFirst = [...jweEncryptions].reverse()
   return (
     strongestFirst.find((enc) => Array.isArray(values) && values.includes(enc)) ??

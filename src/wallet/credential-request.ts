@@ -5,7 +5,7 @@
 import { type JsonObject, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import type { Signer } from '../keys/signer.ts'
-import { type AccessToken, withAccessToken } from './access-token.ts'
+import { type AccessToken, sendWithAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeEncrypted } from './credential-encryption.ts'
 import { abort } from './error.ts'
@@ -17,29 +17,29 @@ import { proofHeader } from './proof-key.ts'
 export async function sendCredentialRequest(
   wallet: WalletContext,
   issuer: IssuerDescription,
-  offered: OfferedCredential,
-  by: { readonly accessToken: AccessToken; readonly holders: readonly Signer[] },
+  offeredCredential: OfferedCredential,
+  access: { readonly accessToken: AccessToken; readonly holders: readonly Signer[] },
 ): Promise<JsonObject> {
   const nonce = await fetchNonce(wallet, issuer)
-  const proofs = await makeProofs(wallet, issuer, offered, { nonce, holders: by.holders })
-  const { credentialIdentifiers } = by.accessToken
-  const identifier = credentialIdentifiers.get(offered.configurationId)
+  const proofs = await makeProofs(wallet, issuer, offeredCredential, { nonce, holders: access.holders })
+  const { credentialIdentifiers } = access.accessToken
+  const identifier = credentialIdentifiers.get(offeredCredential.configurationId)
   const selector = identifier
     ? { credential_identifier: identifier }
-    : { credential_configuration_id: offered.configurationId }
+    : { credential_configuration_id: offeredCredential.configurationId }
   const { encryption } = issuer
   const members = { ...selector, proofs: { jwt: proofs } }
-  const sent = `${Object.keys(selector).join()}, proofs.jwt; the access token`
-  const ask = {
+  const sentMembers = `${Object.keys(selector).join()}, proofs.jwt; the access token`
+  const exchange = {
     what: 'requested the credential',
-    means: meaningOf(offered),
+    means: meaningOf(offeredCredential),
     spec: 'OpenID4VCI 1.0, Credential Request',
     url: issuer.credentialEndpoint,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(members),
-    sent: encryption === undefined ? sent : `encrypted: ${sent}`,
+    sent: encryption === undefined ? sentMembers : `encrypted: ${sentMembers}`,
   }
-  return withAccessToken(wallet, by.accessToken, ask, (request) =>
+  return sendWithAccessToken(wallet, access.accessToken, exchange, (request) =>
     encryption === undefined ? exchangeJson(wallet, request) : exchangeEncrypted(wallet, request, encryption, members),
   )
 }
@@ -57,8 +57,11 @@ async function fetchNonce(wallet: WalletContext, { nonceEndpoint }: IssuerDescri
 }
 
 function meaningOf({ proofKey }: OfferedCredential): string {
-  const bound = 'A key made for this credential alone signed the nonce; the issuer binds the credential to that key.'
-  return proofKey.attestation === undefined ? bound : `${bound} The maker of the wallet vouches for the keys.`
+  const bindingText =
+    'A key made for this credential alone signed the nonce; the issuer binds the credential to that key.'
+  return proofKey.attestation === undefined
+    ? bindingText
+    : `${bindingText} The maker of the wallet vouches for the keys.`
 }
 
 /**
@@ -68,17 +71,18 @@ function meaningOf({ proofKey }: OfferedCredential): string {
 async function makeProofs(
   wallet: WalletContext,
   issuer: IssuerDescription,
-  offered: OfferedCredential,
+  offeredCredential: OfferedCredential,
   { nonce, holders }: { readonly nonce: string | undefined; readonly holders: readonly Signer[] },
 ): Promise<string[]> {
-  const { attestation: required } = offered.proofKey
-  const prove = (holder: Signer, header = {}) => makeKeyProof(wallet, issuer, offered, { nonce, holder, header })
+  const { attestation: requirements } = offeredCredential.proofKey
+  const makeProof = (holder: Signer, header = {}) =>
+    makeKeyProof(wallet, issuer, offeredCredential, { nonce, holder, header })
   const [first] = holders
-  if (required === undefined || first === undefined || wallet.attestKeys === undefined) {
-    return Promise.all(holders.map((holder) => prove(holder)))
+  if (requirements === undefined || first === undefined || wallet.attestKeys === undefined) {
+    return Promise.all(holders.map((holder) => makeProof(holder)))
   }
   const keys = holders.map(({ jwk }) => jwk)
-  return [await prove(first, { key_attestation: await wallet.attestKeys(keys, { nonce, required }) })]
+  return [await makeProof(first, { key_attestation: await wallet.attestKeys(keys, { nonce, requirements }) })]
 }
 
 /** Creates the key proof. It has no `iss`, since the wallet is anonymous. OpenID4VCI 1.0, jwt Proof Type. */

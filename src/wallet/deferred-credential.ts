@@ -2,7 +2,7 @@
  * Deferred credentials: the wallet polls for as long as a person waits. OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
 import { type JsonObject, own } from '../codec/json.ts'
-import { type AccessToken, withAccessToken } from './access-token.ts'
+import { type AccessToken, sendWithAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeEncrypted } from './credential-encryption.ts'
 import { abort } from './error.ts'
@@ -19,18 +19,18 @@ const USUAL_INTERVAL = 5
 export async function awaitCredential(
   wallet: WalletContext,
   issuer: IssuerDescription,
-  first: JsonObject,
+  firstAnswer: JsonObject,
   { accessToken, patienceSeconds }: { readonly accessToken: AccessToken; readonly patienceSeconds: number },
 ): Promise<JsonObject> {
-  let [answer, waited] = [first, 0]
+  let [answer, waitedSeconds] = [firstAnswer, 0]
   for (;;) {
     const transactionId = transactionIdOf(answer)
     if (transactionId === undefined) return answer
     const interval = intervalOf(answer)
-    waited += interval
-    if (wallet.wait === undefined || waited > patienceSeconds) return answer
+    waitedSeconds += interval
+    if (wallet.wait === undefined || waitedSeconds > patienceSeconds) return answer
     await wallet.wait(interval)
-    answer = await askAgain(wallet, issuer, { accessToken, transactionId })
+    answer = await requestDeferredCredential(wallet, issuer, { accessToken, transactionId })
   }
 }
 
@@ -41,7 +41,7 @@ export function transactionIdOf(answer: JsonObject): string | undefined {
 }
 
 /** Asks once for the credential of a transaction. */
-export function askAgain(
+export function requestDeferredCredential(
   wallet: WalletContext,
   { encryption, deferredCredentialEndpoint: url }: IssuerDescription,
   { accessToken, transactionId }: { readonly accessToken: AccessToken; readonly transactionId: string },
@@ -59,8 +59,10 @@ export function askAgain(
     body: JSON.stringify(members),
     sent: `${encryption === undefined ? '' : 'encrypted: '}transaction_id; the access token`,
   }
-  return withAccessToken(wallet, accessToken, request, (sent) =>
-    encryption === undefined ? exchangeJson(wallet, sent) : exchangeEncrypted(wallet, sent, encryption, members),
+  return sendWithAccessToken(wallet, accessToken, request, (authorizedRequest) =>
+    encryption === undefined
+      ? exchangeJson(wallet, authorizedRequest)
+      : exchangeEncrypted(wallet, authorizedRequest, encryption, members),
   )
 }
 

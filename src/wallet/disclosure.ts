@@ -29,13 +29,13 @@ export interface Disclosure {
 }
 
 /** Returns the smallest disclosure that answers the query; `answer` has the claims of the credential for it. */
-export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, stored: StoredCredential): Disclosure {
-  const { hidable } = stored
+export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, credential: StoredCredential): Disclosure {
+  const { hidable } = credential
   const positions = [...answer.disclose, ...elementsBefore(chosenClaims(query, answer), hidable)]
-  const visible = new Set(hidable.filter((position) => positions.some((each) => isShownFor(position, each))))
+  const visible = new Set(hidable.filter((position) => positions.some((each) => isDisclosedFor(position, each))))
   const disclosed: DisclosedClaim[] = []
   const hidden: ClaimPosition[] = []
-  for (const { position, value } of leavesOf(stored.claims, [])) {
+  for (const { position, value } of leavesOf(credential.claims, [])) {
     const covers = hidable.filter((cover) => isWithin(position, cover))
     if (covers.some((cover) => !visible.has(cover))) hidden.push(position)
     else disclosed.push({ position, value, because: reasonFor(position, answer.disclose, covers.length === 0) })
@@ -58,8 +58,8 @@ export function leavesOf(
  * Tests whether a claim is disclosed for `requested`: the formats disclose a claim with everything below it and
  * everything that contains it.
  */
-function isShownFor(position: ClaimPosition, requested: ClaimPosition): boolean {
-  return isWithin(position, requested) || isWithin(requested, position)
+function isDisclosedFor(position: ClaimPosition, requestedPosition: ClaimPosition): boolean {
+  return isWithin(position, requestedPosition) || isWithin(requestedPosition, position)
 }
 
 /**
@@ -83,9 +83,9 @@ function elementsBefore(claims: readonly ClaimAnswer[], hidable: readonly ClaimP
 
 function reasonFor(
   position: ClaimPosition,
-  requested: readonly ClaimPosition[],
+  requestedPositions: readonly ClaimPosition[],
   canNotBeHidden: boolean,
 ): DisclosedClaim['because'] {
-  if (requested.some((path) => isWithin(position, path))) return 'asked'
+  if (requestedPositions.some((path) => isWithin(position, path))) return 'asked'
   return canNotBeHidden ? 'always' : 'inseparable'
 }

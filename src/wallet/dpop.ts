@@ -13,7 +13,7 @@ export interface DpopKey extends HolderKey {
 }
 
 /** The members that a proof adds to a request. */
-export type Proved = Required<Pick<ExchangeRequest, 'headers' | 'onHeaders'>>
+export type ProofMembers = Required<Pick<ExchangeRequest, 'headers' | 'onHeaders'>>
 
 export const DPOP_ALGORITHM = 'ES256'
 
@@ -29,28 +29,28 @@ export function dpopKeyOf(key: HolderKey): DpopKey {
  * Returns the result of `send`, which posts to the address with a proof, beside the access token where there is one. A
  * server that wants its nonce in the proof gets a second one. RFC 9449 sections 8 and 9.
  */
-export async function withProof<T>(
+export async function sendWithProof<T>(
   wallet: WalletContext,
   key: DpopKey,
-  to: { readonly url: string; readonly token?: string },
-  send: (proved: Proved) => Promise<T>,
+  target: { readonly url: string; readonly token?: string },
+  send: (proofMembers: ProofMembers) => Promise<T>,
 ): Promise<T> {
-  const { origin } = new URL(to.url)
-  const before = key.nonces.get(origin)
+  const { origin } = new URL(target.url)
+  const previousNonce = key.nonces.get(origin)
   const challenges: string[] = []
   const onHeaders = (headers: Headers): void => {
     const nonce = headers.get('dpop-nonce')
     if (nonce !== null) key.nonces.set(origin, nonce)
     challenges.push(headers.get('www-authenticate') ?? '')
   }
-  const once = async (): Promise<T> => send({ headers: { dpop: await makeProof(wallet, key, to) }, onHeaders })
+  const sendOnce = async (): Promise<T> => send({ headers: { dpop: await makeProof(wallet, key, target) }, onHeaders })
   try {
-    return await once()
+    return await sendOnce()
   } catch (error) {
-    if (!(error instanceof WalletError) || key.nonces.get(origin) === before) throw error
+    if (!(error instanceof WalletError) || key.nonces.get(origin) === previousNonce) throw error
     const wantsNonce = challenges.some((challenge) => /\berror="use_dpop_nonce"/.test(challenge))
     if (!wantsNonce && error.server?.error !== 'use_dpop_nonce') throw error
-    return once()
+    return sendOnce()
   }
 }
 

@@ -40,10 +40,14 @@ export class WalletError extends Error {
   readonly code: WalletErrorCode
   readonly server: ServerError | undefined
 
-  constructor(code: WalletErrorCode, message: string, more: { readonly server?: ServerError; cause?: unknown } = {}) {
-    super(message, 'cause' in more ? { cause: more.cause } : undefined)
+  constructor(
+    code: WalletErrorCode,
+    message: string,
+    details: { readonly server?: ServerError; cause?: unknown } = {},
+  ) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined)
     this.code = code
-    this.server = more.server
+    this.server = details.server
   }
 }
 

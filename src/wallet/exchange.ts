@@ -31,20 +31,23 @@ const JSON_TYPE = 'application/json'
  */
 export async function exchangeText(wallet: WalletContext, request: ExchangeRequest): Promise<string> {
   const { seconds } = wallet.limits ?? LIMITS
-  const late = new WalletError(
+  const timeoutError = new WalletError(
     'unreachable',
     `${request.url} took longer than ${seconds} seconds to answer; try again later`,
   )
-  const { response, text } = await within(seconds, late, (signal) => answerOf(wallet, request, signal))
+  const { response, text } = await runWithTimeout(seconds, timeoutError, (signal) =>
+    fetchAnswer(wallet, request, signal),
+  )
   const { what, means, spec, url, sent } = request
-  const line = { method: methodOf(request), url, ...(sent === undefined ? {} : { sent }) }
-  wallet.onStep?.({ what, means, spec, request: line, status: response.status })
+  const requestLine = { method: methodOf(request), url, ...(sent === undefined ? {} : { sent }) }
+  wallet.onStep?.({ what, means, spec, request: requestLine, status: response.status })
   request.onHeaders?.(response.headers)
-  if (!response.ok) refuseLike(request, response.status, text)
-  const expected = request.type ?? JSON_TYPE
-  if (expected === 'any') return text
+  if (!response.ok) refuseByAnswer(request, response.status, text)
+  const expectedType = request.type ?? JSON_TYPE
+  if (expectedType === 'any') return text
   const type = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? 'nothing'
-  if (type !== expected) abort('invalid_response', `${request.url} answered with ${type} and not with ${expected}`)
+  if (type !== expectedType)
+    abort('invalid_response', `${request.url} answered with ${type} and not with ${expectedType}`)
   return text
 }
 
@@ -54,7 +57,7 @@ export async function exchangeJson(wallet: WalletContext, request: ExchangeReque
   return orAbort('invalid_response', `the answer of ${request.url} cannot be read`, () => parseJsonObject(text))
 }
 
-async function answerOf(
+async function fetchAnswer(
   wallet: WalletContext,
   request: ExchangeRequest,
   signal: AbortSignal,
@@ -72,11 +75,11 @@ async function answerOf(
   if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
     abort('invalid_response', `${url} redirects elsewhere, and a wallet does not follow`)
   }
-  const text = await readLimited(url, response, wallet.limits?.bytes ?? LIMITS.bytes)
+  const text = await readBody(url, response, wallet.limits?.bytes ?? LIMITS.bytes)
   return { response, text }
 }
 
-async function readLimited(url: string, response: Response, limit: number): Promise<string> {
+async function readBody(url: string, response: Response, limit: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
   try {
@@ -93,11 +96,11 @@ async function readLimited(url: string, response: Response, limit: number): Prom
 }
 
 /** Resolves like `run`, or rejects with `late` after `seconds`, whether or not `run` heeds its signal. */
-function within<T>(seconds: number, late: Error, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+function runWithTimeout<T>(seconds: number, timeoutError: Error, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      reject(late)
+      reject(timeoutError)
       controller.abort()
     }, seconds * 1000)
     run(controller.signal)
@@ -112,23 +115,23 @@ function methodOf({ body }: ExchangeRequest): 'GET' | 'POST' {
 
 function refuseUnreachable(url: string, error: unknown): never {
   const { cause, message } = error as Error
-  const { code, message: inner } = (cause ?? {}) as { code?: string; message?: string }
-  const why = code ?? inner ?? message
+  const { code, message: causeMessage } = (cause ?? {}) as { code?: string; message?: string }
+  const reason = code ?? causeMessage ?? message
   return abort(
     'unreachable',
-    `${new URL(url).origin} cannot be reached (${why}); check that it runs and that this machine can reach it`,
+    `${new URL(url).origin} cannot be reached (${reason}); check that it runs and that this machine can reach it`,
     error,
   )
 }
 
 /** Throws the refusal of the server as a {@link WalletError}. */
-function refuseLike(request: ExchangeRequest, status: number, text: string): never {
+function refuseByAnswer(request: ExchangeRequest, status: number, text: string): never {
   const server = serverErrorOf(text)
   const reason = server?.error_description ?? server?.error ?? 'it does not say why'
   const code = ` (${[server?.error, `status ${status}`].filter(Boolean).join(', ')})`
   // A used or expired code is the most common refusal, and the person can ask for a new one.
-  const how = status !== GONE ? code : `${server?.error_description === undefined ? code : ''}; ask for a new one`
-  const message = `${new URL(request.url).origin} said no when the wallet ${request.what}: ${reason}${how}`
+  const suffix = status !== GONE ? code : `${server?.error_description === undefined ? code : ''}; ask for a new one`
+  const message = `${new URL(request.url).origin} said no when the wallet ${request.what}: ${reason}${suffix}`
   throw new WalletError('refused', message, server ? { server } : {})
 }
 

@@ -4,11 +4,13 @@ import { formatOf, supportedFormats } from '../credential/formats.ts'
 import { abort } from './error.ts'
 
 /** Returns the format with this id. Refuses with `unsupported`. */
-export function heldFormat(id: string): CredentialFormat {
-  return formatOf(id) ?? abort('unsupported', `the credential has the format ${id || 'of no name'}; ${heldFormats()}`)
+export function requireHeldFormat(id: string): CredentialFormat {
+  return (
+    formatOf(id) ?? abort('unsupported', `the credential has the format ${id || 'of no name'}; ${heldFormatsText()}`)
+  )
 }
 
 /** Lists the formats in words: `this wallet holds …`. */
-export function heldFormats(): string {
+export function heldFormatsText(): string {
   return `this wallet holds ${supportedFormats.join(', ')}`
 }

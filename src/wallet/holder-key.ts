@@ -1,4 +1,4 @@
-/** Keys of credentials that stand in the texts of the store, as private JWKs. The given random source makes them. */
+/** Makes holder keys from the given random source, and stores each as a private JWK in the text of its credential. */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
 import { within } from '../codec/malformed.ts'
@@ -10,14 +10,14 @@ import type { HolderKeys } from './context.ts'
 /** The PKCS #8 prefix of the 32 bytes of an Ed25519 key. RFC 8410 section 7. */
 const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-export function keysInTexts(random: (bytes: number) => Uint8Array): HolderKeys {
+export function createJwkHolderKeys(random: (bytes: number) => Uint8Array): HolderKeys {
   return {
     make: (algorithm) => {
       const key = makeHolderKey(random, algorithm)
-      return Promise.resolve({ signer: createSigner(key, []), stored: privateJwkOf(key) as JsonObject })
+      return Promise.resolve({ signer: createSigner(key, []), keyRecord: privateJwkOf(key) as JsonObject })
     },
     // An error that is thrown here rejects the promise.
-    open: (stored) => new Promise((resolve) => resolve(createSigner(readHolderKey(stored), []))),
+    open: (keyRecord) => new Promise((resolve) => resolve(createSigner(readHolderKey(keyRecord), []))),
   }
 }
 

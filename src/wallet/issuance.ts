@@ -11,7 +11,7 @@ import { abort } from './error.ts'
 import type { IssuerDescription, OfferedCredential } from './issuer-metadata.ts'
 import type { KeptAuthorization, PendingCredential } from './kept-authorization.ts'
 import { notifyAccepted } from './notification.ts'
-import { checkReceived } from './received-credential.ts'
+import { checkReceivedCredentials } from './received-credential.ts'
 import { type StoredCredential, storeCredential } from './stored-credential.ts'
 
 /** An issuer, and the right to ask it. */
@@ -19,11 +19,11 @@ export interface CredentialAccess {
   readonly issuer: IssuerDescription
   readonly accessToken: AccessToken
   /** The authorization that is kept for later; undefined when this token is all. */
-  readonly kept: KeptAuthorization | undefined
+  readonly authorization: KeptAuthorization | undefined
 }
 
 /** The outcome of a request: the credential, or the transaction of an issuer that decides later. */
-export type Obtained = { readonly stored: StoredCredential } | { readonly pending: PendingCredential }
+export type ObtainedCredential = { readonly credential: StoredCredential } | { readonly pending: PendingCredential }
 
 const PATIENCE_SECONDS = 60
 /** The most copies of a credential; each costs the issuer a signature. */
@@ -37,47 +37,56 @@ const MAX_COPIES = 20
 export async function obtainCredential(
   wallet: WalletContext,
   access: CredentialAccess,
-  { offered, isPatient }: { readonly offered: OfferedCredential; readonly isPatient: boolean },
-): Promise<Obtained> {
-  const { issuer, accessToken, kept } = access
-  const keys = await makeKeys(wallet, issuer, offered)
+  { offeredCredential, isPatient }: { readonly offeredCredential: OfferedCredential; readonly isPatient: boolean },
+): Promise<ObtainedCredential> {
+  const { issuer, accessToken, authorization } = access
+  const keys = await makeKeys(wallet, issuer, offeredCredential)
   const holders = keys.map(({ signer }) => signer)
-  const first = await sendCredentialRequest(wallet, issuer, offered, { accessToken, holders })
+  const first = await sendCredentialRequest(wallet, issuer, offeredCredential, { accessToken, holders })
   const patienceSeconds = isPatient ? PATIENCE_SECONDS : 0
   const answer = await awaitCredential(wallet, issuer, first, { accessToken, patienceSeconds })
   const transactionId = transactionIdOf(answer)
-  if (transactionId === undefined) return { stored: await keepCredential(wallet, access, { offered, keys, answer }) }
-  if (kept === undefined) refuseToWait()
+  if (transactionId === undefined)
+    return { credential: await checkAndStoreCredential(wallet, access, { offeredCredential, keys, answer }) }
+  if (authorization === undefined) refuseToWait()
   return {
-    pending: { configurationId: offered.configurationId, transactionId, keys: keys.map(({ stored }) => stored) },
+    pending: {
+      configurationId: offeredCredential.configurationId,
+      transactionId,
+      keys: keys.map(({ keyRecord }) => keyRecord),
+    },
   }
 }
 
 /** Checks and stores the credential of an answer, and tells the issuer. Refuses with `invalid_credential`. */
-export async function keepCredential(
+export async function checkAndStoreCredential(
   wallet: WalletContext,
-  { issuer, accessToken, kept }: CredentialAccess,
+  { issuer, accessToken, authorization }: CredentialAccess,
   {
-    offered,
+    offeredCredential,
     keys,
     answer,
-  }: { readonly offered: OfferedCredential; readonly keys: readonly HolderKey[]; readonly answer: JsonObject },
+  }: {
+    readonly offeredCredential: OfferedCredential
+    readonly keys: readonly HolderKey[]
+    readonly answer: JsonObject
+  },
 ): Promise<StoredCredential> {
   const receivedAt = wallet.now()
-  const copies = checkReceived(answer, offered, keys, receivedAt)
+  const copies = checkReceivedCredentials(answer, offeredCredential, keys, receivedAt)
   wallet.onStep?.({
     what: 'checked and stored the credential',
     means:
       "Signed by the key of the issuer's certificate, bound to our key, of the type that was offered, not expired.",
     spec: 'RFC 9901, Verification by the Holder',
   })
-  const { name, format, display, claimNames, configurationId } = offered
-  const source = kept && { configurationId, authorization: kept.name }
+  const { name, format, display, claimNames, configurationId } = offeredCredential
+  const source = authorization && { configurationId, authorization: authorization.name }
   const issuerName = issuer.name
-  const described = { name, format, display, claimNames, receivedAt, issuerName }
-  const stored = await storeCredential(wallet, { ...described, copies, source })
+  const description = { name, format, display, claimNames, receivedAt, issuerName }
+  const credential = await storeCredential(wallet, { ...description, copies, source })
   await notifyAccepted(wallet, issuer, ownString(answer, 'notification_id'), accessToken)
-  return stored
+  return credential
 }
 
 /** Makes a key for each copy. RFC 9901, Unlinkability. */

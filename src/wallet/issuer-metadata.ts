@@ -6,9 +6,9 @@ import type { WalletContext } from './context.ts'
 import { type CredentialEncryption, readCredentialEncryption } from './credential-encryption.ts'
 import { abort } from './error.ts'
 import { exchangeJson } from './exchange.ts'
-import { heldFormat } from './held-format.ts'
+import { requireHeldFormat } from './held-format.ts'
 import { metaText } from './meta-text.ts'
-import { type ProofKey, readProofKey } from './proof-key.ts'
+import { chooseProofKey, type ProofKey } from './proof-key.ts'
 
 export interface IssuerDescription {
   readonly credentialIssuer: string
@@ -64,14 +64,14 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
   return {
     credentialIssuer,
     name: displayName(metadata),
-    credentialEndpoint: endpoint(own(metadata, 'credential_endpoint'), 'credential_endpoint'),
+    credentialEndpoint: requireEndpoint(own(metadata, 'credential_endpoint'), 'credential_endpoint'),
     encryption: readCredentialEncryption(metadata),
-    nonceEndpoint: optionalEndpoint(metadata, 'nonce_endpoint'),
-    deferredCredentialEndpoint: optionalEndpoint(metadata, 'deferred_credential_endpoint'),
-    notificationEndpoint: optionalEndpoint(metadata, 'notification_endpoint'),
+    nonceEndpoint: readOptionalEndpoint(metadata, 'nonce_endpoint'),
+    deferredCredentialEndpoint: readOptionalEndpoint(metadata, 'deferred_credential_endpoint'),
+    notificationEndpoint: readOptionalEndpoint(metadata, 'notification_endpoint'),
     authorizationServers: readServers(own(metadata, 'authorization_servers'), credentialIssuer),
     batchSize: readBatchSize(memberOf(own(metadata, 'batch_credential_issuance'), 'batch_size')),
-    configurations: objectMember(metadata, 'credential_configurations_supported'),
+    configurations: requireObjectMember(metadata, 'credential_configurations_supported'),
   }
 }
 
@@ -89,16 +89,16 @@ export function readOfferedCredential(
     return abort('invalid_metadata', `the offer has a credential ${configurationId} that the issuer does not describe`)
   }
   const format = ownString(configuration, 'format') ?? ''
-  const meta = heldFormat(format).metaOf(configuration)
+  const meta = requireHeldFormat(format).metaOf(configuration)
   const metadata = memberOf(configuration, 'credential_metadata')
   return {
     configurationId,
     format,
     meta,
-    proofKey: readProofKey(configuration, attestKeys !== undefined),
+    proofKey: chooseProofKey(configuration, attestKeys !== undefined),
     name: displayName(metadata) ?? metaText(meta) ?? configurationId,
     display: firstDisplay(metadata),
-    claimNames: claimNames(memberOf(metadata, 'claims')),
+    claimNames: readClaimNames(memberOf(metadata, 'claims')),
   }
 }
 
@@ -121,34 +121,34 @@ function readBatchSize(value: Json | undefined): number {
   return typeof value === 'number' && Number.isInteger(value) && value > 1 ? value : 1
 }
 
-function firstDisplay(described: Json | undefined): JsonObject | undefined {
-  const displays = memberOf(described, 'display')
+function firstDisplay(metadata: Json | undefined): JsonObject | undefined {
+  const displays = memberOf(metadata, 'display')
   const first = Array.isArray(displays) ? displays[0] : undefined
   return isObject(first) ? first : undefined
 }
 
-function displayName(described: Json | undefined): string | undefined {
-  const name = memberOf(firstDisplay(described), 'name')
+function displayName(metadata: Json | undefined): string | undefined {
+  const name = memberOf(firstDisplay(metadata), 'name')
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
-function claimNames(claims: Json | undefined): readonly ClaimName[] {
+function readClaimNames(claims: Json | undefined): readonly ClaimName[] {
   return (Array.isArray(claims) ? claims : []).flatMap((claim) => {
     const [path, name] = [memberOf(claim, 'path'), displayName(claim)]
     return isClaimPath(path) && name !== undefined ? [{ path, name }] : []
   })
 }
 
-function endpoint(value: Json | undefined, name: string): string {
+function requireEndpoint(value: Json | undefined, name: string): string {
   return requireAddress(value, `${name} of the issuer`, 'invalid_metadata')
 }
 
-function optionalEndpoint(metadata: JsonObject, name: string): string | undefined {
+function readOptionalEndpoint(metadata: JsonObject, name: string): string | undefined {
   const value = own(metadata, name)
-  return value === undefined ? undefined : endpoint(value, name)
+  return value === undefined ? undefined : requireEndpoint(value, name)
 }
 
-function objectMember(object: JsonObject, name: string): JsonObject {
+function requireObjectMember(object: JsonObject, name: string): JsonObject {
   const value = own(object, name)
   return isObject(value) ? value : abort('invalid_metadata', `${name} of the issuer is not an object`)
 }

@@ -29,81 +29,81 @@ export interface PendingCredential {
 }
 
 /** Keeps the authorization of a token, and returns it; undefined when there is nothing to ask again with. */
-export async function keepAuthorization(
+export async function storeAuthorization(
   wallet: WalletContext,
-  by: { readonly credentialIssuer: string; readonly authorizationServer: string },
+  servers: { readonly credentialIssuer: string; readonly authorizationServer: string },
   { refreshToken, clientId, dpop }: AccessToken,
 ): Promise<KeptAuthorization | undefined> {
   if (refreshToken === undefined || wallet.store.authorizations === undefined) return undefined
   const name = toBase64url(wallet.random(9))
-  const kept = { name, ...by, clientId, refreshToken, dpopKey: dpop?.stored, pending: [] }
-  await writeAuthorization(wallet, kept)
-  return kept
+  const authorization = { name, ...servers, clientId, refreshToken, dpopKey: dpop?.keyRecord, pending: [] }
+  await writeAuthorization(wallet, authorization)
+  return authorization
 }
 
-export async function writeAuthorization(wallet: WalletContext, kept: KeptAuthorization): Promise<void> {
+export async function writeAuthorization(wallet: WalletContext, authorization: KeptAuthorization): Promise<void> {
   const record = {
-    credential_issuer: kept.credentialIssuer,
-    authorization_server: kept.authorizationServer,
-    client_id: kept.clientId,
-    refresh_token: kept.refreshToken,
-    dpop_key: kept.dpopKey,
-    pending: kept.pending.map(({ configurationId, transactionId, keys }) => ({
+    credential_issuer: authorization.credentialIssuer,
+    authorization_server: authorization.authorizationServer,
+    client_id: authorization.clientId,
+    refresh_token: authorization.refreshToken,
+    dpop_key: authorization.dpopKey,
+    pending: authorization.pending.map(({ configurationId, transactionId, keys }) => ({
       credential_configuration_id: configurationId,
       transaction_id: transactionId,
       keys,
     })),
   }
-  await authorizationsOf(wallet).write(kept.name, `${JSON.stringify(record, null, 2)}\n`)
+  await requireAuthorizationStore(wallet).write(authorization.name, `${JSON.stringify(record, null, 2)}\n`)
 }
 
 /** Reads an authorization; undefined when it is not there, or damaged. */
 export async function readAuthorization(wallet: WalletContext, name: string): Promise<KeptAuthorization | undefined> {
-  const authorizations = authorizationsOf(wallet)
+  const authorizations = requireAuthorizationStore(wallet)
   if (!(await authorizations.list()).includes(name)) return undefined
   const text = await authorizations.read(name)
-  return orUndefined(() => authorizationIn(name, parseJsonObject(text)))
+  return orUndefined(() => readAuthorizationRecord(name, parseJsonObject(text)))
 }
 
 /** Lists the authorizations that can be read. */
 export async function listAuthorizations(wallet: WalletContext): Promise<readonly KeptAuthorization[]> {
   const names = (await wallet.store.authorizations?.list()) ?? []
-  const kept = await Promise.all(names.map((name) => readAuthorization(wallet, name)))
-  return kept.filter((each) => each !== undefined)
+  const authorizations = await Promise.all(names.map((name) => readAuthorization(wallet, name)))
+  return authorizations.filter((each) => each !== undefined)
 }
 
 export async function removeAuthorization(wallet: WalletContext, { name }: KeptAuthorization): Promise<void> {
-  await authorizationsOf(wallet).remove(name)
+  await requireAuthorizationStore(wallet).remove(name)
 }
 
-function authorizationsOf({ store }: WalletContext): TextStore {
+function requireAuthorizationStore({ store }: WalletContext): TextStore {
   return store.authorizations ?? abort('unsupported', 'this wallet keeps no authorizations to ask issuers again')
 }
 
-function authorizationIn(name: string, record: JsonObject): KeptAuthorization {
+function readAuthorizationRecord(name: string, record: JsonObject): KeptAuthorization {
   const dpopKey = own(record, 'dpop_key')
   const pending = own(record, 'pending')
   return {
     name,
-    credentialIssuer: textIn(record, 'credential_issuer'),
-    authorizationServer: textIn(record, 'authorization_server'),
+    credentialIssuer: requireText(record, 'credential_issuer'),
+    authorizationServer: requireText(record, 'authorization_server'),
     clientId: ownString(record, 'client_id'),
-    refreshToken: textIn(record, 'refresh_token'),
+    refreshToken: requireText(record, 'refresh_token'),
     dpopKey: isObject(dpopKey) ? dpopKey : undefined,
-    pending: (Array.isArray(pending) ? pending : []).map(pendingIn),
+    pending: (Array.isArray(pending) ? pending : []).map(readPendingCredential),
   }
 }
 
-function pendingIn(value: Json): PendingCredential {
+function readPendingCredential(value: Json): PendingCredential {
   const keys = memberOf(value, 'keys')
   return {
-    configurationId: textIn(value, 'credential_configuration_id'),
-    transactionId: textIn(value, 'transaction_id'),
+    configurationId: requireText(value, 'credential_configuration_id'),
+    transactionId: requireText(value, 'transaction_id'),
     keys: (Array.isArray(keys) ? keys : []).filter(isObject),
   }
 }
 
-function textIn(value: Json, name: string): string {
+function requireText(value: Json, name: string): string {
   const text = memberOf(value, name)
   return typeof text === 'string' ? text : malformed(`it has no ${name}`)
 }

@@ -13,7 +13,7 @@ export function metaText(meta: JsonObject): string | undefined {
 }
 
 /** Joins a set of types to a text, without the type of every W3C credential unless it is the only one. */
-function joinTypes(set: Json): string {
-  const types = [set].flat().filter((type) => typeof type === 'string')
+function joinTypes(typeSet: Json): string {
+  const types = [typeSet].flat().filter((type) => typeof type === 'string')
   return types.filter((type) => type !== 'VerifiableCredential').join(' + ') || (types[0] ?? '')
 }

@@ -1,5 +1,5 @@
 /** Notifies the issuer about a credential. OpenID4VCI 1.0, Notification Endpoint. */
-import { type AccessToken, withAccessToken } from './access-token.ts'
+import { type AccessToken, sendWithAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { WalletError } from './error.ts'
 import { type ExchangeRequest, exchangeText } from './exchange.ts'
@@ -27,7 +27,9 @@ export async function notifyAccepted(
     type: 'any',
   }
   try {
-    await withAccessToken(wallet, accessToken, request, (sent) => exchangeText(wallet, sent))
+    await sendWithAccessToken(wallet, accessToken, request, (authorizedRequest) =>
+      exchangeText(wallet, authorizedRequest),
+    )
   } catch (error) {
     if (!(error instanceof WalletError)) throw error
   }

@@ -8,7 +8,7 @@ import { exchangeJson } from './exchange.ts'
 import { readLink } from './link.ts'
 
 /** The description of a transaction code in an offer; all members are optional there. */
-export interface AskedTxCode {
+export interface TxCodeDescription {
   readonly inputMode: 'numeric' | 'text'
   readonly length: number | undefined
   readonly description: string | undefined
@@ -20,7 +20,7 @@ export type OfferedGrant =
       readonly name: 'pre-authorized_code'
       readonly preAuthorizedCode: string
       /** The transaction code that the holder must enter, when the issuer requires one. */
-      readonly txCode: AskedTxCode | undefined
+      readonly txCode: TxCodeDescription | undefined
     }
   | { readonly name: 'authorization_code'; readonly issuerState: string | undefined }
 
@@ -50,7 +50,9 @@ export async function readOffer(wallet: WalletContext, link: string): Promise<Re
     )
   }
   if (value !== undefined) {
-    return offerOf(orAbort('invalid_offer', 'the offer in the link cannot be read', () => parseJsonObject(value)))
+    return readOfferObject(
+      orAbort('invalid_offer', 'the offer in the link cannot be read', () => parseJsonObject(value)),
+    )
   }
   const offer = await exchangeJson(wallet, {
     what: 'fetched the credential offer',
@@ -58,25 +60,27 @@ export async function readOffer(wallet: WalletContext, link: string): Promise<Re
     spec: 'OpenID4VCI 1.0, Sending Credential Offer by Reference',
     url: requireAddress(uri, 'credential_offer_uri', 'invalid_link'),
   })
-  return offerOf(offer)
+  return readOfferObject(offer)
 }
 
-function offerOf(offer: JsonObject): ReceivedOffer {
+function readOfferObject(offer: JsonObject): ReceivedOffer {
   const grants = own(offer, 'grants')
-  const [codeGrant, askedGrant] = [PRE_AUTHORIZED_GRANT, AUTHORIZATION_CODE_GRANT].map((name) => memberOf(grants, name))
-  const grant = [codeGrant, askedGrant].find(isObject)
+  const [preAuthorizedGrant, authorizationCodeGrant] = [PRE_AUTHORIZED_GRANT, AUTHORIZATION_CODE_GRANT].map((name) =>
+    memberOf(grants, name),
+  )
+  const grant = [preAuthorizedGrant, authorizationCodeGrant].find(isObject)
   if (grant === undefined) {
     return abort('unsupported', 'the offer has no pre-authorized code and no authorization code flow')
   }
   return {
     credentialIssuer: readIdentifier(own(offer, 'credential_issuer')),
-    configurationIds: readIds(own(offer, 'credential_configuration_ids')),
-    grant: grant === codeGrant ? readCodeGrant(grant) : readAskedGrant(grant),
+    configurationIds: readConfigurationIds(own(offer, 'credential_configuration_ids')),
+    grant: grant === preAuthorizedGrant ? readPreAuthorizedGrant(grant) : readAuthorizationCodeGrant(grant),
     authorizationServer: ownString(grant, 'authorization_server'),
   }
 }
 
-function readCodeGrant(grant: JsonObject): OfferedGrant {
+function readPreAuthorizedGrant(grant: JsonObject): OfferedGrant {
   return {
     name: 'pre-authorized_code',
     preAuthorizedCode:
@@ -87,14 +91,14 @@ function readCodeGrant(grant: JsonObject): OfferedGrant {
   }
 }
 
-function readAskedGrant(grant: JsonObject): OfferedGrant {
+function readAuthorizationCodeGrant(grant: JsonObject): OfferedGrant {
   const issuerState = own(grant, 'issuer_state')
   if (issuerState === undefined || typeof issuerState === 'string') return { name: 'authorization_code', issuerState }
   return abort('invalid_offer', 'the issuer_state of the offer is not a string')
 }
 
 /** Reads the description of the code, leniently: the issuer decides whether the code is right. */
-function readTxCode(value: Json | undefined): AskedTxCode {
+function readTxCode(value: Json | undefined): TxCodeDescription {
   const [mode, length, description] = ['input_mode', 'length', 'description'].map((name) => memberOf(value, name))
   return {
     inputMode: mode === 'text' ? 'text' : 'numeric',
@@ -110,7 +114,7 @@ function readIdentifier(value: unknown): string {
   return identifier
 }
 
-function readIds(value: unknown): readonly string[] {
+function readConfigurationIds(value: unknown): readonly string[] {
   const ids = Array.isArray(value) ? value.filter((id) => typeof id === 'string') : []
   if (!Array.isArray(value) || ids.length === 0 || ids.length !== value.length || new Set(ids).size !== ids.length) {
     abort('invalid_offer', 'credential_configuration_ids must be a non-empty array of different strings')

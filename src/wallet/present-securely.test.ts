@@ -51,8 +51,8 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
     const plan = await planPresentation(made.wallet, link)
     expect(made.sent.at(-1)?.to).toMatch(/^POST .*\/authorization-request\//)
     expect(plan.approvals).toMatchObject([
-      { type: 'urn:example:payment', by: 'card', content: payment },
-      { by: 'card' },
+      { type: 'urn:example:payment', queryId: 'card', content: payment },
+      { queryId: 'card' },
     ])
     const { redirect_uri: uri = '' } = await present(made.wallet, plan)
     expect(uri).toMatch(/^https:\/\/shop\.example\/done\?response_code=[\w-]{32}$/)
@@ -71,7 +71,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
     it('presents it where it is to approve something', async () => {
       const { sessionId, link } = await startVerification(services, optional({}), more)
       const plan = await planPresentation(made.wallet, link)
-      expect(plan).toMatchObject({ chosen: ['card', 'pass'], approvals: [{ by: 'pass' }] })
+      expect(plan).toMatchObject({ chosenQueryIds: ['card', 'pass'], approvals: [{ queryId: 'pass' }] })
       await present(made.wallet, plan)
       expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
     })
@@ -79,7 +79,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
     it('says so when it has none, and sends nothing', async () => {
       const { link } = await startVerification(services, optional({ meta: { type_values: [['Pass']] } }), more)
       const plan = await planPresentation(made.wallet, link)
-      expect(plan).toMatchObject({ chosen: [], approvals: [] })
+      expect(plan).toMatchObject({ chosenQueryIds: [], approvals: [] })
       expect(plan.problem).toBe(
         'pass: the wallet has no credential of the type Pass; the transaction urn:example:payment is to be approved with pass, which is not there',
       )

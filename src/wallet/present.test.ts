@@ -233,7 +233,7 @@ describe('presenting', () => {
     const made = await holding()
     const { link } = await startVerification(services, query)
     const plan = await planPresentation(made.wallet, link)
-    expect([plan.problem, plan.chosen]).toEqual([expect.stringMatching(problem), []])
+    expect([plan.problem, plan.chosenQueryIds]).toEqual([expect.stringMatching(problem), []])
     expect((await errorOf(present(made.wallet, plan))).code).toBe('cannot_answer')
     expect(made.sent.filter(({ to }) => to.includes(RESPONSE))).toEqual([])
   })
@@ -259,7 +259,7 @@ describe('presenting', () => {
     }
     const made = await holding()
     const { plan, sent } = await presented(made, query)
-    expect(plan.chosen).toEqual(['card'])
+    expect(plan.chosenQueryIds).toEqual(['card'])
     expect(Object.keys(JSON.parse(new URLSearchParams(sent).get('vp_token') ?? '') as object)).toEqual(['card'])
   })
 

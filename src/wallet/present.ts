@@ -10,10 +10,10 @@ import { type AnsweredQuery, answerQuery, chosenAnswers, isAnswered, type QueryA
 import type { WalletContext } from './context.ts'
 import { abort } from './error.ts'
 import { type ExchangeRequest, exchangeJson } from './exchange.ts'
-import { heldFormat } from './held-format.ts'
+import { requireHeldFormat } from './held-format.ts'
 import { type AuthorizationRequest, fetchRequest } from './request-object.ts'
 import { encryptMembers, hashEncryptionKey } from './response-encryption.ts'
-import { listCredentials, recordPresented } from './stored-credential.ts'
+import { listCredentials, recordPresentation } from './stored-credential.ts'
 import { type Approval, approvalsOf } from './transaction.ts'
 
 export interface PresentationPlan {
@@ -21,7 +21,7 @@ export interface PresentationPlan {
   /** The answers in the order of the credential queries: one for each, or several where the query says `multiple`. */
   readonly answers: readonly QueryAnswer[]
   /** The ids of the queries whose answers would be sent; optional queries are left out. */
-  readonly chosen: readonly string[]
+  readonly chosenQueryIds: readonly string[]
   /** The transactions that the presentation would approve, each with one of the chosen queries. */
   readonly approvals: readonly Approval[]
   /** The reason for which the request cannot be answered; undefined when it can. */
@@ -50,13 +50,13 @@ export function planAnswer(
   const answers = request.query.credentials.flatMap((query) => answerQuery(query, credentials, now))
   const available = new Set(answers.filter(isAnswered).map(({ query }) => query.id))
   const choice = chooseCredentials(request.query, available)
-  const approved = 'ids' in choice ? approvalsOf(request.transactions, choice.ids, available) : choice
-  if ('approvals' in approved) return { request, answers, ...approved, problem: undefined }
+  const selection = 'ids' in choice ? approvalsOf(request.transactions, choice.ids, available) : choice
+  if ('approvals' in selection) return { request, answers, ...selection, problem: undefined }
   const reasons = answers.flatMap((answer) => ('problem' in answer ? `${answer.query.id}: ${answer.problem}` : []))
-  const damaged = unreadable.map(({ id, problem }) => `stored credential ${id} is damaged: ${problem}`)
-  const rest = 'ids' in choice || reasons.length === 0 ? [approved.problem] : []
-  const problem = [...reasons, ...rest, ...damaged].join('; ')
-  return { request, answers, chosen: [], approvals: [], problem }
+  const damageTexts = unreadable.map(({ id, problem }) => `stored credential ${id} is damaged: ${problem}`)
+  const otherProblems = 'ids' in choice || reasons.length === 0 ? [selection.problem] : []
+  const problem = [...reasons, ...otherProblems, ...damageTexts].join('; ')
+  return { request, answers, chosenQueryIds: [], approvals: [], problem }
 }
 
 /**
@@ -70,33 +70,33 @@ export async function present(
 ): Promise<PresentationResult> {
   if (plan.problem !== undefined)
     abort('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
-  const chosen = chosenAnswers(plan)
+  const answers = chosenAnswers(plan)
   const presentations = await Promise.all(
-    chosen.map(async (answer) => [answer.query.id, await make(wallet, plan, answer)] as const),
+    answers.map(async (answer) => [answer.query.id, await make(wallet, plan, answer)] as const),
   )
-  const presented = new Map(
-    presentations.map(([id]) => [id, presentations.flatMap(([of, text]) => (of === id ? text : []))]),
+  const presentationsByQuery = new Map(
+    presentations.map(([id]) => [id, presentations.flatMap(([queryId, text]) => (queryId === id ? text : []))]),
   )
   // Before it is sent: whatever becomes of the request, this copy may have been seen.
-  for (const each of new Set(chosen.map(({ credential }) => credential))) await recordPresented(wallet.store, each)
+  for (const each of new Set(answers.map(({ credential }) => credential))) await recordPresentation(wallet.store, each)
   // Object.fromEntries defines own members for any name: an id may be __proto__.
-  const token = Object.fromEntries(presented)
-  return respond(wallet, plan.request, {
+  const token = Object.fromEntries(presentationsByQuery)
+  return sendResponse(wallet, plan.request, {
     what: 'presented the credentials',
     means:
       'Only the claims of the plan, and a signature by the key of each credential, for this verifier and this request.',
     spec: `OpenID4VP 1.0, Response Mode ${plan.request.encryption ? 'direct_post.jwt' : 'direct_post'}`,
-    form: await responseForm(plan.request, token),
+    form: await makeResponseForm(plan.request, token),
   })
 }
 
 /** Tells the verifier that the holder does not agree, and nothing else. */
 export async function decline(wallet: WalletContext, plan: PresentationPlan): Promise<void> {
-  await respond(wallet, plan.request, {
+  await sendResponse(wallet, plan.request, {
     what: 'declined the request',
     means: 'The verifier learns that nobody agreed, and neither who nor why.',
     spec: 'OpenID4VP 1.0, Error Response (access_denied)',
-    form: withState(plan.request, { error: 'access_denied', error_description: 'the holder declined the request' }),
+    form: addState(plan.request, { error: 'access_denied', error_description: 'the holder declined the request' }),
   })
 }
 
@@ -107,7 +107,7 @@ export async function makePresentation(
   answer: AnsweredQuery,
 ): Promise<string> {
   const { query, credential, positions } = answer
-  const format = heldFormat(credential.format)
+  const format = requireHeldFormat(credential.format)
   const binding = bindingOf(wallet, plan, answer)
   const presentation = await format.present(credential.credential, positions, binding, credential.holder)
   // The verifier's own query is checked against the presentation before it leaves.
@@ -129,26 +129,26 @@ export function bindingOf(
     audience: request.clientId,
     responseUri: request.responseUri,
     encryptionKeyThumbprint: request.encryption && hashEncryptionKey(request.encryption),
-    transactionData: approvals.filter(({ by }) => by === query.id).map(({ text }) => text),
+    transactionData: approvals.filter(({ queryId: by }) => by === query.id).map(({ text }) => text),
     at: wallet.now(),
   }
 }
 
 /** Creates the form of the response, encrypted when the verifier wants that. */
-async function responseForm(
+async function makeResponseForm(
   request: AuthorizationRequest,
   token: Readonly<Record<string, readonly string[]>>,
 ): Promise<Form> {
   const { state, encryption } = request
-  if (encryption === undefined) return withState(request, { vp_token: JSON.stringify(token) })
+  if (encryption === undefined) return addState(request, { vp_token: JSON.stringify(token) })
   return encryptMembers({ vp_token: token, ...(state === undefined ? {} : { state }) }, encryption)
 }
 
-function withState({ state }: AuthorizationRequest, form: Form): Form {
+function addState({ state }: AuthorizationRequest, form: Form): Form {
   return state === undefined ? form : { ...form, state }
 }
 
-async function respond(
+async function sendResponse(
   wallet: WalletContext,
   { responseUri }: AuthorizationRequest,
   { form, ...step }: Pick<ExchangeRequest, 'what' | 'means' | 'spec'> & { readonly form: Form },

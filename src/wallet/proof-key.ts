@@ -23,30 +23,27 @@ type BindingMethod = (typeof BINDING_METHODS)[number]
  * Chooses the key for a credential. Refuses with `unsupported` a credential without a key, which could be presented by
  * anyone, and one whose keys have to be attested where nobody can do that.
  */
-export function readProofKey(configuration: JsonObject, canAttest: boolean): ProofKey {
+export function chooseProofKey(configuration: JsonObject, canAttest: boolean): ProofKey {
   const proof = memberOf(own(configuration, 'proof_types_supported'), 'jwt')
   const algs = stringsIn(memberOf(proof, 'proof_signing_alg_values_supported'))
   // The algorithms are in the order of how widely they are supported.
   const alg = joseAlgorithms.find((name) => algs.includes(name))
   if (alg === undefined) {
-    const ours = joseAlgorithms.join(', ')
-    return abort('unsupported', `the issuer takes no key proof of the type jwt signed with one of ${ours}`)
+    const walletAlgorithms = joseAlgorithms.join(', ')
+    return abort('unsupported', `the issuer takes no key proof of the type jwt signed with one of ${walletAlgorithms}`)
   }
-  const required = memberOf(proof, 'key_attestations_required')
-  if (required !== undefined && !canAttest) {
-    const attest = 'wallet attest gives it a provider for tests'
-    abort(
-      'unsupported',
-      `the issuer wants an attestation of the key, and this wallet has nobody to attest it; ${attest}`,
-    )
+  const requirements = memberOf(proof, 'key_attestations_required')
+  if (requirements !== undefined && !canAttest) {
+    const hint = 'wallet attest gives it a provider for tests'
+    abort('unsupported', `the issuer wants an attestation of the key, and this wallet has nobody to attest it; ${hint}`)
   }
-  const attested = isObject(required) ? { attestation: required } : {}
+  const attestationMember = isObject(requirements) ? { attestation: requirements } : {}
   const methods = stringsIn(own(configuration, 'cryptographic_binding_methods_supported'))
   const method = BINDING_METHODS.find((each) => methods.includes(each))
-  const theirs = methods.join(', ') || 'nothing'
+  const issuerMethods = methods.join(', ') || 'nothing'
   return method === undefined
-    ? abort('unsupported', `the issuer binds credentials by ${theirs}, not by ${BINDING_METHODS.join(', ')}`)
-    : { algorithm: algorithmNamed(alg), alg, method, ...attested }
+    ? abort('unsupported', `the issuer binds credentials by ${issuerMethods}, not by ${BINDING_METHODS.join(', ')}`)
+    : { algorithm: algorithmOf(alg), alg, method, ...attestationMember }
 }
 
 /** Creates the header members of a proof that name the key. OpenID4VCI 1.0, jwt Proof Type. */
@@ -55,7 +52,7 @@ export function proofHeader({ alg, method }: ProofKey, jwk: PublicJwk): JsonObje
   return { alg, kid: didUrlOf(method === 'did:jwk' ? toDidJwk(jwk) : toDidKey(jwk)) }
 }
 
-function algorithmNamed(alg: string): Algorithm {
+function algorithmOf(alg: string): Algorithm {
   const entries = Object.entries(algorithms) as [Algorithm, AlgorithmDetails][]
   return entries.find(([, { jose }]) => jose.includes(alg))?.[0] ?? 'ES256'
 }

@@ -12,12 +12,12 @@ import { obtainCredential } from './issuance.ts'
 import { fetchIssuerMetadata, type IssuerDescription, readOfferedCredential } from './issuer-metadata.ts'
 import {
   type KeptAuthorization,
-  keepAuthorization,
   type PendingCredential,
   removeAuthorization,
+  storeAuthorization,
   writeAuthorization,
 } from './kept-authorization.ts'
-import { type AskedTxCode, type ReceivedOffer, readOffer } from './offer.ts'
+import { type ReceivedOffer, readOffer, type TxCodeDescription } from './offer.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
 /** The input of the holder. */
@@ -26,7 +26,7 @@ export interface Holder {
    * Asks for the transaction code that the issuer gave the holder, just before it is sent. A rejection ends the
    * receipt.
    */
-  readonly txCode?: (description: AskedTxCode) => Promise<string>
+  readonly askTxCode?: (description: TxCodeDescription) => Promise<string>
 }
 
 /** Receives, checks and stores every credential of the offer. Throws a WalletError; credentials stored before stay. */
@@ -37,27 +37,38 @@ export async function receive(
 ): Promise<readonly StoredCredential[]> {
   const offer = await readOffer(wallet, offerLink)
   if (offer.grant.name === 'authorization_code') requireBrowser(wallet)
-  return receiveAll(wallet, await fetchIssuerMetadata(wallet, offer.credentialIssuer), offer, holder)
+  return receiveCredentials(wallet, await fetchIssuerMetadata(wallet, offer.credentialIssuer), offer, holder)
 }
 
 /** A request for credentials that nobody offered. */
-export interface UnofferedAsk {
+export interface UnofferedRequest {
   readonly credentialIssuer: string
   /** The credential, by the id of its configuration or by its scope. */
   readonly credential: { readonly configurationId: string } | { readonly scope: string }
 }
 
 /** Asks an issuer for a credential without an offer. Throws like {@link receive}. */
-export async function receiveUnoffered(wallet: WalletContext, ask: UnofferedAsk): Promise<readonly StoredCredential[]> {
+export async function receiveUnoffered(
+  wallet: WalletContext,
+  request: UnofferedRequest,
+): Promise<readonly StoredCredential[]> {
   requireBrowser(wallet)
-  const credentialIssuer = requireAddress(ask.credentialIssuer, 'the issuer', 'invalid_link')
+  const credentialIssuer = requireAddress(request.credentialIssuer, 'the issuer', 'invalid_link')
   const issuer = await fetchIssuerMetadata(wallet, credentialIssuer)
-  const configurationIds = readIdsOf(issuer, ask.credential)
+  const configurationIds = findConfigurationIds(issuer, request.credential)
   const grant = { name: 'authorization_code', issuerState: undefined } as const
-  return receiveAll(wallet, issuer, { credentialIssuer, configurationIds, grant, authorizationServer: undefined }, {})
+  return receiveCredentials(
+    wallet,
+    issuer,
+    { credentialIssuer, configurationIds, grant, authorizationServer: undefined },
+    {},
+  )
 }
 
-function readIdsOf({ configurations }: IssuerDescription, credential: UnofferedAsk['credential']): readonly string[] {
+function findConfigurationIds(
+  { configurations }: IssuerDescription,
+  credential: UnofferedRequest['credential'],
+): readonly string[] {
   const scopeOf = (id: string) => memberOf(own(configurations, id), 'scope')
   const ids = Object.keys(configurations)
   const matching = ids.filter((id) => {
@@ -72,47 +83,51 @@ function readIdsOf({ configurations }: IssuerDescription, credential: UnofferedA
   return abort('not_found', `the issuer offers no credential ${name} to wallets that ask; there are: ${all}`)
 }
 
-async function receiveAll(
+async function receiveCredentials(
   wallet: WalletContext,
   issuer: IssuerDescription,
   offer: ReceivedOffer,
   holder: Holder,
 ): Promise<readonly StoredCredential[]> {
   // Everything that can fail is checked before the code is spent.
-  const offered = offer.configurationIds.map((id) => readOfferedCredential(wallet, issuer, id))
+  const offeredCredentials = offer.configurationIds.map((id) => readOfferedCredential(wallet, issuer, id))
   const server = await fetchTokenServer(wallet, issuer, offer)
   const accessToken = await getAccessToken(wallet, { issuer, server, offer }, holder)
-  const names = { credentialIssuer: issuer.credentialIssuer, authorizationServer: server.issuer }
-  const kept = await keepAuthorization(wallet, names, accessToken)
-  const stored: StoredCredential[] = []
+  const servers = { credentialIssuer: issuer.credentialIssuer, authorizationServer: server.issuer }
+  const authorization = await storeAuthorization(wallet, servers, accessToken)
+  const credentials: StoredCredential[] = []
   const pending: PendingCredential[] = []
   try {
-    for (const each of offered) {
+    for (const each of offeredCredentials) {
       const isPatient = pending.length === 0
-      const obtained = await obtainCredential(wallet, { issuer, accessToken, kept }, { offered: each, isPatient })
-      if ('stored' in obtained) stored.push(obtained.stored)
-      else pending.push(obtained.pending)
+      const outcome = await obtainCredential(
+        wallet,
+        { issuer, accessToken, authorization },
+        { offeredCredential: each, isPatient },
+      )
+      if ('credential' in outcome) credentials.push(outcome.credential)
+      else pending.push(outcome.pending)
     }
     if (pending.length > 0) refuseUndecided()
   } catch (error) {
-    throw error instanceof WalletError && stored.length > 0 ? withKept(error, stored) : error
+    throw error instanceof WalletError && credentials.length > 0 ? addStoredIds(error, credentials) : error
   } finally {
-    if (kept !== undefined) await settleAuthorization(wallet, { ...kept, pending }, stored)
+    if (authorization !== undefined) await updateAuthorization(wallet, { ...authorization, pending }, credentials)
   }
-  return stored
+  return credentials
 }
 
 /**
  * Stores what is pending in an authorization, or removes the authorization when nothing was stored and nothing is
  * pending.
  */
-async function settleAuthorization(
+async function updateAuthorization(
   wallet: WalletContext,
-  kept: KeptAuthorization,
-  stored: readonly StoredCredential[],
+  authorization: KeptAuthorization,
+  credentials: readonly StoredCredential[],
 ): Promise<void> {
-  if (stored.length === 0 && kept.pending.length === 0) return removeAuthorization(wallet, kept)
-  if (kept.pending.length > 0) await writeAuthorization(wallet, kept)
+  if (credentials.length === 0 && authorization.pending.length === 0) return removeAuthorization(wallet, authorization)
+  if (authorization.pending.length > 0) await writeAuthorization(wallet, authorization)
 }
 
 function refuseUndecided(): never {
@@ -124,24 +139,24 @@ function refuseUndecided(): never {
 
 async function getAccessToken(
   wallet: WalletContext,
-  from: { readonly issuer: IssuerDescription; readonly server: TokenServer; readonly offer: ReceivedOffer },
+  source: { readonly issuer: IssuerDescription; readonly server: TokenServer; readonly offer: ReceivedOffer },
   holder: Holder,
 ): Promise<AccessToken> {
-  const { issuer, server, offer } = from
+  const { issuer, server, offer } = source
   const { grant, configurationIds } = offer
   if (grant.name === 'authorization_code') {
     return authorizeByCode(wallet, server, { issuer, configurationIds, issuerState: grant.issuerState })
   }
-  const txCode = grant.txCode && (await askTxCode(grant.txCode, holder))
+  const txCode = grant.txCode && (await requireTxCode(grant.txCode, holder))
   return redeemCode(wallet, server, { code: grant.preAuthorizedCode, txCode })
 }
 
-async function askTxCode(description: AskedTxCode, { txCode }: Holder): Promise<string> {
-  const code = (await txCode?.(description))?.trim()
+async function requireTxCode(description: TxCodeDescription, { askTxCode }: Holder): Promise<string> {
+  const code = (await askTxCode?.(description))?.trim()
   return code || abort('needs_tx_code', 'the issuer wants a transaction code, which it has given you another way')
 }
 
-function withKept(error: WalletError, stored: readonly StoredCredential[]): WalletError {
-  const message = `${error.message} (received before that and kept: ${stored.map(({ id }) => id).join(', ')})`
+function addStoredIds(error: WalletError, credentials: readonly StoredCredential[]): WalletError {
+  const message = `${error.message} (received before that and kept: ${credentials.map(({ id }) => id).join(', ')})`
   return new WalletError(error.code, message, { cause: error, ...(error.server ? { server: error.server } : {}) })
 }

@@ -10,7 +10,7 @@ import { type Certificate, leafProblem, parseCertificate } from '../keys/certifi
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import type { HolderKey } from './context.ts'
 import { abort, orAbort } from './error.ts'
-import { heldFormat } from './held-format.ts'
+import { requireHeldFormat } from './held-format.ts'
 import type { OfferedCredential } from './issuer-metadata.ts'
 import { metaText } from './meta-text.ts'
 import type { CredentialCopy } from './stored-credential.ts'
@@ -19,51 +19,51 @@ import type { CredentialCopy } from './stored-credential.ts'
  * Reads the credentials of a response, and finds the key of each: at least one, and at most one for each key. Refuses
  * with `invalid_response`, or with `invalid_credential` and the reason.
  */
-export function checkReceived(
+export function checkReceivedCredentials(
   answer: JsonObject,
-  offered: OfferedCredential,
+  offeredCredential: OfferedCredential,
   keys: readonly HolderKey[],
   now: Date,
 ): readonly [CredentialCopy, ...CredentialCopy[]] {
   const credentials = own(answer, 'credentials')
   const [first, ...others] = (Array.isArray(credentials) ? credentials : []).map((each) => memberOf(each, 'credential'))
-  const unused = new Map(keys.map((key) => [key.signer.kid, key]))
-  const check = (credential: Json | undefined): CredentialCopy => {
-    if (typeof credential === 'string') return checkOne(credential, offered, unused, now)
+  const unusedKeys = new Map(keys.map((key) => [key.signer.kid, key]))
+  const checkMember = (credential: Json | undefined): CredentialCopy => {
+    if (typeof credential === 'string') return checkCopy(credential, offeredCredential, unusedKeys, now)
     return abort('invalid_response', 'the credential response has no credentials[0].credential that is a string')
   }
-  return [check(first), ...others.map(check)]
+  return [checkMember(first), ...others.map(checkMember)]
 }
 
-function checkOne(
+function checkCopy(
   credential: string,
-  offered: OfferedCredential,
-  unused: Map<string, HolderKey>,
+  offeredCredential: OfferedCredential,
+  unusedKeys: Map<string, HolderKey>,
   now: Date,
 ): CredentialCopy {
-  const evidence = readEvidence(credential, offered.format)
-  const holderKey = keyOf(evidence, unused)
+  const evidence = readEvidence(credential, offeredCredential.format)
+  const holderKey = findHolderKey(evidence, unusedKeys)
   const problem =
     ('problem' in holderKey ? holderKey.problem : undefined) ??
     signatureProblem(evidence, now) ??
-    contentProblem(evidence, offered) ??
+    contentProblem(evidence, offeredCredential) ??
     expiryProblem(evidence, now)
   if ('problem' in holderKey || problem !== undefined) {
     return abort('invalid_credential', `the issuer sent a credential that this wallet does not keep: ${problem}`)
   }
-  unused.delete(holderKey.signer.kid)
+  unusedKeys.delete(holderKey.signer.kid)
   return { credential, holderKey }
 }
 
 function readEvidence(credential: string, id: string): Evidence {
-  const format = heldFormat(id)
-  const unreadable = 'the issuer sent a credential that cannot be read'
-  return orAbort('invalid_credential', unreadable, () => format.hold(credential))
+  const format = requireHeldFormat(id)
+  const what = 'the issuer sent a credential that cannot be read'
+  return orAbort('invalid_credential', what, () => format.hold(credential))
 }
 
-function keyOf({ boundKey }: Evidence, unused: ReadonlyMap<string, HolderKey>): HolderKey | Problem {
+function findHolderKey({ boundKey }: Evidence, unusedKeys: ReadonlyMap<string, HolderKey>): HolderKey | Problem {
   if ('problem' in boundKey) return { problem: boundKey.problem }
-  return unused.get(boundKey.thumbprint) ?? { problem: 'it is bound to another key than the one we proved' }
+  return unusedKeys.get(boundKey.thumbprint) ?? { problem: 'it is bound to another key than the one we proved' }
 }
 
 function signatureProblem({ issuer }: Evidence, now: Date): string | undefined {
@@ -80,14 +80,14 @@ function signatureProblem({ issuer }: Evidence, now: Date): string | undefined {
   return issuer.isSignedBy(leaf.publicKey) ? undefined : `its signature is not by the key of ${leaf.subjectText}`
 }
 
-function contentProblem(evidence: Evidence, offered: OfferedCredential): string | undefined {
+function contentProblem(evidence: Evidence, offeredCredential: OfferedCredential): string | undefined {
   const { issuer, holder } = evidence
   const [identifier, ...others] = issuer.identifiers
   // The name is absent when the format leaves it to the certificate.
   if (identifier === '') return 'it does not say who issued it (iss)'
   if (others.some((other) => other !== identifier)) return 'it names two different issuers'
-  if (!heldFormat(offered.format).matchesMeta(evidence, offered.meta)) {
-    return `it is not of the type ${metaText(offered.meta)} that was offered`
+  if (!requireHeldFormat(offeredCredential.format).matchesMeta(evidence, offeredCredential.meta)) {
+    return `it is not of the type ${metaText(offeredCredential.meta)} that was offered`
   }
   return holder === undefined ? undefined : 'it carries a key binding, which only a holder can make'
 }
@@ -96,6 +96,6 @@ function expiryProblem({ validity }: Evidence, now: Date): string | undefined {
   for (const { member, at } of [...validity.notBefore, ...validity.notAfter]) {
     if (at === undefined) return `its ${member} is not a time`
   }
-  const over = validity.notAfter.find(({ at }) => at !== undefined && at <= now)
-  return over === undefined ? undefined : `it expired on ${over.at?.toISOString()} (${over.member})`
+  const expiry = validity.notAfter.find(({ at }) => at !== undefined && at <= now)
+  return expiry === undefined ? undefined : `it expired on ${expiry.at?.toISOString()} (${expiry.member})`
 }

@@ -14,7 +14,7 @@ import { call, configuration, dataset, declare, startIssuance, startVerification
 import type { JsonObject } from '../codec/json.ts'
 import { planPresentation, present } from './present.ts'
 import { receive, receiveUnoffered } from './receive.ts'
-import { collectPending, listOutstanding, renewCredential } from './renewal.ts'
+import { collectPendingCredentials, listOutstandingCredentials, renewCredential } from './renewal.ts'
 import { listCredentials, type StoredCredential } from './stored-credential.ts'
 
 const COPIES = 3
@@ -125,7 +125,7 @@ describe('renewing', () => {
 
   async function asked(world = services, more: object = {}): Promise<TestWallet & { id: string; sessionId: string }> {
     const { browser, sessions } = visitor(world, { decision: refreshing })
-    const made = testWallet(world.fetch, world.clock, { browser, ...more })
+    const made = testWallet(world.fetch, world.clock, { openBrowser: browser, ...more })
     const [stored] = await receiveUnoffered(made.wallet, ask)
     return { ...made, id: stored?.id ?? '', sessionId: sessions()[0] ?? '' }
   }
@@ -186,7 +186,7 @@ describe('renewing', () => {
 
   it('is not possible without a refresh token, which is said', async () => {
     const { browser } = visitor(services)
-    const made = testWallet(services.fetch, services.clock, { browser })
+    const made = testWallet(services.fetch, services.clock, { openBrowser: browser })
     const [stored] = await receiveUnoffered(made.wallet, ask)
     expect(made.authorizations.size).toBe(0)
     const error = await errorOf(renewCredential(made.wallet, stored?.id ?? ''))
@@ -206,7 +206,7 @@ describe('a credential that the issuer decides about later', () => {
 
   async function waiting(): Promise<TestWallet & { sessionId: string }> {
     const { browser, sessions } = visitor(services, { decision: { deferred: true } })
-    const made = testWallet(services.fetch, services.clock, { browser })
+    const made = testWallet(services.fetch, services.clock, { openBrowser: browser })
     const error = await errorOf(receiveUnoffered(made.wallet, ask))
     expect([error.code, error.message]).toEqual(['not_yet', expect.stringContaining('vouchsafe wallet collect')])
     expect([made.texts.size, made.authorizations.size]).toEqual([0, 1])
@@ -215,30 +215,38 @@ describe('a credential that the issuer decides about later', () => {
 
   it('comes when the wallet asks again, with the keys that it had proved, long after the access token', async () => {
     const { wallet, sessionId, texts } = await waiting()
-    expect(await listOutstanding(wallet)).toMatchObject([{ credentialIssuer: ISSUER_URL, problem: undefined }])
+    expect(await listOutstandingCredentials(wallet)).toMatchObject([
+      { credentialIssuer: ISSUER_URL, problem: undefined },
+    ])
     passed(services, 3600)
-    expect(await collectPending(wallet)).toMatchObject({ received: [], outstanding: [{ problem: undefined }] })
+    expect(await collectPendingCredentials(wallet)).toMatchObject({
+      received: [],
+      outstanding: [{ problem: undefined }],
+    })
     await complete(sessionId, { credential_dataset: dataset })
-    const { received, outstanding } = await collectPending(wallet)
+    const { received, outstanding } = await collectPendingCredentials(wallet)
     expect(received).toMatchObject([{ copies: { all: COPIES, unseen: COPIES }, name: 'Student card' }])
-    expect([outstanding, await listOutstanding(wallet), texts.size]).toEqual([[], [], 1])
-    expect(await collectPending(wallet)).toEqual({ received: [], outstanding: [] })
+    expect([outstanding, await listOutstandingCredentials(wallet), texts.size]).toEqual([[], [], 1])
+    expect(await collectPendingCredentials(wallet)).toEqual({ received: [], outstanding: [] })
     expect(await renewCredential(wallet, received[0]?.id ?? '')).toMatchObject({ copies: { all: COPIES } })
   })
 
   it('that will never come is told once in the words of the issuer, and forgotten', async () => {
     const { wallet, sessionId, texts } = await waiting()
     await complete(sessionId, { denied: true, reason: 'You have not passed.' })
-    const { received, outstanding } = await collectPending(wallet)
+    const { received, outstanding } = await collectPendingCredentials(wallet)
     expect(received).toEqual([])
     expect(outstanding).toMatchObject([{ problem: expect.stringContaining('You have not passed.') as string }])
-    expect([await listOutstanding(wallet), texts.size]).toEqual([[], 0])
+    expect([await listOutstandingCredentials(wallet), texts.size]).toEqual([[], 0])
   })
 
   it('is waited for also when the issuer cannot be reached now', async () => {
     const { wallet } = await waiting()
-    const { outstanding } = await collectPending({ ...wallet, fetch: () => Promise.reject(new Error('gone')) })
+    const { outstanding } = await collectPendingCredentials({
+      ...wallet,
+      fetch: () => Promise.reject(new Error('gone')),
+    })
     expect(outstanding).toMatchObject([{ problem: expect.stringContaining('cannot be reached') as string }])
-    expect(await listOutstanding(wallet)).toHaveLength(1)
+    expect(await listOutstandingCredentials(wallet)).toHaveLength(1)
   })
 })

@@ -8,13 +8,13 @@ import { abort } from './error.ts'
 /** Chooses the encryption with the first usable key. Refuses with `unsupported` when there is none. */
 export function readEncryption(payload: JsonObject): JweParameters {
   const metadata = own(payload, 'client_metadata')
-  const offered = isObject(metadata) ? metadata : {}
-  const key = findEncryptionKey(own(offered, 'jwks'))
-  if (!('problems' in key)) return { ...key, enc: chooseEncryption(offered) }
-  const why = key.problems.join('; ') || 'client_metadata.jwks has none'
+  const clientMetadata = isObject(metadata) ? metadata : {}
+  const key = findEncryptionKey(own(clientMetadata, 'jwks'))
+  if (!('problems' in key)) return { ...key, enc: chooseEncryption(clientMetadata) }
+  const reason = key.problems.join('; ') || 'client_metadata.jwks has none'
   return abort(
     'unsupported',
-    `the verifier wants an encrypted answer, and the request has no key for that which this wallet can use (${why})`,
+    `the verifier wants an encrypted answer, and the request has no key for that which this wallet can use (${reason})`,
   )
 }
 
@@ -35,10 +35,10 @@ export async function encryptMembers(
 
 /** Chooses the strongest encryption that the verifier supports. */
 function chooseEncryption(metadata: JsonObject): JweEncryption {
-  const offered = own(metadata, 'encrypted_response_enc_values_supported') ?? [DEFAULT_ENCRYPTION]
+  const encryptionNames = own(metadata, 'encrypted_response_enc_values_supported') ?? [DEFAULT_ENCRYPTION]
   const strongestFirst = [...jweEncryptions].reverse()
   return (
-    strongestFirst.find((enc) => Array.isArray(offered) && offered.includes(enc)) ??
+    strongestFirst.find((enc) => Array.isArray(encryptionNames) && encryptionNames.includes(enc)) ??
     abort(
       'unsupported',
       `the verifier wants an encrypted answer, and takes none of ${strongestFirst.join(', ')} (encrypted_response_enc_values_supported)`,

@@ -71,51 +71,55 @@ export interface NewCredential {
   readonly source: CredentialSource | undefined
 }
 
-export interface Unreadable {
+export interface UnreadableCredential {
   readonly id: string
   readonly problem: string
 }
 
 const ID_CHARACTERS = 10
 
-export async function storeCredential({ store }: WalletContext, received: NewCredential): Promise<StoredCredential> {
-  const { source } = received
-  const [first, ...more] = received.copies.map(({ credential, holderKey }) => ({
+export async function storeCredential(
+  { store }: WalletContext,
+  newCredential: NewCredential,
+): Promise<StoredCredential> {
+  const { source } = newCredential
+  const [first, ...moreCopies] = newCredential.copies.map(({ credential, holderKey }) => ({
     credential,
-    holder_key: holderKey.stored,
+    holder_key: holderKey.keyRecord,
   }))
-  const id = idOf(received.copies[0].credential)
+  const id = idOf(newCredential.copies[0].credential)
   const record = {
-    name: received.name,
-    display: received.display,
-    format: received.format,
+    name: newCredential.name,
+    display: newCredential.display,
+    format: newCredential.format,
     ...first,
-    ...(more.length > 0 && { more_copies: more }),
+    ...(moreCopies.length > 0 && { more_copies: moreCopies }),
     ...(source && { source: { configuration_id: source.configurationId, authorization: source.authorization } }),
-    issuer_name: received.issuerName,
-    claim_names: received.claimNames,
-    received_at: received.receivedAt.toISOString(),
+    issuer_name: newCredential.issuerName,
+    claim_names: newCredential.claimNames,
+    received_at: newCredential.receivedAt.toISOString(),
   }
   await store.write(id, `${JSON.stringify(record, null, 2)}\n`)
-  return readStored(id, await store.read(id), store.keys)
+  return readStoredCredential(id, await store.read(id), store.keys)
 }
 
 /** Keeps in mind that somebody sees the copy that is presented next, so that another one is presented after it. */
-export async function recordPresented(store: WalletStore, { id, copies }: StoredCredential): Promise<void> {
+export async function recordPresentation(store: WalletStore, { id, copies }: StoredCredential): Promise<void> {
   if (copies.all === 1) return
   const record = parseJsonObject(await store.read(id))
-  await store.write(id, `${JSON.stringify({ ...record, presented: presentedOf(record) + 1 }, null, 2)}\n`)
+  await store.write(id, `${JSON.stringify({ ...record, presented: readPresentationCount(record) + 1 }, null, 2)}\n`)
 }
 
 /** Lists every credential, the newest first, and those that cannot be read with the reason. Changes nothing. */
-export async function listCredentials(
-  store: WalletStore,
-): Promise<{ readonly credentials: readonly StoredCredential[]; readonly unreadable: readonly Unreadable[] }> {
+export async function listCredentials(store: WalletStore): Promise<{
+  readonly credentials: readonly StoredCredential[]
+  readonly unreadable: readonly UnreadableCredential[]
+}> {
   const credentials: StoredCredential[] = []
-  const unreadable: Unreadable[] = []
+  const unreadable: UnreadableCredential[] = []
   for (const id of await store.list()) {
     try {
-      credentials.push(await readStored(id, await store.read(id), store.keys))
+      credentials.push(await readStoredCredential(id, await store.read(id), store.keys))
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error
       unreadable.push({ id, problem: error.message })
@@ -127,24 +131,25 @@ export async function listCredentials(
 
 /** Finds the credential whose id begins with `prefix`. Refuses with `not_found` or `unreadable_credential`. */
 export async function findCredential(store: WalletStore, prefix: string): Promise<StoredCredential> {
-  const [id, ...more] = (await store.list()).filter((name) => name.startsWith(prefix))
+  const [id, ...others] = (await store.list()).filter((name) => name.startsWith(prefix))
   if (id === undefined || prefix === '') return abort('not_found', `the wallet has no credential ${prefix}`)
-  if (more.length > 0) abort('not_found', `${more.length + 1} credentials begin with ${prefix}; give more of the id`)
+  if (others.length > 0)
+    abort('not_found', `${others.length + 1} credentials begin with ${prefix}; give more of the id`)
   const text = await store.read(id)
-  return readStored(id, text, store.keys).catch((error: unknown) => {
+  return readStoredCredential(id, text, store.keys).catch((error: unknown) => {
     if (!(error instanceof MalformedError)) throw error
     return abort('unreadable_credential', `credential ${id} is damaged and was left as it is: ${error.message}`)
   })
 }
 
-async function readStored(id: string, text: string, keys: HolderKeys): Promise<StoredCredential> {
+async function readStoredCredential(id: string, text: string, keys: HolderKeys): Promise<StoredCredential> {
   const record = parseJsonObject(text)
   const first = ownString(record, 'credential') ?? malformed('it has no credential')
   if (idOf(first) !== id) malformed('the credential is not the one that was stored under this id')
   const all = copiesOf(record)
-  const presented = presentedOf(record)
+  const presentationCount = readPresentationCount(record)
   // Once each copy was seen, the one that was seen longest ago is next.
-  const copy = all[presented % all.length] ?? record
+  const copy = all[presentationCount % all.length] ?? record
   const credential = ownString(copy, 'credential') ?? malformed('one of its copies has no credential')
   const format = ownString(record, 'format') ?? ''
   const plugin = formatOf(format) ?? malformed(`its format ${JSON.stringify(format)} is unknown`)
@@ -173,7 +178,7 @@ async function readStored(id: string, text: string, keys: HolderKeys): Promise<S
     chain: issuer.chain,
     credential,
     holder,
-    copies: { all: all.length, unseen: Math.max(0, all.length - presented) },
+    copies: { all: all.length, unseen: Math.max(0, all.length - presentationCount) },
     source: sourceOf(record),
   }
 }
@@ -189,9 +194,10 @@ function copiesOf(record: JsonObject): readonly JsonObject[] {
   return [record, ...copies]
 }
 
-function presentedOf(record: JsonObject): number {
-  const presented = own(record, 'presented') ?? 0
-  if (typeof presented === 'number' && Number.isInteger(presented) && presented >= 0) return presented
+function readPresentationCount(record: JsonObject): number {
+  const presentationCount = own(record, 'presented') ?? 0
+  if (typeof presentationCount === 'number' && Number.isInteger(presentationCount) && presentationCount >= 0)
+    return presentationCount
   return malformed('it does not say how often it was presented')
 }
 

@@ -19,7 +19,7 @@ import { abort } from './error.ts'
 const MAX_VALUES = 1000
 
 /** A transaction, and the credential query whose presentation would approve it. */
-export type Approval = RequestedTransaction & { readonly by: string }
+export type Approval = RequestedTransaction & { readonly queryId: string }
 
 /**
  * Reads the transactions of a request. Refuses with `invalid_request_object` a malformed transaction or one for a
@@ -29,9 +29,9 @@ export function readTransactions(payload: JsonObject, query: DcqlQuery): readonl
   const value = own(payload, 'transaction_data')
   if (value === undefined) return []
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_TRANSACTIONS) {
-    return invalid(`is no array of 1 to ${MAX_TRANSACTIONS} transactions`)
+    return refuseInvalid(`is no array of 1 to ${MAX_TRANSACTIONS} transactions`)
   }
-  return value.map((text, index) => readOne(text, `[${index}]`, query))
+  return value.map((text, index) => readTransaction(text, `[${index}]`, query))
 }
 
 /**
@@ -40,33 +40,35 @@ export function readTransactions(payload: JsonObject, query: DcqlQuery): readonl
  */
 export function approvalsOf(
   transactions: readonly RequestedTransaction[],
-  required: readonly string[],
+  requiredIds: readonly string[],
   available: ReadonlySet<string>,
-): { readonly approvals: readonly Approval[]; readonly chosen: readonly string[] } | { readonly problem: string } {
+):
+  | { readonly approvals: readonly Approval[]; readonly chosenQueryIds: readonly string[] }
+  | { readonly problem: string } {
   const approvals: Approval[] = []
-  const chosen = new Set(required)
+  const chosenIds = new Set(requiredIds)
   for (const transaction of transactions) {
     const { type, credentialIds } = transaction
-    const by = credentialIds.find((id) => chosen.has(id)) ?? credentialIds.find((id) => available.has(id))
-    if (by === undefined) {
+    const queryId = credentialIds.find((id) => chosenIds.has(id)) ?? credentialIds.find((id) => available.has(id))
+    if (queryId === undefined) {
       return {
         problem: `the transaction ${type} is to be approved with ${credentialIds.join(' or ')}, which is not there`,
       }
     }
-    chosen.add(by)
-    approvals.push({ ...transaction, by })
+    chosenIds.add(queryId)
+    approvals.push({ ...transaction, queryId })
   }
-  return { approvals, chosen: [...chosen] }
+  return { approvals, chosenQueryIds: [...chosenIds] }
 }
 
-function readOne(text: unknown, at: string, query: DcqlQuery): RequestedTransaction {
-  if (typeof text !== 'string') return invalid(`${at} is not a string`)
+function readTransaction(text: unknown, at: string, query: DcqlQuery): RequestedTransaction {
+  if (typeof text !== 'string') return refuseInvalid(`${at} is not a string`)
   const transaction = orInvalid(at, () => parseTransaction(text))
   orInvalid(at, () => refuseMany(transaction.content, MAX_VALUES))
   for (const id of transaction.credentialIds) {
     const credential = query.credentials.find((each) => each.id === id)
-    if (credential === undefined) return invalid(`${at}.credential_ids names a credential that is not asked for`)
-    const problem = unableToApprove(credential)
+    if (credential === undefined) return refuseInvalid(`${at}.credential_ids names a credential that is not asked for`)
+    const problem = approvalProblem(credential)
     if (problem !== undefined)
       abort('unsupported', `the verifier wants a transaction approved with ${id}, and ${problem}`)
   }
@@ -76,15 +78,16 @@ function readOne(text: unknown, at: string, query: DcqlQuery): RequestedTransact
   return transaction
 }
 
-function unableToApprove({
+function approvalProblem({
   format,
   multiple,
-  require_cryptographic_holder_binding: bound,
+  require_cryptographic_holder_binding: hasHolderBinding,
 }: CredentialQuery): string | undefined {
   const plugin = formatOf(format)
-  const unable = plugin ? plugin.unasked[TRANSACTION_CHECK] : 'this wallet does not know the format'
-  if (unable !== undefined) return `${format} cannot do that: ${unable}`
-  if (bound === false) return 'the query does without the signature of the holder, which would be the approval'
+  const reason = plugin ? plugin.unasked[TRANSACTION_CHECK] : 'this wallet does not know the format'
+  if (reason !== undefined) return `${format} cannot do that: ${reason}`
+  if (hasHolderBinding === false)
+    return 'the query does without the signature of the holder, which would be the approval'
   return multiple ? 'the query takes several presentations, of which one is to approve' : undefined
 }
 
@@ -93,10 +96,13 @@ function orInvalid<T>(at: string, read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return invalid(`${at}: ${error.message}`)
+    return refuseInvalid(`${at}: ${error.message}`)
   }
 }
 
-function invalid(why: string): never {
-  return abort('invalid_request_object', `the request cannot be trusted, and nothing was sent: transaction_data ${why}`)
+function refuseInvalid(reason: string): never {
+  return abort(
+    'invalid_request_object',
+    `the request cannot be trusted, and nothing was sent: transaction_data ${reason}`,
+  )
 }

@@ -77,7 +77,7 @@ const attacks: readonly Attack[] = [
 describe('a response by the browser', () => {
   it.each(attacks)('is refused by the wallet: $attack', async ({ change, code, why }) => {
     const { wallet, sent, texts } = testWallet(services.fetch, services.clock, {
-      browser: visitor(services, { change }).browser,
+      openBrowser: visitor(services, { change }).browser,
     })
     const error = await errorOf(receiveUnoffered(wallet, ask))
     expect([error.code, error.message]).toEqual([code, expect.stringMatching(why)])
@@ -87,14 +87,14 @@ describe('a response by the browser', () => {
 
   it('is taken when nothing is wrong, by scope, by id and for an offer', async () => {
     const went = visitor(services)
-    const { wallet, sent } = testWallet(services.fetch, services.clock, { browser: went.browser })
+    const { wallet, sent } = testWallet(services.fetch, services.clock, { openBrowser: went.browser })
     await receiveUnoffered(wallet, ask)
     await receiveUnoffered(wallet, { credentialIssuer: ISSUER_URL, credential: { configurationId } })
     const { sessionId } = await offerFor(services, configurationId)
     const approved = visitor(services, { decision: { approved: true } })
     const uri = `${ISSUER_URL}/issuance/oid4vci/credential-offer/${sessionId}`
     const [stored] = await receive(
-      { ...wallet, browser: approved.browser },
+      { ...wallet, openBrowser: approved.browser },
       `haip-vci://?credential_offer_uri=${encodeURIComponent(uri)}`,
     )
     expect(stored?.name).toBe('Student card')
@@ -109,7 +109,7 @@ describe('a response by the browser', () => {
 
   it('that says no is told to the person in the words of the application', async () => {
     const { browser, ended } = visitor(services, { decision: { denied: true, reason: 'Not a student.' } })
-    const { wallet, texts } = testWallet(services.fetch, services.clock, { browser })
+    const { wallet, texts } = testWallet(services.fetch, services.clock, { openBrowser: browser })
     const error = await errorOf(receiveUnoffered(wallet, ask))
     expect([error.code, error.message]).toEqual(['refused', expect.stringContaining('Not a student. (access_denied)')])
     expect(error.server).toEqual({ error: 'access_denied', error_description: 'Not a student.' })
@@ -121,7 +121,9 @@ describe('an authorization server', () => {
   const refusalWith = async (members: object) => {
     const fetch = changing(services.fetch, SERVER, withMembers(members))
     const { browser, went } = visitor(services)
-    const error = await errorOf(receiveUnoffered(testWallet(fetch, services.clock, { browser }).wallet, ask))
+    const error = await errorOf(
+      receiveUnoffered(testWallet(fetch, services.clock, { openBrowser: browser }).wallet, ask),
+    )
     expect(went()).toEqual([])
     return [error.code, error.message]
   }
@@ -145,7 +147,7 @@ describe('an authorization server', () => {
     const fetch = changing(services.fetch, '/token-endpoint', async (response) =>
       response.ok ? withMembers({ token_type: 'Bearer' })(response) : response,
     )
-    const { wallet, texts } = testWallet(fetch, services.clock, { browser: visitor(services).browser })
+    const { wallet, texts } = testWallet(fetch, services.clock, { openBrowser: visitor(services).browser })
     const error = await errorOf(receiveUnoffered(wallet, ask))
     expect([error.code, error.message, texts.size]).toEqual(['invalid_response', expect.stringMatching(/not DPoP/), 0])
   })

@@ -93,9 +93,9 @@ describeInBrowser('the console', (openWindow) => {
     const code = await page.locator('strong.code').innerText()
     expect(code).toMatch(/^\d{6}$/)
     const wrong = String((Number(code) + 1) % 1_000_000).padStart(6, '0')
-    await expect(receive(wallet, offered, { txCode: () => Promise.resolve(wrong) })).rejects.toThrow()
+    await expect(receive(wallet, offered, { askTxCode: () => Promise.resolve(wrong) })).rejects.toThrow()
     await page.getByText(/refused at the token endpoint: invalid_grant/).waitFor()
-    await receive(wallet, offered, { txCode: () => Promise.resolve(code) })
+    await receive(wallet, offered, { askTxCode: () => Promise.resolve(code) })
     await page.getByText('A credential was issued.').waitFor()
   })
 

@@ -174,11 +174,11 @@ describe('a wallet whose provider attests it', () => {
     const attestation = { jwt: await walletAttestation(instance, services.clock.now), key: instance.key }
     const { browser } = visitor(services)
     const ask = { credentialIssuer: ISSUER_URL, credential: { scope: SCOPE } }
-    const { wallet, sent } = testWallet(services.fetch, services.clock, { browser, attestation })
+    const { wallet, sent } = testWallet(services.fetch, services.clock, { openBrowser: browser, attestation })
     expect(await receiveUnoffered(wallet, ask)).toHaveLength(1)
     const forms = sent.filter(({ to }) => /par$|token-endpoint$/.test(to)).map(({ body }) => new URLSearchParams(body))
     expect(new Set(forms.map((form) => form.get('client_id')))).toEqual(new Set([WALLET]))
-    const { wallet: stranger } = testWallet(services.fetch, services.clock, { browser })
+    const { wallet: stranger } = testWallet(services.fetch, services.clock, { openBrowser: browser })
     expect((await errorOf(receiveUnoffered(stranger, ask))).server).toMatchObject({ error: 'invalid_client' })
   })
 
@@ -187,7 +187,7 @@ describe('a wallet whose provider attests it', () => {
     onTestFinished(() => services.close())
     const ids = [await declareWithScope(services), await declareWithScope(services), await declare(services)]
     const { browser } = visitor(services)
-    const { wallet } = testWallet(services.fetch, services.clock, { browser })
+    const { wallet } = testWallet(services.fetch, services.clock, { openBrowser: browser })
     const messageFor = async (credential: { scope: string } | { configurationId: string }) =>
       (await errorOf(receiveUnoffered(wallet, { credentialIssuer: ISSUER_URL, credential }))).message
     expect(await messageFor({ scope: 'library_card' })).toMatch(/ with the scope library_card to .*: student_card$/)

@@ -94,7 +94,7 @@ describe('oidc-provider as the authorization server', () => {
     const { link, sessionId } = await offer('493536')
     // The server wants to know of every client, where OpenID4VCI lets wallets be anonymous.
     const { wallet: ours, sent } = testWallet(services.fetch, services.clock, { clientId: WALLET })
-    expect(await receiveByOurs(ours, link, { txCode: () => Promise.resolve('493536') })).toHaveLength(1)
+    expect(await receiveByOurs(ours, link, { askTxCode: () => Promise.resolve('493536') })).toHaveLength(1)
     expect(sent.map(({ to }) => to).filter((to) => to.includes(server.issuer))).toEqual([
       `GET ${server.issuer}/.well-known/oauth-authorization-server`,
       `POST ${server.issuer}/token`,

@@ -15,10 +15,10 @@ export function visitor(services: Services, { decision, change }: VisitorTerms =
   const went: string[] = []
   const ends: string[] = []
   const sessions: string[] = []
-  const browser: WalletContext['browser'] = () =>
+  const openBrowser: WalletContext['openBrowser'] = () =>
     Promise.resolve({
       redirectUri: REDIRECT_URI,
-      go: async (address) => {
+      sendPerson: async (address) => {
         went.push(address)
         const person = newVisitor()
         const page = await sentTo(await visit(services, person, address))
@@ -32,7 +32,7 @@ export function visitor(services: Services, { decision, change }: VisitorTerms =
         change?.(searchParams)
         return searchParams.toString()
       },
-      end: () => Promise.resolve(void ends.push(REDIRECT_URI)),
+      close: () => Promise.resolve(void ends.push(REDIRECT_URI)),
     })
-  return { browser, went: () => went, ended: () => ends.length, sessions: () => sessions }
+  return { browser: openBrowser, went: () => went, ended: () => ends.length, sessions: () => sessions }
 }

@@ -51,5 +51,5 @@ export async function haipWallet(
     jwt: await walletAttestation(instance, services.clock.now, { payload: { exp } }),
     key: instance.key,
   }
-  return { ...testWallet(services.fetch, services.clock, { browser, attestation }), sessions }
+  return { ...testWallet(services.fetch, services.clock, { openBrowser: browser, attestation }), sessions }
 }

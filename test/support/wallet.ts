@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../src/codec/json.ts'
 import type { Step, TextStore, WalletContext, WalletStore } from '../../src/wallet/context.ts'
 import { WalletError } from '../../src/wallet/error.ts'
-import { keysInTexts } from '../../src/wallet/holder-key.ts'
+import { createJwkHolderKeys } from '../../src/wallet/holder-key.ts'
 import type { Clock } from './services.ts'
 
 export interface TestWallet {
@@ -46,7 +46,7 @@ export function testWallet(
 }
 
 export function memoryStore(texts: Map<string, string>): WalletStore {
-  return { keys: keysInTexts(randomBytes), ...memoryTexts(texts) }
+  return { keys: createJwkHolderKeys(randomBytes), ...memoryTexts(texts) }
 }
 
 function memoryTexts(texts: Map<string, string>): TextStore {

@@ -22,7 +22,7 @@ export async function walkUnoffered(
   portal.onCall = (result) => narrator.step(stepOfPortal(result))
   try {
     const ask = { credentialIssuer: issuer.baseUrl, credential: { configurationId } }
-    await receiveUnoffered({ ...wallet, browser: () => Promise.resolve(openBrowser(narrator)) }, ask)
+    await receiveUnoffered({ ...wallet, openBrowser: () => Promise.resolve(openBrowser(narrator)) }, ask)
   } finally {
     delete portal.onCall
   }
@@ -43,8 +43,8 @@ function stepOfPortal({ method, url, status }: ApiResult): ShownStep {
 function openBrowser(narrator: Narrator): BrowserVisit {
   return {
     redirectUri: REDIRECT_URI,
-    go: (address) => followPages(narrator, address),
-    end: () => Promise.resolve(),
+    sendPerson: (address) => followPages(narrator, address),
+    close: () => Promise.resolve(),
   }
 }
 

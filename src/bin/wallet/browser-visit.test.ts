@@ -12,7 +12,7 @@ beforeEach(async () => {
   shown.length = 0
   visit = await startBrowserVisit({ show, seconds: 60 })
 })
-afterEach(() => visit.end())
+afterEach(() => visit.close())
 
 /** Returns the status of a request whose Host header fetch would not let us choose. */
 function statusAs(host: string): Promise<number | undefined> {
@@ -27,7 +27,7 @@ function statusAs(host: string): Promise<number | undefined> {
 
 it('is on this machine alone, and takes the query of the first request as it came', async () => {
   expect(visit.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/)
-  const came = visit.go('https://issuer.example/authorize?a=b')
+  const came = visit.sendPerson('https://issuer.example/authorize?a=b')
   await expect.poll(() => shown).toEqual(['https://issuer.example/authorize?a=b'])
   const response = await fetch(`${visit.redirectUri}?code=a%20b&state=c`)
   expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
@@ -37,7 +37,7 @@ it('is on this machine alone, and takes the query of the first request as it cam
 })
 
 it('refuses another path, method and host, and still takes the right request', async () => {
-  const came = visit.go('https://issuer.example/')
+  const came = visit.sendPerson('https://issuer.example/')
   const { origin } = new URL(visit.redirectUri)
   expect((await fetch(`${origin}/favicon.ico`)).status).toBe(404)
   expect((await fetch(`${visit.redirectUri}/more?code=x`)).status).toBe(404)
@@ -49,7 +49,7 @@ it('refuses another path, method and host, and still takes the right request', a
 
 it('gives up when nobody comes in time, and listens no more after its end', async () => {
   const short = await startBrowserVisit({ show, seconds: 0.01 })
-  await expect(short.go('https://issuer.example/')).rejects.toMatchObject({ code: 'not_yet' })
-  await short.end()
+  await expect(short.sendPerson('https://issuer.example/')).rejects.toMatchObject({ code: 'not_yet' })
+  await short.close()
   await expect(fetch(short.redirectUri)).rejects.toThrow(/fetch failed/)
 })

@@ -40,11 +40,11 @@ export async function startBrowserVisit({ show, seconds }: VisitTerms): Promise<
   const query = queryOfVisit(server, host)
   return {
     redirectUri: `http://${host}${PATH}`,
-    go: async (address) => {
+    sendPerson: async (address) => {
       await show(address)
       return inTime(query, seconds)
     },
-    end: async () => {
+    close: async () => {
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()

@@ -11,7 +11,7 @@ import { createSigner } from '../../keys/file-signer.ts'
 import { importPrivateKey } from '../../keys/private-jwk.ts'
 import type { TextStore, WalletAttestation, WalletStore } from '../../wallet/context.ts'
 import { abort } from '../../wallet/error.ts'
-import { keysInTexts } from '../../wallet/holder-key.ts'
+import { createJwkHolderKeys } from '../../wallet/holder-key.ts'
 import { makeDirectory } from '../directory.ts'
 import { random } from '../effects.ts'
 
@@ -26,7 +26,7 @@ const ATTESTATION_FILE = 'wallet-attestation.json'
 export function walletFiles(home: string): WalletStore {
   return {
     ...textFiles(join(home, 'credentials')),
-    keys: keysInTexts(random),
+    keys: createJwkHolderKeys(random),
     authorizations: textFiles(join(home, 'authorizations')),
   }
 }

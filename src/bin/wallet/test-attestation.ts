@@ -61,7 +61,7 @@ export async function attestForTests(directory: string, before: string | undefin
 
 /** Makes an attester that attests keys by the provider that attested the wallet, wherever the keys are kept. */
 export function keyAttesterOf(directory: string): KeyAttester {
-  return async (keys, { nonce, required }) => {
+  return async (keys, { nonce, requirements: required }) => {
     const provider = await readProvider(directory)
     const issuedAt = Math.floor(now().getTime() / 1000)
     return writeJws(

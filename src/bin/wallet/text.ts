@@ -3,10 +3,10 @@ import type { Json } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
 import { type AnsweredQuery, chosenAnswers } from '../../wallet/answer.ts'
-import { claimLabel, inOrder, isEnvelope, ownClaims } from '../../wallet/claim-text.ts'
+import { claimLabel, holderClaims, isEnvelopeClaim, sortClaims } from '../../wallet/claim-text.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
-import type { Outstanding } from '../../wallet/renewal.ts'
-import type { StoredCredential, Unreadable } from '../../wallet/stored-credential.ts'
+import type { OutstandingCredential } from '../../wallet/renewal.ts'
+import type { StoredCredential, UnreadableCredential } from '../../wallet/stored-credential.ts'
 import { columns, paint, plain, timeText, wrapIndented } from '../terminal.ts'
 import { transactionText } from './transaction-text.ts'
 
@@ -15,7 +15,7 @@ const INDENT = '  '
 
 /** Formats a received credential at a glance. */
 export function card(stored: StoredCredential): string {
-  const rows = ownClaims(stored).map(
+  const rows = holderClaims(stored).map(
     ({ position, value }) => [label(stored, position), shorten(valueText(value))] as const,
   )
   return frameCredential(stored, columns(rows))
@@ -24,7 +24,7 @@ export function card(stored: StoredCredential): string {
 /** Formats a credential in full, and marks the claims that its holder may hide. */
 export function details(stored: StoredCredential): string {
   const { hidable } = stored
-  const rows = ownClaims(stored).map(({ position, value }) => {
+  const rows = holderClaims(stored).map(({ position, value }) => {
     const mark = hidable.some((cover) => isWithin(position, cover)) ? '○' : '●'
     return [`${mark} ${label(stored, position)}`, shorten(valueText(value))] as const
   })
@@ -49,12 +49,12 @@ export function formatList(credentials: readonly StoredCredential[], now: Date):
   return lines.join('\n')
 }
 
-export function describeDamage({ id, problem }: Unreadable): string {
+export function describeDamage({ id, problem }: UnreadableCredential): string {
   return paint('red', `Credential ${id} is damaged and was left as it is: ${plain(problem)}`)
 }
 
 /** Describes a credential that did not come yet. */
-export function describeOutstanding({ credentialIssuer, configurationId, problem }: Outstanding): string {
+export function describeOutstanding({ credentialIssuer, configurationId, problem }: OutstandingCredential): string {
   const why = problem === undefined ? 'has not decided yet' : `did not give it: ${plain(problem)}`
   return `${plain(credentialIssuer)} was asked for ${plain(configurationId)}, and ${why}.`
 }
@@ -66,8 +66,8 @@ export function describeOutstanding({ credentialIssuer, configurationId, problem
 export function planText(plan: PresentationPlan): string {
   const answers = chosenAnswers(plan)
   const transactions = plan.approvals.map((approval) => {
-    const answer = answers.find(({ query }) => query.id === approval.by)
-    return transactionText(approval, answer?.credential.name ?? approval.by)
+    const answer = answers.find(({ query }) => query.id === approval.queryId)
+    return transactionText(approval, answer?.credential.name ?? approval.queryId)
   })
   return [whoAsks(plan), ...answers.map(wouldSee), ...transactions].join('\n\n')
 }
@@ -88,18 +88,20 @@ function whoAsks(plan: PresentationPlan): string {
 }
 
 function wouldSee({ credential, disclosed, hidden }: AnsweredQuery): string {
-  const claims = disclosed.filter(({ position }) => !isEnvelope(credential, position))
-  const rows = inOrder(credential, claims).map(({ position, value, because }) => {
+  const claims = disclosed.filter(({ position }) => !isEnvelopeClaim(credential, position))
+  const rows = sortClaims(credential, claims).map(({ position, value, because }) => {
     const why = { asked: '', always: '  (cannot be hidden)', inseparable: '  (comes with what was asked)' }[because]
     return [label(credential, position), `${shorten(valueText(value))}${why}`] as const
   })
   const always = new Set(
-    disclosed.filter(({ position }) => isEnvelope(credential, position)).map(({ position }) => String(position[0])),
+    disclosed
+      .filter(({ position }) => isEnvelopeClaim(credential, position))
+      .map(({ position }) => String(position[0])),
   )
   // An mdoc has its type and dates beside its claims.
   const facts = always.size > 0 ? [...always] : ['its type', 'its dates']
   const envelope = `and what every presentation shows: ${[...facts, 'the key it is bound to'].join(', ')}`
-  const kept = inOrder(
+  const kept = sortClaims(
     credential,
     hidden.map((position) => ({ position })),
   ).map(({ position }) => label(credential, position))

@@ -1,7 +1,7 @@
 /** The results of the commands of the wallet, for programs. */
 import { chosenAnswers } from '../../wallet/answer.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
-import type { Outstanding } from '../../wallet/renewal.ts'
+import type { OutstandingCredential } from '../../wallet/renewal.ts'
 import type { StoredCredential } from '../../wallet/stored-credential.ts'
 
 /** Describes a credential for programs, without its key. */
@@ -44,10 +44,10 @@ export function planToJson(plan: PresentationPlan) {
     verifier: { client_id: clientId, client_name: clientName, certificate_subject: certificate.subjectText },
     credentials: Object.fromEntries(credentials),
     encrypted: encryption !== undefined,
-    approved: plan.approvals.map(({ by, content }) => ({ by, transaction: content })),
+    approved: plan.approvals.map(({ queryId: by, content }) => ({ by, transaction: content })),
   }
 }
 
-export function outstandingToJson({ credentialIssuer, configurationId, problem }: Outstanding) {
+export function outstandingToJson({ credentialIssuer, configurationId, problem }: OutstandingCredential) {
   return { credential_issuer: credentialIssuer, credential_configuration_id: configurationId, problem }
 }

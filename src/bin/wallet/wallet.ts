@@ -5,10 +5,10 @@ import { createInterface } from 'node:readline'
 import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { abort, WalletError } from '../../wallet/error.ts'
-import type { AskedTxCode } from '../../wallet/offer.ts'
+import type { TxCodeDescription } from '../../wallet/offer.ts'
 import { decline, planPresentation, present } from '../../wallet/present.ts'
-import { receive, receiveUnoffered, type UnofferedAsk } from '../../wallet/receive.ts'
-import { collectPending, listOutstanding, renewCredential } from '../../wallet/renewal.ts'
+import { receive, receiveUnoffered, type UnofferedRequest } from '../../wallet/receive.ts'
+import { collectPendingCredentials, listOutstandingCredentials, renewCredential } from '../../wallet/renewal.ts'
 import { findCredential, listCredentials } from '../../wallet/stored-credential.ts'
 import { commandName, readWords, shellWord, UsageError } from '../command-line.ts'
 import { now, random, wait } from '../effects.ts'
@@ -28,7 +28,7 @@ interface Command {
   /** The word after the command's name. */
   readonly subject: string
   /** The credential to ask for without an offer. */
-  readonly unoffered: UnofferedAsk | undefined
+  readonly unoffered: UnofferedRequest | undefined
   /** Returns a command line of this wallet for copying. */
   readonly line: (...words: readonly string[]) => string
   /** Shows a text to a person at once; programs get one object at the end. */
@@ -36,7 +36,7 @@ interface Command {
   /** Shows `what` and asks whether to continue. Refuses with `not_agreed` when no person can answer. */
   readonly agree: (what: string) => Promise<boolean>
   /** Asks for the transaction code of an offer. Refuses with `needs_tx_code` when no person can answer. */
-  readonly txCode: (asked: AskedTxCode) => Promise<string>
+  readonly txCode: (asked: TxCodeDescription) => Promise<string>
 }
 
 /** The time for the person at the page of the issuer, which gives them ten minutes and five for the way back. */
@@ -114,7 +114,7 @@ function readUnofferedAsk(values: {
   readonly issuer?: string | undefined
   readonly configuration?: string | undefined
   readonly scope?: string | undefined
-}): UnofferedAsk | undefined {
+}): UnofferedRequest | undefined {
   const { issuer: credentialIssuer, configuration: configurationId, scope } = values
   if (credentialIssuer === undefined && configurationId === undefined && scope === undefined) return undefined
   if (credentialIssuer === undefined || (configurationId === undefined) === (scope === undefined)) {
@@ -141,7 +141,7 @@ function lineWith(home: string | undefined): Command['line'] {
 async function runReceive({ wallet, subject, unoffered, line, say, txCode }: Command): Promise<Outcome> {
   const waiting = { ...wallet, wait: waitAloud(say) }
   const received = await (unoffered === undefined
-    ? receive(waiting, subject, { txCode })
+    ? receive(waiting, subject, { askTxCode: txCode })
     : receiveUnoffered(waiting, unoffered))
   say(received.map(card).join('\n\n'))
   say(`\n${paint('green', '✓')} Received and kept. Show it with: ${line('show', received[0]?.id ?? '')}`)
@@ -159,7 +159,7 @@ function waitAloud(say: Command['say']): typeof wait {
 }
 
 async function runCollect({ wallet, say }: Command): Promise<Outcome> {
-  const { received, outstanding } = await collectPending(wallet)
+  const { received, outstanding } = await collectPendingCredentials(wallet)
   if (received.length > 0) say(`${received.map(card).join('\n\n')}\n`)
   for (const each of outstanding) say(describeOutstanding(each))
   if (received.length + outstanding.length === 0) say('No issuer has anything to decide for this wallet.')
@@ -178,7 +178,7 @@ async function runRenew({ wallet, subject, say }: Command): Promise<Outcome> {
 
 async function runList({ wallet, line, say }: Command): Promise<Outcome> {
   const { credentials, unreadable } = await listCredentials(wallet.store)
-  const outstanding = await listOutstanding(wallet)
+  const outstanding = await listOutstandingCredentials(wallet)
   if (credentials.length > 0) say(formatList(credentials, wallet.now()))
   else if (unreadable.length === 0) say(`The wallet is empty. Get a credential with: ${line('receive', 'OFFER-URI')}`)
   for (const each of unreadable) say(describeDamage(each))
@@ -249,7 +249,7 @@ async function ask(what: string): Promise<boolean> {
   return /^y(es)?$/i.test(await answerTo(what, 'Present this? [y/N] '))
 }
 
-function askTxCode({ inputMode, length, description }: AskedTxCode): Promise<string> {
+function askTxCode({ inputMode, length, description }: TxCodeDescription): Promise<string> {
   const kind = `${length === undefined ? '' : `${length} `}${inputMode === 'text' ? 'characters' : 'digits'}`
   const hint = description === undefined ? '' : ` The issuer says: "${plain(description)}".`
   const what = `The issuer wants a transaction code (${kind}), which it has given you another way.${hint}`
