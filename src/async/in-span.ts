@@ -1,5 +1,5 @@
 /**
- * Runs work as a step of its own in the trace of the request that it is done for; without such a request, or where its
- * trace is not kept, the work runs alone. The name is one of few, and nothing of it comes from outside.
+ * Runs `work` in a new span with the name `name` below the span of the current request; without a span when there is no
+ * request, or its trace is not sampled. The names are constants of the code.
  */
 export type InSpan = <T>(name: string, work: () => Promise<T>) => Promise<T>

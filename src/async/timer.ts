@@ -1,6 +1,6 @@
-/** Time limits of what computes without a pause. */
+/** Time limits of computations that do not yield to the event loop. */
 
-/** Begins to measure, and returns a function that says whether the time is over. */
+/** Starts a timer of `ms` milliseconds, and returns the function that tests whether its time is over. */
 export type StartTimer = (ms: number) => () => boolean
 
 /**

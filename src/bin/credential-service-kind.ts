@@ -2,9 +2,9 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import type { CallbackCollections } from '../callback/queue.ts'
-import { readiness } from '../http/readiness.ts'
+import { createReadinessCheck } from '../http/readiness.ts'
 import { findPkcs11Mistakes } from '../keys/pkcs11/check.ts'
-import { type GenerationCollections, settleGeneration } from '../store/generation.ts'
+import { type GenerationCollections, voidOpenAfterRestore } from '../store/generation.ts'
 import type { Store } from '../store/store.ts'
 import { conflictTask } from './conflict-log.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
@@ -81,7 +81,7 @@ function voidOpenSessions<Name extends CredentialServiceName>(
 ): Promise<number | undefined> {
   const { voidOpen } = credentialServices[name]
   const generations = store as unknown as Store<GenerationCollections>
-  return settleGeneration({ store: generations, retryOnConflict }, (before) =>
+  return voidOpenAfterRestore({ store: generations, retryOnConflict }, (before) =>
     voidOpen({ store, now, random, retryOnConflict }, before),
   )
 }
@@ -134,7 +134,12 @@ async function measure<Name extends CredentialServiceName>(
     config,
     conflicts: conflictCounts,
     now,
-    checkReady: readiness({ store: opened as unknown as Store<GenerationCollections>, now, random, retryOnConflict }),
+    checkReady: createReadinessCheck({
+      store: opened as unknown as Store<GenerationCollections>,
+      now,
+      random,
+      retryOnConflict,
+    }),
     newestStates: (limit) => newestStates(opened, now, limit),
     store: () => store,
     telemetry: telemetry?.counts,

@@ -82,7 +82,7 @@ export const credentialServices: {
     encryptedCollections: issuerEncryptedCollections,
     tasks: issuerTasks,
     newestStates: async (store, now, limit) =>
-      (await store.newest('issuance_session', limit)).map(({ value }) => issuanceStatus(value, now())),
+      (await store.listNewest('issuance_session', limit)).map(({ value }) => issuanceStatus(value, now())),
     voidOpen: voidIssuanceSessions,
     create: async (config, effects) => (await import('../issuer/issuer.ts')).createIssuer(config, effects),
   },
@@ -95,7 +95,7 @@ export const credentialServices: {
     encryptedCollections: verifierEncryptedCollections,
     tasks: verifierTasks,
     newestStates: async (store, now, limit) =>
-      (await store.newest('verification_session', limit)).map(({ value }) => verificationStatus(value, now())),
+      (await store.listNewest('verification_session', limit)).map(({ value }) => verificationStatus(value, now())),
     voidOpen: voidVerificationSessions,
     create: async (config, effects) => (await import('../verifier/verifier.ts')).createVerifier(config, effects),
   },

@@ -13,7 +13,7 @@ import { longestKeptMs } from '../config/retention.ts'
 import type { Outbound } from '../http/outbound.ts'
 import { loadPkcs11js } from '../keys/pkcs11/module.ts'
 import { createPkcs11Tokens, type Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
-import { type EncryptionCollections, encryptionKey, encryptStore } from '../store/encrypted.ts'
+import { type EncryptionCollections, encryptStore, makeEncryptionKey } from '../store/encrypted.ts'
 import { type ConflictCounts, createRetryOnConflict } from '../store/retry.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
@@ -67,8 +67,8 @@ export function encryptDatabase<C extends EncryptionCollections>(
   collections: readonly (keyof C & string)[],
   { encryptionKeys, retention }: Pick<CommonConfig, 'encryptionKeys' | 'retention'>,
 ): Promise<Store<C>> {
-  const keys = encryptionKeys.map(encryptionKey)
-  return encryptStore(store, { keys, collections, random, now: now(), keptMs: longestKeptMs(retention) })
+  const keys = encryptionKeys.map(makeEncryptionKey)
+  return encryptStore(store, { keys, collections, random, now: now(), retentionMs: longestKeptMs(retention) })
 }
 
 /** Opens the database. For an embedded one, makes its directory for this user only, and calls `open`. */

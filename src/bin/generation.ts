@@ -21,11 +21,11 @@ export async function confirmDatabase(
 ): Promise<void> {
   const { generation: number = 0 } = database
   const file = database.kind === 'sqlite' && database.file !== ':memory:' ? generationFile(database.file) : undefined
-  const kept = file === undefined ? [] : readWitnesses(file)
+  const previous = file === undefined ? [] : readWitnesses(file)
   const next = toBase64url(random(16))
   // The file has both generations while the database changes, as the process may end in between.
-  if (file !== undefined) writeWitnesses(file, [...kept, next])
-  const witness = file === undefined ? undefined : { kept, next }
+  if (file !== undefined) writeWitnesses(file, [...previous, next])
+  const witness = file === undefined ? undefined : { previous, next }
   const hasSynchronousStandbys = database.kind === 'postgresql' && database.hasSynchronousStandbys === true
   const outside = { number, witness, isRestored, hasSynchronousStandbys }
   const why = await confirmGeneration({ store, now, random, retryOnConflict }, outside)

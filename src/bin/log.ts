@@ -35,7 +35,7 @@ export function createLog(service: string, { file, worker, extension }: LogOptio
     base: { service, ...(worker !== undefined && { worker }) },
     messageKey: 'message',
     timestamp: pino.stdTimeFunctions.isoTime,
-    ...(extension && { mixin: extension.members }),
+    ...(extension && { mixin: extension.getTraceMembers }),
     redact: ['*.authorization', '*.password', '*.token', '*.credential', '*.vp_token', '*.claims'],
   }
   if (file !== undefined) return pino(options, copyLines(createLineWriter(openSync(file, 'a')), extension))
@@ -52,7 +52,7 @@ function copyLines(lines: DestinationStream, extension: LogExtension | undefined
   return {
     write: (line) => {
       lines.write(line)
-      extension.copy(line)
+      extension.copyLine(line)
     },
   }
 }

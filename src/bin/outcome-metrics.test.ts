@@ -50,7 +50,7 @@ describe('the metrics of outcomes', () => {
 })
 
 describe('the metrics of callbacks', () => {
-  const measured = (due: Store<CallbackCollections>['due']) => {
+  const measured = (due: Store<CallbackCollections>['listDue']) => {
     const registry = new Registry()
     const times = { now: new Date(100_000), looks: 0 }
     const store = {

@@ -34,7 +34,7 @@ export async function openOutputs(
     outbound,
     random,
     clock: createFineClock(),
-    failed: (signal, why) =>
+    reportFailure: (signal, why) =>
       ownLog.warn(
         { event: 'telemetry_not_sent', signal, why },
         'the collector does not take what is sent, and the service goes on',

@@ -104,9 +104,9 @@ async function findDueRows(
   at: Date,
   { limit, wasSetBack }: { readonly limit: number; readonly wasSetBack: boolean },
 ): Promise<readonly DueRow<CallbackQueue>[]> {
-  const rows = await store.due('callback', at, limit)
+  const rows = await store.listDue('callback', at, limit)
   if (rows.length > 0 || !wasSetBack) return rows
-  const waiting = await store.due('callback', END_OF_TIME, limit)
+  const waiting = await store.listDue('callback', END_OF_TIME, limit)
   return waiting.filter(({ value: { setAt = 0 } }) => setAt > at.getTime() + MAX_CLOCK_DIFFERENCE_MS)
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import { MalformedError } from '../codec/malformed.ts'
-import { loggedCause, loggedError } from '../http/logged-error.ts'
+import { describeCauseForLog, describeErrorForLog } from '../http/logged-error.ts'
 
 export interface Check<Evidence, Context> {
   /** The id of the check, which never changes: reports, documents and tests refer to it. */
@@ -150,7 +150,7 @@ function judge(
   if ('outcome' in verdict) return verdict
   const failedOutcome = level === 'MUST' ? 'failed' : 'warning'
   if ('error' in verdict) {
-    const line = { event: 'check_threw', request: requestId, check: id, error: loggedError(verdict.error) }
+    const line = { event: 'check_threw', request: requestId, check: id, error: describeErrorForLog(verdict.error) }
     log.error(line, 'a check threw an error')
     return {
       outcome: failedOutcome,
@@ -162,7 +162,7 @@ function judge(
   if (answer === 'tolerated') return { outcome: 'warning', detail }
   if (answer === 'yes') return { outcome: 'passed', detail }
   if (verdict.cause !== undefined) {
-    const line = { event: 'check_failed', request: requestId, check: id, cause: loggedCause(verdict.cause) }
+    const line = { event: 'check_failed', request: requestId, check: id, cause: describeCauseForLog(verdict.cause) }
     log.info(line, 'a check failed on what a library refused')
   }
   return { outcome: failedOutcome, detail }

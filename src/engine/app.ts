@@ -9,7 +9,7 @@ import type { App } from '../http/app-type.ts'
 import { addCommonRoutes, COMMON_PATHS } from '../http/common-routes.ts'
 import { hasSeveralHosts } from '../http/host-header.ts'
 import { createTokenBucket } from '../http/rate-limit.ts'
-import { readiness } from '../http/readiness.ts'
+import { createReadinessCheck } from '../http/readiness.ts'
 import { traceRequests } from '../http/request-tracer.ts'
 import { addCommonHeaders, createServer } from '../http/server.ts'
 import { ProtocolError } from '../protocol/error.ts'
@@ -184,7 +184,7 @@ function requireApiKey(authenticate: Authenticate, authorization: string | undef
 
 /** Makes the function that rejects while the engine cannot answer requests. */
 export function engineReadiness(context: EngineContext): () => Promise<void> {
-  const checkDatabase = readiness(context)
+  const checkDatabase = createReadinessCheck(context)
   return async () => {
     requireFreshBlock(context)
     await checkDatabase().catch(() => {

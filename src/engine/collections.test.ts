@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { testDatabase } from '../../test/support/store.ts'
-import { encryptionKey, encryptStore } from '../store/encrypted.ts'
+import { encryptStore, makeEncryptionKey } from '../store/encrypted.ts'
 import { type EngineCollections, engineEncryptedCollections, engineMigrations, FAR } from './collections.ts'
 
 const contract = `00${'a1'.repeat(20)}`
@@ -10,11 +10,11 @@ describe('the database of an engine, to which somebody else has written', () => 
   it('gives back neither what was moved to another place nor what is in the clear', async () => {
     const open = testDatabase<EngineCollections>(engineMigrations)
     const [plain, below] = [await open(), await open()]
-    const keys = [encryptionKey(randomBytes(32))]
+    const keys = [makeEncryptionKey(randomBytes(32))]
     const settings = {
       collections: engineEncryptedCollections,
-      keptMs: Infinity,
-      refusesClear: true,
+      retentionMs: Infinity,
+      refusesPlaintext: true,
       random: randomBytes,
     }
     const store = await encryptStore(below, { ...settings, keys, now: new Date() })
@@ -28,7 +28,7 @@ describe('the database of an engine, to which somebody else has written', () => 
     expect((await store.get('component_storage', 'mine'))?.value).toEqual(value)
     await expect(store.get('component_storage', 'yours')).rejects.toThrow()
     await expect(store.get('component_storage', 'clear')).rejects.toThrow(/in the clear/)
-    const [row] = await store.due('outbox', FAR, 10)
+    const [row] = await store.listDue('outbox', FAR, 10)
     expect(() => row?.value).toThrow(/in the clear/)
     await store.close()
     await plain.close()

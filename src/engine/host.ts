@@ -2,7 +2,7 @@
 import type { Host } from '../component/runtime.ts'
 import { type HttpClientRequest, type HttpClientResponse, OutboundError } from '../http/outbound.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
-import { currentGeneration } from '../store/generation.ts'
+import { getCurrentGeneration } from '../store/generation.ts'
 import { partOf } from '../store/store.ts'
 import type { StorageReads } from './commit.ts'
 import type { EngineContext } from './context.ts'
@@ -30,7 +30,7 @@ export function hostOf(
     send: (request) => sendRequest(context, request),
     configuration: (key) => config.configuration.get(key),
     timers: () => Promise.resolve(timers.list(address)),
-    generation: () => currentGeneration({ store: partOf(store), now, random, retryOnConflict }),
+    generation: () => getCurrentGeneration({ store: partOf(store), now, random, retryOnConflict }),
     spent: async (id) => {
       const isSpent = (await store.get('spent_request', id)) !== undefined
       if (isSpent) metrics.replays.inc()

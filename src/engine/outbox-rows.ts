@@ -37,11 +37,11 @@ export function createOutboxRows(store: EngineStore): OutboxRows {
   const add = (id: string, { contract, createdAt }: OutboxRow): void => void waiting.set(id, { contract, createdAt })
   return {
     load: async () => {
-      for (const { id, value } of await store.due('outbox', FAR, Number.MAX_SAFE_INTEGER)) add(id, value)
+      for (const { id, value } of await store.listDue('outbox', FAR, Number.MAX_SAFE_INTEGER)) add(id, value)
     },
     read: async () => {
       const waitingBefore = [...waiting]
-      const storedRows = await store.due('outbox', FAR, MOST_ROWS)
+      const storedRows = await store.listDue('outbox', FAR, MOST_ROWS)
       const rows = storedRows.map((row) => reuseUnchanged(row, lastRead.get(row.id)))
       lastRead = new Map(rows.map((row) => [row.id, row]))
       for (const { id, value } of rows) add(id, value)

@@ -245,11 +245,11 @@ describe('the outbox', () => {
     }
     await send(engine, 'long')
     await engine.rounds()
-    const [row] = await engine.store.due('outbox', new Date(8.64e15), 1)
+    const [row] = await engine.store.listDue('outbox', new Date(8.64e15), 1)
     await engine.store.commit([{ delete: 'outbox', id: row?.id ?? '', version: row?.version ?? 0 }])
     engine.clock.now = new Date(engine.clock.now.getTime() + 60_000)
     await engine.rounds()
-    const reads = vi.spyOn(engine.store, 'due')
+    const reads = vi.spyOn(engine.store, 'listDue')
     await engine.rounds(10)
     expect(reads.mock.calls.filter(([collection]) => collection === 'outbox')).toEqual([])
   })

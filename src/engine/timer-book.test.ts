@@ -12,12 +12,12 @@ describe('timers that are read anew', () => {
     const gate = new Promise<void>((resolve) => {
       release = resolve
     })
-    const due: typeof store.due = async (...asked) => {
-      const rows = await store.due(...asked)
+    const listDue: typeof store.listDue = async (...asked) => {
+      const rows = await store.listDue(...asked)
       await gate
       return rows
     }
-    const book = createTimerBook({ ...store, due })
+    const book = createTimerBook({ ...store, listDue })
     const loaded = book.load()
     const plan = book.plan(CONTRACT, [{ id: 1, delayMs: 1000, payload: new Uint8Array(0) }], new Date(0))
     expect(await store.commit(plan.changes)).toBeUndefined()

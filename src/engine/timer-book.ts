@@ -109,7 +109,7 @@ function isDue({ status, at }: TimerRow, now: Date): boolean {
 
 async function reload(cachedTimers: Map<string, CachedTimer>, store: EngineStore): Promise<void> {
   const timersBefore = new Map(cachedTimers)
-  const rows = await store.due('timer', FAR, Number.MAX_SAFE_INTEGER)
+  const rows = await store.listDue('timer', FAR, Number.MAX_SAFE_INTEGER)
   const readTimers = new Map(rows.map((row) => [row.id, reuseUnchanged(row, timersBefore.get(row.id))] as const))
   // The read may have returned an old version of a row that was written meanwhile.
   const isNewer = ([id, each]: readonly [string, CachedTimer]): boolean =>
@@ -207,7 +207,7 @@ function timerRowChange(value: TimerRow, timerBefore: CachedTimer | undefined): 
 
 /** Deletes the rows of ended timers whose time is over. */
 export async function purgeTimers(store: EngineStore, book: TimerBook, now: Date): Promise<void> {
-  const rows = await store.due('timer', now, 1000)
+  const rows = await store.listDue('timer', now, 1000)
   const rowsToDelete = rows.filter(({ value }) => value.status !== 'scheduled')
   if (rowsToDelete.length === 0) return
   await store.commit(rowsToDelete.map(({ id, version }) => ({ delete: 'timer', id, version }) as const))

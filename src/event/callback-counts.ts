@@ -18,8 +18,8 @@ const END_OF_TIME = new Date(8.64e15)
 /** Counts the queues that wait and the dead events, each up to {@link MAX_COUNTED_ROWS}. */
 export async function countCallbacks<C extends CallbackCollections>(serviceStore: Store<C>): Promise<CallbackCounts> {
   const store = partOf<C, CallbackCollections>(serviceStore)
-  const queues = await store.due('callback', END_OF_TIME, MAX_COUNTED_ROWS)
-  const dead = await store.due('dead_callback', END_OF_TIME, MAX_COUNTED_ROWS)
+  const queues = await store.listDue('callback', END_OF_TIME, MAX_COUNTED_ROWS)
+  const dead = await store.listDue('dead_callback', END_OF_TIME, MAX_COUNTED_ROWS)
   const times = queues.flatMap(({ value }) => value.events.slice(0, 1).map(({ queuedAt }) => queuedAt))
   const problem = queues.find(({ value }) => value.problem !== undefined)?.value.problem
   return {

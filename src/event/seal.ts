@@ -38,7 +38,7 @@ export async function sealEvents(context: SealContext, stop?: AbortSignal): Prom
 /** Moves the oldest events as one batch, and returns how many. */
 async function sealBatch(context: SealContext): Promise<Attempt<number>> {
   const { store } = context
-  const events = await store.due('event', END_OF_TIME, MOST_AT_ONCE)
+  const events = await store.listDue('event', END_OF_TIME, MOST_AT_ONCE)
   if (events.length === 0) return { committed: 0 }
   const head = await store.get('audit_head', HEAD)
   const [headChange, blockChange] = auditLogChanges(context, head, events)

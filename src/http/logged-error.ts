@@ -20,18 +20,18 @@ const NAME = /^[A-Za-z]{1,40}$/
 const MAX_CAUSES = 4
 
 /** Describes an unexpected error: its kind and where it was thrown, and the same of its causes. */
-export function loggedError(error: unknown, causesLeft = MAX_CAUSES): LoggedError {
+export function describeErrorForLog(error: unknown, causesLeft = MAX_CAUSES): LoggedError {
   const { cause } = error instanceof Error ? error : {}
   const stack = framesOf(error)
   return {
-    ...loggedCause(error),
+    ...describeCauseForLog(error),
     ...(stack === '' ? {} : { stack }),
-    ...(cause === undefined || causesLeft === 0 ? {} : { cause: loggedError(cause, causesLeft - 1) }),
+    ...(cause === undefined || causesLeft === 0 ? {} : { cause: describeErrorForLog(cause, causesLeft - 1) }),
   }
 }
 
 /** Describes the error of a library that led to a refusal: its kind, and the reason of OpenSSL. */
-export function loggedCause(error: unknown): LoggedError {
+export function describeCauseForLog(error: unknown): LoggedError {
   if (!(error instanceof Error)) return { name: typeof error }
   const { name, code } = error as Error & { readonly code?: unknown }
   const reason = openSslReason(error)
@@ -60,9 +60,9 @@ function openSslReason(error: Error): string | undefined {
  * Describes the reason of a refusal: the error of the library that found malformed input, or the message of another
  * error of this project.
  */
-export function loggedRefusal({ cause }: Error): LoggedError | string | undefined {
+export function describeRefusalForLog({ cause }: Error): LoggedError | string | undefined {
   if (!(cause instanceof MalformedError)) return cause instanceof Error ? cause.message : undefined
-  return cause.cause === undefined ? undefined : loggedCause(cause.cause)
+  return cause.cause === undefined ? undefined : describeCauseForLog(cause.cause)
 }
 
 /** Returns the lines of the stack that name a place in the code, without the message before them. */

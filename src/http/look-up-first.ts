@@ -11,7 +11,7 @@ interface SubjectLookUp<T> {
 }
 
 /** Makes the hook that calls `lookUp`, and the function that returns its result to the handler. */
-export function lookUpFirst<T>(lookUp: (request: FastifyRequest) => Promise<T>): SubjectLookUp<T> {
+export function createSubjectLookUp<T>(lookUp: (request: FastifyRequest) => Promise<T>): SubjectLookUp<T> {
   const subjects = new WeakMap<FastifyRequest, T>()
   return {
     onRequest: async (request) => {

@@ -9,7 +9,7 @@ import type { GenerationCollections } from '../store/generation.ts'
 import type { CreatedRow, RowPosition, Store } from '../store/store.ts'
 import { Seconds } from './answers.ts'
 import type { Effects } from './effects.ts'
-import { readiness } from './readiness.ts'
+import { createReadinessCheck } from './readiness.ts'
 
 /** The time for which an overview is kept. */
 const OVERVIEW_MS = 5000
@@ -69,7 +69,7 @@ export function createOverviewReader<C extends GenerationCollections, Overview>(
   effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
   makeOverview: (isReady: boolean) => Promise<Overview>,
 ): () => Promise<Overview> {
-  const checkReady = readiness(effects)
+  const checkReady = createReadinessCheck(effects)
   const isReady = (): Promise<boolean> =>
     checkReady().then(
       () => true,
@@ -111,7 +111,7 @@ export async function countSessions<C, K extends keyof C & string>(
   let isComplete = false
   let lastSuccessAt = 0
   while (!isComplete && lookedAt < MAX_COUNTED_SESSIONS) {
-    const rows: readonly CreatedRow<C[K]>[] = await store.newest(collection, ROWS_AT_ONCE, lastPosition)
+    const rows: readonly CreatedRow<C[K]>[] = await store.listNewest(collection, ROWS_AT_ONCE, lastPosition)
     const recent = rows.filter(({ createdAt }) => createdAt.getTime() >= dayStart)
     for (const { id, value, createdAt } of recent) {
       const outcome = await outcomeOf(id, value).catch(() => undefined)

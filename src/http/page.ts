@@ -77,7 +77,7 @@ export async function readPage<C, K extends keyof C & string, Entry>(
   const entries: Entry[] = []
   for (let examinedRows = 0; examinedRows < MAX_EXAMINED_ROWS; examinedRows += ROWS_AT_ONCE) {
     const isFull = entries.length === size
-    const rows = await store.newest(collection, isFull ? 1 : ROWS_AT_ONCE, lastPosition)
+    const rows = await store.listNewest(collection, isFull ? 1 : ROWS_AT_ONCE, lastPosition)
     for (const row of rows) {
       if (lastPosition !== undefined && entries.length === size) return { entries, next: cursorOf(lastPosition, list) }
       const entry = readEntry(row, entryOf, log)

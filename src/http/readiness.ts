@@ -7,7 +7,7 @@ import type { Effects } from './effects.ts'
 const TTL_MS = 1000
 
 /** Returns a function that rejects while the database takes no writes. */
-export function readiness<C extends GenerationCollections>(
+export function createReadinessCheck<C extends GenerationCollections>(
   effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
 ): () => Promise<void> {
   const store: Store<GenerationCollections> = partOf<C, GenerationCollections>(effects.store)

@@ -5,7 +5,7 @@ import { createAuthenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
-import { readiness } from '../http/readiness.ts'
+import { createReadinessCheck } from '../http/readiness.ts'
 import { createKeyRing, type KeyRing } from '../keys/key-ring.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
@@ -49,7 +49,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
       title: issuerTitle,
       description: 'OpenID4VCI 1.0, pre-authorized code flow and authorization code flow',
       authenticate: createAuthenticator(config.apiKeys, effects.random),
-      checkReady: readiness(effects),
+      checkReady: createReadinessCheck(effects),
       random: effects.random,
       log: effects.log,
       now: effects.now,

@@ -4,7 +4,7 @@
  * docs/decisions/0010-generations.md.
  */
 import type { Effects } from '../http/effects.ts'
-import { everyRow } from '../store/every-row.ts'
+import { readEveryRow } from '../store/every-row.ts'
 import type { Change } from '../store/store.ts'
 import { endTokens } from './authorization.ts'
 import type { IssuerCollections } from './collections.ts'
@@ -23,7 +23,7 @@ const END_OF_TIME = new Date(8.64e15)
 export async function voidIssuanceSessions(effects: VoidingEffects, before: Date): Promise<number> {
   await effects.store.purge('authorization_request', END_OF_TIME)
   let ended = 0
-  for await (const { id, value, createdAt } of everyRow(effects.store, 'issuance_session')) {
+  for await (const { id, value, createdAt } of readEveryRow(effects.store, 'issuance_session')) {
     if (createdAt > before || withoutOpen(value, effects.now()) === undefined) continue
     if (await voidSession(effects, id)) ended += 1
   }

@@ -53,7 +53,7 @@ export async function redeliverCallbacks(
 ): Promise<Static<typeof RedeliveryResult>> {
   // The whole of the last second: an event that is given up once more would else be taken without an end.
   const end = deletionTimeOf({ diedAt: diedUntil * 1000 + 999 })
-  const rows = await context.store.due('dead_callback', end, MAX_REDELIVERIES + 1)
+  const rows = await context.store.listDue('dead_callback', end, MAX_REDELIVERIES + 1)
   let redeliveredCount = 0
   for (const { id } of rows.slice(0, MAX_REDELIVERIES))
     if (await requeueCallback(context, id, caller)) redeliveredCount += 1

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type EncryptionCollections, encryptionKey, encryptionKeyCollection, encryptStore } from './encrypted.ts'
+import { type EncryptionCollections, encryptionKeyCollection, encryptStore, makeEncryptionKey } from './encrypted.ts'
 import { loadDriver, openSqlite } from './sqlite.ts'
 import { storeContract } from './store.contract.ts'
 import { addCreationTime, createCollection, type Migration, type Store } from './store.ts'
@@ -17,8 +17,8 @@ const migrations: readonly Migration[] = [
 ]
 const DAY = 86_400_000
 const fresh = () => join(mkdtempSync(join(tmpdir(), 'vouchsafe-encrypted-')), 'test.db')
-const [first, second, third] = Array.from({ length: 3 }, () => encryptionKey(randomBytes(32))) as [Key, Key, Key]
-type Key = ReturnType<typeof encryptionKey>
+const [first, second, third] = Array.from({ length: 3 }, () => makeEncryptionKey(randomBytes(32))) as [Key, Key, Key]
+type Key = ReturnType<typeof makeEncryptionKey>
 
 async function openWith(file: string, keys: readonly Key[], day = 0): Promise<Store<Things>> {
   const store = await openSqlite<Things>(file, migrations)
@@ -28,7 +28,7 @@ async function openWith(file: string, keys: readonly Key[], day = 0): Promise<St
     collections: ['thing'],
     random: randomBytes,
     now,
-    keptMs: 30 * DAY,
+    retentionMs: 30 * DAY,
   }).catch(async (error: unknown) => {
     await store.close()
     throw error
@@ -39,7 +39,7 @@ describe('an encrypted store', () => {
   storeContract(fresh, async (file, more) => {
     const all = [{ id: '0', statements: encryptionKeyCollection }, ...more]
     const store = await openSqlite<EncryptionCollections>(file, all)
-    const encryption = { keys: [first], random: randomBytes, now: new Date(0), keptMs: DAY }
+    const encryption = { keys: [first], random: randomBytes, now: new Date(0), retentionMs: DAY }
     return encryptStore(store, { ...encryption, collections: ['thing', 'spent'] as never[] }) as never
   })
 
@@ -103,8 +103,8 @@ describe('a value that cannot be read', () => {
     )
     await expect(swept).rejects.toThrow()
     expect((await store.get('thing', 'c'))?.value).toEqual({ name: 'c again' })
-    expect((await store.due('thing', new Date(2), 9)).map(({ id }) => id)).toEqual(['a'])
-    const [c, b, a] = await store.newest('thing', 3)
+    expect((await store.listDue('thing', new Date(2), 9)).map(({ id }) => id)).toEqual(['a'])
+    const [c, b, a] = await store.listNewest('thing', 3)
     expect([a?.id, b?.value, c?.value]).toEqual(['a', { name: 'b again' }, { name: 'c again' }])
     expect(() => a?.value).toThrow()
     await store.close()
@@ -122,7 +122,10 @@ describe('the keys of a database', () => {
     const store = await openWith(file, [first])
     expect(await store.get('thing', 'a')).toMatchObject({ value: { name: 'Ada a' } })
     await store.commit([{ update: 'thing', id: 'a', version: 0, value: { name: 'Ada again' } }])
-    expect((await store.due('thing', new Date(2), 9)).map(({ value }) => value.name)).toEqual(['Ada again', 'Ada b'])
+    expect((await store.listDue('thing', new Date(2), 9)).map(({ value }) => value.name)).toEqual([
+      'Ada again',
+      'Ada b',
+    ])
     expect((await valuesIn(file)).map((value) => value.includes('Ada'))).toEqual([false, true])
     await store.close()
   })

@@ -1,6 +1,6 @@
 /**
  * Encryption at rest: a store whose values are encrypted in some of its collections (AES-256-GCM, a random nonce of 96
- * bits each). What is encrypted belongs to its collection and id, so that no row can take the place of another. Ids,
+ * bits each). An encrypted value is bound to its collection and id, so that no row can take the place of another. Ids,
  * versions and times stay in the clear; so do rows that were written before there was a key, until they are written
  * again.
  */
@@ -23,15 +23,15 @@ export type EncryptionCollections = {
 export const encryptionKeyCollection = createCollection('encryption_key')
 
 export interface Encryption<C> {
-  /** The first encrypts; all decrypt. None: nothing is encrypted, and nothing may be already. */
+  /** The first key encrypts, and all decrypt. Without keys nothing is encrypted, and no stored value may be. */
   readonly keys: readonly EncryptionKey[]
   readonly collections: readonly (keyof C & string)[]
   readonly random: (bytes: number) => Uint8Array
   readonly now: Date
-  /** How long a value may be needed after it was written. A key that was replaced longer ago may be gone. */
-  readonly keptMs: number
+  /** The longest time for which a value is stored: a key that was replaced longer ago is not needed. */
+  readonly retentionMs: number
   /** Whether a value in the clear is refused, since the database has always had a key. */
-  readonly refusesClear?: boolean
+  readonly refusesPlaintext?: boolean
 }
 
 /** The error for a database with values that no key can decrypt; its message says which key is missing. */
@@ -40,7 +40,7 @@ export class MissingKeyError extends Error {
 }
 
 /** Makes a database key of 32 bytes. */
-export function encryptionKey(bytes: Uint8Array): EncryptionKey {
+export function makeEncryptionKey(bytes: Uint8Array): EncryptionKey {
   const digest = hash('sha256', Buffer.concat([Buffer.from('vouchsafe database key\0'), bytes]), 'base64url')
   return { id: digest.slice(0, 12), secret: createSecretKey(bytes) }
 }
@@ -57,11 +57,11 @@ export async function encryptStore<C extends EncryptionCollections>(
 
 async function registerKeys(
   store: Store<EncryptionCollections>,
-  { keys, now, keptMs }: Pick<Encryption<never>, 'keys' | 'now' | 'keptMs'>,
+  { keys, now, retentionMs }: Pick<Encryption<never>, 'keys' | 'now' | 'retentionMs'>,
 ): Promise<void> {
   const [current] = keys
   const rows = await store.list('encryption_key')
-  const problem = missingKeyProblem(rows, { keys, now, keptMs })
+  const problem = missingKeyProblem(rows, { keys, now, retentionMs })
   if (problem !== undefined) throw new MissingKeyError(problem)
   if (current === undefined) return
   for (const id of new Set([current.id, ...rows.map((each) => each.id)])) await registerKey(store, id, current, now)
@@ -70,11 +70,14 @@ async function registerKeys(
 /** Returns the problem when a registered key is missing and still needed, as a sentence for the operator. */
 export function missingKeyProblem(
   rows: readonly { readonly id: string; readonly value: EncryptionCollections['encryption_key'] }[],
-  { keys, now, keptMs }: Pick<Encryption<never>, 'keys' | 'now' | 'keptMs'>,
+  { keys, now, retentionMs }: Pick<Encryption<never>, 'keys' | 'now' | 'retentionMs'>,
 ): string | undefined {
   const missing = rows
     .filter(({ id }) => !keys.some((key) => key.id === id))
-    .map(({ id, value: { replacedAt } }) => ({ id, until: replacedAt === undefined ? Infinity : replacedAt + keptMs }))
+    .map(({ id, value: { replacedAt } }) => ({
+      id,
+      until: replacedAt === undefined ? Infinity : replacedAt + retentionMs,
+    }))
     .find(({ until }) => now.getTime() < until)
   return missing && problemText(missing.id, keys.length, missing.until)
 }
@@ -85,7 +88,7 @@ function problemText(id: string, count: number, neededUntil: number): string {
   return `the database is encrypted with the key ${id}, which is not in this file; add its line${until}`
 }
 
-/** Stores of a key whether it is the one that encrypts now, or since when another does. */
+/** Stores whether a key is the current one, or else since when another key has been current. */
 async function registerKey(
   store: Store<EncryptionCollections>,
   id: string,
@@ -99,32 +102,33 @@ async function registerKey(
   await store.commit([{ update: 'encryption_key', id, version: row.version, value }])
 }
 
-/** The members of a change of any kind. */
-interface Written {
+/** The members that a change of any kind may have. */
+interface ChangeMembers {
   readonly insert?: string
   readonly update?: string
   readonly id: string
   readonly value?: unknown
 }
 
-/** Makes the functions that read and write values, encrypted in the collections that are to be. */
-function valueCipher<C>(
+/** Makes the functions that decrypt and encrypt the values of encrypted collections, and return all others. */
+function createValueCipher<C>(
   current: EncryptionKey,
-  { keys, collections, random, refusesClear = false }: Encryption<C>,
+  { keys, collections, random, refusesPlaintext = false }: Encryption<C>,
 ): {
-  readonly read: <T>(collection: string, id: string, value: T) => T
-  readonly write: (change: Change<C>) => Change<C>
+  readonly decryptValue: <T>(collection: string, id: string, value: T) => T
+  readonly encryptChange: (change: Change<C>) => Change<C>
 } {
   const isEncrypted = (collection: string): boolean => collections.some((each) => each === collection)
   return {
-    read: <T>(collection: string, id: string, value: T): T => {
+    decryptValue: <T>(collection: string, id: string, value: T): T => {
       if (!isEncrypted(collection)) return value
       if (typeof value === 'string') return decrypt(keys, `${collection}\0${id}`, value) as T
-      if (refusesClear) throw new Error(`a value in ${collection} is in the clear: it was not written by this service`)
+      if (refusesPlaintext)
+        throw new Error(`a value in ${collection} is in the clear: it was not written by this service`)
       return value
     },
-    write: (change) => {
-      const { insert, update, id, value } = change as Written
+    encryptChange: (change) => {
+      const { insert, update, id, value } = change as ChangeMembers
       const collection = insert ?? update
       if (collection === undefined || !isEncrypted(collection)) return change
       return { ...change, value: encrypt(current, `${collection}\0${id}`, value, random) } as Change<C>
@@ -133,39 +137,42 @@ function valueCipher<C>(
 }
 
 function encryptValues<C>(store: Store<C>, current: EncryptionKey, encryption: Encryption<C>): Store<C> {
-  const { read, write } = valueCipher(current, encryption)
+  const { decryptValue, encryptChange } = createValueCipher(current, encryption)
   /** A value is decrypted when it is read, so that an unreadable row does not hold up the others. */
-  const readLater = <T extends { readonly id: string; readonly value: unknown }>(collection: string, row: T): T => ({
+  const decryptOnRead = <T extends { readonly id: string; readonly value: unknown }>(
+    collection: string,
+    row: T,
+  ): T => ({
     ...row,
     get value() {
-      return read(collection, row.id, row.value)
+      return decryptValue(collection, row.id, row.value)
     },
   })
   return {
     ...store,
     get: async (collection, id) => {
       const row = await store.get(collection, id)
-      return row && ({ ...row, value: read(collection, id, row.value) } satisfies Row<unknown>)
+      return row && ({ ...row, value: decryptValue(collection, id, row.value) } satisfies Row<unknown>)
     },
     list: async (collection) =>
-      (await store.list(collection)).map(({ id, value }) => ({ id, value: read(collection, id, value) })),
-    due: async (collection, now, limit) =>
-      (await store.due(collection, now, limit)).map((row) => readLater(collection, row)),
-    newest: async (collection, limit, after) =>
-      (await store.newest(collection, limit, after)).map((row) => readLater(collection, row)),
-    commit: (changes) => commitWritten(store, changes, write),
+      (await store.list(collection)).map(({ id, value }) => ({ id, value: decryptValue(collection, id, value) })),
+    listDue: async (collection, now, limit) =>
+      (await store.listDue(collection, now, limit)).map((row) => decryptOnRead(collection, row)),
+    listNewest: async (collection, limit, after) =>
+      (await store.listNewest(collection, limit, after)).map((row) => decryptOnRead(collection, row)),
+    commit: (changes) => commitEncrypted(store, changes, encryptChange),
   }
 }
 
-/** Commits the changes as `write` encrypts them, and gives the original of the change that conflicted. */
-async function commitWritten<C>(
+/** Commits the changes as `encryptChange` encrypts them, and returns the original of the change that conflicted. */
+async function commitEncrypted<C>(
   store: Store<C>,
   changes: readonly Change<C>[],
-  write: (change: Change<C>) => Change<C>,
+  encryptChange: (change: Change<C>) => Change<C>,
 ): Promise<Change<C> | undefined> {
-  const written = changes.map(write)
-  const conflict = await store.commit(written)
-  return conflict && changes[written.indexOf(conflict)]
+  const encryptedChanges = changes.map(encryptChange)
+  const conflict = await store.commit(encryptedChanges)
+  return conflict && changes[encryptedChanges.indexOf(conflict)]
 }
 
 /**
@@ -176,8 +183,8 @@ function encrypt(key: EncryptionKey, place: string, value: unknown, random: (byt
   return `${key.id}.${toBase64url(encryptText({ secret: key.secret, context: place }, random(NONCE_BYTES), JSON.stringify(value)))}`
 }
 
-function decrypt(keys: readonly EncryptionKey[], place: string, sealed: string): unknown {
-  const [id, body = ''] = sealed.split('.')
+function decrypt(keys: readonly EncryptionKey[], place: string, encryptedText: string): unknown {
+  const [id, body = ''] = encryptedText.split('.')
   const key = keys.find((each) => each.id === id)
   if (key === undefined) throw new Error('a value is encrypted with a key that is not in database.encryptionKeyFile')
   return JSON.parse(decryptText({ secret: key.secret, context: place }, Buffer.from(body, 'base64url')))

@@ -12,7 +12,7 @@ export interface DatabaseGeneration {
   readonly id: string
   /** The setting `database.generation` when it began. */
   readonly number: number
-  /** The {@link Store.origin} when it began. */
+  /** The {@link Store.readOrigin} when it began. */
   readonly origin: string
   /** Whether the setting said at the last start that a standby which takes over has all that was committed. */
   readonly hasSynchronousStandbys?: true
@@ -45,16 +45,16 @@ export interface GenerationEffects {
  * is a copy, gets a new one, and so does one that has none: the same for every process. A synchronous standby that took
  * over is where it was. Callers ask each time that they give something out for good.
  */
-export function currentGeneration({ store, now, random, retryOnConflict }: GenerationEffects): Promise<string> {
+export function getCurrentGeneration({ store, now, random, retryOnConflict }: GenerationEffects): Promise<string> {
   return retryOnConflict<string>(async () => {
     const row = await store.get('generation', CURRENT)
-    const origin = await store.origin()
+    const origin = await store.readOrigin()
     if (row?.value.origin === origin) return { committed: row.value.id }
     const value =
       row !== undefined && isPromoted(store, row.value, origin)
         ? { ...row.value, origin }
         : { number: 0, ...row?.value, id: newId(random), origin, ...(row && restoredMembers(now())) }
-    const conflict = await replace(store, row, value)
+    const conflict = await replaceGeneration(store, row, value)
     return conflict === undefined ? { committed: value.id } : { conflict }
   })
 }
@@ -67,7 +67,7 @@ export interface OutsideKnowledge {
    * The text that is to be kept outside from now on, and those that may have been since the last start: one, or two
    * after a start that was cut off. Absent where there is no such place.
    */
-  readonly witness?: { readonly kept: readonly string[]; readonly next: string } | undefined
+  readonly witness?: { readonly previous: readonly string[]; readonly next: string } | undefined
   /** Whether it is certain that the database is a copy, since the command that put it there says so. */
   readonly isRestored?: boolean | undefined
   /** The setting `database.synchronousStandbys`, which counts from the next change of the server on. */
@@ -86,18 +86,18 @@ export function confirmGeneration(
   const { number, witness } = outside
   return retryOnConflict<string | undefined>(async () => {
     const row = await store.get('generation', CURRENT)
-    const origin = await store.origin()
+    const origin = await store.readOrigin()
     if (row !== undefined && row.value.number > number) {
       throw new Error(`the database is of generation ${row.value.number}; set database.generation to that, or to more`)
     }
-    const why = row && restoredBecause(store, row.value, { ...outside, origin })
-    const goesOn = row !== undefined && why === undefined
+    const why = row && restorationReason(store, row.value, { ...outside, origin })
+    const isSameGeneration = row !== undefined && why === undefined
     const value = {
-      ...(goesOn ? lastingMembers(row.value) : { id: newId(random), ...(row && restoredMembers(now())) }),
+      ...(isSameGeneration ? lastingMembers(row.value) : { id: newId(random), ...(row && restoredMembers(now())) }),
       ...{ number, origin, ...(witness && { witness: witness.next }) },
       ...(outside.hasSynchronousStandbys && { hasSynchronousStandbys: true as const }),
     }
-    const conflict = await replace(store, row, value)
+    const conflict = await replaceGeneration(store, row, value)
     return conflict === undefined ? { committed: why } : { conflict }
   })
 }
@@ -106,15 +106,15 @@ export function confirmGeneration(
  * Makes void what was open when the database was copied, by `voidOpen`, which is given that time; once, and again where
  * it did not end. Gives the result of `voidOpen`, or undefined when there is nothing to be made void.
  */
-export async function settleGeneration<T>(
+export async function voidOpenAfterRestore<T>(
   { store, retryOnConflict }: Pick<GenerationEffects, 'store' | 'retryOnConflict'>,
   voidOpen: (before: Date) => Promise<T>,
 ): Promise<T | undefined> {
-  const restored = (await store.get('generation', CURRENT))?.value
-  if (restored?.hasOpen !== true) return undefined
-  const result = await voidOpen(new Date(restored.restoredAt ?? 0))
+  const restoredGeneration = (await store.get('generation', CURRENT))?.value
+  if (restoredGeneration?.hasOpen !== true) return undefined
+  const result = await voidOpen(new Date(restoredGeneration.restoredAt ?? 0))
   await update({ store, retryOnConflict }, 'generation', CURRENT, ({ hasOpen, ...generation }) =>
-    generation.id === restored.id ? generation : { ...generation, ...(hasOpen && { hasOpen }) },
+    generation.id === restoredGeneration.id ? generation : { ...generation, ...(hasOpen && { hasOpen }) },
   )
   return result
 }
@@ -127,7 +127,7 @@ function restoredMembers(at: Date): Pick<DatabaseGeneration, 'restoredAt' | 'has
   return { restoredAt: at.getTime(), hasOpen: true }
 }
 
-function restoredBecause(
+function restorationReason(
   store: GenerationEffects['store'],
   generation: DatabaseGeneration,
   outside: OutsideKnowledge & { readonly origin: string },
@@ -140,7 +140,7 @@ function restoredBecause(
       : 'it is a copy of the database that it was'
   }
   if (generation.number < number) return 'database.generation is higher than it was'
-  if (witness !== undefined && !witness.kept.some((kept) => kept === generation.witness))
+  if (witness !== undefined && !witness.previous.some((kept) => kept === generation.witness))
     return 'the file beside it is of another state of it'
   return undefined
 }
@@ -156,10 +156,10 @@ export async function checkWritable(effects: GenerationEffects): Promise<void> {
   await store.checkMedium?.()
   const conflict = await store.commit([{ touch: 'generation', id: CURRENT }])
   // There is no generation yet: to begin one is to write.
-  if (conflict !== undefined) await currentGeneration(effects)
+  if (conflict !== undefined) await getCurrentGeneration(effects)
 }
 
-function replace(
+function replaceGeneration(
   store: Store<GenerationCollections>,
   row: Row<DatabaseGeneration> | undefined,
   value: DatabaseGeneration,

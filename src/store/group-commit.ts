@@ -1,10 +1,10 @@
 /**
- * Group commit: what arrives while the event loop turns once, or while others are written, is written together, so that
- * many requests wait for one fsync. Each still learns its own result, and none before its data is on disk.
+ * Group commit: items that arrive in one turn of the event loop, or while others are written, are written together, so
+ * that many requests wait for one fsync. Each still gets its own result, and none before its data is on disk.
  */
 import { setImmediate } from 'node:timers/promises'
 
-interface Waiting<Item, Result> {
+interface QueuedItem<Item, Result> {
   readonly item: Item
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
@@ -12,10 +12,10 @@ interface Waiting<Item, Result> {
 
 export interface GroupCommit<Item, Result> {
   (item: Item): Promise<Result>
-  /** Resolves when nothing waits any more. */
-  settled(): Promise<void>
+  /** Resolves when all items are written. */
+  drain(): Promise<void>
   /** Counts the items that are in no group yet. */
-  waiting(): number
+  countWaiting(): number
 }
 
 /**
@@ -25,14 +25,14 @@ export interface GroupCommit<Item, Result> {
 export function groupCommit<Item, Result>(
   writeAll: (items: readonly Item[]) => Promise<readonly Result[]>,
 ): GroupCommit<Item, Result> {
-  let waiting: Waiting<Item, Result>[] = []
-  /** The groups that are written or are to be: undefined when nothing waits. */
+  let queue: QueuedItem<Item, Result>[] = []
+  /** Resolves when all groups are written; undefined while no item is queued. */
   let writing: Promise<void> | undefined
 
   const writeGroup = async (): Promise<void> => {
     await setImmediate()
-    const group = waiting
-    waiting = []
+    const group = queue
+    queue = []
     try {
       const results = await writeAll(group.map(({ item }) => item))
       for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result)
@@ -41,13 +41,13 @@ export function groupCommit<Item, Result>(
     }
   }
   const writeGroups = async (): Promise<void> => {
-    while (waiting.length > 0) await writeGroup()
+    while (queue.length > 0) await writeGroup()
     writing = undefined
   }
   const commit = (item: Item): Promise<Result> =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject })
+      queue.push({ item, resolve, reject })
       writing ??= writeGroups()
     })
-  return Object.assign(commit, { settled: async () => writing, waiting: () => waiting.length })
+  return Object.assign(commit, { drain: async () => writing, countWaiting: () => queue.length })
 }

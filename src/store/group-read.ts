@@ -1,6 +1,6 @@
 /**
- * Group read: what is asked for while the event loop turns once is read together, so that many requests, and the many
- * rows of one, cost one round trip. Each is read after it was asked for: it finds whatever had been committed by then.
+ * Group read: rows that are requested in one turn of the event loop are read together, so that many requests, and the
+ * many rows of one, cost one round trip. Each row is read after its request, and so has all earlier commits.
  */
 
 interface Group<Row> {
@@ -9,21 +9,21 @@ interface Group<Row> {
 }
 
 /**
- * Makes a function that reads a row by its id, together with up to `most` others. `readAll` returns the rows that are
+ * Makes a function that reads a row by its id, with at most `maxRows` in one group. `readAll` returns the rows that are
  * there, by id; when it rejects, each of these reads rejects.
  */
 export function groupRead<Row>(
   readAll: (ids: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
-  most: number,
+  maxRows: number,
 ): (id: string) => Promise<Row | undefined> {
-  let open: Group<Row> | undefined
+  let openGroup: Group<Row> | undefined
 
-  const begin = (): Group<Row> => {
+  const beginGroup = (): Group<Row> => {
     const ids = new Set<string>()
     const rows = new Promise<ReadonlyMap<string, Row>>((resolve, reject) => {
       setImmediate(() => {
-        // A later question gets a group of its own, which reads what is committed until then.
-        if (open?.ids === ids) open = undefined
+        // A later request begins another group, which reads what is committed until then.
+        if (openGroup?.ids === ids) openGroup = undefined
         readAll([...ids]).then(resolve, reject)
       })
     })
@@ -31,8 +31,8 @@ export function groupRead<Row>(
   }
 
   return async (id) => {
-    if (open === undefined || open.ids.size >= most) open = begin()
-    const { ids, rows } = open
+    if (openGroup === undefined || openGroup.ids.size >= maxRows) openGroup = beginGroup()
+    const { ids, rows } = openGroup
     ids.add(id)
     return (await rows).get(id)
   }

@@ -34,9 +34,9 @@ export type PostgresTls =
   | { readonly mode: 'require' }
   | { readonly mode: 'verify-ca' | 'verify-full'; readonly ca?: string }
 
-type Single = string | number | null
+type ScalarParameter = string | number | null
 /** A parameter of a statement; an array becomes an array of PostgreSQL. */
-export type Parameter = Single | readonly Single[]
+export type Parameter = ScalarParameter | readonly ScalarParameter[]
 
 export interface Statement {
   readonly text: string
@@ -50,12 +50,12 @@ export interface QueryResult {
   readonly rowCount: number | null
 }
 
-export type Run = (statement: Statement) => Promise<QueryResult>
+export type StatementRunner = (statement: Statement) => Promise<QueryResult>
 
 export interface Connections {
-  readonly run: Run
+  readonly run: StatementRunner
   /** Runs the work on a connection of its own, which is closed afterwards when the work rejects. */
-  together<T>(work: (run: Run) => Promise<T>): Promise<T>
+  runOnOneConnection<T>(work: (run: StatementRunner) => Promise<T>): Promise<T>
   count(): ConnectionCounts
   close(): Promise<void>
 }
@@ -80,12 +80,12 @@ export async function openConnections(options: PostgresOptions): Promise<Connect
   // When a connection ends, the statement on it rejects, and the pool opens another on demand.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
-  const reuse = reusablePool(pool)
+  const reusablePool = createReusablePool(pool)
   return {
-    run: (statement) => runOnConnection(reuse, (client) => client.query(queryOf(statement)), isLost),
-    together: (work) =>
+    run: (statement) => runOnConnection(reusablePool, (client) => client.query(queryOf(statement)), isLost),
+    runOnOneConnection: (work) =>
       runOnConnection(
-        reuse,
+        reusablePool,
         (client) => work((statement) => client.query(queryOf(statement))),
         () => true,
       ),
@@ -99,7 +99,10 @@ export async function openConnections(options: PostgresOptions): Promise<Connect
 }
 
 /** Runs `work` on a connection outside the pool, whose statements have no time limit. */
-export async function withConnection<T>(options: PostgresServer, work: (run: Run) => Promise<T>): Promise<T> {
+export async function withConnection<T>(
+  options: PostgresServer,
+  work: (run: StatementRunner) => Promise<T>,
+): Promise<T> {
   const { default: pg } = await import('pg')
   const client = new pg.Client({ ...clientConfig(options), connectionTimeoutMillis: options.connectTimeoutMs })
   // The next statement tells of a connection that is lost while nothing runs.
@@ -121,7 +124,7 @@ interface ReusablePool {
   giveUpAll(): void
 }
 
-function reusablePool(pool: Pool): ReusablePool {
+function createReusablePool(pool: Pool): ReusablePool {
   let usable = new WeakSet<PoolClient>()
   pool.on('connect', (client) => usable.add(client))
   return {
@@ -183,10 +186,10 @@ function isWithdrawn(error: unknown): boolean {
 }
 
 /** Matches the codes of connections that fail while a machine, a network or a server is away. */
-const AWAY =
+const UNREACHABLE_CODES =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EAI_AGAIN|57P0\d|53300|08\d{3})$/
 /** Matches the sentences that `pg` has for such a connection, without a code. */
-const AWAY_WITHOUT_CODE = /^PostgreSQL: (timeout expired$|Connection terminated)/
+const UNREACHABLE_MESSAGES = /^PostgreSQL: (timeout expired$|Connection terminated)/
 
 /**
  * Tests whether an error of this file says that the server cannot be reached, or takes no connections yet: that ends
@@ -194,7 +197,7 @@ const AWAY_WITHOUT_CODE = /^PostgreSQL: (timeout expired$|Connection terminated)
  */
 export function isUnreachable(error: unknown): boolean {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
-  return typeof code === 'string' ? AWAY.test(code) : AWAY_WITHOUT_CODE.test(String(message))
+  return typeof code === 'string' ? UNREACHABLE_CODES.test(code) : UNREACHABLE_MESSAGES.test(String(message))
 }
 
 function clientConfig({ host, port, database, user, password, schema, tls }: PostgresServer): ClientConfig {
@@ -225,13 +228,13 @@ function tlsOptions(tls: PostgresTls): ClientConfig['ssl'] {
 /**
  * Returns the error without values: the `detail` of a server error may quote a row, so only our own `detail` is kept.
  */
-function withoutValues(thrown: unknown): Error {
+function withoutValues(thrownError: unknown): Error {
   const {
     message,
     code,
     detail,
     errors = [],
-  } = thrown as Error & {
+  } = thrownError as Error & {
     readonly code?: string
     readonly detail?: string
     readonly errors?: readonly Error[]

@@ -1,5 +1,5 @@
 /** Prepares a PostgreSQL database: checks its settings, and brings its schema up to date. */
-import { NOT_APPLIED, type PostgresServer, type Run, withConnection } from './postgres-connections.ts'
+import { NOT_APPLIED, type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
 import { missingSteps } from './statements.ts'
 import type { Migration } from './store.ts'
 
@@ -48,7 +48,7 @@ export interface PostgresState {
 /** Brings the schema up to date, one process after the other. */
 export function preparePostgres(options: PostgresServer, migrations: readonly Migration[]): Promise<void> {
   return withConnection(options, async (run) => {
-    const problem = await settingsProblem(run)
+    const problem = await findSettingsProblem(run)
     if (problem !== undefined) throw new Error(problem)
     await run({ text: 'begin', values: [] })
     await applyMissingSteps(run, options, migrations)
@@ -58,7 +58,7 @@ export function preparePostgres(options: PostgresServer, migrations: readonly Mi
 
 /** Brings the schema up to date within the current transaction; other processes that do the same wait for it. */
 export async function applyMissingSteps(
-  run: Run,
+  run: StatementRunner,
   { schema }: Pick<PostgresServer, 'schema'>,
   migrations: readonly Migration[],
 ): Promise<void> {
@@ -66,9 +66,9 @@ export async function applyMissingSteps(
   if (schema !== undefined && !(await hasSchema(run, schema))) {
     await run({ text: `create schema ${schema}`, values: [] })
   }
-  const applied = await appliedSteps(run)
-  if (applied === undefined) await run({ text: 'create table migration (id text primary key)', values: [] })
-  for (const { id, statements } of findMissingPostgresSteps(applied ?? [], migrations)) {
+  const appliedIds = await readAppliedSteps(run)
+  if (appliedIds === undefined) await run({ text: 'create table migration (id text primary key)', values: [] })
+  for (const { id, statements } of findMissingPostgresSteps(appliedIds ?? [], migrations)) {
     for (const text of statements) await run({ text, values: [] })
     await run({ text: 'insert into migration (id) values ($1)', values: [id] })
   }
@@ -76,14 +76,14 @@ export async function applyMissingSteps(
 
 /** Returns the migrations that are not applied yet, those of the driver itself first. */
 export function findMissingPostgresSteps(
-  applied: readonly string[],
+  appliedIds: readonly string[],
   migrations: readonly Migration[],
 ): readonly Migration[] {
-  return missingSteps(applied, [...postgresMigrations, ...migrations])
+  return missingSteps(appliedIds, [...postgresMigrations, ...migrations])
 }
 
 /** Returns the problem for which a server cannot be used, in a sentence; undefined when there is none. */
-export async function settingsProblem(run: Run): Promise<string | undefined> {
+export async function findSettingsProblem(run: StatementRunner): Promise<string | undefined> {
   const names = [
     'server_version_num',
     'server_version',
@@ -104,7 +104,7 @@ export async function settingsProblem(run: Run): Promise<string | undefined> {
   return undefined
 }
 
-export async function postgresState(run: Run): Promise<PostgresState> {
+export async function readPostgresState(run: StatementRunner): Promise<PostgresState> {
   const text = `select current_setting('server_version') as version, current_schema() as schema,
     current_setting('max_connections')::integer as max_connections,
     coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as encrypted,
@@ -114,7 +114,7 @@ export async function postgresState(run: Run): Promise<PostgresState> {
   return {
     version: String(row.version),
     isEncrypted: row.encrypted === true,
-    steps: await appliedSteps(run),
+    steps: await readAppliedSteps(run),
     isEmpty: row.empty === true,
     schema: typeof row.schema === 'string' ? row.schema : undefined,
     mayMakeTables: row.may_make === true,
@@ -123,22 +123,22 @@ export async function postgresState(run: Run): Promise<PostgresState> {
 }
 
 /** The error codes of a function that the server does not have, or does not let this user call. */
-const NOT_TO_BE_HAD: readonly unknown[] = ['42883', '42501', '0A000']
+const UNAVAILABLE_FUNCTION_CODES: readonly unknown[] = ['42883', '42501', '0A000']
 
 /**
  * Returns the text that tells the database from a copy: the table that its schema began with and the database are
  * others after a dump was restored, the timeline is after a point in time was recovered or a standby took over, and the
  * system is on another server.
  */
-export async function readOrigin(run: Run): Promise<string> {
+export async function readOrigin(run: StatementRunner): Promise<string> {
   const tables = `(select oid from pg_database where datname = current_database()), 'migration'::regclass::oid`
   const system = `(select system_identifier from pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
-  const text = (parts: string) => `select concat_ws('.', ${parts}) as origin`
+  const queryText = (parts: string) => `select concat_ws('.', ${parts}) as origin`
   try {
-    return String((await run({ text: text(`${system}, ${tables}`), values: [] })).rows[0]?.origin)
+    return String((await run({ text: queryText(`${system}, ${tables}`), values: [] })).rows[0]?.origin)
   } catch (error) {
-    if (!NOT_TO_BE_HAD.includes((error as { readonly code?: unknown }).code)) throw error
-    return String((await run({ text: text(tables), values: [] })).rows[0]?.origin)
+    if (!UNAVAILABLE_FUNCTION_CODES.includes((error as { readonly code?: unknown }).code)) throw error
+    return String((await run({ text: queryText(tables), values: [] })).rows[0]?.origin)
   }
 }
 
@@ -150,13 +150,13 @@ export function isLaterTimeline(earlier: string, origin: string): boolean {
   return Number.parseInt(timelineNow, 16) > Number.parseInt(timeline, 16)
 }
 
-async function appliedSteps(run: Run): Promise<readonly string[] | undefined> {
+async function readAppliedSteps(run: StatementRunner): Promise<readonly string[] | undefined> {
   const table = { text: "select to_regclass('migration') is not null as there", values: [] }
   if ((await run(table)).rows[0]?.there !== true) return undefined
   const { rows } = await run({ text: 'select id from migration order by id collate "C"', values: [] })
   return rows.map(({ id }) => String(id))
 }
 
-async function hasSchema(run: Run, schema: string): Promise<boolean> {
+async function hasSchema(run: StatementRunner, schema: string): Promise<boolean> {
   return (await run({ text: 'select from pg_namespace where nspname = $1', values: [schema] })).rowCount === 1
 }

@@ -1,5 +1,5 @@
 /** Long batches on PostgreSQL: changes of one kind that follow each other are one statement, and so one round trip. */
-import type { Run, Statement } from './postgres-connections.ts'
+import type { Statement, StatementRunner } from './postgres-connections.ts'
 import { rowOf, statementOf } from './statements.ts'
 import type { Change } from './store.ts'
 
@@ -13,13 +13,16 @@ interface Step<C> {
 }
 
 /** Applies all changes in a transaction of its own, or none; gives the first that did not apply. */
-export async function applyInSteps<C>(run: Run, changes: readonly Change<C>[]): Promise<Change<C> | undefined> {
+export async function applyInSteps<C>(
+  run: StatementRunner,
+  changes: readonly Change<C>[],
+): Promise<Change<C> | undefined> {
   await run({ text: 'begin', values: [] })
   for (const step of stepsOf(changes)) {
     const { rows } = await run(step.statement)
-    const applied = new Set(rows.map(({ id }) => id))
-    // An insert that is there twice applied once.
-    const conflict = step.changes.find(({ id }) => !applied.delete(id))
+    const appliedIds = new Set(rows.map(({ id }) => id))
+    // Only the first of two inserts with one id applies.
+    const conflict = step.changes.find(({ id }) => !appliedIds.delete(id))
     if (conflict !== undefined) {
       await run({ text: 'rollback', values: [] })
       return conflict
@@ -30,16 +33,16 @@ export async function applyInSteps<C>(run: Run, changes: readonly Change<C>[]): 
 }
 
 function stepsOf<C>(changes: readonly Change<C>[]): readonly Step<C>[] {
-  const runs: Change<C>[][] = []
+  const groups: Change<C>[][] = []
   for (const change of changes) {
-    const last = runs.at(-1)
-    if (last?.[0] !== undefined && isMore(last[0], change)) last.push(change)
-    else runs.push([change])
+    const last = groups.at(-1)
+    if (last?.[0] !== undefined && canJoin(last[0], change)) last.push(change)
+    else groups.push([change])
   }
-  return runs.map((run) => ({ statement: statementFor(run), changes: run }))
+  return groups.map((run) => ({ statement: statementFor(run), changes: run }))
 }
 
-function isMore<C>(first: Change<C>, next: Change<C>): boolean {
+function canJoin<C>(first: Change<C>, next: Change<C>): boolean {
   const isSameCollection = rowOf(first).collection === rowOf(next).collection
   // Only some collections have a column for the time of creation.
   if ('createdAt' in first !== 'createdAt' in next) return false

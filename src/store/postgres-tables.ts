@@ -1,6 +1,6 @@
 /** The tables of a PostgreSQL database as they are. */
 import type { DatabaseGeneration } from './generation.ts'
-import { type PostgresServer, type Run, withConnection } from './postgres-connections.ts'
+import { type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
 import { applyMissingSteps, OWN_STEPS, readOrigin } from './postgres-schema.ts'
 import { parseColumn, UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
@@ -17,7 +17,7 @@ import {
 } from './tables.ts'
 
 /** A connection that takes texts without values too. */
-type Ask = (text: string, ...values: Parameters<Run>[0]['values']) => ReturnType<Run>
+type Ask = (text: string, ...values: Parameters<StatementRunner>[0]['values']) => ReturnType<StatementRunner>
 
 /** Runs `work` on the tables as they are at this moment. Services may use the database meanwhile. */
 export function withPostgresTables<T>(server: PostgresServer, work: (reader: TableReader) => Promise<T>): Promise<T> {
@@ -68,7 +68,11 @@ export async function withPostgresTarget<T>(
   return withConnection(server, async (run) => work(await postgresTarget(run, server, migrations)))
 }
 
-async function postgresTarget(run: Run, server: PostgresServer, migrations: readonly Migration[]): Promise<CopyTarget> {
+async function postgresTarget(
+  run: StatementRunner,
+  server: PostgresServer,
+  migrations: readonly Migration[],
+): Promise<CopyTarget> {
   const ask = asking(run)
   await refuseWhileUsed(ask)
   const [{ begun } = {}] = (await ask("select to_regclass('unfinished_copy') is not null as begun")).rows
@@ -117,7 +121,7 @@ export function refusePostgresInUse(server: PostgresServer): Promise<void> {
   return withConnection(server, (run) => refuseWhileUsed(asking(run)))
 }
 
-function asking(run: Run): Ask {
+function asking(run: StatementRunner): Ask {
   return (text, ...values) => run({ text, values })
 }
 
@@ -180,7 +184,7 @@ function toTableRow({
   }
 }
 
-function postgresWriter(run: Run): TableWriter {
+function postgresWriter(run: StatementRunner): TableWriter {
   return {
     insert: async ({ name, hasCreationTime }, rows) => {
       const [column, array] = hasCreationTime ? [', created_at', ', $5::bigint[]'] : ['', '']

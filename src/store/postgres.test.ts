@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { freshUrl, postgresOf, retryOnConflict, serverUrl } from '../../test/support/store.ts'
 import { checkWritable, type GenerationCollections, generationCollection } from './generation.ts'
 import { openPostgres } from './postgres.ts'
-import { type Run, withConnection } from './postgres-connections.ts'
+import { type StatementRunner, withConnection } from './postgres-connections.ts'
 import { newestStatement } from './statements.ts'
 import { storeContract } from './store.contract.ts'
 import { addCreationTime, type Change, createCollection, type Store } from './store.ts'
@@ -20,7 +20,7 @@ const LOCKED_OUT =
   "select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 
 /** Opens another connection to the same place. */
-const other = <T>(url: string, work: (run: (text: string) => ReturnType<Run>) => Promise<T>): Promise<T> =>
+const other = <T>(url: string, work: (run: (text: string) => ReturnType<StatementRunner>) => Promise<T>): Promise<T> =>
   withConnection(postgresOf(url), (run) => work((text) => run({ text, values: [] })))
 const administer = (...texts: readonly string[]) =>
   other(serverUrl(), async (run) => {

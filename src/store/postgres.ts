@@ -10,8 +10,8 @@ import {
   openConnections,
   type PostgresOptions,
   type QueryResult,
-  type Run,
   type Statement,
+  type StatementRunner,
 } from './postgres-connections.ts'
 import { isLaterTimeline, preparePostgres, readOrigin } from './postgres-schema.ts'
 import { applyInSteps, numberParameters } from './postgres-steps.ts'
@@ -19,7 +19,7 @@ import { createdRow, newestStatement, parseColumn, rowOf, statementOf } from './
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 
 /** The error codes of a deadlock and of a serialization failure, after which a transaction is tried again. */
-const TRY_AGAIN: readonly unknown[] = ['40P01', '40001']
+const RETRYABLE_CODES: readonly unknown[] = ['40P01', '40001']
 const ATTEMPTS = 10
 /** The most statements that each connection plans once; the batches of a service have some dozens of forms. */
 const MAX_NAMES = 200
@@ -41,8 +41,8 @@ export async function openPostgres<C>(options: PostgresOptions, migrations: read
 }
 
 function createStore<C>(connections: Connections): Store<C> {
-  const name = statementNames()
-  const run: Run = (statement) => connections.run({ ...name(statement.text), ...statement })
+  const name = createStatementNames()
+  const run: StatementRunner = (statement) => connections.run({ ...name(statement.text), ...statement })
   const readers = new Map<string, Reader>()
   const readerOf = (collection: string): Reader => {
     const reader = readers.get(collection) ?? groupRead((ids) => readRows(run, collection, ids), READ_AT_ONCE)
@@ -56,18 +56,18 @@ function createStore<C>(connections: Connections): Store<C> {
       const row = await readerOf(collection)(id)
       return row && ({ value: parseColumn(row.value), version: row.version } as Row<never>)
     },
-    ...readersOfMany<C>(run),
+    ...createListReaders<C>(run),
     commit: (changes) => commitBatch(connections, name, changes),
-    origin: () => readOrigin(connections.run),
+    readOrigin: () => readOrigin(connections.run),
     isLaterTimeline,
     purge: async (collection, now) => {
-      const some = `select id from ${collection} where due_at <= $1 order by due_at limit $2 for update skip locked`
-      const text = `delete from ${collection} where id in (${some})`
+      const dueRows = `select id from ${collection} where due_at <= $1 order by due_at limit $2 for update skip locked`
+      const text = `delete from ${collection} where id in (${dueRows})`
       const values = [now.getTime(), PURGED_AT_ONCE]
-      for (let purged = 0; ; ) {
+      for (let purgedRows = 0; ; ) {
         const { rowCount } = await run({ text, values })
-        purged += rowCount ?? 0
-        if (rowCount !== PURGED_AT_ONCE) return purged
+        purgedRows += rowCount ?? 0
+        if (rowCount !== PURGED_AT_ONCE) return purgedRows
       }
     },
     countConnections: () => connections.count(),
@@ -75,19 +75,19 @@ function createStore<C>(connections: Connections): Store<C> {
   }
 }
 
-function readersOfMany<C>(run: Run): Pick<Store<C>, 'list' | 'due' | 'newest'> {
+function createListReaders<C>(run: StatementRunner): Pick<Store<C>, 'list' | 'listDue' | 'listNewest'> {
   return {
     list: async (collection) => {
       const { rows } = await run({ text: `select id, value from ${collection} order by id collate "C"`, values: [] })
       return rows.map(({ id, value }) => ({ id: id as string, value: parseColumn(value) as never }))
     },
-    due: async (collection, now, limit) => {
+    listDue: async (collection, now, limit) => {
       const order = 'order by due_at, id collate "C" limit $2'
       const text = `select id, value, version from ${collection} where due_at <= $1 ${order}`
       const { rows } = await run({ text, values: [now.getTime(), limit] })
       return rows.map((row) => ({ ...row, value: parseColumn(row.value) }) as DueRow<never>)
     },
-    newest: async (collection, limit, after) => {
+    listNewest: async (collection, limit, after) => {
       const { rows } = await run(numberParameters(newestStatement(collection, limit, after)))
       return rows.map(createdRow<never>)
     },
@@ -96,7 +96,7 @@ function readersOfMany<C>(run: Run): Pick<Store<C>, 'list' | 'due' | 'newest'> {
 
 type Reader = (id: string) => Promise<QueryResult['rows'][number] | undefined>
 
-async function readRows(run: Run, collection: string, ids: readonly string[]) {
+async function readRows(run: StatementRunner, collection: string, ids: readonly string[]) {
   const which = ids.length === 1 ? 'id = $1' : 'id = any($1::text[])'
   const text = `select id, value, version from ${collection} where ${which}`
   const { rows } = await run({ text, values: ids.length === 1 ? ids : [ids] })
@@ -106,7 +106,7 @@ async function readRows(run: Run, collection: string, ids: readonly string[]) {
 type NameStatement = (text: string) => { readonly name?: string }
 
 /** Returns a name for each text, as long as there are not too many of them. */
-function statementNames(): NameStatement {
+function createStatementNames(): NameStatement {
   const names = new Map<string, string>()
   return (text) => {
     const existing = names.get(text)
@@ -127,24 +127,24 @@ async function commitBatch<C>(
   if (first === undefined) return undefined
   if (changes.length === 1) {
     const single = numberParameters(statementOf(first))
-    return tryAgain(async () =>
+    return retryTransaction(async () =>
       (await connections.run({ ...single, ...name(single.text) })).rowCount === 1 ? undefined : first,
     )
   }
-  const ordered = changes.length > LONGEST_STATEMENT ? undefined : inOneOrder(changes)
-  if (ordered === undefined) {
-    return tryAgain(() =>
-      connections.together((run) => applyInSteps((each) => run({ ...each, ...name(each.text) }), changes)),
+  const orderedChanges = changes.length > LONGEST_STATEMENT ? undefined : sortByRow(changes)
+  if (orderedChanges === undefined) {
+    return retryTransaction(() =>
+      connections.runOnOneConnection((run) => applyInSteps((each) => run({ ...each, ...name(each.text) }), changes)),
     )
   }
-  const batch = batchStatement(ordered)
+  const batch = batchStatement(orderedChanges)
   const naming = changes.length <= LONGEST_NAMED_BATCH ? name(batch.text) : {}
-  return tryAgain(async () => {
+  return retryTransaction(async () => {
     try {
       await connections.run({ ...batch, ...naming })
       return undefined
     } catch (error) {
-      const notApplied = notAppliedOf(error, ordered)
+      const notApplied = notAppliedOf(error, orderedChanges)
       return changes.find((change) => notApplied.has(change))
     }
   })
@@ -154,9 +154,9 @@ async function commitBatch<C>(
  * Returns the changes in the order of their rows, so that two batches never wait for each other; undefined when a row
  * is changed twice, which one statement cannot do.
  */
-function inOneOrder<C>(changes: readonly Change<C>[]): readonly Change<C>[] | undefined {
+function sortByRow<C>(changes: readonly Change<C>[]): readonly Change<C>[] | undefined {
   const rows = changes.map((change) => ({ ...rowOf(change), change }))
-  rows.sort((a, b) => order(a.collection, b.collection) || order(a.id, b.id))
+  rows.sort((a, b) => compareText(a.collection, b.collection) || compareText(a.id, b.id))
   const isTwice = rows.some(({ collection, id }, index) => {
     const next = rows[index + 1]
     return next?.id === id && next.collection === collection
@@ -164,7 +164,7 @@ function inOneOrder<C>(changes: readonly Change<C>[]): readonly Change<C>[] | un
   return isTwice ? undefined : rows.map(({ change }) => change)
 }
 
-function order(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
@@ -181,18 +181,18 @@ function batchStatement<C>(changes: readonly Change<C>[]): Statement {
 }
 
 /** Returns the changes of a batch that did not apply. Throws an error that says nothing of changes. */
-function notAppliedOf<C>(error: unknown, ordered: readonly Change<C>[]): ReadonlySet<Change<C>> {
+function notAppliedOf<C>(error: unknown, orderedChanges: readonly Change<C>[]): ReadonlySet<Change<C>> {
   const { code, detail } = error as { readonly code?: string; readonly detail?: string }
   if (code !== NOT_APPLIED || detail === undefined) throw error
-  return new Set(ordered.filter((_, index) => detail[index] === '0'))
+  return new Set(orderedChanges.filter((_, index) => detail[index] === '0'))
 }
 
-async function tryAgain<T>(work: () => Promise<T>): Promise<T> {
+async function retryTransaction<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
-      if (attempt === ATTEMPTS || !TRY_AGAIN.includes((error as { readonly code?: unknown }).code)) throw error
+      if (attempt === ATTEMPTS || !RETRYABLE_CODES.includes((error as { readonly code?: unknown }).code)) throw error
     }
   }
 }

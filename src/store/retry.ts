@@ -42,8 +42,8 @@ export class ConflictError extends Error {
 export function createRetryOnConflict({ random, wait, counts }: RetryEffects): RetryOnConflict {
   return async (attempt) => {
     for (let attempts = 1; ; attempts += 1) {
-      const end = await attempt()
-      if ('committed' in end) return end.committed
+      const result = await attempt()
+      if ('committed' in result) return result.committed
       if (attempts === MOST_ATTEMPTS) {
         counts.givenUp += 1
         throw new ConflictError()

@@ -1,4 +1,4 @@
-/** The rows that say that something was used up, such as a nonce. */
+/** Purges the rows that record that a value was used up, such as a nonce. */
 import type { Store } from './store.ts'
 
 /** A time longer than any request runs, and than the clocks of two processes differ. */

@@ -31,14 +31,14 @@ export function applyBatches(
 /** Applies a batch inside the transaction of all. Throws a PartialBatchError where the batch has to be undone. */
 function applyWhole(prepare: Prepare, batch: readonly BoundStatement[]): BatchResult {
   for (const [index, statement] of batch.entries()) {
-    if (applies(prepare, statement)) continue
+    if (applyOrUndoBatch(prepare, statement)) continue
     if (index > 0) throw new PartialBatchError()
     return { conflict: index }
   }
   return { conflict: undefined }
 }
 
-function applies(prepare: Prepare, statement: BoundStatement): boolean {
+function applyOrUndoBatch(prepare: Prepare, statement: BoundStatement): boolean {
   try {
     return applyStatement(prepare, statement)
   } catch (cause) {

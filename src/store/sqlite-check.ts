@@ -1,4 +1,4 @@
-/** Whether a database file of SQLite is damaged, found out before it is used. */
+/** Checks whether a database file of SQLite is damaged, before a service uses it. */
 import { loadDriver } from './sqlite.ts'
 
 /** The size up to which a file is checked as a whole: half a second, and more where the disk is slow. */
@@ -6,12 +6,12 @@ const WHOLE_BYTES = 256 * 1024 * 1024
 
 const BUSY_TIMEOUT_MS = 5000
 /** SQLite result codes: the pages contradict each other; the file is no database. */
-const DAMAGED = [11, 26]
+const DAMAGE_CODES = [11, 26]
 
 export interface DamageReport {
   /** The fault that SQLite found; undefined when there is none. */
   readonly damage?: string
-  /** The tables that there was no time for. */
+  /** The tables that were not checked for lack of time. */
   readonly unchecked: readonly string[]
 }
 
@@ -24,23 +24,23 @@ export async function findDamage(file: string, milliseconds: number): Promise<Da
   const database = new Database(file)
   try {
     database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    const first = (sql: string): unknown => Object.values(database.prepare(sql).get() ?? {})[0]
-    if (Number(first('pragma page_count')) * Number(first('pragma page_size')) <= WHOLE_BYTES) {
-      return { ...damageOf(first('pragma quick_check(1)')), unchecked: [] }
+    const readFirstColumn = (sql: string): unknown => Object.values(database.prepare(sql).get() ?? {})[0]
+    if (Number(readFirstColumn('pragma page_count')) * Number(readFirstColumn('pragma page_size')) <= WHOLE_BYTES) {
+      return { ...damageOf(readFirstColumn('pragma quick_check(1)')), unchecked: [] }
     }
     const until = performance.now() + milliseconds
     const rows = database.prepare("select name from sqlite_master where type = 'table' order by rootpage").all()
     const names = rows.map(({ name }) => String(name))
     for (const [index, name] of names.entries()) {
       if (performance.now() > until) return { unchecked: names.slice(index) }
-      const result = damageOf(first(`pragma quick_check('${name}')`))
+      const result = damageOf(readFirstColumn(`pragma quick_check('${name}')`))
       if (result.damage !== undefined) return { ...result, unchecked: [] }
     }
     return { unchecked: [] }
   } catch (error) {
     const { errcode = 0, message } = error as Error & { readonly errcode?: number }
     // Other faults are told when the database is opened.
-    return { ...(DAMAGED.includes(errcode & 0xff) && { damage: message }), unchecked: [] }
+    return { ...(DAMAGE_CODES.includes(errcode & 0xff) && { damage: message }), unchecked: [] }
   } finally {
     database.close()
   }

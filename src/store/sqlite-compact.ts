@@ -1,5 +1,5 @@
 /** Rewrites a database file of SQLite without what is unused in it. docs/decisions/0010-generations.md. */
-import { keepOrigin, loadDriver, originOf } from './sqlite.ts'
+import { loadDriver, originOf, updateOrigin } from './sqlite.ts'
 
 const BUSY_TIMEOUT_MS = 500
 
@@ -20,7 +20,7 @@ export async function compactSqlite(file: string): Promise<void> {
     database.exec('commit')
     const before = originOf((sql) => database.prepare(sql))
     database.exec('vacuum')
-    keepOrigin(database, before)
+    updateOrigin(database, before)
     // The next transaction gives back the lock, which a closed connection can keep until its statements are collected.
     database.exec('pragma locking_mode = normal')
     database.exec('select count(*) from sqlite_master')

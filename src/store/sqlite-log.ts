@@ -14,47 +14,47 @@ const MOST_LOGS = 2 ** 31
 /** The keeper of the log that SQLite writes before it writes the file. */
 export interface LogKeeper {
   /** Counts the log within the next transaction, which may be the first in a log. */
-  begin(): void
-  /** Notes that the log has that transaction. */
-  begun(): void
+  countLog(): void
+  /** Notes that the log has the transaction in which it was counted. */
+  markCounted(): void
   /** Adds `changes` to those in the log, and has the log moved into the file when they are many. */
-  written(changes: number): void
-  /** Notes that all that was in the log is in the file. */
-  emptied(): void
+  addChanges(changes: number): void
+  /** Notes that the file has all changes of the log. */
+  markEmpty(): void
 }
 
 /**
  * Makes the keeper of a log, which counts the logs of the database in its `user_version`, in the first transaction of
- * each: so a log that belongs to another state of the file is told before it is read (`bin/database-file.ts`). SQLite
+ * each: a log that belongs to another state of the file is found before it is read (`bin/database-file.ts`). SQLite
  * begins a log anew only once all of it is in the file, and that happens here alone.
  */
-export function logKeeper(database: DatabaseSync): LogKeeper {
+export function createLogKeeper(database: DatabaseSync): LogKeeper {
   let isFirst = true
   let changesInLog = 0
-  const emptied = (): void => {
+  const markEmpty = (): void => {
     isFirst = true
     changesInLog = 0
   }
   return {
-    begin: () => {
+    countLog: () => {
       if (!isFirst) return
       const logs = Number(database.prepare('pragma user_version').get()?.user_version)
       database.exec(`pragma user_version = ${(logs + 1) % MOST_LOGS}`)
     },
-    begun: () => {
+    markCounted: () => {
       isFirst = false
     },
-    written: (changes) => {
+    addChanges: (changes) => {
       changesInLog += changes
       if (changesInLog < CHANGES_IN_LOG) return
       changesInLog = 0
       try {
-        const moved = database.prepare('pragma wal_checkpoint(passive)').get()
-        if (moved?.busy === 0 && moved.log === moved.checkpointed) emptied()
+        const checkpoint = database.prepare('pragma wal_checkpoint(passive)').get()
+        if (checkpoint?.busy === 0 && checkpoint.log === checkpoint.checkpointed) markEmpty()
       } catch {
-        // The file has no room, say: what was written is in the log all the same, and stays there.
+        // The file cannot grow, for example: the changes stay in the log, which is as durable.
       }
     },
-    emptied,
+    markEmpty,
   }
 }

@@ -16,7 +16,7 @@ export async function openSqliteInThreads<C>(
 ): Promise<Store<C>> {
   const reader = await connectSqlite(file, migrations)
   const thread = createWorkerClient(workerFile, { file, migrations } satisfies WriterData)
-  const writer = writerIn(thread)
+  const writer = createThreadWriter(thread)
   return createSqliteStore(reader, {
     ...writer,
     close: async () => {
@@ -31,7 +31,7 @@ export async function openSqliteInThreads<C>(
 }
 
 /** Creates the writer that has a thread write. */
-function writerIn(thread: WorkerClient): SqliteWriter {
+function createThreadWriter(thread: WorkerClient): SqliteWriter {
   const call = <T>(...request: WriterRequest): Promise<T> => thread.call(request) as Promise<T>
   return {
     write: (batches) => call('write', batches),

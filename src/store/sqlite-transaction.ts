@@ -5,10 +5,10 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 export type Prepare = (sql: string) => StatementSync
 
 /** Runs `run` in a transaction, which `begin` begins, and which is undone when `run` throws. */
-export function inTransaction<T>(database: DatabaseSync, begin: () => void, run: () => T): T {
+export function inTransaction<T>(database: DatabaseSync, begin: () => void, work: () => T): T {
   begin()
   try {
-    const result = run()
+    const result = work()
     database.exec('commit')
     return result
   } catch (error) {
@@ -31,12 +31,12 @@ export function rollBack(database: DatabaseSync): void {
  * statements.
  */
 export function cacheStatements(database: DatabaseSync): Prepare {
-  const prepared = new Map<string, StatementSync>()
+  const statements = new Map<string, StatementSync>()
   return (sql) => {
-    const cached = prepared.get(sql)
-    if (cached) return cached
+    const cachedStatement = statements.get(sql)
+    if (cachedStatement) return cachedStatement
     const statement = database.prepare(sql)
-    prepared.set(sql, statement)
+    statements.set(sql, statement)
     return statement
   }
 }

@@ -6,12 +6,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { makeAsync } from '../async/make-async.ts'
 import { applyBatches, type BatchResult } from './sqlite-batches.ts'
-import { type LogKeeper, logKeeper } from './sqlite-log.ts'
+import { createLogKeeper, type LogKeeper } from './sqlite-log.ts'
 import { cacheStatements, inTransaction, type Prepare } from './sqlite-transaction.ts'
-import { BUSY_TIMEOUT_MS, createTurns } from './sqlite-turns.ts'
+import { BUSY_TIMEOUT_MS, createTransactionStart } from './sqlite-turns.ts'
 import type { BoundStatement } from './statements.ts'
 
-/** The time for which tidying waits for readers; a longer read keeps the log until the next round. */
+/** The time for which `tidy` waits for readers; a longer read keeps the log until the next round. */
 const TIDY_TIMEOUT_MS = 50
 /** The number of rows that one transaction purges; other batches are written between two transactions. */
 const PURGED_AT_ONCE = 1000
@@ -38,54 +38,54 @@ export interface SqliteWriter {
 /** Makes the writer of a connection, which has the schema already. */
 export function createWriter(database: DatabaseSync): SqliteWriter {
   const prepare = cacheStatements(database)
-  const forget = createForgetter(database)
-  forget('fast')
-  const log = logKeeper(database)
-  const begin = createTurns(database)
+  const setSecureDelete = createSecureDeleteSetting(database)
+  setSecureDelete('fast')
+  const log = createLogKeeper(database)
+  const begin = createTransactionStart(database)
   return {
     write: makeAsync((batches: readonly Batch[]) => {
-      forget(batches.some(({ erases }) => erases) ? 'on' : 'fast')
+      setSecureDelete(batches.some(({ erases }) => erases) ? 'on' : 'fast')
       const statements = batches.map((batch) => batch.statements)
       const results = applyBatches(prepare, statements, (applyAll) =>
         inTransaction(database, begin, () => {
-          log.begin()
+          log.countLog()
           return applyAll()
         }),
       )
-      log.begun()
-      log.written(statements.reduce((sum, { length }) => sum + length, 0))
+      log.markCounted()
+      log.addChanges(statements.reduce((sum, { length }) => sum + length, 0))
       return results
     }),
     purge: (table, now) => purge({ database, prepare, log, begin }, table, now),
     tidy: makeAsync(() => {
       tidy(database)
-      log.emptied()
+      log.markEmpty()
     }),
     close: makeAsync(() => close(database)),
   }
 }
 
-interface Purging {
+interface PurgeContext {
   readonly database: DatabaseSync
   readonly prepare: Prepare
   readonly log: LogKeeper
   readonly begin: () => void
 }
 
-async function purge({ database, prepare, log, begin }: Purging, table: string, now: number): Promise<number> {
+async function purge({ database, prepare, log, begin }: PurgeContext, table: string, now: number): Promise<number> {
   const isDue = `select 1 from ${table} where due_at <= ? limit 1`
   const sql = `delete from ${table} where rowid in (select rowid from ${table} where due_at <= ? limit ?)`
-  for (let purged = 0; ; ) {
+  for (let purgedRows = 0; ; ) {
     // A round with nothing to do writes nothing, not even how many logs there were.
-    if (prepare(isDue).get(now) === undefined) return purged
+    if (prepare(isDue).get(now) === undefined) return purgedRows
     const changes = inTransaction(database, begin, () => {
-      log.begin()
+      log.countLog()
       return Number(prepare(sql).run(now, PURGED_AT_ONCE).changes)
     })
-    purged += changes
-    log.begun()
-    log.written(changes)
-    if (changes < PURGED_AT_ONCE) return purged
+    purgedRows += changes
+    log.markCounted()
+    log.addChanges(changes)
+    if (changes < PURGED_AT_ONCE) return purgedRows
     await setImmediate()
   }
 }
@@ -109,11 +109,11 @@ function close(database: DatabaseSync): void {
 }
 
 /**
- * Makes a function that sets how thoroughly SQLite overwrites what is replaced or deleted. With `fast`, no trace stays
+ * Makes a function that sets how thoroughly SQLite overwrites replaced and deleted rows. With `fast`, no trace stays
  * in free space of a page, but a page that is freed as a whole is overwritten only when it is used again. With `on`,
  * that page is overwritten at once as well, which for everything would cost a tenth of an issuance.
  */
-function createForgetter(database: DatabaseSync): (how: 'fast' | 'on') => void {
+function createSecureDeleteSetting(database: DatabaseSync): (value: 'fast' | 'on') => void {
   let current: string | undefined
   return (how) => {
     if (how !== current) database.exec(`pragma secure_delete = ${how}`)

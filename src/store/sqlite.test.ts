@@ -55,7 +55,7 @@ describe('SQLite', () => {
     const { backup, DatabaseSync } = await import('@photostructure/sqlite')
     const originOf = async (file: string) => {
       const store = await openSqlite(file, migrations)
-      const origin = await store.origin()
+      const origin = await store.readOrigin()
       await store.close()
       return origin
     }
@@ -95,7 +95,7 @@ describe('SQLite', () => {
       const places = [count, count / 2, 60].map((n) => ({ createdAt: new Date(n), id: `row ${n}` }))
       const read = async () => {
         for (let round = 0; round < 50; round += 1) {
-          for (const after of places) expect(await store.newest('thing', 50, after)).toHaveLength(50)
+          for (const after of places) expect(await store.listNewest('thing', 50, after)).toHaveLength(50)
         }
       }
       await read()

@@ -35,7 +35,7 @@ export async function connectSqlite(file: string, migrations: readonly Migration
 export function createSqliteStore<C>(database: DatabaseSync, writer: SqliteWriter): Store<C> {
   const write = groupCommit((batches: readonly Batch[]) => writer.write(batches))
   return {
-    ...readers<C>(cacheStatements(database)),
+    ...createReaders<C>(cacheStatements(database)),
     commit: async (changes) => {
       const erases = changes.some((change) => 'erases' in change)
       const result = await write({ statements: changes.map(statementOf), erases })
@@ -44,18 +44,20 @@ export function createSqliteStore<C>(database: DatabaseSync, writer: SqliteWrite
     },
     purge: (collection: string, now: Date) => writer.purge(collection, now.getTime()),
     tidy: () => writer.tidy(),
-    countWaitingBatches: () => write.waiting(),
+    countWaitingBatches: () => write.countWaiting(),
     close: async () => {
-      // Commits that were asked for before are done first.
-      await write.settled()
+      // Commits that were requested before are written first.
+      await write.drain()
       await writer.close()
     },
   }
 }
 
-function readers<C>(statement: Prepare): Pick<Store<C>, 'get' | 'list' | 'due' | 'newest' | 'origin'> {
+function createReaders<C>(
+  statement: Prepare,
+): Pick<Store<C>, 'get' | 'list' | 'listDue' | 'listNewest' | 'readOrigin'> {
   return {
-    origin: makeAsync(() => originOf(statement)),
+    readOrigin: makeAsync(() => originOf(statement)),
     get: makeAsync((collection: string, id: string) => {
       // The SQLite package ends a text at its first NUL, and would find another id.
       if (id.includes('\0')) return undefined
@@ -66,12 +68,12 @@ function readers<C>(statement: Prepare): Pick<Store<C>, 'get' | 'list' | 'due' |
       const rows = statement(`select id, value from ${collection} order by id`).all()
       return rows.map(({ id, value }) => ({ id: id as string, value: parseColumn(value) as never }))
     }),
-    due: makeAsync((collection: string, now: Date, limit: number) => {
+    listDue: makeAsync((collection: string, now: Date, limit: number) => {
       const sql = `select id, value, version from ${collection} where due_at <= ? order by due_at, id limit ?`
       const rows = statement(sql).all(now.getTime(), limit)
       return rows.map((row) => ({ ...row, value: parseColumn(row.value) }) as DueRow<never>)
     }),
-    newest: makeAsync((collection: string, limit: number, after?: RowPosition) => {
+    listNewest: makeAsync((collection: string, limit: number, after?: RowPosition) => {
       const [sql, ...values] = newestStatement(collection, limit, after)
       return statement(sql)
         .all(...values)
@@ -82,23 +84,23 @@ function readers<C>(statement: Prepare): Pick<Store<C>, 'get' | 'list' | 'due' |
 
 /** Brings the schema up to date. Throws a message for the operator when it is of a newer release or another service. */
 export function migrateSqlite(database: DatabaseSync, migrations: readonly Migration[]): void {
-  const begin = (): void => {
+  const beginExclusively = (): void => {
     beginTransaction(database, 'exclusive')
   }
-  inTransaction(database, begin, () => {
-    const before = originOf((sql) => database.prepare(sql))
+  inTransaction(database, beginExclusively, () => {
+    const originBefore = originOf((sql) => database.prepare(sql))
     database.exec('create table if not exists migration (id text primary key)')
-    const applied = database.prepare('select id from migration').all()
+    const appliedRows = database.prepare('select id from migration').all()
     const missing = missingSteps(
-      applied.map(({ id }) => String(id)),
+      appliedRows.map(({ id }) => String(id)),
       migrations,
     )
     for (const { id, statements } of missing) {
       for (const sql of statements) database.exec(sql)
       database.prepare('insert into migration (id) values (?)').run(id)
     }
-    stamp(database)
-    if (missing.length > 0 && missing.length < migrations.length) keepOrigin(database, before)
+    stampDatabase(database)
+    if (missing.length > 0 && missing.length < migrations.length) updateOrigin(database, originBefore)
   })
 }
 
@@ -106,17 +108,17 @@ export function migrateSqlite(database: DatabaseSync, migrations: readonly Migra
  * Updates the origin that the generation of a database names, after the steps of its schema or a rewrite changed it, so
  * that the database is not taken for a copy. A copy that was not noticed yet stays one.
  */
-export function keepOrigin(database: DatabaseSync, before: string): void {
+export function updateOrigin(database: DatabaseSync, originBefore: string): void {
   const tables = database.prepare("select name from sqlite_master where name = 'generation'").all()
   if (tables.length === 0) return
   const sql = "update generation set value = json_set(value, '$.origin', ?) where json_extract(value, '$.origin') = ?"
   database.prepare(sql).run(
     originOf((text) => database.prepare(text)),
-    before,
+    originBefore,
   )
 }
 
-/** Returns the text that tells the database from a copy. */
+/** Returns a text that differs between the database and a copy of it. */
 export function originOf(statement: Prepare): string {
   const id = statement('pragma application_id').get()?.application_id
   return `${String(id)}.${schemaVersion(statement('pragma schema_version'))}`
@@ -133,13 +135,13 @@ const LEAST_SCHEMA_VERSION = 100
  * SQLite makes have another schema version than what they were made of: one more (`vacuum into`), or one more than the
  * file had before (the backup interface).
  */
-function stamp(database: DatabaseSync): void {
-  const before = schemaVersion(database.prepare('pragma schema_version'))
-  if (before >= LEAST_SCHEMA_VERSION) return
-  const drawn = database.prepare('select random() >> 33 as id').get()
-  database.exec(`pragma application_id = ${String(drawn?.id)}`)
-  // Each counts it up by one.
-  for (let version = before; version < LEAST_SCHEMA_VERSION; version += 2) {
+function stampDatabase(database: DatabaseSync): void {
+  const versionBefore = schemaVersion(database.prepare('pragma schema_version'))
+  if (versionBefore >= LEAST_SCHEMA_VERSION) return
+  const randomRow = database.prepare('select random() >> 33 as id').get()
+  database.exec(`pragma application_id = ${String(randomRow?.id)}`)
+  // Each of the two statements increments the schema version by one.
+  for (let version = versionBefore; version < LEAST_SCHEMA_VERSION; version += 2) {
     database.exec('create table stamped (id integer)')
     database.exec('drop table stamped')
   }

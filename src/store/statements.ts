@@ -21,12 +21,18 @@ export function statementOf<C>(change: Change<C>): BoundStatement {
   if ('touch' in change) return [`update ${change.touch} set version = version + 1 where id = ?`, id]
   if ('delete' in change) return [`delete from ${change.delete} where id = ? and version = ?`, id, change.version]
   const value = JSON.stringify(change.value)
-  const set = `update ${change.update} set value = ?, version = version + 1`
-  if (change.dueAt === undefined) return [`${set} where id = ? and version = ?`, value, id, change.version]
-  return [`${set}, due_at = ? where id = ? and version = ?`, value, change.dueAt?.getTime() ?? null, id, change.version]
+  const updateText = `update ${change.update} set value = ?, version = version + 1`
+  if (change.dueAt === undefined) return [`${updateText} where id = ? and version = ?`, value, id, change.version]
+  return [
+    `${updateText}, due_at = ? where id = ? and version = ?`,
+    value,
+    change.dueAt?.getTime() ?? null,
+    id,
+    change.version,
+  ]
 }
 
-/** Returns the text of `newest`: the index of addCreationTime has the rows in this order. */
+/** Returns the statement of `listNewest`: the index of addCreationTime has the rows in this order. */
 export function newestStatement(collection: string, limit: number, after: RowPosition | undefined): BoundStatement {
   const order = 'order by created_at desc, id desc limit ?'
   const sql = `select id, value, created_at from ${collection} where (created_at, id) < (?, ?) ${order}`
@@ -56,8 +62,8 @@ export function rowOf<C>(change: Change<C>): { readonly collection: string; read
 export const UNFINISHED_COPY = 'unfinished-copy'
 
 /** Returns the steps that a database has not had. Refuses one that has had steps we do not know. */
-export function missingSteps(applied: readonly string[], migrations: readonly Migration[]): readonly Migration[] {
-  const unknown = applied.find((id) => !migrations.some((step) => step.id === id))
+export function missingSteps(appliedSteps: readonly string[], migrations: readonly Migration[]): readonly Migration[] {
+  const unknown = appliedSteps.find((id) => !migrations.some((step) => step.id === id))
   if (unknown === UNFINISHED_COPY) {
     throw new Error('a copy into the database has not ended; run the same vouchsafe db copy again')
   }
@@ -66,5 +72,5 @@ export function missingSteps(applied: readonly string[], migrations: readonly Mi
       `the database is of a newer release or of another service (it has ${unknown}); give each service one of its own`,
     )
   }
-  return migrations.filter(({ id }) => !applied.includes(id))
+  return migrations.filter(({ id }) => !appliedSteps.includes(id))
 }

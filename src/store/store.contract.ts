@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import {
   checkWritable,
   confirmGeneration,
-  currentGeneration,
   type GenerationCollections,
   generationCollection,
-  settleGeneration,
+  getCurrentGeneration,
+  voidOpenAfterRestore,
 } from './generation.ts'
 import { createRetryOnConflict } from './retry.ts'
 import {
@@ -158,7 +158,7 @@ export function storeContract<Place>(
     const inserts = ids.map((id, n) => ({ insert: 'thing', id, value: { n }, dueAt: new Date(n) }) as const)
     expect(await conflictIn([...inserts, insert('row 7', 9)])).toBe(120)
     expect(await store.commit([...inserts, { insert: 'spent', id: 'x', value: {} }])).toBe(undefined)
-    expect((await store.due('thing', new Date(1), 10)).map(({ id, value }) => [id, value.n])).toEqual([
+    expect((await store.listDue('thing', new Date(1), 10)).map(({ id, value }) => [id, value.n])).toEqual([
       ['row 0', 0],
       ['row 1', 1],
     ])
@@ -194,7 +194,7 @@ export function storeContract<Place>(
     await store.commit(ids.map((id) => ({ ...insert(id, 0), dueAt: new Date(0) })))
     const sorted = ids.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     expect((await store.list('thing')).map(({ id }) => id)).toEqual(sorted)
-    expect((await store.due('thing', new Date(0), 99)).map(({ id }) => id)).toEqual(sorted)
+    expect((await store.listDue('thing', new Date(0), 99)).map(({ id }) => id)).toEqual(sorted)
   })
 
   it('purges thousands of rows', async () => {
@@ -237,16 +237,16 @@ export function storeContract<Place>(
   it('finds what is due, longest first, and no more than was asked for', async () => {
     const inserts = [5, 1, 3].map((n) => ({ ...insert(`due ${n}`, n), dueAt: new Date(n * 1000) }))
     await store.commit([...inserts, insert('never', 0)])
-    expect(await store.due('thing', new Date(999), 9)).toEqual([])
-    expect(await store.due('thing', new Date(3000), 9)).toEqual([
+    expect(await store.listDue('thing', new Date(999), 9)).toEqual([])
+    expect(await store.listDue('thing', new Date(3000), 9)).toEqual([
       { id: 'due 1', value: { n: 1 }, version: 0 },
       { id: 'due 3', value: { n: 3 }, version: 0 },
     ])
-    expect((await store.due('thing', new Date(9000), 1)).map(({ id }) => id)).toEqual(['due 1'])
+    expect((await store.listDue('thing', new Date(9000), 1)).map(({ id }) => id)).toEqual(['due 1'])
   })
 
   it('moves what is due with an update, or takes it away, or leaves it', async () => {
-    const at = (ms: number) => store.due('thing', new Date(ms), 9).then((rows) => rows.map(({ id }) => id))
+    const at = (ms: number) => store.listDue('thing', new Date(ms), 9).then((rows) => rows.map(({ id }) => id))
     await store.commit(['a', 'b', 'c'].map((id) => ({ ...insert(id, 0), dueAt: new Date(1000) })))
     const next = (id: string) => ({ update: 'thing', id, version: 0, value: { n: 1 } }) as const
     await store.commit([{ ...next('a'), dueAt: new Date(2000) }, { ...next('b'), dueAt: null }, next('c')])
@@ -261,17 +261,17 @@ export function storeContract<Place>(
 
   it('gives the newest rows first, no more than asked for, and goes on after any of them', async () => {
     await store.commit([insertAt('b', 2000), insertAt('a', 1000), insertAt('c', 3000)])
-    const [c, b] = await store.newest('thing', 2)
+    const [c, b] = await store.listNewest('thing', 2)
     expect([c, b]).toEqual([
       { id: 'c', createdAt: new Date(3000), value: { n: 3000 } },
       { id: 'b', createdAt: new Date(2000), value: { n: 2000 } },
     ])
-    expect(idsOf(await store.newest('thing', 2, b))).toEqual(['a'])
-    expect(await store.newest('thing', 2, { createdAt: new Date(1000), id: 'a' })).toEqual([])
+    expect(idsOf(await store.listNewest('thing', 2, b))).toEqual(['a'])
+    expect(await store.listNewest('thing', 2, { createdAt: new Date(1000), id: 'a' })).toEqual([])
     // A position needs no row: that may have been deleted meanwhile.
     await store.commit([{ delete: 'thing', id: 'b', version: 0 }])
-    expect(idsOf(await store.newest('thing', 9, b))).toEqual(['a'])
-    expect(idsOf(await store.newest('thing', 9, { createdAt: new Date(2500), id: 'x' }))).toEqual(['a'])
+    expect(idsOf(await store.listNewest('thing', 9, b))).toEqual(['a'])
+    expect(idsOf(await store.listNewest('thing', 9, { createdAt: new Date(2500), id: 'x' }))).toEqual(['a'])
   })
 
   it('leaves a row in its place when it is changed, due at another time or inserted in a large batch', async () => {
@@ -281,7 +281,7 @@ export function storeContract<Place>(
     await store.commit(many)
     await update({ store, retryOnConflict }, 'thing', 'row 2', () => ({ n: -1 }))
     await store.commit([{ update: 'thing', id: 'row 4', version: 0, value: { n: -2 }, dueAt: new Date(9) }])
-    const rows = await store.newest('thing', 99)
+    const rows = await store.listNewest('thing', 99)
     expect(idsOf(rows).slice(0, 30)).toEqual(Array.from({ length: 30 }, (_, n) => `row ${58 - 2 * n}`))
     expect(rows.find(({ id }) => id === 'row 4')).toEqual({ id: 'row 4', createdAt: new Date(5), value: { n: -2 } })
     expect(rows).toHaveLength(60)
@@ -291,7 +291,7 @@ export function storeContract<Place>(
     await store.commit(Array.from({ length: 95 }, (_, n) => insertAt(`row ${n}`, n % 3)))
     const walked: string[] = []
     for (let after: RowPosition | undefined, more = true; more; ) {
-      const rows = await store.newest('thing', 10, after)
+      const rows = await store.listNewest('thing', 10, after)
       walked.push(...idsOf(rows))
       after = rows.at(-1)
       more = rows.length === 10
@@ -307,9 +307,9 @@ export function storeContract<Place>(
     await before.close()
     const after = await open(older, migrations)
     await after.commit([insertAt('new', 1000)])
-    const rows = await after.newest('thing', 2)
+    const rows = await after.listNewest('thing', 2)
     expect(rows[0]?.id).toBe('new')
-    expect([...rows, ...(await after.newest('thing', 2, rows[1]))].map(({ value }) => value.n).toSorted()).toEqual([
+    expect([...rows, ...(await after.listNewest('thing', 2, rows[1]))].map(({ value }) => value.n).toSorted()).toEqual([
       1, 1000, 2,
     ])
     await after.close()
@@ -349,27 +349,27 @@ export function storeContract<Place>(
 
   it('has one origin and one generation for all who ask, however many at once, and after it was opened again', async () => {
     const other = await open(place, migrations)
-    const [origin] = new Set(await parallel(20, (n) => (n % 2 === 0 ? store : other).origin()))
-    const generations = await parallel(20, (n) => currentGeneration(effectsOf(n % 2 === 0 ? store : other)))
+    const [origin] = new Set(await parallel(20, (n) => (n % 2 === 0 ? store : other).readOrigin()))
+    const generations = await parallel(20, (n) => getCurrentGeneration(effectsOf(n % 2 === 0 ? store : other)))
     expect(new Set(generations).size).toBe(1)
     await update({ store, retryOnConflict }, 'generation', 'current', (value) => value)
     await Promise.all([store.close(), other.close()])
     store = await open(place, migrations)
-    expect([await store.origin(), await currentGeneration(effectsOf(store))]).toEqual([origin, generations[0]])
+    expect([await store.readOrigin(), await getCurrentGeneration(effectsOf(store))]).toEqual([origin, generations[0]])
     const empty = await open(await fresh(), migrations)
-    expect([origin, generations[0]]).not.toContain(await currentGeneration(effectsOf(empty)))
+    expect([origin, generations[0]]).not.toContain(await getCurrentGeneration(effectsOf(empty)))
     await empty.close()
   })
 
   it('begins another generation where its number goes up or nothing outside knows of it, and else goes on', async () => {
-    const confirm = (number: number, kept: readonly string[], next: string) =>
-      confirmGeneration(effectsOf(store), { number, witness: { kept, next } })
+    const confirm = (number: number, previous: readonly string[], next: string) =>
+      confirmGeneration(effectsOf(store), { number, witness: { previous, next } })
     expect(await confirm(0, [], 'a')).toBe(undefined)
-    const first = await currentGeneration(effectsOf(store))
+    const first = await getCurrentGeneration(effectsOf(store))
     expect(await confirm(0, ['a'], 'b')).toBe(undefined)
     // A start that was cut off leaves two.
     expect(await confirm(0, ['c', 'b'], 'd')).toBe(undefined)
-    expect(await currentGeneration(effectsOf(store))).toBe(first)
+    expect(await getCurrentGeneration(effectsOf(store))).toBe(first)
     const generations = [first]
     for (const [number, kept, why] of [
       [0, ['c', 'b'], /the file beside it/],
@@ -377,7 +377,7 @@ export function storeContract<Place>(
       [3, ['d'], /database\.generation/],
     ] as const) {
       expect(await confirm(number, kept, 'd')).toMatch(why)
-      generations.push(await currentGeneration(effectsOf(store)))
+      generations.push(await getCurrentGeneration(effectsOf(store)))
     }
     expect(new Set(generations).size).toBe(4)
     await expect(confirm(2, ['d'], 'e')).rejects.toThrow(/is of generation 3; set database\.generation/)
@@ -385,25 +385,25 @@ export function storeContract<Place>(
   })
 
   it('begins another generation when its origin is another than when the generation began', async () => {
-    const first = await currentGeneration(effectsOf(store))
+    const first = await getCurrentGeneration(effectsOf(store))
     await update({ store, retryOnConflict }, 'generation', 'current', (value) => ({ ...value, origin: 'elsewhere' }))
-    const generations = await parallel(10, () => currentGeneration(effectsOf(store)))
+    const generations = await parallel(10, () => getCurrentGeneration(effectsOf(store)))
     expect(new Set(generations).size).toBe(1)
     expect(generations).not.toContain(first)
   })
 
   it('goes on with its generation after its schema was brought up to date', async () => {
-    const first = await currentGeneration(effectsOf(store))
+    const first = await getCurrentGeneration(effectsOf(store))
     await store.close()
     store = await open(place, [...migrations, { id: '0003', statements: createCollection('more') }])
     expect(await confirmGeneration(effectsOf(store), { number: 0 })).toBe(undefined)
-    expect(await currentGeneration(effectsOf(store))).toBe(first)
+    expect(await getCurrentGeneration(effectsOf(store))).toBe(first)
   })
 
   it('that is a copy has what was open made void, once, and again where that did not end', async () => {
     const times: Date[] = []
     const settle = (fails = false) =>
-      settleGeneration(effectsOf(store), (before) => {
+      voidOpenAfterRestore(effectsOf(store), (before) => {
         times.push(before)
         return fails ? Promise.reject(new Error('cut off')) : Promise.resolve('done')
       })

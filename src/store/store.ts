@@ -11,7 +11,7 @@ export interface Row<T> {
   readonly version: number
 }
 
-/** A row that `due` found. */
+/** A row that `listDue` found. */
 export interface DueRow<T> extends Row<T> {
   readonly id: string
 }
@@ -22,7 +22,7 @@ export interface RowPosition {
   readonly id: string
 }
 
-/** A row that `newest` found. */
+/** A row that `listNewest` found. */
 export interface CreatedRow<T> extends RowPosition {
   readonly value: T
 }
@@ -30,11 +30,11 @@ export interface CreatedRow<T> extends RowPosition {
 /**
  * A conditional statement. An insert holds when the id is free; an update and a delete hold when the version is still
  * the one that was read; a touch, which counts the version up and leaves the value, holds when the row is there.
- * `dueAt` is when something is to be done about the row: `due` finds it then, or `purge` deletes it. A row without one
- * stays; an update without one leaves it as it was, and one with null takes it away. `createdAt` is the place of the
- * row for `newest`, where its collection has one ({@link addCreationTime}); it never changes. `erases` is said of a
- * change that takes personal data or keys away: nothing of them may be left in the files of the database, as far as it
- * can help it.
+ * `dueAt` is when something is to be done about the row: `listDue` finds it then, or `purge` deletes it. A row without
+ * `dueAt` stays; an update without `dueAt` leaves that of the row, and one with null removes it. `createdAt` is the
+ * position of the row for `listNewest`, where its collection has one ({@link addCreationTime}); it never changes.
+ * `erases` marks a change that removes personal data or keys, of which the files of the database keep no trace, as far
+ * as it can prevent that.
  */
 export type Change<C, K extends keyof C & string = keyof C & string> = {
   [Name in K]:
@@ -57,7 +57,7 @@ export type Change<C, K extends keyof C & string = keyof C & string> = {
     | { readonly touch: Name; readonly id: string }
 }[K]
 
-/** The connections that run a statement, those that could, and the statements that wait for one. */
+/** The numbers of connections that run a statement, of idle connections, and of statements that wait for one. */
 export interface ConnectionCounts {
   readonly busy: number
   readonly idle: number
@@ -70,30 +70,30 @@ export interface Store<C> {
   /** Returns every value of a collection with its id, ordered by id. For collections that are small by nature. */
   list<K extends keyof C & string>(collection: K): Promise<readonly { readonly id: string; readonly value: C[K] }[]>
   /**
-   * Applies all changes durably, or none. Gives the change that conflicted, the very object of `changes` whose
-   * condition did not hold, or undefined when all are on disk. Rejects when the database cannot say that they are.
+   * Applies all changes durably, or none. Returns the change that conflicted, the very object of `changes` whose
+   * condition did not hold, or undefined when all are on disk. Rejects when the database cannot confirm that they are.
    */
   commit(changes: readonly Change<C>[]): Promise<Change<C> | undefined>
   /** Returns the rows of a collection that are due, longest first, and no more than `limit`. */
-  due<K extends keyof C & string>(collection: K, now: Date, limit: number): Promise<readonly DueRow<C[K]>[]>
+  listDue<K extends keyof C & string>(collection: K, now: Date, limit: number): Promise<readonly DueRow<C[K]>[]>
   /**
    * Returns the rows of a collection in the order of creation, newest first and no more than `limit`: those after
    * `after`, or the first. No other row is read. For collections with {@link addCreationTime}.
    */
-  newest<K extends keyof C & string>(
+  listNewest<K extends keyof C & string>(
     collection: K,
     limit: number,
     after?: RowPosition,
   ): Promise<readonly CreatedRow<C[K]>[]>
   /** Deletes the rows of a collection that are due, and says how many. */
   purge(collection: keyof C & string, now: Date): Promise<number>
-  /** Lets go of old copies of what was replaced or deleted, where the database keeps any for a while. */
+  /** Removes old copies of replaced and deleted rows, where the database keeps any for a while. */
   tidy?(): Promise<void>
   /**
    * Returns a text that differs for a copy of the database that was put in its place, as far as the database can tell;
    * the same for all who have it open. Bytes that were copied while nobody had it open are the same database to it.
    */
-  origin(): Promise<string>
+  readOrigin(): Promise<string>
   /**
    * Tests whether an origin is the earlier one on a later timeline, as after a standby of the server took over or a
    * point in time was recovered; absent where there are no timelines.
@@ -103,7 +103,7 @@ export interface Store<C> {
   countConnections?(): ConnectionCounts
   /** Counts the batches of this process that wait for its writer; absent where there is no one writer. */
   countWaitingBatches?(): number
-  /** Rejects when it is known, without writing, that what the database is kept on takes nothing. */
+  /** Rejects when it is known without a write that the medium of the database takes no writes. */
   checkMedium?(): Promise<void>
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * Going through what is due: a few rows at a time, with a pause in between, so that requests are not held up by a
- * million sessions that end at once; and not all in one round, so that a service can be stopped.
+ * Processes the rows that are due: a few at a time, with a pause in between, so that a million sessions that end at
+ * once do not hold up requests; and not all in one call, so that a service can be stopped.
  */
 import { setTimeout } from 'node:timers/promises'
 import type { Change, DueRow, Store } from './store.ts'
@@ -10,7 +10,7 @@ const MAX_TURNS = 100
 const PAUSE_MS = 10
 
 /**
- * Asks `changesOf` what becomes of each row that is due, and commits that: each row by itself, so that a row that
+ * Commits the changes that `changesOf` returns for each row that is due: each row by itself, so that a row that
  * another process has changed meanwhile waits for the next round and does not affect the others. The changes of a
  * row must be conditional on its version, and make it due later or not at all. Rejects with the first failure, when the
  * others are done.
@@ -21,14 +21,14 @@ export async function sweep<C, K extends keyof C & string>(
   now: Date,
   changesOf: (row: DueRow<C[K]>) => Promise<readonly Change<C>[]>,
 ): Promise<void> {
-  for (let turn = 0; turn < MAX_TURNS; turn += 1) {
-    const rows = await store.due(collection, now, ROWS_AT_ONCE)
+  for (let round = 0; round < MAX_TURNS; round += 1) {
+    const rows = await store.listDue(collection, now, ROWS_AT_ONCE)
     const results = await Promise.allSettled(
       rows.map(async (row) => (await store.commit(await changesOf(row))) === undefined),
     )
     for (const result of results) if (result.status === 'rejected') throw result.reason
-    const isMoving = results.some((result) => result.status === 'fulfilled' && result.value)
-    if (rows.length < ROWS_AT_ONCE || !isMoving) return
+    const hasProgress = results.some((result) => result.status === 'fulfilled' && result.value)
+    if (rows.length < ROWS_AT_ONCE || !hasProgress) return
     await setTimeout(PAUSE_MS)
   }
 }

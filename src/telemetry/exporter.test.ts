@@ -20,7 +20,7 @@ function exporter(): Exporter {
       asked.push(request)
       return collector(request)
     },
-    failed: (why) => void told.push(why),
+    reportFailure: (why) => void told.push(why),
   })
 }
 

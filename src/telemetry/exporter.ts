@@ -1,6 +1,6 @@
 /**
- * A bounded queue of what goes to a collector, and the requests that send it, one at a time. Nobody waits for it: what
- * does not fit is counted and dropped.
+ * A bounded queue of items for a collector, and the requests that send them, one at a time. No caller waits: items that
+ * do not fit are counted and dropped.
  */
 import { type BackOff, backOffMs } from '../async/back-off.ts'
 import { endOrLate } from '../async/end-or-late.ts'
@@ -9,7 +9,7 @@ import { MalformedError } from '../codec/malformed.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
 import { createQueue, type Queue } from './queue.ts'
 
-/** The counts of what was sent to a collector, and of what was not because the collector did not take it. */
+/** The counts of items that were sent to a collector, and of items that were dropped. */
 export interface SendingCounts {
   sent: number
   dropped: number
@@ -31,8 +31,8 @@ interface ExporterOptions {
   /** The member of the answer that says how many items the collector did not take. OTLP, Partial Success. */
   readonly rejectedMember: 'rejectedSpans' | 'rejectedLogRecords'
   readonly outbound: Outbound
-  /** Is told why the collector did not take a request, at the first of several in a row. */
-  readonly failed: (why: string) => void
+  /** Reports why the collector did not take a request, at the first of several failures in a row. */
+  readonly reportFailure: (why: string) => void
 }
 
 const MOST_AT_ONCE = 512
@@ -51,7 +51,7 @@ interface State {
   isClosed: boolean
 }
 
-/** The result of a request: taken but for some, to be sent again, or never to be taken. */
+/** The result of a request: accepted but for some items, or failed, finally or until it is sent again. */
 type SendingResult = { readonly rejected: number } | { readonly why: string; readonly isFinal: boolean }
 
 export function createExporter(options: ExporterOptions): Exporter {
@@ -80,7 +80,7 @@ export function createExporter(options: ExporterOptions): Exporter {
         counts.dropped += 1
         return
       }
-      // Enough for a request waits for nothing but a collector that fails.
+      // A full request is sent at once, unless the collector fails.
       if (queue.size() === MOST_AT_ONCE && state.failures === 0) cancel()
       schedule()
     },
@@ -102,7 +102,7 @@ async function sendRest(options: ExporterOptions, state: State, leftMs: () => nu
   counts.dropped += queue.clear()
 }
 
-/** Returns the time until the next request: soon where much waits, and longer after each failure. */
+/** Returns the pause before the next request: none when a full request waits, and longer after each failure. */
 function pauseMs({ failures, queue }: State): number {
   if (failures > 0) return backOffMs(PAUSE, failures)
   return queue.size() >= MOST_AT_ONCE ? 0 : SEND_EVERY_MS
@@ -120,7 +120,7 @@ async function send(options: ExporterOptions, state: State, timeoutMs: number): 
     return
   }
   state.failures += 1
-  if (state.failures === 1) options.failed(result.why)
+  if (state.failures === 1) options.reportFailure(result.why)
   counts.dropped += result.isFinal || state.isClosed ? items.length : queue.putBack(items)
 }
 

@@ -13,7 +13,7 @@ const span: EndedSpan = {
   endedAt: 1_767_225_600_012.5,
   attributes: { 'http.response.status_code': 200, 'http.route': '/token', a: true, b: 0.5 },
   hasFailed: false,
-  below: { left: 0 },
+  descendants: { left: 0 },
 }
 
 describe('a span', () => {

@@ -16,8 +16,8 @@ const SEVERITIES: Readonly<Record<number, readonly [number, string]>> = {
   50: [17, 'ERROR'],
   60: [21, 'FATAL'],
 }
-/** The members of a log line that have a place of their own in a record, and that of the service in its resource. */
-const PLACED: readonly string[] = ['level', 'time', 'service', 'message', 'event', 'traceId', 'spanId']
+/** The members of a log line that become a field of the log record, or an attribute of its resource. */
+const TRACE_MEMBERS: readonly string[] = ['level', 'time', 'service', 'message', 'event', 'traceId', 'spanId']
 
 /** Writes a span, without the brackets around many. */
 export function spanText(span: EndedSpan): string {
@@ -41,7 +41,7 @@ export function spanText(span: EndedSpan): string {
 export function logRecordText(line: JsonObject): string {
   const time = nanosecondsOf(Date.parse(ownString(line, 'time') ?? ''))
   const [severityNumber, severityText] = SEVERITIES[Number(line.level)] ?? [0, '']
-  const others = Object.entries(line).filter(([name]) => !PLACED.includes(name))
+  const others = Object.entries(line).filter(([name]) => !TRACE_MEMBERS.includes(name))
   return JSON.stringify({
     timeUnixNano: time,
     observedTimeUnixNano: time,

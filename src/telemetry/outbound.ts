@@ -4,8 +4,8 @@ import { type HttpClientRequest, type HttpClientResponse, type Outbound, Outboun
 import type { Attributes, Span, Tracer } from './tracer.ts'
 
 /**
- * Wraps an HTTP client so that each request is a step of what it is for. The headers of the trace go to nobody but the
- * receiver of a request with a `trace`: others would learn from them which of their requests belong together.
+ * Wraps an HTTP client so that each request is a span of the request that it is for. Only the receiver of a request
+ * with a `trace` gets the trace headers: other servers could tell by them which of their requests belong together.
  */
 export function traceOutbound(outbound: Outbound, tracer: Tracer): Outbound {
   return (request) => {
@@ -17,21 +17,21 @@ export function traceOutbound(outbound: Outbound, tracer: Tracer): Outbound {
       attributes: { 'http.request.method': method, ...hostOf(request) },
     } as const
     const parent = trace && readTraceHeaders(trace.traceparent, trace.tracestate)
-    if (parent === undefined) return tracer.step(step, (span) => send(outbound, request, span))
-    return tracer.stepOf(parent, step, (span) =>
-      send(outbound, { ...request, headers: { ...headers, ...traceHeadersOf(span.context) } }, span),
+    if (parent === undefined) return tracer.runStep(step, (span) => sendInSpan(outbound, request, span))
+    return tracer.runStepOf(parent, step, (span) =>
+      sendInSpan(outbound, { ...request, headers: { ...headers, ...traceHeadersOf(span.context) } }, span),
     )
   }
 }
 
-async function send(
+async function sendInSpan(
   outbound: Outbound,
   request: HttpClientRequest,
   span: Span | undefined,
 ): Promise<HttpClientResponse> {
   try {
     const answer = await outbound(request)
-    if (span !== undefined) noteAnswer(span, answer)
+    if (span !== undefined) recordAnswer(span, answer)
     return answer
   } catch (error) {
     if (span !== undefined && error instanceof OutboundError) {
@@ -41,17 +41,17 @@ async function send(
   }
 }
 
-function noteAnswer(span: Span, { status }: HttpClientResponse): void {
-  const failed = status >= 400
-  span.hasFailed = failed
+function recordAnswer(span: Span, { status }: HttpClientResponse): void {
+  const hasFailed = status >= 400
+  span.hasFailed = hasFailed
   span.attributes = {
     ...span.attributes,
     'http.response.status_code': status,
-    ...(failed ? { 'error.type': String(status) } : {}),
+    ...(hasFailed ? { 'error.type': String(status) } : {}),
   }
 }
 
-/** Returns the host and the port that are asked. The path may be a secret. */
+/** Returns the host and the port of a request; the path is left out, since it may be a secret. */
 function hostOf({ url: text }: HttpClientRequest): Attributes {
   if (!URL.canParse(text)) return {}
   const { hostname, port, protocol } = new URL(text)

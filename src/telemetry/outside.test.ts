@@ -16,9 +16,9 @@ const tracer = createTracer({
   random: randomBytes,
   clock: () => 0,
   sampleRatio: 1,
-  take: (span) => void spans.push(span),
+  onSpanEnd: (span) => void spans.push(span),
 })
-const forRequest = <T>(work: () => Promise<T>): Promise<T> => tracer.within(tracer.begin('server'), work)
+const forRequest = <T>(work: () => Promise<T>): Promise<T> => tracer.runInSpan(tracer.beginTrace('server'), work)
 
 beforeEach(() => {
   spans = []

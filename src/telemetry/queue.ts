@@ -1,6 +1,6 @@
 /** A queue of texts that wait for a collector, bounded in number and size. */
 
-/** The most that waits, for a collector that is gone for a moment. */
+/** The most queued items while the collector cannot be reached for a while. */
 const MOST_WAITING = 16_384
 const MOST_WAITING_CHARACTERS = 8 * 1024 * 1024
 
@@ -12,7 +12,7 @@ export interface Queue {
   readonly take: (most: number) => readonly string[]
   /** Puts items back before all others, and returns how many have no room any more. */
   readonly putBack: (items: readonly string[]) => number
-  /** Forgets everything, and returns how many items that were. */
+  /** Drops all items, and returns how many these were. */
   readonly clear: () => number
 }
 

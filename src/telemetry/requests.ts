@@ -12,39 +12,44 @@ import type { Attributes, Span, Tracer } from './tracer.ts'
 /** The methods that a span names. Semantic Conventions for HTTP Spans, http.request.method. */
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH']
 
-interface Traced {
+interface TracedRequest {
   readonly span: Span
   readonly route: string | undefined
   error?: string
 }
 
 export function createRequestTracer(tracer: Tracer): RequestTracer {
-  const spans = new WeakMap<IncomingMessage, Traced>()
+  const tracedRequests = new WeakMap<IncomingMessage, TracedRequest>()
   return {
     beginSpan: (request, reply, route) => {
-      const traced = { span: tracer.begin('server'), route }
-      spans.set(request.raw, traced)
-      // An answer that nobody takes is closed, and never finished.
-      reply.raw.once('close', () => end(tracer, traced, request, reply))
+      const tracedRequest = { span: tracer.beginTrace('server'), route }
+      tracedRequests.set(request.raw, tracedRequest)
+      // The response emits `close` also when its client disconnects; it emits `finish` only when it was sent.
+      reply.raw.once('close', () => endSpan(tracer, tracedRequest, request, reply))
     },
     continueTrace: (request) => {
       const { traceparent, tracestate } = request.headers
       const caller = readTraceHeaders(traceparent, tracestate)
-      const traced = spans.get(request.raw)
-      if (caller !== undefined && traced !== undefined) tracer.move(traced.span, caller)
+      const tracedRequest = tracedRequests.get(request.raw)
+      if (caller !== undefined && tracedRequest !== undefined) tracer.joinTrace(tracedRequest.span, caller)
     },
     recordRefusal: (request, error) => {
-      const traced = spans.get(request)
-      if (traced !== undefined) traced.error = error
+      const tracedRequest = tracedRequests.get(request)
+      if (tracedRequest !== undefined) tracedRequest.error = error
     },
     runInSpan: ({ raw }, work) => {
-      const traced = spans.get(raw)
-      return traced === undefined ? work() : tracer.within(traced.span, work)
+      const tracedRequest = tracedRequests.get(raw)
+      return tracedRequest === undefined ? work() : tracer.runInSpan(tracedRequest.span, work)
     },
   }
 }
 
-function end(tracer: Tracer, { span, route, error }: Traced, request: FastifyRequest, reply: FastifyReply): void {
+function endSpan(
+  tracer: Tracer,
+  { span, route, error }: TracedRequest,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   const { method: sentMethod, routeOptions, is404 } = request
   const method = METHODS.includes(sentMethod) ? sentMethod : '_OTHER'
   const template = route ?? (is404 ? undefined : routeOptions.url)
@@ -60,10 +65,10 @@ function end(tracer: Tracer, { span, route, error }: Traced, request: FastifyReq
     ...(error === undefined ? {} : { 'vouchsafe.error': error }),
     ...ownAttributes(request),
   }
-  tracer.end(span)
+  tracer.endTrace(span)
 }
 
-/** Returns what the log says of a request, by which its lines are found without their trace. */
+/** Returns the members of a log line about the request as attributes, by which the lines of a span are found. */
 function ownAttributes({
   id,
   sessionId,

@@ -1,30 +1,31 @@
-/** The work of a database in traces, and the trace of what caused an event, which goes with the event. */
+/** The reads and commits of a store as spans, and the trace of the request that caused an event, in that event. */
 import type { TraceContext } from '../codec/trace-context.ts'
 import { traceHeadersOf } from '../codec/trace-context.ts'
 import type { Change, Store } from '../store/store.ts'
 import type { Tracer } from './tracer.ts'
 
-/** Wraps a store so that its reads and its batches are steps of the request that they are for. */
+/** Wraps a store so that each read and each commit is a span of the request that it is for. */
 export function traceStore<C>(store: Store<C>, tracer: Tracer, system: 'sqlite' | 'postgresql'): Store<C> {
   const attributes = { 'db.system.name': system }
-  const read = <T>(operation: string, collection: string, work: () => Promise<T>): Promise<T> =>
-    tracer.step({ name: `${operation} ${collection}`, kind: 'client', attributes }, work)
+  const runRead = <T>(operation: string, collection: string, work: () => Promise<T>): Promise<T> =>
+    tracer.runStep({ name: `${operation} ${collection}`, kind: 'client', attributes }, work)
   return {
     ...store,
-    get: (collection, id) => read('get', collection, () => store.get(collection, id)),
-    list: (collection) => read('list', collection, () => store.list(collection)),
-    newest: (collection, limit, after) => read('newest', collection, () => store.newest(collection, limit, after)),
+    get: (collection, id) => runRead('get', collection, () => store.get(collection, id)),
+    list: (collection) => runRead('list', collection, () => store.list(collection)),
+    listNewest: (collection, limit, after) =>
+      runRead('newest', collection, () => store.listNewest(collection, limit, after)),
     commit: (changes) =>
-      tracer.step({ name: 'commit', kind: 'client', attributes }, async () => {
-        const traced = addTrace(changes, tracer.current())
-        const conflict = await store.commit(traced)
-        // A conflict is the very object that was given.
-        return conflict && changes[traced.indexOf(conflict)]
+      tracer.runStep({ name: 'commit', kind: 'client', attributes }, async () => {
+        const tracedChanges = addTrace(changes, tracer.getCurrentContext())
+        const conflict = await store.commit(tracedChanges)
+        // A store returns the very object that conflicted, which here is the copy with the trace.
+        return conflict && changes[tracedChanges.indexOf(conflict)]
       }),
   }
 }
 
-/** Adds the trace to the events of a batch, for the callback that reports them later. */
+/** Adds the trace to the events of a batch, for the callback that later reports each event. */
 function addTrace<C>(changes: readonly Change<C>[], context: TraceContext | undefined): readonly Change<C>[] {
   if (context === undefined) return changes
   return changes.map((change) => {

@@ -16,12 +16,12 @@ import { createRequestTracer } from './requests.ts'
 import { traceStore } from './store.ts'
 import { type Attributes, createTracer, type Tracer } from './tracer.ts'
 
-/** The trace in the lines of a log, and a copy of each line for the collector. */
+/** Extends a log by the trace of each line, and copies each line to the collector. */
 export interface LogExtension {
-  /** Returns the members that a line has more, by what is being worked for. */
-  readonly members: () => object
-  /** Takes a line as it is written, redacted. */
-  readonly copy: (line: string) => void
+  /** Returns the additional members of a line: the trace and the span in which it is written. */
+  readonly getTraceMembers: () => object
+  /** Queues a copy of a line for the collector, redacted as in the log. */
+  readonly copyLine: (line: string) => void
 }
 
 export interface Telemetry {
@@ -31,7 +31,7 @@ export interface Telemetry {
   readonly traceStore: <C>(store: Store<C>, system: 'sqlite' | 'postgresql') => Store<C>
   readonly log: LogExtension
   readonly counts: TelemetryCounts
-  /** Sends what waits, within two seconds. */
+  /** Sends the queued spans and lines within two seconds, and drops the rest. */
   close(): Promise<void>
 }
 
@@ -42,11 +42,11 @@ interface TelemetryOptions {
   readonly random: (bytes: number) => Uint8Array
   /** Returns the milliseconds since the epoch, with a fraction. */
   readonly clock: () => number
-  /** Is told why the collector does not take the traces or the logs, once for each time that it stops to. */
-  readonly failed: (signal: keyof TelemetryCounts, why: string) => void
+  /** Reports why the collector does not take the traces or the logs: once until it takes them again. */
+  readonly reportFailure: (signal: keyof TelemetryCounts, why: string) => void
 }
 
-/** The time that the collector has at the end: with all else that ends, it fits into the time for stopping. */
+/** The time limit for the last requests to the collector, which is within the time for stopping the service. */
 const CLOSE_MS = 2000
 
 export function createTelemetry(config: TelemetryConfig, options: TelemetryOptions): Telemetry {
@@ -54,16 +54,16 @@ export function createTelemetry(config: TelemetryConfig, options: TelemetryOptio
   const { traces, logs } = createExporters(config, options)
   const tracer = createTracer({
     ...{ random, clock, sampleRatio: config.sampleRatio },
-    take: (span) => traces.add(spanText(span)),
+    onSpanEnd: (span) => traces.add(spanText(span)),
   })
   return {
-    inSpan: (name, work) => tracer.step({ name, kind: 'internal' }, work),
+    inSpan: (name, work) => tracer.runStep({ name, kind: 'internal' }, work),
     requests: createRequestTracer(tracer),
     outbound: traceOutbound(outbound, tracer),
     traceStore: (store, system) => traceStore(store, tracer, system),
     log: {
-      members: () => traceMembers(tracer),
-      copy: config.logs ? (line) => logs.add(logRecordText(JSON.parse(line) as JsonObject)) : () => undefined,
+      getTraceMembers: () => traceMembersOf(tracer),
+      copyLine: config.logs ? (line) => logs.add(logRecordText(JSON.parse(line) as JsonObject)) : () => undefined,
     },
     counts: { traces: traces.counts, logs: logs.counts },
     close: async () => {
@@ -74,7 +74,7 @@ export function createTelemetry(config: TelemetryConfig, options: TelemetryOptio
 
 function createExporters(
   { endpoint, headers }: TelemetryConfig,
-  { resource, outbound, failed }: TelemetryOptions,
+  { resource, outbound, reportFailure }: TelemetryOptions,
 ): Readonly<Record<keyof TelemetryCounts, Exporter>> {
   const base = { headers, outbound }
   return {
@@ -83,19 +83,19 @@ function createExporters(
       url: `${endpoint}/v1/traces`,
       bodyOf: (spans) => tracesBody(resource, spans),
       rejectedMember: 'rejectedSpans',
-      failed: (why) => failed('traces', why),
+      reportFailure: (why) => reportFailure('traces', why),
     }),
     logs: createExporter({
       ...base,
       url: `${endpoint}/v1/logs`,
       bodyOf: (records) => logsBody(resource, records),
       rejectedMember: 'rejectedLogRecords',
-      failed: (why) => failed('logs', why),
+      reportFailure: (why) => reportFailure('logs', why),
     }),
   }
 }
 
-function traceMembers(tracer: Tracer): object {
-  const context = tracer.current()
+function traceMembersOf(tracer: Tracer): object {
+  const context = tracer.getCurrentContext()
   return context === undefined ? {} : { traceId: context.traceId, spanId: context.spanId }
 }

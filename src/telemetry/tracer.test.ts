@@ -10,7 +10,7 @@ const caller: TraceContext = { traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8),
 let time: number
 let spans: EndedSpan[]
 const tracerOf = (sampleRatio = 1): Tracer =>
-  createTracer({ random: randomBytes, clock: () => time, sampleRatio, take: (span) => void spans.push(span) })
+  createTracer({ random: randomBytes, clock: () => time, sampleRatio, onSpanEnd: (span) => void spans.push(span) })
 const names = () => spans.map(({ name }) => name)
 
 beforeEach(() => {
@@ -21,16 +21,16 @@ beforeEach(() => {
 describe('a step', () => {
   it('is below what is being worked for, over every wait, and has the time that it took', async () => {
     const tracer = tracerOf()
-    const request = tracer.begin('server')
-    await tracer.within(request, async () => {
+    const request = tracer.beginTrace('server')
+    await tracer.runInSpan(request, async () => {
       await Promise.resolve()
-      await tracer.step(step, async () => {
+      await tracer.runStep(step, async () => {
         await new Promise((resolve) => setImmediate(resolve))
         time = 1250
-        await tracer.step({ ...step, name: 'inner' }, () => Promise.resolve())
+        await tracer.runStep({ ...step, name: 'inner' }, () => Promise.resolve())
       })
     })
-    tracer.end(request)
+    tracer.endTrace(request)
     const [inner, outer, first] = spans
     expect(names()).toEqual(['inner', 'work', 'server'])
     expect([inner?.parentId, outer?.parentId]).toEqual([outer?.context.spanId, first?.context.spanId])
@@ -40,10 +40,10 @@ describe('a step', () => {
 
   it('is none where nothing is being worked for, or where the trace is not kept', async () => {
     const tracer = tracerOf(0)
-    expect(await tracer.step(step, (span) => Promise.resolve(span))).toBeUndefined()
-    const request = tracer.begin('server')
-    expect(await tracer.within(request, () => tracer.step(step, (span) => Promise.resolve(span)))).toBeUndefined()
-    tracer.end(request)
+    expect(await tracer.runStep(step, (span) => Promise.resolve(span))).toBeUndefined()
+    const request = tracer.beginTrace('server')
+    expect(await tracer.runInSpan(request, () => tracer.runStep(step, (span) => Promise.resolve(span)))).toBeUndefined()
+    tracer.endTrace(request)
     expect(spans).toEqual([])
   })
 
@@ -53,11 +53,11 @@ describe('a step', () => {
     const named = Object.assign(new Error(secret), { name: `not a name: ${secret}` })
     for (const error of [new RangeError(secret), named]) {
       const work = () => Promise.reject(error)
-      await expect(tracer.within(tracer.begin('server'), () => tracer.step(step, work))).rejects.toBe(error)
+      await expect(tracer.runInSpan(tracer.beginTrace('server'), () => tracer.runStep(step, work))).rejects.toBe(error)
     }
     await expect(
-      tracer.within(tracer.begin('server'), () =>
-        tracer.step(step, () => Promise.resolve().then(() => refuse('invalid_request', secret))),
+      tracer.runInSpan(tracer.beginTrace('server'), () =>
+        tracer.runStep(step, () => Promise.resolve().then(() => refuse('invalid_request', secret))),
       ),
     ).rejects.toThrow(secret)
     expect(spans.map(({ hasFailed, attributes }) => [hasFailed, attributes['error.type']])).toEqual([
@@ -70,21 +70,21 @@ describe('a step', () => {
 
   it('is left out beyond two hundred of a request, and after the request has ended', async () => {
     const tracer = tracerOf()
-    const request = tracer.begin('server')
-    await tracer.within(request, async () => {
-      for (let n = 0; n < 150; n++) await tracer.step(step, () => tracer.step(step, () => Promise.resolve()))
+    const request = tracer.beginTrace('server')
+    await tracer.runInSpan(request, async () => {
+      for (let n = 0; n < 150; n++) await tracer.runStep(step, () => tracer.runStep(step, () => Promise.resolve()))
     })
     expect(spans).toHaveLength(200)
-    const next = tracer.begin('server')
-    tracer.end(next)
-    expect(await tracer.within(next, () => tracer.step(step, () => Promise.resolve('done')))).toBe('done')
+    const next = tracer.beginTrace('server')
+    tracer.endTrace(next)
+    expect(await tracer.runInSpan(next, () => tracer.runStep(step, () => Promise.resolve('done')))).toBe('done')
     expect(spans).toHaveLength(201)
   })
 
   it('of a trace that began earlier is a part of that, with its state', async () => {
     const tracer = tracerOf(0)
-    await tracer.stepOf(caller, step, () => Promise.resolve())
-    await tracer.stepOf({ ...caller, isSampled: false }, step, () => Promise.resolve())
+    await tracer.runStepOf(caller, step, () => Promise.resolve())
+    await tracer.runStepOf({ ...caller, isSampled: false }, step, () => Promise.resolve())
     expect(spans).toMatchObject([{ parentId: caller.spanId, context: { traceId: caller.traceId, state: 'a=1' } }])
     expect(spans[0]?.context.spanId).not.toBe(caller.spanId)
   })
@@ -99,7 +99,7 @@ describe('a trace that begins here', () => {
     ] as const) {
       spans = []
       const tracer = tracerOf(ratio)
-      for (let n = 0; n < 1000; n++) tracer.end(tracer.begin('server'))
+      for (let n = 0; n < 1000; n++) tracer.endTrace(tracer.beginTrace('server'))
       expect(spans.length).toBeGreaterThanOrEqual(least)
       expect(spans.length).toBeLessThanOrEqual(most)
     }
@@ -107,13 +107,13 @@ describe('a trace that begins here', () => {
 
   it('becomes a part of that of its caller, which decides whether it is kept', async () => {
     const tracer = tracerOf(0)
-    const request = tracer.begin('server')
-    await tracer.within(request, async () => {
-      tracer.move(request, caller)
-      expect(tracer.current()).toMatchObject({ traceId: caller.traceId, isSampled: true })
-      await tracer.step(step, () => Promise.resolve())
+    const request = tracer.beginTrace('server')
+    await tracer.runInSpan(request, async () => {
+      tracer.joinTrace(request, caller)
+      expect(tracer.getCurrentContext()).toMatchObject({ traceId: caller.traceId, isSampled: true })
+      await tracer.runStep(step, () => Promise.resolve())
     })
-    tracer.end(request)
+    tracer.endTrace(request)
     expect(spans.map(({ context, parentId }) => [context.traceId, parentId])).toEqual([
       [caller.traceId, request.context.spanId],
       [caller.traceId, caller.spanId],

@@ -7,7 +7,7 @@ import { apiKeyDigest } from '../http/api-key.ts'
 import { addFormRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { answerIdempotently } from '../http/idempotency.ts'
-import { lookUpFirst } from '../http/look-up-first.ts'
+import { createSubjectLookUp } from '../http/look-up-first.ts'
 import { createOverviewReader } from '../http/overview.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
@@ -137,7 +137,7 @@ function walletRoutes(app: App, context: VerifierContext): void {
 function requestObjectRoutes(app: App, context: VerifierContext): void {
   const path = '/presentation/oid4vp/authorization-request/:session_id'
   const type = 'application/oauth-authz-req+jwt'
-  const { onRequest, subjectOf } = lookUpFirst((request) => findRequestedSession(context, sessionIdOf(request)))
+  const { onRequest, subjectOf } = createSubjectLookUp((request) => findRequestedSession(context, sessionIdOf(request)))
   app.get(path, { onRequest, schema: schemas.requestObjectRoute }, async (request, reply) => {
     const { session_id: id } = request.params
     return reply.type(type).send(await getRequestObject(context, id, subjectOf(request)))
@@ -154,7 +154,7 @@ function requestObjectRoutes(app: App, context: VerifierContext): void {
 
 function responseRoutes(scope: App, context: VerifierContext): void {
   const lookUpSession = (mode: ResponseMode) =>
-    lookUpFirst((request) => findWaitingSession(context, sessionIdOf(request), mode))
+    createSubjectLookUp((request) => findWaitingSession(context, sessionIdOf(request), mode))
   const plainLookup = lookUpSession('direct_post')
   scope.post(
     '/presentation/oid4vp/authorization-response/:session_id',

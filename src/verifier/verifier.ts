@@ -7,7 +7,7 @@ import { createAuthenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
-import { readiness } from '../http/readiness.ts'
+import { createReadinessCheck } from '../http/readiness.ts'
 import { cacheCertificates } from '../keys/certificate.ts'
 import { createKeyRing, type KeyRing, MOST_KEYS, type ServiceKeys } from '../keys/key-ring.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
@@ -63,7 +63,7 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
       title: verifierTitle,
       description: 'OpenID4VP 1.0 with DCQL',
       authenticate: createAuthenticator(config.apiKeys, effects.random),
-      checkReady: readiness(effects),
+      checkReady: createReadinessCheck(effects),
       random: effects.random,
       log: effects.log,
       now: effects.now,

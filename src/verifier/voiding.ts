@@ -4,7 +4,7 @@
  */
 import { nextEventOrder, recordEvent } from '../event/event.ts'
 import type { Effects } from '../http/effects.ts'
-import { everyRow } from '../store/every-row.ts'
+import { readEveryRow } from '../store/every-row.ts'
 import type { VerifierCollections } from './collections.ts'
 import { verificationStatus } from './session.ts'
 
@@ -13,7 +13,7 @@ type VoidingEffects = Pick<Effects<VerifierCollections>, 'store' | 'now' | 'rand
 /** Ends every session that waited for a response at the time of the backup, and gives their number. */
 export async function voidVerificationSessions(effects: VoidingEffects, backupTime: Date): Promise<number> {
   let count = 0
-  for await (const { id, value, createdAt } of everyRow(effects.store, 'verification_session')) {
+  for await (const { id, value, createdAt } of readEveryRow(effects.store, 'verification_session')) {
     if (createdAt > backupTime || verificationStatus(value, effects.now()) !== 'STARTED') continue
     if (await voidSession(effects, id)) count += 1
   }

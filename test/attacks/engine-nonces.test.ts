@@ -65,14 +65,14 @@ it.each(['PUT', 'POST', 'GET'])(
     const isWriting = method !== 'GET'
     const before = await storedNow()
     const bytesBefore = (await engine.store.get('component_state', CONTRACT))?.value.storageBytes ?? 0
-    const spentBefore = (await engine.store.due('spent_request', new Date(8.64e15), 1000)).length
+    const spentBefore = (await engine.store.listDue('spent_request', new Date(8.64e15), 1000)).length
     const send = signed(method, isWriting ? 'a share' : '')
     const answers = await Promise.all(Array.from({ length: TIMES }, send))
     const accepted = isWriting ? { status: 201, said: String(before.count + 1) } : { status: 200, said: 'the share' }
     const refused = Array.from({ length: TIMES - 1 }, () => ({ status: 401, said: 'Unauthorized' }))
     expect(answers.sort((one, other) => one.status - other.status)).toEqual([accepted, ...refused])
     expect(await storedNow()).toEqual({ count: before.count + (isWriting ? 1 : 0), left: false })
-    expect((await engine.store.due('spent_request', new Date(8.64e15), 1000)).length).toBe(spentBefore + 1)
+    expect((await engine.store.listDue('spent_request', new Date(8.64e15), 1000)).length).toBe(spentBefore + 1)
     const bytesAfter = (await engine.store.get('component_state', CONTRACT))?.value.storageBytes ?? 0
     if (method === 'GET') expect(bytesAfter).toBe(bytesBefore)
     if (method === 'POST') expect(bytesAfter - bytesBefore).toBe('lines'.length + '2'.length + 'a share'.length)

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readDatabase } from '../../src/config/database.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
-import { postgresState } from '../../src/store/postgres-schema.ts'
+import { readPostgresState } from '../../src/store/postgres-schema.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 
 let server: PostgresServer
@@ -24,7 +24,7 @@ describe('a server of PostgreSQL by TLS', () => {
     const read = readDatabase({ url }, '', { read: () => server.certificate, list: () => [] })
     if ('mistakes' in read || read.database.kind !== 'postgresql') throw new Error(JSON.stringify(read))
     await (await openPostgres(read.database, [])).close()
-    return (await withConnection(read.database, postgresState)).isEncrypted
+    return (await withConnection(read.database, readPostgresState)).isEncrypted
   }
 
   it.each([

@@ -343,9 +343,9 @@ describe('a verification session with a result', () => {
     await start({
       verifierStore: {
         ...store,
-        due: async (collection, now, limit) => {
+        listDue: async (collection, now, limit) => {
           if (collection === 'verification_session') await meanwhile()
-          return store.due(collection, now, limit)
+          return store.listDue(collection, now, limit)
         },
       },
       verifier: {

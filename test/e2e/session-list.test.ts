@@ -164,8 +164,8 @@ describe('the list of issuance sessions', () => {
     let rowsRead = 0
     const original = { ...services.issuerStore }
     Object.assign(services.issuerStore, {
-      newest: async (...args: Parameters<typeof original.newest>) => {
-        const rows = await original.newest(...args)
+      newest: async (...args: Parameters<typeof original.listNewest>) => {
+        const rows = await original.listNewest(...args)
         rowsRead += rows.length
         return rows
       },

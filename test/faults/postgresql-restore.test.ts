@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
-import { confirmGeneration, currentGeneration, type GenerationCollections } from '../../src/store/generation.ts'
+import { confirmGeneration, type GenerationCollections, getCurrentGeneration } from '../../src/store/generation.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
-import { type Run, withConnection } from '../../src/store/postgres-connections.ts'
+import { type StatementRunner, withConnection } from '../../src/store/postgres-connections.ts'
 import { partOf, type Store, update } from '../../src/store/store.ts'
 import { issuedBy } from '../support/restored.ts'
 import { type Services, startServices } from '../support/services.ts'
@@ -26,10 +26,10 @@ const effectsOf = (store: Store<IssuerCollections>) => ({
   random: randomBytes,
   retryOnConflict,
 })
-const onServer = <T>(work: (run: (text: string) => ReturnType<Run>) => Promise<T>): Promise<T> =>
+const onServer = <T>(work: (run: (text: string) => ReturnType<StatementRunner>) => Promise<T>): Promise<T> =>
   withConnection(postgresOf(url), (run) => work((text) => run({ text, values: [] })))
 
-const tables = async (run: (text: string) => ReturnType<Run>): Promise<readonly string[]> =>
+const tables = async (run: (text: string) => ReturnType<StatementRunner>): Promise<readonly string[]> =>
   (await run(`select tablename from pg_tables where schemaname = '${schema}'`)).rows.map(({ tablename }) =>
     String(tablename),
   )
@@ -68,7 +68,7 @@ describe('a PostgreSQL database that is put back from a dump', () => {
     await lists.issue(MANY)
     const other: Store<IssuerCollections> = await open()
     onTestFinished(() => other.close())
-    const generations = await Promise.all([store, other].map((each) => currentGeneration(effectsOf(each))))
+    const generations = await Promise.all([store, other].map((each) => getCurrentGeneration(effectsOf(each))))
     expect(new Set(generations).size).toBe(1)
     lists.expectNoneTwice()
     expect(lists.listIds()).toHaveLength(2)
@@ -100,7 +100,7 @@ describe('a PostgreSQL database that is put back from a dump', () => {
     const store = await openPostgres<IssuerCollections>(postgresOf(freshUrl()), issuerMigrations)
     onTestFinished(() => store.close())
     const effects = effectsOf(store)
-    const now = await store.origin()
+    const now = await store.readOrigin()
     /** Has the generation begun on the timeline before, as it has when a standby took over since. */
     const takeOver = () =>
       update({ store: effects.store, retryOnConflict }, 'generation', 'current', (value) => ({
@@ -109,20 +109,20 @@ describe('a PostgreSQL database that is put back from a dump', () => {
       }))
     const synchronous = { number: 0, hasSynchronousStandbys: true }
     expect(await confirmGeneration(effects, { number: 0 })).toBe(undefined)
-    const first = await currentGeneration(effects)
+    const first = await getCurrentGeneration(effects)
     await takeOver()
     expect(await confirmGeneration(effects, synchronous)).toMatch(/standby of its server took over/)
-    const second = await currentGeneration(effects)
+    const second = await getCurrentGeneration(effects)
     await takeOver()
-    expect(await currentGeneration(effects)).toBe(second)
+    expect(await getCurrentGeneration(effects)).toBe(second)
     await takeOver()
     expect(await confirmGeneration(effects, synchronous)).toBe(undefined)
-    expect(await currentGeneration(effects)).toBe(second)
+    expect(await getCurrentGeneration(effects)).toBe(second)
     expect((await effects.store.get('generation', 'current'))?.value.origin).toBe(now)
     await takeOver()
     expect(await confirmGeneration(effects, { ...synchronous, number: 1 })).toMatch(/database\.generation/)
     await takeOver()
     expect(await confirmGeneration(effects, { number: 1 })).toMatch(/standby of its server took over/)
-    expect([first, second]).not.toContain(await currentGeneration(effects))
+    expect([first, second]).not.toContain(await getCurrentGeneration(effects))
   })
 })

@@ -19,7 +19,7 @@ import { createEngine, type EngineService } from '../../src/engine/engine.ts'
 import { storageEncryptionKey } from '../../src/engine/identity.ts'
 import type { Outbound } from '../../src/http/outbound.ts'
 import type { HttpResponseData } from '../../src/offchain/http-data.ts'
-import { encryptionKey, encryptStore } from '../../src/store/encrypted.ts'
+import { encryptStore, makeEncryptionKey } from '../../src/store/encrypted.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type TestChain, testChain } from './engine-chain.ts'
 import { openTestStore, retryOnConflict } from './store.ts'
@@ -199,14 +199,14 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
   const [chain, runtime] = [from?.chain ?? testChain(clock, ENGINE), from?.runtime ?? testRuntime(clock)]
   const config = engineConfig(settings, options.texts)
   const plain = options.store ?? from?.store ?? (await openTestStore<EngineCollections>(engineMigrations))
-  const keys = [encryptionKey(storageEncryptionKey(config.identity))]
+  const keys = [makeEncryptionKey(storageEncryptionKey(config.identity))]
   const store = await encryptStore(plain, {
-    refusesClear: true,
+    refusesPlaintext: true,
     keys,
     collections: engineEncryptedCollections,
     random: randomBytes,
     now: clock.now,
-    keptMs: 0,
+    retentionMs: 0,
   })
   const files = from?.files ?? new Map<string, Uint8Array>()
   const logLines: string[] = []

@@ -61,8 +61,8 @@ interface StateFilter {
 }
 
 async function list(store: CallbackStore, filter: StateFilter): Promise<readonly ListedEvent[]> {
-  const pending = filter.pending ? await store.due('callback', FOR_EVER, MOST_SHOWN) : []
-  const dead = filter.dead ? await store.due('dead_callback', FOR_EVER, MOST_SHOWN) : []
+  const pending = filter.pending ? await store.listDue('callback', FOR_EVER, MOST_SHOWN) : []
+  const dead = filter.dead ? await store.listDue('dead_callback', FOR_EVER, MOST_SHOWN) : []
   return [
     ...pending.flatMap(({ value: { events, claimed, nextAt, failures, problem } }) =>
       events.map((event, index) => ({
@@ -86,7 +86,7 @@ interface RetryOutcome {
 }
 
 async function retry(store: CallbackStore, id: string): Promise<RetryOutcome> {
-  const waiting = (await store.due('callback', FOR_EVER, MOST_TRIED)).find(({ value }) =>
+  const waiting = (await store.listDue('callback', FOR_EVER, MOST_TRIED)).find(({ value }) =>
     value.events.some((event) => event.id === id),
   )
   if (waiting !== undefined) {
@@ -103,10 +103,10 @@ const RETRIED: RetryOutcome = { retried: 1, text: 'It is tried again at once.' }
 /** Hastens the dead events, and those that wait for their next delivery. */
 async function retryAll(store: CallbackStore): Promise<RetryOutcome> {
   let count = 0
-  for (const { id } of await store.due('callback', FOR_EVER, MOST_TRIED)) {
+  for (const { id } of await store.listDue('callback', FOR_EVER, MOST_TRIED)) {
     if (await retryCallbackNow({ store, retryOnConflict }, id, now())) count += 1
   }
-  for (const { id } of await store.due('dead_callback', FOR_EVER, MOST_TRIED)) {
+  for (const { id } of await store.listDue('dead_callback', FOR_EVER, MOST_TRIED)) {
     if (await redeliverDeadCallback({ store, retryOnConflict }, id, now())) count += 1
   }
   const some = `${count} tried again at once, by the service that runs.`

@@ -5,7 +5,7 @@ import type { DatabaseConfig } from '../../config/database.ts'
 import { readEncryptionKeys } from '../../config/encryption-keys.ts'
 import type { Files } from '../../config/files.ts'
 import { longestKeptMs, resolveRetention } from '../../config/retention.ts'
-import { encryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
+import { makeEncryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { fileProblem } from '../database-file.ts'
 import type { Finding } from './finding.ts'
@@ -33,11 +33,11 @@ export async function encryptionFindings(
   const path = settings?.encryptionKeyFile
   const read = readEncryptionKeys(path, files)
   if ('mistakes' in read) return []
-  const keys = read.keys.map(encryptionKey)
+  const keys = read.keys.map(makeEncryptionKey)
   // A start looks at the keys of a database on PostgreSQL; the doctor does not connect to it for this.
   const storedKeys = database.kind === 'sqlite' ? await readStoredKeys(database.file) : []
-  const keptMs = longestKeptMs(resolveRetention(retention, defaults.retention))
-  const problem = missingKeyProblem(storedKeys, { keys, now: at, keptMs })
+  const retentionMs = longestKeptMs(resolveRetention(retention, defaults.retention))
+  const problem = missingKeyProblem(storedKeys, { keys, now: at, retentionMs })
   if (problem !== undefined) return [{ subject: SETTING, outcome: 'problem', text: problem }]
   if (path === undefined) return []
   const count = keys.length === 1 ? '1 key' : `${keys.length} keys`

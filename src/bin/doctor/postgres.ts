@@ -1,11 +1,11 @@
 /** Checks whether a service could use its PostgreSQL database, without changing anything. */
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
-import { type Run, withConnection } from '../../store/postgres-connections.ts'
+import { type StatementRunner, withConnection } from '../../store/postgres-connections.ts'
 import {
   findMissingPostgresSteps,
+  findSettingsProblem,
   type PostgresState,
-  postgresState,
-  settingsProblem,
+  readPostgresState,
 } from '../../store/postgres-schema.ts'
 import type { Migration } from '../../store/store.ts'
 import { now } from '../effects.ts'
@@ -18,9 +18,9 @@ export async function postgresFindings(config: Config, migrations: readonly Migr
   const name = describeDatabase(config)
   try {
     return await withConnection(config, async (run) => {
-      const problem = await settingsProblem(run)
+      const problem = await findSettingsProblem(run)
       if (problem !== undefined) return [makeFinding('problem', `${name}: ${problem}`)]
-      const state = await postgresState(run)
+      const state = await readPostgresState(run)
       const clock = clockFinding('the database', await serverTime(run), now())
       return [schemaFinding(name, config, state, migrations), ...connectionFindings(config, state), clock]
     })
@@ -29,7 +29,7 @@ export async function postgresFindings(config: Config, migrations: readonly Migr
   }
 }
 
-async function serverTime(run: Run): Promise<Date> {
+async function serverTime(run: StatementRunner): Promise<Date> {
   const text = 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now'
   const [row = {}] = (await run({ text, values: [] })).rows
   return new Date(Number(row.now))

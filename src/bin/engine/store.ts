@@ -3,7 +3,7 @@ import { describeDatabase } from '../../config/database.ts'
 import { type EngineStore, engineEncryptedCollections, engineMigrations } from '../../engine/collections.ts'
 import type { EngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/identity.ts'
-import { encryptionKey, encryptStore, MissingKeyError } from '../../store/encrypted.ts'
+import { encryptStore, MissingKeyError, makeEncryptionKey } from '../../store/encrypted.ts'
 import { now, openDatabase, random } from '../effects.ts'
 import { databaseMistake, openServiceDatabase } from '../service-database.ts'
 import type { OpeningMistake, OpeningTerms } from '../service-kind.ts'
@@ -26,8 +26,8 @@ export async function openStore(
     return databaseMistake(database, error)
   }
   try {
-    const keys = [encryptionKey(storageEncryptionKey(identity))]
-    const settings = { collections: engineEncryptedCollections, keptMs: Infinity, refusesClear: true }
+    const keys = [makeEncryptionKey(storageEncryptionKey(identity))]
+    const settings = { collections: engineEncryptedCollections, retentionMs: Infinity, refusesPlaintext: true }
     return await encryptStore(store, { ...settings, keys, random, now: now() })
   } catch (error) {
     await store.close()

@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import { JWT_TYPE, refusalCodes, SessionParams } from '../../http/answers.ts'
 import { addBodylessRoutes, addJwtRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
-import { lookUpFirst } from '../../http/look-up-first.ts'
+import { createSubjectLookUp } from '../../http/look-up-first.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { makeNonce } from '../access/c-nonce.ts'
 import { offerDpopNonce, provedRequest } from '../access/dpop.ts'
@@ -43,7 +43,7 @@ function nonceRoutes(app: App, context: IssuerContext): void {
     operationId: 'createSessionNonce',
     params: SessionParams,
   }
-  const { onRequest } = lookUpFirst(({ params }) =>
+  const { onRequest } = createSubjectLookUp(({ params }) =>
     findIssuanceSession(context.store, (params as Static<typeof SessionParams>).session_id),
   )
   app.post('/issuance/oid4vci/nonce/:session_id', { onRequest, schema }, ({ params }, reply) => {
@@ -54,7 +54,7 @@ function nonceRoutes(app: App, context: IssuerContext): void {
 
 /** Makes the hooks that look at the token before the body is read: an unknown caller costs one look-up and no more. */
 function byToken(context: IssuerContext) {
-  const { onRequest, subjectOf } = lookUpFirst(async (request) => {
+  const { onRequest, subjectOf } = createSubjectLookUp(async (request) => {
     const { authorization } = request.headers
     try {
       const open = await sessionOfToken(context, { ...provedRequest(request), authorization, address: request.ip })

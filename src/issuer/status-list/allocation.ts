@@ -7,7 +7,7 @@ import { singleFlight } from '../../async/single-flight.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import type { Effects } from '../../http/effects.ts'
 import type { Signer } from '../../keys/signer.ts'
-import { currentGeneration, type GenerationCollections } from '../../store/generation.ts'
+import { type GenerationCollections, getCurrentGeneration } from '../../store/generation.ts'
 import type { Attempt } from '../../store/retry.ts'
 import { partOf, type Row } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
@@ -72,7 +72,7 @@ function leaseNumbers(effects: AllocationEffects, entries: number, keys: ListKey
   const { store, retryOnConflict } = effects
   const generationStore = partOf<IssuerCollections, GenerationCollections>(store)
   return retryOnConflict(async () => {
-    const generation = await currentGeneration({ ...effects, store: generationStore })
+    const generation = await getCurrentGeneration({ ...effects, store: generationStore })
     const space = await findSpace(store, keys)
     const conditions = { generation, entries, kid: keys.current.kid }
     const isReusable = space.row !== undefined && isUsable(space.row.value, conditions)
