@@ -17,7 +17,7 @@ for (const { optionalDependencies = {} } of Object.values(lock.packages).slice(1
     const words = name.split(/[-/@]/)
     const os = SYSTEMS.filter((system) => words.includes(system))
     const cpu = PROCESSORS.filter((processor) => words.includes(processor))
-    // npm finds a package for every platform by itself, and a range is no version.
+    // npm finds a package for every platform by itself, and a range is not a version.
     if ((os.length === 0 && cpu.length === 0) || !/^\d/.test(version)) continue
     lock.packages[`node_modules/${name}`] ??= {
       version,

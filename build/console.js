@@ -29,7 +29,7 @@ const inBrowser = {
 /** Writes the files of the page into a directory. */
 export async function buildConsole(directory) {
   mkdirSync(directory, { recursive: true })
-  // A chunk of an earlier build is no part of this one.
+  // A chunk of an earlier build is not part of this one.
   for (const name of readdirSync(directory).filter((each) => each.endsWith('.js'))) rmSync(join(directory, name))
   await bundle({
     ...shared,

@@ -24,7 +24,7 @@ const credentialServices = (name: string, state = ''): string =>
   `{__name__=~"vouchsafe_(issuer|verifier)_${name}",instance=~"$instance"${state && `,state="${state}"`}}`
 const rateOf = (name: string, labels: string): string =>
   `sum by (${labels}) (rate(${credentialServices(name)}[$__rate_interval]))`
-/** Leaves out routes without requests, whose time is no number. */
+/** Leaves out routes without requests, whose time is not a number. */
 const quantile = (share: string): string =>
   `histogram_quantile(${share}, sum by (le, route) (rate(${credentialServices('http_request_seconds_bucket')}[$__rate_interval]))) >= 0`
 const ofProcess = (name: string): string => `${name}{job=~"vouchsafe.*",instance=~"$instance"}`

@@ -174,7 +174,7 @@ On this page you find what an error code means, what to do about it, and which e
 ## Errors of issuer and verifier
 
 A refusal is \`{"error", "error_description"}\`, with the request id in the header \`X-Request-Id\`; the sentence says what is wrong
-and what to do. A failed verification is no error but a report: its [checks](checks.md) say why. Where a wallet is told less than
+and what to do. A failed verification is not an error but a report: its [checks](checks.md) say why. Where a wallet is told less than
 the log knows, the log has the rest under the request id. At a protected resource errors of DPoP have the status 401 (RFC 9449
 section 7.1).
 

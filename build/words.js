@@ -4,7 +4,8 @@
 // - verbs: the doc comment of a function begins with a verb in the present tense, as in "Returns" or "Tests whether";
 // - width: comment lines have at most 120 columns;
 // - locals: no local or parameter is called after what was done to its value;
-// - functions: no function is called after what was done to its result: a function is a verb.
+// - functions: no function is called after what was done to its result: a function is a verb;
+// - negations: nothing says that a thing "is no" other thing: it "is not a" thing.
 // All but the first hold in build, bench and test as well; in the files of tests, those of comments alone.
 // `node build/words.js src/codec` looks at one folder.
 import './node-version.cjs'
@@ -31,6 +32,11 @@ const PARTICIPLE =
 const VERBS = new Set(['need', 'embed', 'seed', 'feed', 'exceed', 'malformed'])
 /** Sources whose names are in the bytes of a component, which its contract names by their digest. */
 const AS_BYTES = /^(components|sdk\/component)\//
+/** The sources of components and those that are bundled with them: their bytes may not change. */
+const IN_COMPONENTS = /^(components|sdk\/component|src\/offchain)\//
+/** Words that say of a thing that it is no other thing; "there is no …" and "is no longer" are plain. */
+const NEGATION =
+  /(?<!\b[Tt]?here )\b(is|are) no (?!(longer|more|such|other|one|good|need|reason|doubt|better|worse|less|fewer|finer|later|older|newer|larger|quicker|faster)\b)[a-z]/
 /** The files of tests, whose comments alone are held. */
 const TESTS = /\.(test|contract)\.ts$/
 const OF_COMMENTS = new Set(['comments', 'verbs', 'width'])
@@ -104,6 +110,9 @@ export function faultsOf(path, text) {
     const words = wordsOf(text.slice(pos, end))
     if (BEGINNING.test(words)) add('comments', lineOf(end - words.length))
     for (let line = lineOf(pos); line <= lineOf(end); line++) if (lines[line].length > COLUMNS) add('width', line)
+  }
+  if (!IN_COMPONENTS.test(path)) {
+    for (const [line, each] of lines.entries()) if (NEGATION.test(each)) add('negations', line)
   }
   const visit = (node) => {
     if (ts.isVariableDeclaration(node) || (ts.isParameter(node) && node.parent.kind !== ts.SyntaxKind.FunctionType)) {

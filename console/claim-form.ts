@@ -7,7 +7,7 @@ import { labelOfClaim } from './labels.ts'
 
 export interface ClaimForm {
   readonly drawn: HTMLElement
-  /** Reads the dataset as it was filled in; undefined when it is no JSON, and then the mistake is shown. */
+  /** Reads the dataset as it was filled in; undefined when it is not JSON, and then the mistake is shown. */
   read(): Record<string, unknown> | undefined
 }
 

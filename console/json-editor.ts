@@ -7,7 +7,7 @@ export interface JsonEditor {
   readonly text: HTMLTextAreaElement
   /** Replaces the text. */
   write(value: unknown): void
-  /** Reads the value of the text; undefined when it is no JSON, and then the mistake is shown. */
+  /** Reads the value of the text; undefined when it is not JSON, and then the mistake is shown. */
   read(): unknown
   /** Shows a mistake of the value, beside the line whose path it names. */
   tell(error: unknown): void

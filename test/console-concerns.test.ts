@@ -48,7 +48,7 @@ describe('the concerns of a service', () => {
     ])
   })
 
-  it('are no trust anchors of an issuer, which needs none', () => {
+  it('are not trust anchors of an issuer, which needs none', () => {
     const statusLists = { ttl_seconds: 300, current: [] }
     expect(findConcerns('issuer', overview({ trust_anchors: undefined, status_lists: statusLists }))).toEqual([])
   })

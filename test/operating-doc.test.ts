@@ -39,7 +39,7 @@ async function started(service: 'issuer' | 'verifier', { directory }: Place): Pr
 
 interface Session {
   readonly id: string
-  /** Answers the request with what is no presentation. */
+  /** Answers the request with what is not a presentation. */
   readonly fail: () => Promise<void>
 }
 

@@ -20,7 +20,7 @@ describe('a comment', () => {
 
   it.each([
     '/** Invalidates the cached value. */\nconst a = 1',
-    '// A second line of a comment is no beginning:\n// that is what this one shows.\nconst a = 1',
+    '// A second line of a comment is not a beginning:\n// that is what this one shows.\nconst a = 1',
     '/** One-time codes. */\nconst a = 1',
     "const a = '// It is a text.'",
     'const a = `/** What is in a template. */`',
@@ -72,7 +72,7 @@ describe('a local or a parameter', () => {
   })
 
   it.each(['const a = { found: 1 }', 'const session = known()', 'interface A { made: string }'])(
-    'is no member or function: %j',
+    'is not a member or function: %j',
     (text) => {
       expect(rulesOf(text)).toEqual([])
     },
@@ -94,6 +94,23 @@ describe('a function', () => {
   it('of a component keeps its name, since the bytes of the component have it', () => {
     expect(faultsOf('components/hello/component.ts', 'function echoed() {}')).toEqual([])
   })
+})
+
+describe('a message or a comment', () => {
+  it.each([
+    "fail('the text is not a number')",
+    '/** Makes what is not a map a map. */\nconst a = 1',
+    'const a = "the keys are not a pair"',
+  ])('that says that something is no other thing is a fault: %j', (text) => {
+    expect(rulesOf(text)).toEqual(['negations 1'])
+  })
+
+  it.each(["fail('there is no key')", "fail('it is no longer open')", "fail('the text is not a number')"])(
+    'may say what is missing or over: %j',
+    (text) => {
+      expect(rulesOf(text)).toEqual([])
+    },
+  )
 })
 
 describe('an exported name', () => {

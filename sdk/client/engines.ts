@@ -15,7 +15,7 @@ export interface EngineListOptions {
   readonly now: () => Date
   /** The time for which a list is cached. */
   readonly ttlMs: number
-  /** The function that finds the engines in the state of a contract whose state is no documented interface. */
+  /** The function that finds the engines in the state of a contract whose state is not a documented interface. */
   readonly extract?:
     | ((contract: OffChainContract, chain: ChainReader, block: Block) => Promise<readonly ListedEngine[]>)
     | undefined

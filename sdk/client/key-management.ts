@@ -202,7 +202,7 @@ function refusalOf(body: string): string {
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) throw new Error('its answer is no object')
+  if (typeof value !== 'object' || value === null) throw new Error('its answer is not an object')
   return value as Record<string, unknown>
 }
 

@@ -112,7 +112,7 @@ describe('what cannot be shared', () => {
   it.each([
     ['a threshold of 1', { threshold: 1 }],
     ['a threshold above the number of engines', { threshold: 4 }],
-    ['a threshold that is no whole number', { threshold: 2.5 }],
+    ['a threshold that is not a whole number', { threshold: 2.5 }],
     ['one engine', { shares: 1, threshold: 1 }],
     ['256 engines', { shares: 256 }],
     ['fewer than all with XOR', { scheme: 'xor' }],

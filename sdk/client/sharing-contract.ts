@@ -75,7 +75,7 @@ function parseSharing(answer: Uint8Array): Sharing | undefined {
 }
 
 function notOne(): SharingError {
-  return new SharingError('unknown-contract', 'the contract at this address is no SecretSharing contract')
+  return new SharingError('unknown-contract', 'the contract at this address is not a SecretSharing contract')
 }
 
 function selector(signature: string): Uint8Array {

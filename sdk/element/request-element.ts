@@ -10,7 +10,7 @@ import { watchStatus } from './watch-status.ts'
 
 /** The events of the element, for `addEventListener`. */
 export interface VouchsafeRequestEventMap {
-  /** The application says another status: the first of a request, `waiting`, is no change. */
+  /** The application says another status: the first of a request, `waiting`, is not a change. */
   statuschange: CustomEvent<{ readonly status: RequestStatus }>
   /** The request has its last status. */
   end: CustomEvent<{ readonly status: RequestStatus }>

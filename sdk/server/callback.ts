@@ -37,7 +37,7 @@ const TOLERANCE_SECONDS = 300
 
 /**
  * Verifies a callback. Resolves with its event, or with undefined when it is not from the service, is older than five
- * minutes or is no event. Throws when there is neither a secret nor an API key, since such a receiver would believe
+ * minutes or is not an event. Throws when there is neither a secret nor an API key, since such a receiver would believe
  * everybody.
  */
 export async function readCallback(

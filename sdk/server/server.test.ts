@@ -362,7 +362,7 @@ describe('a callback', () => {
     ['a signature of another version', signed({ 'webhook-signature': `v2,${'A'.repeat(43)}=` }), body],
     ['half a signature', signed({ 'webhook-signature': 'v1,AAAA' }), body],
     ['a key of another', new Headers(signatureHeaders('e1', at, body, Buffer.alloc(32, 8))), body],
-    ['a time that is no number', signed({ 'webhook-timestamp': '1e9' }), body],
+    ['a time that is not a number', signed({ 'webhook-timestamp': '1e9' }), body],
   ])('is refused with %s', async (_, headers, text) => {
     expect(await readCallback({ headers, body: text }, { secret })).toBeUndefined()
   })
@@ -431,7 +431,7 @@ describe('a callback', () => {
 
   it.each([
     ['without a key', {}],
-    ['with a secret that is no base64', { secret: 'whsec_?' }],
+    ['with a secret that is not base64', { secret: 'whsec_?' }],
   ])('has no handler %s, which the start of the application shows', (_, keys) => {
     for (const make of [nodeCallbackHandler, callbackHandler]) {
       expect(() => make(keys, () => undefined)).toThrow(TypeError)

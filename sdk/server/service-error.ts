@@ -6,7 +6,7 @@ export type ConnectionErrorCode =
   | 'unreachable'
   /** The deadline of the call passed. */
   | 'deadline'
-  /** The answer is no JSON of the service: something else listens there, such as a proxy. */
+  /** The answer is not JSON of the service: something else listens there, such as a proxy. */
   | 'foreign_answer'
 
 /**

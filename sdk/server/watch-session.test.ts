@@ -234,8 +234,8 @@ describe('a stream', () => {
   it.each([
     ['something else', (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<')],
     ['a redirect', (response: ServerResponse) => response.writeHead(307, { location: 'http://127.0.0.1:9/' }).end()],
-    ['events that are no JSON', (response: ServerResponse) => stream(response).end('event: status\ndata: {\n\n')],
-  ])('that is %s is no stream', async (_, answer) => {
+    ['events that are not JSON', (response: ServerResponse) => stream(response).end('event: status\ndata: {\n\n')],
+  ])('that is %s is not a stream', async (_, answer) => {
     const { url } = scripted(answer)
     await expect(all(url, 300)).rejects.toBeInstanceOf(ServiceError)
   })

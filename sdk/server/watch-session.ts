@@ -106,6 +106,6 @@ async function connect(
 
 function statusOf(data: string): unknown {
   const status = orUndefined(() => parseJson(data))
-  if (status === undefined) throw new ServiceError('foreign_answer', 'an event is no JSON; is this the service?')
+  if (status === undefined) throw new ServiceError('foreign_answer', 'an event is not JSON; is this the service?')
   return status
 }

@@ -36,7 +36,7 @@ export function writeCheckpoint(signer: Signer, { log, sequence, hash, at }: Che
  */
 export function readCheckpoint(compact: string, keys: CheckpointKeys): Checkpoint {
   const jws = readJws(compact)
-  if (ownString(jws.header, 'typ') !== TYPE) malformed('it is no checkpoint of an audit log')
+  if (ownString(jws.header, 'typ') !== TYPE) malformed('it is not a checkpoint of an audit log')
   const key = keys.get(ownString(jws.header, 'kid') ?? '')
   if (key === undefined) return malformed('it is signed by another key than that of the certificates given')
   if (!isJwsSignedBy(jws, key)) malformed('its signature does not hold')

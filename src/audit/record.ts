@@ -13,7 +13,7 @@ export interface AuditEntry {
   readonly type: string
   /** The label of the API key of the caller. */
   readonly caller?: string
-  /** The id of the configuration, query or log, which is no secret. */
+  /** The id of the configuration, query or log, which is not secret. */
   readonly subject?: string
   /** SHA-256 of the session id, base64url. */
   readonly session?: string

@@ -1,7 +1,7 @@
 /** The file beside an embedded database with the last start of its service. docs/decisions/0010-generations.md. */
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 
-/** Returns the path of the file, which is no part of backups. */
+/** Returns the path of the file, which is not part of backups. */
 export function generationFile(databaseFile: string): string {
   return `${databaseFile}-generation`
 }

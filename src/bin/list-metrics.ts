@@ -8,7 +8,12 @@ const MOST_LISTS = 10_000
 /** Makes the gauges; returns the function that they learn of each signed list by. */
 export function measureLists(prefix: string, registry: Registry, now: () => Date): NoteSignedList {
   const lists = new Map<string, SignedListTimes>()
-  const gauge = (name: string, help: string, aggregator: 'min' | 'max', read: (each: SignedListTimes) => number): void => {
+  const gauge = (
+    name: string,
+    help: string,
+    aggregator: 'min' | 'max',
+    read: (each: SignedListTimes) => number,
+  ): void => {
     new Gauge({
       name: `${prefix}${name}`,
       help,

@@ -62,7 +62,7 @@ class StaleConnection extends Error {
 
 /** Returns the URL of a request. Throws an OutboundError for an invalid request, before its name is resolved. */
 function addressOf({ url: text, allowPrivateAddresses }: HttpClientRequest): URL {
-  if (!URL.canParse(text)) throw new OutboundError('the address is no URL')
+  if (!URL.canParse(text)) throw new OutboundError('the address is not a URL')
   const url = new URL(text)
   const { protocol, username, password } = url
   if (protocol !== 'https:' && protocol !== 'http:') throw new OutboundError('the address is neither https nor http')
@@ -82,7 +82,7 @@ function refusal({ protocol, hostname }: URL): OutboundError {
   const why =
     protocol === 'https:'
       ? 'is an address of this machine or its network, or of nobody, and those are not asked'
-      : 'is no address of this network, and others are asked by https only'
+      : 'is not an address of this network, and others are asked by https only'
   return new OutboundError(`${hostname} ${why}`)
 }
 

@@ -31,7 +31,7 @@ export function qrLines(text: string, coloured = isColourTerminal()): string[] {
 }
 
 function isColourTerminal(): boolean {
-  // The member is absent when stdout is no terminal, although the types have it.
+  // The member is absent when stdout is not a terminal, although the types have it.
   const { stdout } = process as { stdout: { isTTY?: boolean } }
   return stdout.isTTY === true && process.env.TERM !== 'dumb'
 }

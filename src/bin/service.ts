@@ -44,7 +44,7 @@ interface Starting extends ServiceWords {
   readonly log: Logger
   readonly signals: Signals
   readonly hangup: Hangup
-  /** Absent in a process that is no worker. */
+  /** Absent in a process that is not a worker. */
   readonly primary: PrimaryConnection | undefined
 }
 

@@ -25,7 +25,8 @@ export async function listenMistake(
     return `${setting}: ${port} (host ${host}) is in use by ${await whoListens(port)}; stop that one, or change ${change}`
   }
   if (code === 'EACCES') return `${setting}: ${port} may not be used by this user`
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `${within}host: ${host} is no address of this machine`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return `${within}host: ${host} is not an address of this machine`
   return `${setting}: ${message}`
 }
 

@@ -60,7 +60,7 @@ export function connectToPrimary(): Promise<PrimaryConnection> {
 
 function answerMeasure(measured: number, source: ProcessMetrics | undefined): void {
   const answer = async (): Promise<void> => tellPrimary({ measured, metrics: (await source?.getMetricsAsJSON()) ?? [] })
-  // Metrics that cannot be read are no answer, which the primary process does not wait for long.
+  // Metrics that cannot be read are not an answer, which the primary process does not wait for long.
   answer().catch(() => undefined)
 }
 

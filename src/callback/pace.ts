@@ -32,7 +32,7 @@ export interface Pace {
 
 export const FIRST_PACE: Pace = { atOnce: 4, notBefore: 0, failing: [] }
 
-/** Tests whether deliveries pause. A pause longer than the longest was set before the clock went back; it is void. */
+/** Tests whether deliveries pause; a pause longer than any was set before the clock went back, and does not count. */
 export function isPausing({ notBefore }: Pace, now: Date): boolean {
   const remainingMs = notBefore - now.getTime()
   return remainingMs > 0 && remainingMs <= PAUSE.longestMs

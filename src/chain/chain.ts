@@ -27,7 +27,7 @@ export interface ListedEngine {
 /** A contract's statement of its off-chain component. */
 export interface OffChainContract {
   readonly address: Address
-  /** Undefined: its state is no documented interface, and the component's own extractor tells (`hook.engines`). */
+  /** Undefined: its state is not a documented interface, and the component's own extractor tells (`hook.engines`). */
   readonly engines: readonly ListedEngine[] | undefined
   /**
    * SHA-256 in hexadecimal, and where its bytes may be fetched; undefined when it has none, or the operator says

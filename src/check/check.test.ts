@@ -125,11 +125,11 @@ describe('the runner', () => {
         createPublicKey({ key: Buffer.from('3000', 'hex'), format: 'der', type: 'spki' })
         return pass()
       } catch (cause) {
-        return malformed('the key is no key', cause)
+        return malformed('the key is not a key', cause)
       }
     }
     const [result] = await runChecks([check('a.a', { run })], 'x', context, log)
-    expect([result?.outcome, result?.detail]).toEqual(['failed', 'could not be checked: the key is no key'])
+    expect([result?.outcome, result?.detail]).toEqual(['failed', 'could not be checked: the key is not a key'])
     expect(JSON.parse(lines.join())).toMatchObject({
       ...{ event: 'check_failed', level: 30, check: 'a.a', request: 'a-request' },
       cause: { name: 'Error', reason: expect.any(String) as unknown },

@@ -127,7 +127,7 @@ describe('CBOR', () => {
     ['a simple value of two bytes', 'f8ff', /simple/],
     ['NaN', 'f97e00', /NaN/],
     ['infinity', 'f97c00', /Infinity/],
-    ['a text that is no UTF-8', '62c328', /UTF-8/],
+    ['a text that is not UTF-8', '62c328', /UTF-8/],
     ['half of a surrogate pair', '63eda080', /UTF-8/],
     ['an array of more elements than there are bytes', '9affffffff01', /cut short/],
     ['an array of 2^63 elements', '9b8000000000000000', /./],

@@ -37,7 +37,7 @@ describe('JSON from outside', () => {
     expect(parseJson(`[${'[],'.repeat(10_000)}[]]`)).toHaveLength(10_001)
   })
 
-  it.each(['[]', 'null', '"{}"', '1', 'true'])('is no object when it is %s', (text) =>
+  it.each(['[]', 'null', '"{}"', '1', 'true'])('is not an object when it is %s', (text) =>
     expect(() => parseJsonObject(text)).toThrow('it is not a JSON object'),
   )
 })

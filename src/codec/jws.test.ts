@@ -52,7 +52,7 @@ describe('a compact JWS', () => {
     ['a header with padding', 'e30=.e30.AAAA', /the header: it is not base64url/],
     ['a header that is an array', compact([], {}), /the header: it is not a JSON object/],
     ['a payload that is a text', compact({}, '"x"'), /the payload: it is not a JSON object/],
-    ['a payload that is no JSON', compact({}, 'x'), /the payload: it is not JSON/],
+    ['a payload that is not JSON', compact({}, 'x'), /the payload: it is not JSON/],
     ['a header in Latin-1', `${LATIN1}.e30.AAAA`, /the header: a text is not UTF-8/],
     ['a payload in Latin-1', `e30.${LATIN1}.AAAA`, /the payload: a text is not UTF-8/],
     ['a doubled header', compact('{"alg":"none","alg":"ES256"}', {}), /the header: alg: this member is there twice/],

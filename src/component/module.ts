@@ -50,7 +50,7 @@ const TABLE = 4
 const MEMORY = 5
 const EXPORT = 7
 /**
- * The ids of sections in the order in which sections come; a section that is not listed is no part of the core
+ * The ids of sections in the order in which sections come; a section that is not listed is not part of the core
  * language.
  */
 const ORDER = [TYPE, IMPORT, FUNCTION, TABLE, MEMORY, 6, EXPORT, 8, 9, 12, 10, 11]
@@ -122,7 +122,7 @@ function tableSection(content: Uint8Array, tables: readonly SizeLimits[], elemen
 function sectionsOf(bytes: Uint8Array): Section[] {
   const from = moduleReader(bytes, 0, bytes.length, 'it')
   if (bytes.length < 8 || Buffer.compare(bytes.subarray(0, 8), HEADER) !== 0) {
-    refuseModule('This is no WebAssembly module of version 1.')
+    refuseModule('This is not a WebAssembly module of version 1.')
   }
   from.skip(8)
   const sections: Section[] = []
@@ -164,7 +164,7 @@ function typeAt(types: readonly FunctionType[], index: number): FunctionType {
 
 function importOf(from: ModuleReader, types: readonly FunctionType[]): ModuleOutline['imports'][number] {
   const [module, name] = [from.name(), from.name()]
-  if (from.byte() !== 0) refuseModule(`The module imports ${quoteImport(module, name)}, which is no function.`)
+  if (from.byte() !== 0) refuseModule(`The module imports ${quoteImport(module, name)}, which is not a function.`)
   return { module, name, type: typeAt(types, from.u32()) }
 }
 

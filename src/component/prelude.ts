@@ -81,7 +81,7 @@ export const PRELUDE = `(() => {
   }
   const shown = (hook, error) => error instanceof Error
     ? error.name + ': ' + error.message + '\\n' + error.stack
-    : 'the hook ' + hook + ' threw ' + described(error) + ', which is no Error; throw new Error(...) says where it was thrown'
+    : 'the hook ' + hook + ' threw ' + described(error) + ', which is not an Error; throw new Error(...) says where it was thrown'
   define('engineHooks', () => Object.keys(globalThis.offChain ?? {}).filter((name) => typeof offChain[name] === 'function').join(' '))
   define('engineRun', (hook, input, stateLength) => {
     running = true

@@ -135,7 +135,7 @@ function reading(
     bytesOf: (box) => {
       const at = room(12)
       const buffer = exports.qjs_get_typed_array_buffer(box, at, at + 4, at + 8)
-      if (exports.qjs_is_exception(buffer) !== 0 || number(at + 8) !== 1) refuseScript('this is no Uint8Array')
+      if (exports.qjs_is_exception(buffer) !== 0 || number(at + 8) !== 1) refuseScript('this is not a Uint8Array')
       const start = exports.qjs_get_array_buffer(buffer, at + 8) + number(at)
       const copy = bytes().slice(start, start + number(at + 4))
       exports.qjs_free_value(buffer)
@@ -154,7 +154,7 @@ function reading(
 }
 
 /**
- * Decodes a text of QuickJS, which writes halves of surrogate pairs as three bytes that are no UTF-8: each becomes one
+ * Decodes a text of QuickJS, which writes halves of surrogate pairs as three bytes that are not UTF-8: each becomes one
  * replacement character.
  */
 function decodeText(bytes: Uint8Array): string {
@@ -168,7 +168,7 @@ function decodeText(bytes: Uint8Array): string {
 
 const REPLACEMENT = [0xef, 0xbf, 0xbd]
 
-/** Runs `encode` or `decode` of the prelude; undefined when `fatal` is set and the bytes are no UTF-8. */
+/** Runs `encode` or `decode` of the prelude; undefined when `fatal` is set and the bytes are not UTF-8. */
 export function runTextFunction(
   name: string,
   machine: QuickJs,

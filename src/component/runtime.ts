@@ -138,7 +138,7 @@ export interface Runtime {
   close(): Promise<void>
 }
 
-/** The error for bytes that are no component; `message` says what is wrong with the bytes. */
+/** The error for bytes that are not a component; `message` says what is wrong with the bytes. */
 export class ComponentError extends Error {
   override readonly name = 'ComponentError'
 }

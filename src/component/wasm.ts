@@ -118,7 +118,7 @@ function importsOf(running: () => Running): WebAssembly.Imports {
     },
   }
   const text = (pointer: number, length: number): string =>
-    // A sentence for the log; what is longer than that is no sentence.
+    // A sentence for the log; what is longer than that is not a sentence.
     Buffer.from(memory.read(pointer, Math.min(length >>> 0, 4096))).toString('utf8')
   const exit = (pointer = 0, length = 0): never => trap(text(pointer, length))
   return {

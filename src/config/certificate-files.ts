@@ -103,7 +103,7 @@ function issuerProblem(certificate: Certificate, below: Certificate): string | u
   }
   return isCa && keyUsage?.has('keyCertSign') !== false
     ? undefined
-    : `the certificate '${subjectText}' is no CA and may sign no other`
+    : `the certificate '${subjectText}' is not a CA and may sign no other`
 }
 
 /** Says why a file cannot be used, for the person who wrote its name. */

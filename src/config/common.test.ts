@@ -277,7 +277,7 @@ describe.each([
     )
   })
 
-  it.each([[null], [[]], ['a'], [1], [undefined]])('refuses %j, which is no object', (value) => {
+  it.each([[null], [[]], ['a'], [1], [undefined]])('refuses %j, which is not an object', (value) => {
     const result = service === 'issuer' ? readIssuerConfig(value, files, now) : readVerifierConfig(value, files, now)
     expect(result).toEqual({ mistakes: ['the configuration must be a JSON object'] })
   })
@@ -345,7 +345,7 @@ describe.each([
     [['self.pem', 'ca.pem'], 1, /'CN=Some CA' did not sign 'CN=Uni'/],
     [['cert.pem', 'cert.pem'], 1, /'CN=Uni' did not sign 'CN=Uni'/],
     [['chained.pem', 'middle.pem', 'middle.pem'], 2, /'CN=Middle' did not sign 'CN=Middle'/],
-    [['cert.pem', 'no-ca.pem'], 1, /'CN=Some CA' is no CA/],
+    [['cert.pem', 'no-ca.pem'], 1, /'CN=Some CA' is not a CA/],
     [['chained.pem', 'middle-expired.pem'], 1, /'CN=Middle' expired/],
   ])('refuses the chain %j', (names, index, mistake) => {
     const [first = '', ...more] = mistakesOf(signing('key.pem', ...names))
@@ -446,7 +446,7 @@ describe.each([
     expect(mistakesOf({ integrations: { authentication: {} } })).toEqual([expect.stringMatching(/no API key/)])
   })
 
-  it('tells the place of a label that is no text, and not its key', () => {
+  it('tells the place of a label that is not text, and not its key', () => {
     const mistakes = mistakesOf({ integrations: { authentication: { [KEY]: 'a', 'sec/re~t': 5 } } })
     expect(mistakes).toEqual(['integrations.authentication.(label 2): must be string'])
   })

@@ -8,7 +8,7 @@ const [early, late] = [day('2026-01-01'), day('2026-02-01')]
 
 it.each([
   ['no limits', [], undefined, undefined],
-  ['a limit that is no time', [none], undefined, undefined],
+  ['a limit that is not a time', [none], undefined, undefined],
   ['one limit', [early], early.at, early.at],
   ['two limits', [early, late], late.at, early.at],
   ['two limits the other way round', [late, early], late.at, early.at],
@@ -26,7 +26,7 @@ it.each([
   '(by us) 2026-01-01T00:00:00Z',
   '2026-01-01T00:00:00Z (by us)',
   '2026-01-01T00:00:00+01:00Z',
-])('%s is no time', (text) => {
+])('%s is not a time', (text) => {
   expect(readDateTime('a member', text)).toEqual(none)
 })
 

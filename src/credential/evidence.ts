@@ -38,7 +38,7 @@ export function statedTypeText(header: JsonObject): string {
   return `its type (typ) is ${typeof typ === 'string' ? strangerText(typ) : 'no text'}`
 }
 
-/** Returns the names among the values; a value that is no text becomes the empty name, which equals no other. */
+/** Returns the names among the values; a value that is not text becomes the empty name, which equals no other. */
 export function namesOf(values: readonly (Json | undefined)[]): readonly string[] {
   return values.flatMap((name) => (name === undefined ? [] : typeof name === 'string' ? name : ''))
 }

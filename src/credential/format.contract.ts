@@ -27,7 +27,7 @@ export interface FormatFixture {
   readonly hides: boolean
   /** Whether a claim can be hidden only with all that lies in it. */
   readonly flat?: boolean
-  /** The parts of a credential that conceal its claims, when it is no SD-JWT. */
+  /** The parts of a credential that conceal its claims, when it is not an SD-JWT. */
   readonly concealed?: (credential: string) => readonly string[]
   /** Where the claims of the dataset are in a credential. */
   readonly root: readonly string[]

@@ -135,7 +135,7 @@ export interface Validity {
   readonly notAfter: readonly Instant[]
 }
 
-/** A point in time, and the member that names it; undefined when the member is there and is no time. */
+/** A point in time, and the member that names it; undefined when the member is there and is not a time. */
 export interface Instant {
   readonly member: string
   readonly at: Date | undefined
@@ -143,7 +143,7 @@ export interface Instant {
 
 /** The holder's proof. Its answer is undefined or false for each check that the format's `unasked` names. */
 export interface HolderEvidence {
-  /** Why this is no proof of a holder at all (its type, its algorithm), or undefined. */
+  /** Why this is not proof of a holder at all (its type, its algorithm), or undefined. */
   readonly problem: string | undefined
   /**
    * Tests whether `key` made the proof. `binding` is ours, for formats whose signature covers what both sides know and

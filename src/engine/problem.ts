@@ -42,7 +42,7 @@ export const problems = {
   'server-error': { status: 500, detail: 'something went wrong in this engine; the request id names it in the log' },
   'bad-component-response': {
     status: 502,
-    detail: `the component answered with what is no HTTP response; ${FOR_THE_OPERATOR}`,
+    detail: `the component answered with what is not an HTTP response; ${FOR_THE_OPERATOR}`,
   },
   'stale-chain': {
     status: 503,

@@ -154,7 +154,7 @@ describe('what goes out', () => {
       ['sandbox allow-same-origin', 'sandbox'],
     ],
     ['that types are to be guessed', [header('X-Content-Type-Options', 'no')], 'sandbox'],
-  ])('is no page of the origin that all contracts share, if the component says %s', async (_, headers, policy) => {
+  ])('is not a page of the origin that all contracts share, if the component says %s', async (_, headers, policy) => {
     const { engine, url } = await answering({ headers: [...headers, header('content-type', 'text/html')] })
     expect((await engine.app.inject(url)).headers).toMatchObject({
       'content-security-policy': policy,

@@ -35,7 +35,7 @@ describe('an error in the log', () => {
     })
   })
 
-  it('tells of a few causes, and of a value that is no error its type alone', () => {
+  it('tells of a few causes, and of a value that is not an error its type alone', () => {
     const chain = Array.from({ length: 20 }).reduce<Error>((cause) => new Error('a', { cause }), new Error('a'))
     expect(JSON.stringify(describeErrorForLog(chain)).split('"name"')).toHaveLength(6)
     expect(describeErrorForLog('secret')).toEqual({ name: 'string' })

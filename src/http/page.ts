@@ -91,7 +91,7 @@ export async function readPage<C, K extends keyof C & string, Entry>(
   return { entries, ...(lastPosition && { next: cursorOf(lastPosition, list) }) }
 }
 
-/** Reads the size of a page. Refuses with `invalid_request` what is no number, or out of range. */
+/** Reads the size of a page. Refuses with `invalid_request` what is not a number, or out of range. */
 export function readPageSize(limit = String(DEFAULT_LIMIT)): number {
   const size = /^[1-9]\d{0,2}$/.test(limit) ? Number(limit) : Infinity
   return size <= MAX_LIMIT ? size : refuse('invalid_request', `limit: must be a number from 1 to ${MAX_LIMIT}`)

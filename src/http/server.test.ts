@@ -63,14 +63,14 @@ describe('the frame of a server', () => {
     expect(runs).toBeLessThanOrEqual(1)
   })
 
-  it('has a service say what it answers to bytes that are no request, and closes the connection', async () => {
+  it('has a service say what it answers to bytes that are not a request, and closes the connection', async () => {
     const port = await listen(makeServer())
     expect(await answerTo(port, 'hello\r\n\r\n')).toBe(
       'HTTP/1.1 400 Bad Request\r\nx-code: HPE_INVALID_METHOD\r\ncontent-length: 13\r\nconnection: close\r\n\r\nwhat is this?',
     )
   })
 
-  describe('with bytes that are no request behind others', () => {
+  describe('with bytes that are not a request behind others', () => {
     const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
     const post = (body: string) =>
       `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n${body}`

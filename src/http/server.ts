@@ -1,6 +1,6 @@
 /**
  * The frame of a server: time limits, request ids, the requests of a connection in turn, headers of every answer, and
- * the answer to bytes that are no HTTP request. Routes and refusals are each service's own.
+ * the answer to bytes that are not an HTTP request. Routes and refusals are each service's own.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -26,7 +26,7 @@ export interface ServerOptions {
   readonly rewriteUrl?: (request: IncomingMessage) => string
   /** Gives the validator of a schema of a route; nothing is validated when absent. */
   readonly validatorOf?: (schema: object) => Validate
-  /** Describes the answer to bytes that are no HTTP request, or to a request that has not arrived in time. */
+  /** Describes the answer to bytes that are not an HTTP request, or to a request that has not arrived in time. */
   readonly describeBroken: (error: ConnectionError) => BrokenAnswer
   /** Answers a request whose target the router cannot read, or whose id is longer than any; no hook runs for it. */
   readonly answerUnreadableRequest: (request: FastifyRequest, reply: FastifyReply) => void

@@ -135,7 +135,7 @@ function canonical(locale: string, path: string): string {
   try {
     return Intl.getCanonicalLocales(locale).join()
   } catch (cause) {
-    return refuse('invalid_request', `${path}: it is no language tag of BCP 47; write it like en-GB`, { cause })
+    return refuse('invalid_request', `${path}: it is not a language tag of BCP 47; write it like en-GB`, { cause })
   }
 }
 

@@ -16,7 +16,7 @@ export function verifiedAuthorityKeyIds(path: readonly Certificate[]): ReadonlyS
 
 /**
  * Returns the ids, in base64url, of the authorities that the certificates of `chain` (DER) name. Nothing is verified,
- * and what is no certificate is skipped.
+ * and what is not a certificate is skipped.
  */
 export function claimedAuthorityKeyIds(chain: readonly Uint8Array[]): ReadonlySet<string> {
   return keyIds(chain.slice(0, MAX_CHAIN).flatMap(parseOrSkip))

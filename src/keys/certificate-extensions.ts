@@ -171,7 +171,7 @@ function generalNames(value: DerValue): readonly DerValue[] {
   if (names.length === 0) malformed('it is empty')
   if (names.length > MAX_NAMES) malformed(`it has more than ${MAX_NAMES} names`)
   for (const { tag, content } of names) {
-    if (tag < 0x80 || tag >= 0xc0 || (tag & 0x1f) > 8) malformed('it holds something that is no name')
+    if (tag < 0x80 || tag >= 0xc0 || (tag & 0x1f) > 8) malformed('it holds something that is not a name')
     const isText = tag === DNS_NAME || tag === URI
     if (isText && content.length > (tag === URI ? MAX_URL : MAX_DNS_NAME)) malformed('a name in it is too long')
     if (isText && !/^[\x21-\x7e]+$/.test(content.toString('latin1'))) malformed('a name in it is not printable ASCII')

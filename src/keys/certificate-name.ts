@@ -76,7 +76,7 @@ export function writeName(attributes: readonly NameAttribute[]): Buffer {
 
 function relativeNameText(relative: DerValue): string {
   if (relative.tag !== DER_TAG.set || relative.children.length === 0)
-    malformed('a part of the name is no set of attributes')
+    malformed('a part of the name is not a set of attributes')
   return relative.children.map(attributeText).join('+')
 }
 

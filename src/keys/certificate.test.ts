@@ -339,7 +339,7 @@ describe('extensions that must be understood', () => {
     [
       'something else in the SubjectAltName',
       [extension('2.5.29.17', false, writeSequence(writeInteger(1)))],
-      /that is no name/,
+      /that is not a name/,
     ],
     ['a NUL in a DNS name', subjectAltName({ dnsNames: ['bank.example\0.evil.example'] }), /not printable/],
     ['a blank in a URI', subjectAltName({ uris: ['https://a.example https://b.example'] }), /not printable/],
@@ -359,7 +359,7 @@ describe('extensions that must be understood', () => {
       /out of place/,
     ],
     ['bytes after the value', [extension('2.5.29.19', true, Buffer.from('300000', 'hex'))], /bytes follow/],
-    ['a value that is no OCTET STRING', [writeSequence(writeOid('1.2.3'), writeInteger(1))], /tag 04 is missing/],
+    ['a value that is not an OCTET STRING', [writeSequence(writeOid('1.2.3'), writeInteger(1))], /tag 04 is missing/],
     [
       'a fourth member',
       [writeSequence(writeOid('1.2.3'), writeOctetString(Buffer.of()), writeInteger(1))],
@@ -434,7 +434,7 @@ describe('what a certificate is for', () => {
   })
 })
 
-describe('what is no certificate', () => {
+describe('what is not a certificate', () => {
   const der = make()
   const version = (number: number) => writeDer(contextTag(0, 'constructed'), writeInteger(number))
   const time = writeTime(NOW)
@@ -470,14 +470,14 @@ describe('what is no certificate', () => {
         members.with(7, writeDer(contextTag(3, 'constructed'), basicConstraints(true), basicConstraints(false))),
       /exactly one element/,
     ],
-    ['a name that is no name', replace(5, writeSequence(writeInteger(1))), /no set of attributes/],
+    ['a name that is not a name', replace(5, writeSequence(writeInteger(1))), /no set of attributes/],
     [
       'a key of an unknown kind',
       replace(6, spki(writeSequence(writeOid('1.2.3')), Buffer.of(1))),
       /1\.2\.3 are not supported/,
     ],
     [
-      'a key that is no point',
+      'a key that is not a point',
       replace(6, spki(ecAlgorithm('1.2.840.10045.3.1.7'), Buffer.of(4, 1))),
       /public key cannot be parsed/,
     ],

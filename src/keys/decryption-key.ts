@@ -13,7 +13,7 @@ export interface DecryptionKey {
 
 /**
  * Derives the key from secrets, so that every process of the service and every restart has the same. `secret` gives the
- * secret of a purpose, and is asked for another one in the rare case that a secret is no private key.
+ * secret of a purpose, and is asked for another one in the rare case that a secret is not a private key.
  */
 export function deriveDecryptionKey(secret: (purpose: string) => KeyObject): DecryptionKey {
   let tries = 0

@@ -39,7 +39,7 @@ describe('an issuer identifier', () => {
     ['the star stands elsewhere', { dnsNames: ['a*.example.org', 'a.*.org'] }, 'https://ab.example.org'],
     ['it is a host and no URL', { dnsNames: ['a.example'] }, 'a.example'],
     ['it is empty', { dnsNames: ['a.example'], uris: ['https://a.example'] }, ''],
-    ['it is no URL', { dnsNames: ['a.example'] }, 'https://'],
+    ['it is not a URL', { dnsNames: ['a.example'] }, 'https://'],
     ['it is a DID of the host', { dnsNames: ['a.example'] }, 'did:web:a.example'],
     ['its host is in capital letters', { dnsNames: ['a.example'] }, 'https://a.EXAMPLE/'],
     ['its host is in full-width letters', { dnsNames: ['a.example'] }, 'https://\uff41.example'],

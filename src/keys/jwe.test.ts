@@ -108,14 +108,14 @@ describe('a JWE', () => {
     ['enc A192GCM', { enc: 'A192GCM' }, /^enc/],
     ['another kid', { kid: 'k2' }, /kid/],
     ['no kid', { kid: undefined }, /kid/],
-    ['a kid that is no text', { kid: 1 }, /kid/],
+    ['a kid that is not text', { kid: 1 }, /kid/],
     ['a long kid', { kid: 'k'.repeat(257) }, /kid/],
     ['no epk', { epk: undefined }, /epk: it is missing/],
     ['an epk that is text', { epk: 'key' }, /epk: it is missing/],
     ['an epk off the curve', { epk: { ...publicPart, y: publicPart.x } }, /epk: the key is not a point/],
     ['an epk at the origin', { epk: { ...publicPart, x: 'A'.repeat(43), y: 'A'.repeat(43) } }, /epk: the key is not/],
     ['a private epk', { epk: ours }, /epk: the key is a private one/],
-    ['an apu that is no base64url', { apu: 'é' }, /apu/],
+    ['an apu that is not base64url', { apu: 'é' }, /apu/],
     ['a long apv', { apv: 'A'.repeat(1028) }, /apv/],
     ['a long header', { x: 'x'.repeat(8192) }, /header is longer/],
   ])('with %s is refused', async (_, change, why) => {
@@ -152,8 +152,8 @@ describe('a JWE', () => {
     ['a short iv', ([h, k, , ...rest]: string[]) => [h, k, 'AAAA', ...rest], /initialization vector is not 12/],
     ['a short tag', (parts: string[]) => [...parts.slice(0, 4), 'AAAA'], /authentication tag is not 16/],
     ['no ciphertext', ([h, k, iv, , tag]: string[]) => [h, k, iv, '', tag], /decrypted/],
-    ['a ciphertext that is no base64url', ([h, k, iv, , tag]: string[]) => [h, k, iv, '+', tag], /the ciphertext/],
-    ['a header that is no JSON', (parts: string[]) => ['AAAA', ...parts.slice(1)], /the header: it is not JSON/],
+    ['a ciphertext that is not base64url', ([h, k, iv, , tag]: string[]) => [h, k, iv, '+', tag], /the ciphertext/],
+    ['a header that is not JSON', (parts: string[]) => ['AAAA', ...parts.slice(1)], /the header: it is not JSON/],
     ['a header that is an array', (parts: string[]) => ['W10', ...parts.slice(1)], /the header: it is not a JSON obj/],
   ])('of %s is refused', async (_, change, why) => {
     expect(await refusal(change((await encryptJwe('{}', to)).split('.')).join('.'))).toMatch(why)

@@ -59,7 +59,7 @@ describe('a key set', () => {
   })
 
   it.each([
-    ['that is no object', 'a'],
+    ['that is not an object', 'a'],
     ['to encrypt with', { use: 'enc' }],
     ['to sign with', { key_ops: ['sign'] }],
     ['for another algorithm', { alg: 'ES384' }],
@@ -92,7 +92,7 @@ describe('a key set', () => {
 
   it.each([
     ['no keys', {}],
-    ['keys that are no array', { keys: {} }],
+    ['keys that are not an array', { keys: {} }],
     ['101 keys', { keys: Array.from({ length: 101 }, () => ({})) }],
   ])('is none with %s', (_, set) => {
     expect(() => readKeySet(set as JsonObject)).toThrow(MalformedError)

@@ -29,7 +29,7 @@ const MAX_KEYS = 100
 
 /**
  * Returns the keys of a JWK Set that we can verify with; others, such as those to encrypt to, are passed over. Throws a
- * MalformedError when it is no JWK Set.
+ * MalformedError when it is not a JWK Set.
  */
 export function readKeySet(set: JsonObject): readonly PublishedKey[] {
   const keys = own(set, 'keys')
@@ -40,8 +40,8 @@ export function readKeySet(set: JsonObject): readonly PublishedKey[] {
 
 /**
  * Tests whether the JWS names an algorithm of one of `keys`, and its signature is by it. Where the header has a `kid`,
- * only keys of that name are tried. Nothing that is no key of a pair can be in `keys`, so that neither `none` nor a MAC
- * verifies. RFC 8725 section 3.1.
+ * only keys of that name are tried. All of `keys` are public keys, so that neither `none` nor a MAC verifies.
+ * RFC 8725 section 3.1.
  */
 export function isSignedByOneOf(keys: readonly PublishedKey[], jws: Jws): boolean {
   const alg = ownString(jws.header, 'alg')

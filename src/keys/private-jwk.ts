@@ -69,6 +69,6 @@ export function importPrivateKey(jwk: PrivateJwk | JsonObject): KeyObject {
   try {
     return createPrivateKey({ key: { ...jwk }, format: 'jwk' })
   } catch (cause) {
-    return malformed('the key is no private key', cause)
+    return malformed('the key is not a private key', cause)
   }
 }

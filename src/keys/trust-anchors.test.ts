@@ -157,14 +157,16 @@ describe('a certificate is not trusted', () => {
   })
 
   test('when it is self-signed and no anchor', () => {
-    expect(outcome([issue('Alone', undefined)], [root])).toBe("'CN=Alone' names itself as its issuer and is no anchor")
+    expect(outcome([issue('Alone', undefined)], [root])).toBe(
+      "'CN=Alone' names itself as its issuer and is not an anchor",
+    )
   })
 
-  test('when the path ends at a root that was sent and is no anchor', () => {
+  test('when the path ends at a root that was sent and is not an anchor', () => {
     const stranger = ca('Stranger', undefined)
     const between = ca('Between', stranger)
     expect(outcome([issue('Leaf', between), between, stranger], [root])).toBe(
-      "'CN=Stranger' names itself as its issuer and is no anchor",
+      "'CN=Stranger' names itself as its issuer and is not an anchor",
     )
   })
 
@@ -200,9 +202,9 @@ describe('a certificate is not trusted', () => {
     expect(outcome([leaf, renamed], [root])).toMatch(/no anchor is named 'CN=Intermediate'/)
   })
 
-  test('when its issuer is no CA, though that one is trusted', () => {
+  test('when its issuer is not a CA, though that one is trusted', () => {
     const student = issue('Student', leaf)
-    const sentence = "the issuer certificate 'CN=Leaf' is no CA (its basic constraints do not say so)"
+    const sentence = "the issuer certificate 'CN=Leaf' is not a CA (its basic constraints do not say so)"
     expect(outcome([student, leaf, intermediate], [root])).toBe(sentence)
     expect(outcome([student], [leaf])).toBe(sentence)
   })
@@ -214,8 +216,8 @@ describe('a certificate is not trusted', () => {
   ])('when an intermediate or the anchor is a CA %s', (_, extensions) => {
     const between = issue('Between', root, { extensions })
     const top = issue('Top', undefined, { extensions })
-    expect(outcome([issue('Leaf', between), between], [root])).toMatch(/issuer certificate 'CN=Between' is no CA/)
-    expect(outcome([issue('Leaf', top)], [top])).toMatch(/issuer certificate 'CN=Top' is no CA/)
+    expect(outcome([issue('Leaf', between), between], [root])).toMatch(/issuer certificate 'CN=Between' is not a CA/)
+    expect(outcome([issue('Leaf', top)], [top])).toMatch(/issuer certificate 'CN=Top' is not a CA/)
   })
 
   test('when an intermediate or the anchor has a key usage without keyCertSign', () => {

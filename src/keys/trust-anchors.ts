@@ -136,7 +136,7 @@ function extend(path: readonly Certificate[], last: Certificate, search: Search)
 function issuerProblem(issuer: Certificate, path: readonly Certificate[], search: Search): string | undefined {
   const { subjectText, isCa, keyUsage, pathLength } = issuer
   if (path.length >= MAX_PATH) return `the path is longer than ${MAX_PATH} certificates`
-  if (!isCa) return `the issuer certificate '${subjectText}' is no CA (its basic constraints do not say so)`
+  if (!isCa) return `the issuer certificate '${subjectText}' is not a CA (its basic constraints do not say so)`
   if (keyUsage?.has('keyCertSign') === false) {
     return `the key usage of the issuer certificate '${subjectText}' does not allow keyCertSign`
   }
@@ -163,7 +163,7 @@ function note(search: Search, reached: number, problem: string): void {
 
 function noIssuer({ subjectText, issuerText, selfIssued }: Certificate): string {
   return selfIssued
-    ? `'${subjectText}' names itself as its issuer and is no anchor`
+    ? `'${subjectText}' names itself as its issuer and is not an anchor`
     : `no anchor is named '${issuerText}', and no certificate of that name was sent`
 }
 

@@ -107,7 +107,7 @@ async function discover({ issuer, clientId, clientSecret }: OpenidClient, outbou
   }
   const { authorization_endpoint: endpoint = '' } = metadata
   if (!URL.canParse(endpoint) || !isSecure(new URL(endpoint))) {
-    refuseUnavailableProvider('the authorization_endpoint of its metadata is no https address')
+    refuseUnavailableProvider('the authorization_endpoint of its metadata is not an https address')
   }
   if (clientSecret === undefined) return publicConfiguration
   const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = metadata

@@ -82,7 +82,7 @@ it('what is not refused is in some credential, unless null stands where an index
   expect(refused).toBeGreaterThan(200)
 })
 
-it('what only an SD-JWT has is no claim of one, and may be an element of a mobile document', () => {
+it('what only an SD-JWT has is not a claim of one, and may be an element of a mobile document', () => {
   const query = { claims: [{ path: ['org.example', '_sd'] }] }
   expect([...findUnanswerable(query, 'q', ['_sd'])]).toEqual([
     'q.claims[0].path[1]: is a member of SD-JWT itself, never a claim',

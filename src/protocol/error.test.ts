@@ -47,9 +47,9 @@ describe('a refusal', () => {
 
   it('is made of what is malformed, and of nothing else', () => {
     expect(orRefuse('invalid_proof', 'the proof', () => 7)).toBe(7)
-    const refused = thrownBy(() => orRefuse('invalid_proof', 'the proof', () => malformed('it is no JWT')))
-    expect(refused).toMatchObject({ code: 'invalid_proof', message: 'the proof: it is no JWT' })
-    expect((refused as ProtocolError).cause).toEqual(new MalformedError('it is no JWT'))
+    const refused = thrownBy(() => orRefuse('invalid_proof', 'the proof', () => malformed('it is not a JWT')))
+    expect(refused).toMatchObject({ code: 'invalid_proof', message: 'the proof: it is not a JWT' })
+    expect((refused as ProtocolError).cause).toEqual(new MalformedError('it is not a JWT'))
     const bug = new TypeError('a mistake of ours')
     expect(thrownBy(() => refuseMalformed('invalid_proof', 'the proof', bug))).toBe(bug)
     expect(thrownBy(() => refuseMalformed('gone', 'it', new MalformedError('x')))).toBeInstanceOf(ProtocolError)

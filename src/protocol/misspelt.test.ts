@@ -8,7 +8,7 @@ it('a member that is nearly a known one is told with its path', () => {
   expect(() => refuseMisspelt({ locle: 'en' }, ['locale'], 'display')).toThrow('display.locle: is unknown')
 })
 
-it('one that stands beside the right one is left alone, as is what is no object', () => {
+it('one that stands beside the right one is left alone, as is what is not an object', () => {
   expect([...findMisspeltMembers({ claim: [], claims: [] }, ['claims'], 'a')]).toEqual([])
   for (const value of [undefined, null, 'claim', ['claim']])
     expect([...findMisspeltMembers(value, ['claims'], 'a')]).toEqual([])

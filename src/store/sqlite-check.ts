@@ -5,7 +5,7 @@ import { loadDriver } from './sqlite.ts'
 const WHOLE_BYTES = 256 * 1024 * 1024
 
 const BUSY_TIMEOUT_MS = 5000
-/** SQLite result codes: the pages contradict each other; the file is no database. */
+/** SQLite result codes: the pages contradict each other; the file is not a database. */
 const DAMAGE_CODES = [11, 26]
 
 export interface DamageReport {

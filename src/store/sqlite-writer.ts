@@ -100,7 +100,7 @@ function tidy(database: DatabaseSync): void {
 }
 
 function close(database: DatabaseSync): void {
-  // The log has what was replaced since. Another process that still reads keeps it, and that is no failure.
+  // The log has what was replaced since. Another process that still reads keeps it, and that is not a failure.
   try {
     database.exec('pragma wal_checkpoint(truncate)')
   } finally {

@@ -65,7 +65,7 @@ export interface TableWriter {
 /** The number of rows that are read and written at once: a row may have a megabyte. */
 export const ROWS_AT_ONCE = 100
 
-/** The table of the steps, and that of a copy into this database that has not ended; they are no collections. */
+/** The table of the steps, and that of a copy into this database that has not ended; they are not collections. */
 export const COPY_TABLE = 'create table unfinished_copy (source text not null, collection text, last_id text)'
 const NO_COLLECTIONS: readonly string[] = ['migration', 'unfinished_copy']
 const COLUMNS = ['id', 'value', 'version', 'due_at']

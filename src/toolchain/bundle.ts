@@ -1,5 +1,5 @@
 /**
- * Bundles the components and tests of authors. The bundler is esbuild, which is no dependency of the package: it is
+ * Bundles the components and tests of authors. The bundler is esbuild, which is not a dependency of the package: it is
  * where the author installed it, or in a clone of the repository.
  */
 import { createHash } from 'node:crypto'

@@ -209,16 +209,16 @@ describe('a query of ours', () => {
   })
 
   it.each<[Json, string]>([
-    [{ path: ['iss'] }, 'path[0]: is no member of a W3C credential; ask for issuer'],
-    [{ path: ['exp'], values: [1] }, 'path[0]: is no member of a W3C credential; ask for validUntil'],
+    [{ path: ['iss'] }, 'path[0]: is not a member of a W3C credential; ask for issuer'],
+    [{ path: ['exp'], values: [1] }, 'path[0]: is not a member of a W3C credential; ask for validUntil'],
     [
       { path: ['cnf', 'jwk', 'x'] },
-      'path[0]: is no member of a W3C credential; the binding to its holder is verified anyway',
+      'path[0]: is not a member of a W3C credential; the binding to its holder is verified anyway',
     ],
-    [{ path: ['status', 'status_list'] }, 'path[0]: is no member of a W3C credential; it is looked at anyway'],
+    [{ path: ['status', 'status_list'] }, 'path[0]: is not a member of a W3C credential; it is looked at anyway'],
     [
       { path: ['vc', 'credentialSubject', 'a'] },
-      'path[0]: is no member of a W3C credential; paths begin inside vc, so leave it out',
+      'path[0]: is not a member of a W3C credential; paths begin inside vc, so leave it out',
     ],
     [
       { path: ['credentialSubject'], values: ['x'] },

@@ -45,7 +45,8 @@ export async function readEncryptedForm(
 }
 
 /**
- * Returns the presentations of a `vp_token` by query id. Refuses with `invalid_request` what is no object of arrays.
+ * Returns the presentations of a `vp_token` by query id. Refuses with `invalid_request` whatever is not an object of
+ * arrays.
  */
 export function readVpToken(token: JsonObject): ReadonlyMap<string, readonly string[]> {
   const entries = Object.entries(token).map(([id, presentations]) => {

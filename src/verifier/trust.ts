@@ -23,7 +23,7 @@ export function listTrustAnchors(context: VerifierContext): Static<typeof TrustA
 
 /**
  * Asks the checks of a presentation about a chain, as if the first certificate had signed a credential now. Refuses
- * with `invalid_request` what is no PEM of certificates.
+ * with `invalid_request` what is not PEM of certificates.
  */
 export async function testChain(
   context: VerifierContext,

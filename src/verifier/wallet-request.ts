@@ -16,8 +16,8 @@ export interface WalletRequest {
 const MAX_NONCE = 512
 
 /**
- * Reads what a wallet sends for its request object. Refuses with `invalid_request` a nonce that is no printable text,
- * and metadata that is no JSON object.
+ * Reads what a wallet sends for its request object. Refuses with `invalid_request` a nonce that is not printable text,
+ * and metadata that is not a JSON object.
  */
 export function readWalletRequest({
   wallet_nonce: nonce,

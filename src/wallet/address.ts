@@ -18,7 +18,7 @@ export function requireAddress(value: unknown, what: string, code: WalletErrorCo
 }
 
 /**
- * Tests whether a person can be sent to the address: it is no script and no file, and nobody on the way can read the
+ * Tests whether a person can be sent to the address: it is not a script and no file, and nobody on the way can read the
  * traffic.
  */
 export function isSafeAddress(url: string): boolean {

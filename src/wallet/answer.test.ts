@@ -39,7 +39,7 @@ it.each<[string, object, RegExp]>([
   [
     'a claim that no credential has',
     { claims: [{ path: ['iss'] }] },
-    /^query\.claims\[0\]\.path\[0\]: is no member of a W3C credential; ask for issuer$/,
+    /^query\.claims\[0\]\.path\[0\]: is not a member of a W3C credential; ask for issuer$/,
   ],
 ])('a wallet does not answer a query for %s', (_, change, problem) => {
   const query = { id: 'card', format: 'vc+sd-jwt', meta: {}, ...change } as CredentialQuery

@@ -10,7 +10,7 @@ export function readLink(link: string, schemes: readonly string[], kind: string)
   const text = link.trim()
   const hint = `a ${kind} begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`
   const [, scheme] = /^([a-z][a-z0-9+.-]*):/i.exec(text) ?? []
-  if (scheme === undefined) return abort('invalid_link', `this is no link; ${hint}`)
+  if (scheme === undefined) return abort('invalid_link', `this is not a link; ${hint}`)
   if (!schemes.includes(scheme.toLowerCase())) return abort('invalid_link', `this is a link of ${scheme}:; ${hint}`)
   if (text.length > MAX_CHARACTERS || !URL.canParse(text)) {
     return abort('invalid_link', 'the link cannot be read; copy it again in full, and quote it in a shell')

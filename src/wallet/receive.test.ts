@@ -78,7 +78,7 @@ const offers: readonly Row[] = [
   ],
   ['ids that are numbers', OFFER, withMembers({ credential_configuration_ids: [1] }), 'invalid_offer', /strings/],
   ['an issuer with a query', OFFER, withMembers({ credential_issuer: `${ISSUER_URL}/?a` }), 'invalid_offer', /query/],
-  ['an issuer that is no URL', OFFER, withMembers({ credential_issuer: 'me' }), 'invalid_offer', /absolute URL/],
+  ['an issuer that is not a URL', OFFER, withMembers({ credential_issuer: 'me' }), 'invalid_offer', /absolute URL/],
   [
     'an issuer with a password',
     OFFER,

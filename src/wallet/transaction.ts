@@ -29,7 +29,7 @@ export function readTransactions(payload: JsonObject, query: DcqlQuery): readonl
   const value = own(payload, 'transaction_data')
   if (value === undefined) return []
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_TRANSACTIONS) {
-    return refuseInvalid(`is no array of 1 to ${MAX_TRANSACTIONS} transactions`)
+    return refuseInvalid(`is not an array of 1 to ${MAX_TRANSACTIONS} transactions`)
   }
   return value.map((text, index) => readTransaction(text, `[${index}]`, query))
 }

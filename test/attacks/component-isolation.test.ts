@@ -59,7 +59,7 @@ const rows: [name: string, more: string, body: string][] = [
     `${is('(global.get $g)', 0)} (global.set $g (global.get $k))`,
   ],
   [
-    'the bits of what is no number',
+    'the bits of what is not a number',
     '(global $n (mut f64) (f64.const nan:0x4000000000001))',
     `${unless('(i64.eq (i64.reinterpret_f64 (global.get $n)) (i64.const 0x7ff4000000000001))')}
     (global.set $n (f64.const nan:0x8000000000002))`,

@@ -212,7 +212,7 @@ describe('a module is refused, by what is wrong with it, that', () => {
     expect(await runtime.run(call(made), noHost)).toMatchObject({ kind: 'trap' })
   })
 
-  /** The constant 77 is no instruction of its own. */
+  /** The constant 77 is not an instruction of its own. */
   const broken = (bytes: Uint8Array): Uint8Array => {
     const at = Buffer.from(bytes).lastIndexOf(Buffer.from([0x42, 0xcd]))
     return Uint8Array.from(bytes, (byte, index) => (index === at ? 0xff : byte))

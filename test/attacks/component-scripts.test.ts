@@ -32,7 +32,7 @@ describe('a script that', () => {
     ['calls itself without end', 'const f = () => f() + 1; f()', /stack/],
     ['nests JSON without end', 'JSON.parse("[".repeat(1e6))', /stack|overflow/],
     ['throws', 'throw new TypeError("this is why")', /TypeError: this is why/],
-    ['throws nothing at all', 'throw undefined', /threw undefined, which is no Error/],
+    ['throws nothing at all', 'throw undefined', /threw undefined, which is not an Error/],
     ['throws what cannot be shown', 'throw { toString() { throw 1 } }', /./],
     ['gives back a text', 'return "yes"', /./],
     ['gives back a promise', 'return Promise.resolve(1)', /not asynchronous/],
@@ -53,7 +53,7 @@ describe('a script that', () => {
       /too many stored values.*limits\.storageChanges is 100/,
     ],
     [
-      'keeps in a timer what is no payload',
+      'keeps in a timer what is not a payload',
       'const b = new Uint8Array(8 + 1025); b.set([0, 0, 0, 1, 0, 0, 4, 1]); hosted(0x60, b)',
       /1025 bytes; limits\.timerBytes is 1024/,
     ],
@@ -185,7 +185,7 @@ describe('a script that', () => {
 
 describe('a script is refused that', () => {
   const rows: [string, string, RegExp][] = [
-    ['is no JavaScript', 'this is not', /SyntaxError/],
+    ['is not JavaScript', 'this is not', /SyntaxError/],
     ['throws while it is loaded', 'throw new Error("no config")', /no config/],
     ['asks its engine while it is loaded', 'hosted(0x51, new Uint8Array(0))', /while it is loaded/],
     ['has no hooks', '1 + 1', /no hooks/],

@@ -104,7 +104,7 @@ const sessionMistakes: readonly Mistake[] = [
     body: { 'pre-authorized_code': code },
     why: /pre-authorized_code/,
   })),
-  { mistake: 'a body that is no JSON', body: '{"credential_dataset":', why: /./ },
+  { mistake: 'a body that is not JSON', body: '{"credential_dataset":', why: /./ },
   { mistake: 'an array as the body', body: '[]', why: /object/ },
   { mistake: 'null as the body', body: 'null', why: /object/ },
 ]
@@ -152,7 +152,7 @@ const describedMistakes: readonly Mistake[] = [
     why: /credential_metadata\.display\[0\]\.logo\.uri: .*https/,
   })),
   {
-    mistake: 'a background image that is no image',
+    mistake: 'a background image that is not an image',
     body: displayed({ name: 'a', background_image: { uri: 'file:///etc/passwd' } }),
     why: /credential_metadata\.display\[0\]\.background_image\.uri/,
   },
@@ -223,7 +223,7 @@ const configurationMistakes: readonly Mistake[] = [
     why: /type/,
   },
   {
-    mistake: 'display that is no array',
+    mistake: 'display that is not an array',
     body: { credential_metadata: { display: {} } },
     why: /credential_metadata\.display/,
   },

@@ -178,7 +178,7 @@ const attacks: readonly Attack[] = [
     why: /attested_keys is empty/,
   },
   {
-    attack: 'one key that is no list',
+    attack: 'one key that is not a list',
     module: VCI,
     change: ({ holder }) => ({ payload: { attested_keys: holder.jwk } }),
     why: /attested_keys is not an array/,
@@ -203,14 +203,19 @@ const attacks: readonly Attack[] = [
     why: /unsupported key: use EC/,
   },
   {
-    attack: 'a key that is no point on P-256',
+    attack: 'a key that is not a point on P-256',
     module: VCI,
     change: ({ holder }) => ({
       payload: { attested_keys: [{ ...holder.jwk, y: toBase64url(Buffer.alloc(32, 7)) }, holder.jwk] },
     }),
     why: /not a point on the curve P-256/,
   },
-  { attack: 'a level that is no list', module: VCI, change: payload({ key_storage: 'iso_18045_high' }), why: /array/ },
+  {
+    attack: 'a level that is not a list',
+    module: VCI,
+    change: payload({ key_storage: 'iso_18045_high' }),
+    why: /array/,
+  },
   {
     attack: 'levels that are numbers',
     module: VCI,
@@ -251,7 +256,7 @@ const whenRequired: readonly Attack[] = [
     why: /its key did not sign it/,
   },
   {
-    attack: 'a certificate by the attester, which is no CA',
+    attack: 'a certificate by the attester, which is not a CA',
     module: 'RFC 5280 6.1.4',
     change: async () => {
       const key = await makeKey()
@@ -261,7 +266,7 @@ const whenRequired: readonly Attack[] = [
       const signer = createSigner(key, [])
       return { header: { x5c: [der.toString('base64'), ...attester.x5c] }, sign: (data) => signer.sign(data) }
     },
-    why: /is no CA/,
+    why: /is not a CA/,
   },
   {
     attack: 'a certificate that signed itself',
@@ -277,7 +282,7 @@ const whenRequired: readonly Attack[] = [
     why: /names itself as its issuer/,
   },
   {
-    attack: 'a key that is no point on Ed25519',
+    attack: 'a key that is not a point on Ed25519',
     module: 'RFC 8032 5.1.3',
     change: ({ holder }) => ({ payload: { attested_keys: [NO_POINT, holder.jwk] } }),
     why: /not a point on the curve Ed25519/,

@@ -180,7 +180,7 @@ describe('an attack on the authorization code flow', () => {
       ['leaves the challenge out', {}, ['code_challenge'], 'invalid_request', /PKCE/],
       ['downgrades PKCE by leaving the method out', {}, ['code_challenge_method'], 'invalid_request', /must be S256/],
       ['downgrades PKCE to plain', { code_challenge_method: 'plain' }, [], 'invalid_request', /must be S256/],
-      ['has a challenge that is no digest', { code_challenge: 'a'.repeat(44) }, [], 'invalid_request', /SHA-256/],
+      ['has a challenge that is not a digest', { code_challenge: 'a'.repeat(44) }, [], 'invalid_request', /SHA-256/],
       ['wants a token at once', { response_type: 'token' }, [], 'unsupported_response_type', /code/],
       ['wants a code and a token', { response_type: 'code token' }, [], 'unsupported_response_type', /code/],
       ['has no response type', {}, ['response_type'], 'invalid_request', /response_type/],

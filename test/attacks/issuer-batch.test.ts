@@ -215,7 +215,7 @@ describe('a batch', () => {
     expect(await credentialsIn(await requestBatch(ready, holders.slice(1)))).toHaveLength(3)
   })
 
-  it('with something that is no proof among them is refused', async () => {
+  it('with something that is not proof among them is refused', async () => {
     const ready = await batchSession(3)
     const jwt = await proofOf(ready)
     for (const other of [5, null, { jwt }]) {

@@ -99,7 +99,7 @@ describe('a token that authorization details narrow', () => {
       'unknown_credential_identifier',
     ],
     [
-      'an identifier that is no text',
+      'an identifier that is not text',
       ({ identifier }: Narrowed) => asking({ credential_identifier: [identifier] }),
       'unknown_credential_identifier',
     ],

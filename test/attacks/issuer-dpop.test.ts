@@ -105,7 +105,7 @@ const attacks: readonly Attack[] = [
   { attack: 'another method', change: payload({ htm: 'GET' }), why: /htm/ },
   { attack: 'the method in lower case', change: payload({ htm: 'post' }), why: /htm/ },
   { attack: 'no htu', change: payload({ htu: undefined }), why: /htu/ },
-  { attack: 'an htu that is no address', change: payload({ htu: '/auth/token-endpoint' }), why: /htu/ },
+  { attack: 'an htu that is not an address', change: payload({ htu: '/auth/token-endpoint' }), why: /htu/ },
   {
     attack: 'the address of another server',
     change: ({ url }) => ({ payload: { htu: url.replace('issuer', 'other') } }),
@@ -139,7 +139,7 @@ const attacks: readonly Attack[] = [
   { attack: 'no nonce', change: payload({ nonce: undefined }), error: 'use_dpop_nonce' },
   { attack: 'an empty nonce', change: payload({ nonce: '' }), error: 'use_dpop_nonce' },
   { attack: 'a nonce of its own making', change: payload({ nonce: 'A'.repeat(30) }), error: 'use_dpop_nonce' },
-  { attack: 'a nonce that is no base64url', change: payload({ nonce: 'é' }), error: 'use_dpop_nonce' },
+  { attack: 'a nonce that is not base64url', change: payload({ nonce: 'é' }), error: 'use_dpop_nonce' },
   {
     attack: 'a nonce of another issuer',
     change: () => ({ payload: { nonce: timedNonces([createSecretKey(Buffer.alloc(32))]).current(new Date()) } }),

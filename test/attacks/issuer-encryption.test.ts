@@ -105,7 +105,7 @@ const jweAttacks: readonly JweAttack[] = [
     why: /zip/,
   },
   {
-    attack: 'an epk that is no point of the curve',
+    attack: 'an epk that is not a point of the curve',
     body: (issuer) =>
       changed(issuer, ({ epk, ...header }) => ({
         ...header,
@@ -130,7 +130,7 @@ const jweAttacks: readonly JweAttack[] = [
   },
   { attack: 'four parts', body: async () => Promise.resolve('e30.AA.AA.AA'), why: /five parts/ },
   { attack: 'an empty text', body: async () => Promise.resolve(''), why: /./ },
-  { attack: 'a text that is no JSON inside', body: (issuer) => seal(issuer, 'hello'), why: /JSON/ },
+  { attack: 'a text that is not JSON inside', body: (issuer) => seal(issuer, 'hello'), why: /JSON/ },
   { attack: 'an array inside', body: (issuer) => seal(issuer, '[]'), why: /JSON object/ },
   {
     attack: 'a signed JWT inside',

@@ -122,7 +122,7 @@ describe('an access token of the external server', () => {
     withHeader('that is a key proof', { typ: 'openid4vci-proof+jwt' }, /typ/),
     withHeader('with critical extensions', { crit: ['exp'] }, /no JWT/),
     withHeader('with a kid of another key', { kid: 'two' }, SIGNATURE),
-    withHeader('with a kid that is no text', { kid: ['one'] }, SIGNATURE),
+    withHeader('with a kid that is not text', { kid: ['one'] }, SIGNATURE),
     withHeader('with another alg', { alg: 'ES384' }, SIGNATURE),
     withHeader('with an alg named like a member of every object', { alg: '__proto__' }, SIGNATURE),
     {
@@ -393,7 +393,7 @@ describe('the metadata of the external server', () => {
     ['is about another issuer', { ...right, issuer: 'https://evil.example' }],
     ['names no issuer', { jwks_uri: JWKS_URI }],
     ['names no keys', { issuer: SERVER }],
-    ['names keys that are no URL', { ...right, jwks_uri: '/jwks' }],
+    ['names keys that are not a URL', { ...right, jwks_uri: '/jwks' }],
     ['names keys without TLS', { ...right, jwks_uri: 'http://login.example/jwks' }],
     ['is none', 404],
   ])('opens nothing when it %s', (_, metadata) => refusedWith(metadata))

@@ -158,7 +158,7 @@ describe('a notification', () => {
 describe('a notification that is wrong', () => {
   const BAD = 'invalid_notification_request'
   it.each<[string, unknown]>([
-    ['is no JSON', '{'],
+    ['is not JSON', '{'],
     ['is a list', []],
     ['has no id', { notification_id: undefined }],
     ['has a number as id', { notification_id: 7 }],
@@ -194,7 +194,7 @@ describe('a notification that is wrong', () => {
     ['of another session', (_, other) => other.id],
     ['that is made up', () => 'AAECAwQFBgcICQoLDA0ODxAR'],
     ['that is empty', () => ''],
-    ['that is no base64url', () => '=='],
+    ['that is not base64url', () => '=='],
     ['in another spelling', ({ id }) => `${id}=`],
     ['for a place that nothing stands in', ({ id }) => `AAE${id.slice(3)}`],
     ['with one bit changed', ({ id }) => `${id.slice(0, -1)}${id.endsWith('A') ? 'B' : 'A'}`],

@@ -267,7 +267,7 @@ const payloadAttacks: readonly Attack[] = [
   },
   { attack: 'a short nonce', module: NONCE, proof: payload({ nonce: 'AAAA' }), error: 'invalid_nonce', why: /c_nonce/ },
   {
-    attack: 'a nonce that is no base64url',
+    attack: 'a nonce that is not base64url',
     module: NONCE,
     proof: payload({ nonce: 'ü' }),
     error: 'invalid_nonce',
@@ -376,7 +376,7 @@ const signatureAttacks: readonly Attack[] = [
     proof: () => Promise.resolve('W10.e30.AA'),
     why: /JSON object/,
   },
-  { attack: 'a payload that is no JSON', module: SIGNATURE, proof: () => Promise.resolve('e30.AAAA.AA'), why: /JSON/ },
+  { attack: 'a payload that is not JSON', module: SIGNATURE, proof: () => Promise.resolve('e30.AAAA.AA'), why: /JSON/ },
   {
     attack: 'a payload nested 20,000 deep',
     module: PROOF,

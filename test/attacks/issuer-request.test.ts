@@ -165,7 +165,7 @@ const requestAttacks: readonly RequestAttack[] = [
     refusal: refusal('unknown_credential_configuration'),
   },
   {
-    attack: 'an id that is no configuration but a session',
+    attack: 'an id that is not a configuration but a session',
     module: UNKNOWN,
     members: ({ sessionId }) => ({ credential_configuration_id: sessionId }),
     refusal: refusal('unknown_credential_configuration'),
@@ -300,7 +300,7 @@ const tokenAttacks: readonly TokenAttack[] = [
   },
   { attack: 'a key proof', authorization: async (ready) => `Bearer ${await proofOf(ready)}` },
   {
-    attack: 'a sub that is no text',
+    attack: 'a sub that is not text',
     authorization: () => `Bearer ${part({ alg: 'ES256' })}.${part({ sub: ['a'] })}.AA`,
   },
   { attack: 'a token of 15,000 characters', authorization: () => `Bearer ${'a'.repeat(15_000)}` },

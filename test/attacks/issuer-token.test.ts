@@ -84,7 +84,11 @@ const detailAttacks: readonly Attack[] = [
     /locations/,
   ),
   withDetails('no issuer', (session) => [{ ...detail(session), locations: [] }], /locations/),
-  withDetails('an issuer that is no array', (session) => [{ ...detail(session), locations: ISSUER_URL }], /locations/),
+  withDetails(
+    'an issuer that is not an array',
+    (session) => [{ ...detail(session), locations: ISSUER_URL }],
+    /locations/,
+  ),
 ]
 
 const attacks: readonly Attack[] = [
@@ -159,7 +163,7 @@ const attacks: readonly Attack[] = [
     error: 'invalid_request',
   },
   { attack: 'an empty body', module: RFC, form: () => '', error: 'invalid_request' },
-  { attack: 'a body that is no form', module: RFC, form: () => '{"grant_type":', error: 'invalid_request' },
+  { attack: 'a body that is not a form', module: RFC, form: () => '{"grant_type":', error: 'invalid_request' },
   {
     attack: 'percent signs that encode nothing',
     module: RFC,

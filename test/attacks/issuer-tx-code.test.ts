@@ -242,7 +242,7 @@ describe('a transaction code', () => {
     await expectRefusal(await guess(session, '000000'), { status: 400, error: 'invalid_grant', why: /used/ })
   })
 
-  it('that comes after the code has expired is no attempt', async () => {
+  it('that comes after the code has expired is not an attempt', async () => {
     const session = await started({ value: '493536' }, { expires_in: 1 })
     const real = services.clock.now
     services.clock.now = new Date(real.getTime() + 1000)

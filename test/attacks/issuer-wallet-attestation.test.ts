@@ -121,7 +121,7 @@ const attacks: readonly Attack[] = [
     }),
   },
   {
-    attack: 'an attestation that is no JWT',
+    attack: 'an attestation that is not a JWT',
     fails: 'attestation.well_formed',
     why: /three parts/,
     headers: (right) => ({ ...right, 'oauth-client-attestation': 'wallet' }),
@@ -212,9 +212,9 @@ const attacks: readonly Attack[] = [
     },
   },
   {
-    attack: 'a certificate below one that is no CA',
+    attack: 'a certificate below one that is not a CA',
     fails: 'attestation.signer',
-    why: /is no CA/,
+    why: /is not a CA/,
     headers: async (right) => {
       const key = await makeKey()
       const leaf = leafOf(provider)

@@ -239,7 +239,7 @@ export const sdJwtVcAttacks: readonly Attack[] = [
     change: ({ payload }) => void Reflect.deleteProperty(payload, 'vct'),
   },
   {
-    attack: 'The type of the SD-JWT VC is no text.',
+    attack: 'The type of the SD-JWT VC is not text.',
     ...anyType,
     fails: 'query.format',
     ...payload(() => ({ vct: ['urn:example:student-card'] })),

@@ -156,7 +156,7 @@ export const disclosureAttacks: readonly Attack[] = [
     ...extra(() => Buffer.from('{"nickname":"x"}').toString('base64url')),
   },
   {
-    attack: 'A disclosure is no JSON.',
+    attack: 'A disclosure is not JSON.',
     ...badDisclosure,
     ...extra(() => Buffer.from('nickname').toString('base64url')),
   },
@@ -189,7 +189,7 @@ export const disclosureAttacks: readonly Attack[] = [
     },
   },
   {
-    attack: 'The digests are no array.',
+    attack: 'The digests are not an array.',
     ...badDisclosure,
     change: (forgery) => {
       forgery.payload.nested = { _sd: digestOf('decoy') }

@@ -66,7 +66,7 @@ const unreadable: readonly Row[] = [
     says: /neither response/,
   },
   { attack: 'nothing', form: () => ({ state: 'x' }), says: /neither response/ },
-  { attack: 'text that is no JWE', form: () => ({ response: 'hello' }), says: /response: a JWE has five parts/ },
+  { attack: 'text that is not a JWE', form: () => ({ response: 'hello' }), says: /response: a JWE has five parts/ },
   {
     attack: 'a vp_token for a JWE',
     form: ({ members }) => ({ response: plain(members).vp_token }),
@@ -151,9 +151,9 @@ const unreadable: readonly Row[] = [
     form: inside((all) => ({ ...all, state: 'A'.repeat(22) })),
     says: /state is/,
   },
-  { attack: 'a state that is no text', form: inside((all) => ({ ...all, state: 1 })), says: /state must be a string/ },
+  { attack: 'a state that is not text', form: inside((all) => ({ ...all, state: 1 })), says: /state must be a string/ },
   {
-    attack: 'an error that is no text',
+    attack: 'an error that is not text',
     form: inside((all) => ({ ...all, error: {} })),
     says: /error must be a string/,
   },

@@ -352,7 +352,7 @@ export const vpAttacks: readonly Attack[] = [
     },
   },
   {
-    attack: 'The issuer bound the credential to its subject, who is no key.',
+    attack: 'The issuer bound the credential to its subject, who is not a key.',
     ...unbound,
     change({ payload }) {
       Reflect.deleteProperty(payload, 'cnf')

@@ -208,7 +208,7 @@ export const issuerAttacks: readonly Attack[] = [
     },
   },
   {
-    attack: 'An issuer that is trusted, but is no CA, certifies another key for its name.',
+    attack: 'An issuer that is trusted, but is not a CA, certifies another key for its name.',
     ...untrusted,
     async change(forgery, { ca, issuerKey }) {
       const key = await makeKey()
@@ -250,7 +250,7 @@ export const issuerAttacks: readonly Attack[] = [
     },
   },
   {
-    attack: 'The member iss is no text, so that it cannot be compared.',
+    attack: 'The member iss is not text, so that it cannot be compared.',
     fails: 'issuer.identifier',
     change({ payload }) {
       payload.iss = ['http://issuer.localhost']

@@ -144,7 +144,7 @@ export const mdocHolderAttacks: readonly MdocAttack[] = [
       device.sign = (data) => Promise.resolve(createHmac('sha256', secret).update(data).digest())
     },
   },
-  { attack: 'The device key is no point on its curve.', ...badSignature, ...deviceKey([[-3, Buffer.alloc(32, 1)]]) },
+  { attack: 'The device key is not a point on its curve.', ...badSignature, ...deviceKey([[-3, Buffer.alloc(32, 1)]]) },
   {
     attack: 'The device states an element that the issuer did not authorize.',
     ...unbound,
@@ -174,7 +174,7 @@ export const mdocHolderAttacks: readonly MdocAttack[] = [
     ),
   },
   {
-    attack: 'The device states what is no list of elements.',
+    attack: 'The device states what is not a list of elements.',
     ...unbound,
     ...states(new Map([[NAMESPACE, 7]]), undefined),
   },

@@ -217,7 +217,7 @@ export const mdocIssuerAttacks: readonly MdocAttack[] = [
     },
   },
   {
-    attack: 'An issuer of mobile documents that is trusted, but is no CA, certifies another key for its name.',
+    attack: 'An issuer of mobile documents that is trusted, but is not a CA, certifies another key for its name.',
     ...untrusted,
     async change(forgery, { ca, issuerKey }) {
       const key = await makeKey()

@@ -109,7 +109,7 @@ describe('attacks on the verification service with mobile documents', () => {
     expect(JSON.stringify(report.claims)).not.toContain('stated')
   })
 
-  it('is no DeviceResponse: what an issuer issues, a document alone, a JWT', async () => {
+  it('is not a DeviceResponse: what an issuer issues, a document alone, a JWT', async () => {
     const others = [
       world.credential,
       Buffer.from(encodeCbor(embedCbor(new Map()))).toString('base64url'),

@@ -10,10 +10,10 @@ beforeAll(async () => {
 afterAll(() => services.close())
 
 it.each([
-  ['a number that is no index', ['credentialSubject', 1.5]],
+  ['a number that is not an index', ['credentialSubject', 1.5]],
   ['an object', ['credentialSubject', {}]],
   ['a truth', ['credentialSubject', true]],
-])('a claim that is asked for twice by a path with %s is no repetition', async (_, path) => {
+])('a claim that is asked for twice by a path with %s is not a repetition', async (_, path) => {
   const [card] = dcqlQuery.credentials
   const query = { credentials: [{ ...card, claims: [{ path }, { path }] }] }
   const response = await call(services, `${VERIFIER_URL}/dcql-query/create`, query)

@@ -31,7 +31,7 @@ const members = (change: Record<string, string | undefined>) => (form: Record<st
 
 /** Each of these is posted with what else makes a good response. */
 const unreadable: readonly Unreadable[] = [
-  { body: 'a vp_token that is no JSON', send: text('eyJ.eyJ.AAAA~'), says: /vp_token: it is not JSON/ },
+  { body: 'a vp_token that is not JSON', send: text('eyJ.eyJ.AAAA~'), says: /vp_token: it is not JSON/ },
   { body: 'a vp_token that is JSON with something behind it', send: text('{"card":[]} {}'), says: /not JSON/ },
   { body: 'a vp_token that is an array', send: vpToken(['x']), says: /not a JSON object/ },
   { body: 'a vp_token that is a text, as in drafts', send: vpToken('x'), says: /not a JSON object/ },
@@ -65,7 +65,7 @@ const unreadable: readonly Unreadable[] = [
   { body: 'a form in parts', type: 'multipart/form-data; boundary=x', send: () => '--x--' },
   { body: 'text', type: 'text/plain', send: (form) => text(form.vp_token ?? '')(form) },
   { body: 'no type', type: '', send: (form) => text(form.vp_token ?? '')(form) },
-  { body: 'bytes that are no text', send: () => Buffer.from([0xff, 0xfe, 0x00, 0x80]) },
+  { body: 'bytes that are not text', send: () => Buffer.from([0xff, 0xfe, 0x00, 0x80]) },
   { body: 'percent signs without a number', send: (form) => `vp_token=%zz&state=${form.state ?? ''}` },
   { body: 'more than 512 KiB', send: text('x'.repeat(2 ** 19)), status: 413, error: 'request_too_large' },
   { body: 'two megabytes', send: text('x'.repeat(2 ** 21)), status: 413, error: 'request_too_large' },

@@ -292,24 +292,28 @@ describe('a status that cannot be looked up', () => {
       'its status has no status_list, and no other way is supported',
     ],
     [
-      'a status_list that is no object',
+      'a status_list that is not an object',
       { status: { status_list: [] } },
       'its status has no status_list, and no other way is supported',
     ],
     ...[-1, 1.5, '1', null, 2 ** 53].map((idx): [string, JsonObject, string] => [
       `the index ${idx}`,
       tokenAt(uri, idx),
-      'idx of its status_list is no index',
+      'idx of its status_list is not an index',
     ]),
-    ['no address', { status: { status_list: { idx: 1 } } }, 'uri of its status_list is no URL'],
-    ['a relative one', tokenAt('/list'), 'uri of its status_list is no URL'],
-    ['a long one', tokenAt(`https://a.example/${'a'.repeat(2048)}`), 'uri of its status_list is no URL'],
-    ['of the W3C, no object', { credentialStatus: 'x' }, 'credentialStatus[0]: it is no BitstringStatusListEntry'],
-    ['of the W3C, none in a list', { credentialStatus: [] }, 'credentialStatus[0]: it is no BitstringStatusListEntry'],
+    ['no address', { status: { status_list: { idx: 1 } } }, 'uri of its status_list is not a URL'],
+    ['a relative one', tokenAt('/list'), 'uri of its status_list is not a URL'],
+    ['a long one', tokenAt(`https://a.example/${'a'.repeat(2048)}`), 'uri of its status_list is not a URL'],
+    ['of the W3C, no object', { credentialStatus: 'x' }, 'credentialStatus[0]: it is not a BitstringStatusListEntry'],
+    [
+      'of the W3C, none in a list',
+      { credentialStatus: [] },
+      'credentialStatus[0]: it is not a BitstringStatusListEntry',
+    ],
     [
       'of another type',
       { credentialStatus: entryAt(uri, { type: 'StatusList2021Entry' }) },
-      'credentialStatus[0]: it is no BitstringStatusListEntry',
+      'credentialStatus[0]: it is not a BitstringStatusListEntry',
     ],
     [
       'without a purpose',
@@ -319,12 +323,12 @@ describe('a status that cannot be looked up', () => {
     [
       'an index that is a number',
       { credentialStatus: entryAt(uri, { statusListIndex: 1 }) },
-      'credentialStatus[0]: statusListIndex is no index, as a text',
+      'credentialStatus[0]: statusListIndex is not an index, as a text',
     ],
     [
-      'an index that is no number',
+      'an index that is not a number',
       { credentialStatus: entryAt(uri, { statusListIndex: '0x1' }) },
-      'credentialStatus[0]: statusListIndex is no index, as a text',
+      'credentialStatus[0]: statusListIndex is not an index, as a text',
     ],
     [
       'entries of two bits',
@@ -334,7 +338,7 @@ describe('a status that cannot be looked up', () => {
     [
       'no list',
       { credentialStatus: entryAt(uri, { statusListCredential: 'list' }) },
-      'credentialStatus[0]: statusListCredential is no URL',
+      'credentialStatus[0]: statusListCredential is not a URL',
     ],
     [
       'nine of them',
@@ -372,15 +376,15 @@ describe('a token that does not count', () => {
     ['for another address', claims(() => ({ sub: 'https://issuer.example/other' })), /: its sub is not the address/],
     ['for none', without('sub'), /: its sub is not the address/],
     ['that does not say when', without('iat'), /: it does not say when it was issued \(iat\)$/],
-    ['of no time', claims(() => ({ iat: 'now' })), /: iat is no time$/],
+    ['of no time', claims(() => ({ iat: 'now' })), /: iat is not a time$/],
     ['61 s ahead', claims(() => ({ iat: now() + 61 })), /: it is from the future \(iat\)$/],
     ['that begins 61 s ahead', claims(() => ({ nbf: now() + 61 })), /: it is from the future \(nbf\)$/],
     ['that is over', claims(() => ({ exp: now() - 61 })), /: it expired on \S+Z$/],
-    ['that is over at no time', claims(() => ({ exp: true })), /: exp is no time$/],
-    ['with a ttl of nothing', claims(() => ({ ttl: 0 })), /: its ttl is no positive number$/],
-    ['with a ttl that is a text', claims(() => ({ ttl: '1' })), /: its ttl is no positive number$/],
+    ['that is over at no time', claims(() => ({ exp: true })), /: exp is not a time$/],
+    ['with a ttl of nothing', claims(() => ({ ttl: 0 })), /: its ttl is not a positive number$/],
+    ['with a ttl that is a text', claims(() => ({ ttl: '1' })), /: its ttl is not a positive number$/],
     ['without a list', without('status_list'), /: it has no status_list with a lst$/],
-    ['with a list that is no text', inList({ lst: 1 }), /: it has no status_list with a lst$/],
+    ['with a list that is not text', inList({ lst: 1 }), /: it has no status_list with a lst$/],
     ['of three bits', inList({ bits: 3 }), /: `bits` must be 1, 2, 4 or 8$/],
     ['of bits as text', inList({ bits: '2' }), /: `bits` must be/],
     ['that is not packed', inList({ lst: toBase64url('not packed') }), /: its list is not packed by zlib$/],
@@ -389,7 +393,7 @@ describe('a token that does not count', () => {
       inList({ lst: toBase64url(gzipSync(entries(IDX, 0))) }),
       /: its list is not packed by zlib$/,
     ],
-    ['that is no base64url', inList({ lst: '!' }), /: it is not base64url$/],
+    ['that is not base64url', inList({ lst: '!' }), /: it is not base64url$/],
     ['that is too short', inList({ lst: packed(new Uint8Array(IDX / 4)) }), /: it has no entry of that index$/],
     [
       'of a gigabyte',
@@ -412,7 +416,11 @@ describe('a token that does not count', () => {
       ({ header }) => void Object.assign(header, { alg: 'ES384' }),
       /: its signature is not by/,
     ],
-    ['that is no JWT', (parts) => void Object.assign(parts, { afterwards: () => 'hello' }), /: a JWS has three parts/],
+    [
+      'that is not a JWT',
+      (parts) => void Object.assign(parts, { afterwards: () => 'hello' }),
+      /: a JWS has three parts/,
+    ],
   ])('one %s', async (_, change, problem) => {
     const answer = await ofToken(change)
     expect(answer).toMatch(/^failed: the status list https:\/\/issuer\.example\/status-list\/\d+ cannot be used: /)
@@ -441,7 +449,7 @@ describe('a token that does not count', () => {
     ['that does not say when', ({ claims: all }) => void all.delete(6), /: it does not say when/],
     ['61 s ahead', ({ claims: all }) => void all.set(6, now(mdocs) + 61), /: it is from the future \(iat\)$/],
     ['that is over', ({ claims: all }) => void all.set(4, now(mdocs) - 61), /: it expired on/],
-    ['with a negative ttl', claim(65_534, -1), /: its ttl is no positive number$/],
+    ['with a negative ttl', claim(65_534, -1), /: its ttl is not a positive number$/],
     ['without a list', ({ claims: all }) => void all.delete(65_533), /: its status_list is not a CBOR map$/],
     ['under another algorithm', ({ protectedHeader }) => void protectedHeader.set(1, -35), /: its signature is not by/],
     [
@@ -474,7 +482,7 @@ describe('a list of the W3C that does not count', () => {
     [
       'that is another credential',
       claims(() => ({ type: ['VerifiableCredential'] })),
-      /: it is no BitstringStatusListCredential$/,
+      /: it is not a BitstringStatusListCredential$/,
     ],
     ['that names no address', without('id'), /: it has no id, by which it would say its address$/],
     ['for another address', claims(() => ({ id: 'https://issuer.example/other' })), /: its id is not the address/],
@@ -491,8 +499,8 @@ describe('a list of the W3C that does not count', () => {
     ],
     ['for another purpose', inSubject({ statusPurpose: 'suspension' }), /: its statusPurpose is not revocation$/],
     ['for no purpose', inSubject({ statusPurpose: null }), /: its statusPurpose is not revocation$/],
-    ['of another subject', inSubject({ type: 'Person' }), /: its credentialSubject is no BitstringStatusList$/],
-    ['without a subject', without('credentialSubject'), /: its credentialSubject is no BitstringStatusList$/],
+    ['of another subject', inSubject({ type: 'Person' }), /: its credentialSubject is not a BitstringStatusList$/],
+    ['without a subject', without('credentialSubject'), /: its credentialSubject is not a BitstringStatusList$/],
     ['that is over', claims(() => ({ validUntil: new Date((now() - 61) * 1000).toISOString() })), /: it expired on/],
     [
       'that begins 61 s ahead',
@@ -520,7 +528,7 @@ describe('a list of the W3C that does not count', () => {
       (parts, uri) => inSubject({ encodedList: bombs.gzip })(parts, uri),
       /: its list is larger than 1048576 bytes/,
     ],
-    ['with a ttl that is none', inSubject({ ttl: -1 }), /: its ttl is no positive number$/],
+    ['with a ttl that is none', inSubject({ ttl: -1 }), /: its ttl is not a positive number$/],
     [
       'by another key',
       async (parts) => void Object.assign(parts, { key: await makeKey() }),
@@ -598,7 +606,7 @@ describe('who may sign a list', () => {
       /: it comes with more than 10 certificates$/,
     ],
     [
-      'nobody, with what is no certificate',
+      'nobody, with what is not a certificate',
       ({ header }) => void Object.assign(header, { x5c: ['AA=='] }),
       /: a certificate of it cannot be read/,
     ],

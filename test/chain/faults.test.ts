@@ -39,7 +39,7 @@ const chainOf = (answers: Readonly<Record<string, unknown>>, notes: string[] = [
 describe('a server of JSON-RPC', () => {
   it.each<[string, RequestListener]>([
     ['answers nothing', () => undefined],
-    ['is no JSON', (_, response) => response.end('<html>')],
+    ['is not JSON', (_, response) => response.end('<html>')],
     ['is JSON of another kind', (_, response) => response.end('[1]')],
     ['answers another question', (_, response) => response.end('{"jsonrpc":"2.0","id":99,"result":"0x7"}')],
     ['has no result', (_, response) => response.end('{"jsonrpc":"2.0","id":1}')],
@@ -75,11 +75,11 @@ function flood(response: Parameters<RequestListener>[1]): void {
 describe('what a node answers', () => {
   it.each([
     ['a head without a hash', { eth_getBlockByNumber: { number: '0x5', timestamp: '0x5' } }],
-    ['a head that is no object', { eth_getBlockByNumber: 'no' }],
+    ['a head that is not an object', { eth_getBlockByNumber: 'no' }],
     ['a number past all numbers', { eth_getBlockByNumber: { ...NEWEST, number: `0x${'f'.repeat(40)}` } }],
     ['a number as a number', { eth_getBlockByNumber: { ...NEWEST, number: 5 } }],
     ['its newest block nowhere', { eth_getBlockByNumber: null }],
-  ])('%s is no head', async (_, answers) => {
+  ])('%s is not a head', async (_, answers) => {
     await expect(chainOf(answers).fetchHead()).rejects.toThrow(ChainError)
   })
 
@@ -101,7 +101,7 @@ describe('what a node answers', () => {
     const answer = `0x${word(32)}${word(count)}${word(32 * count).repeat(count)}${tuple}`
     const notes: string[] = []
     expect(await chainOf({ eth_call: answer }, notes).fetchContract(CONTRACT, BLOCK)).toBeUndefined()
-    expect(notes[0]).toContain('is no URL')
+    expect(notes[0]).toContain('is not a URL')
   })
 
   it('is a revert: the contract has no component; is a failure: nothing is known of it', async () => {

@@ -1,4 +1,4 @@
-/** Contracts of a local chain whose code is no compiler's: what they do to themselves, and what others see of them. */
+/** Contracts of a local chain that no compiler made: what they do to themselves, and what others see of them. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

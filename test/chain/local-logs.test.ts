@@ -107,7 +107,7 @@ describe('a filter of logs', () => {
     ['five topics', { topics: [A, A, A, A, A] }, 'a log has no more than 4 topics'],
     ['too many topics at a place', { topics: [Array(1001).fill(A)] }, 'no more than 1000 at one place'],
     ['too many addresses', { address: Array(1001).fill(`0x${'aa'.repeat(20)}`) }, 'no more than 1000 at one place'],
-    ['no address', { address: [null] }, 'it is no address'],
+    ['no address', { address: [null] }, 'it is not an address'],
   ])('that asks for %s is refused', async (_, filter, why) => {
     const { rpc } = await withLogs()
     const refused = { code: -32602, message: expect.stringContaining(why) as string }

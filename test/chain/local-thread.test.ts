@@ -16,7 +16,7 @@ function directory(): string {
   return made
 }
 
-it('says what is wrong with a directory that is no chain', async () => {
+it('says what is wrong with a directory that is not a chain', async () => {
   const place = directory()
   await blockFiles(place).create(1, 'later')
   await expect(openLocalChain(place, worker())).rejects.toThrow(/block 0 is missing, and there are later ones/)

@@ -131,7 +131,7 @@ describe('a reader node of Partisia Blockchain', () => {
   it.each<[string, Readonly<Record<string, Json | number>>, string]>([
     ['is of another chain', { '/chain': { chainId: 'Testnet', shards: ['Shard0'] } }, 'the node is of chain Testnet'],
     ['has no shards', { '/chain': { chainId: ID, shards: [] } }, 'it has no shards'],
-    ['says nonsense', { '/chain': 'no' }, 'it is no object'],
+    ['says nonsense', { '/chain': 'no' }, 'it is not an object'],
     ['is broken', { '/chain': 500 }, 'with status 500'],
     ['lacks a shard', { '/chain/shards/Shard1/blocks': 404 }, 'lacks the blocks of a shard'],
     ['has a block without a height', { '/chain/shards/Shard1/blocks': { identifier: 'b' } }, 'it has no blockTime'],

@@ -165,7 +165,7 @@ describe('the directory of a local chain', () => {
     ['was cut', (text) => text.slice(0, 100)],
     ['was changed', (text) => text.replace(/"time": \d+/, '"time": 1')],
     ['is empty', () => ''],
-    ['is no block', () => '{"a": 1}'],
+    ['is not a block', () => '{"a": 1}'],
   ])('has a block that %s: it is named', async (_, change) => {
     const { place, file } = await withBlocks()
     writeFileSync(file(1), change(readFileSync(file(1), 'utf8')))
@@ -202,12 +202,12 @@ describe('the directory of a local chain', () => {
     expect(existsSync(file(2))).toBe(true)
   })
 
-  it('has a file that is no block: it is named; what a killed process left aside is not looked at', async () => {
+  it('has a file that is not a block: it is named; what a killed process left aside is not looked at', async () => {
     const { place } = await withBlocks()
     writeFileSync(join(place, 'blocks', '.123-abc'), 'half of a blo')
     await expect(open(place)).resolves.toBeDefined()
     writeFileSync(join(place, 'blocks', 'notes.txt'), 'mine')
-    await expect(open(place)).rejects.toThrow('notes.txt is no block of a local chain: take it away')
+    await expect(open(place)).rejects.toThrow('notes.txt is not a block of a local chain: take it away')
   })
 
   it('keeps components by their digest, and gives none that was changed', async () => {

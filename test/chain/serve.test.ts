@@ -68,7 +68,7 @@ it.each<[string, unknown]>([
   ['no object', 7],
 ])('refuses a request with %s, by the id null', async (_, asked) => {
   const { ask, done } = await served()
-  const refused = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'it is no request' } }
+  const refused = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'it is not a request' } }
   expect(await ask(asked)).toEqual(refused)
   expect(await ask([asked])).toEqual([refused])
   expect(done).toEqual([])

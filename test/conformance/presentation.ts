@@ -216,7 +216,7 @@ export const presentation: Section = {
       asks: 'Only a CA that may sign certificates does, to the depth it allows',
       source: 'RFC 5280 section 6.1.4',
       tests: [
-        [at.issuer, 'An issuer that is trusted, but is no CA, certifies another key for its name.'],
+        [at.issuer, 'An issuer that is trusted, but is not a CA, certifies another key for its name.'],
         [at.issuer, 'The CA between issuer and anchor may not sign certificates.'],
         ['src/keys/trust-anchors.test.ts', 'when there are more CAs than the path length allows'],
       ],
@@ -517,7 +517,7 @@ export const everywhere: Section = {
     },
     {
       id: 'general-13',
-      asks: 'Whatever is sent to any endpoint, the answer is no 5xx and a refusal writes nothing',
+      asks: 'Whatever is sent to any endpoint, the answer is not a 5xx and a refusal writes nothing',
       source: 'RFC 9110 section 15.6',
       tests: [[at.fuzz, 'finds no 5xx, no foreign error body and no write on a refusal in its short form']],
     },

@@ -53,7 +53,7 @@ describe('vouchsafe audit', () => {
   })
 })
 
-describe('a word that is no command', () => {
+describe('a word that is not a command', () => {
   it('is refused in one line, with the nearest command and where all are listed', async () => {
     expect(await refusalOf('isuer')).toMatch(/^There is no command isuer. Did you mean issuer\? .* help lists all.\n$/)
     expect(await refusalOf('sing')).toMatch(/^There is no command sing. .* help lists all.\n$/)

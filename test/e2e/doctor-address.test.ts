@@ -104,12 +104,12 @@ describe('vouchsafe doctor finds', () => {
       /is port 8079, and the service listens on 65520/,
     ],
     [
-      'a host that is no address of this machine',
+      'a host that is not an address of this machine',
       'verifier',
       () => ({ host: '203.0.113.77' }),
       'port',
       'problem',
-      /203.0.113.77 is no address of this machine/,
+      /203.0.113.77 is not an address of this machine/,
     ],
   ])
 })

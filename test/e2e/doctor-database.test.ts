@@ -20,7 +20,7 @@ describe('vouchsafe doctor finds', () => {
   itFinds([
     ['a database that is not there yet', 'issuer', () => undefined, 'database', 'ok', /made at the first start/],
     [
-      'a database that is no database',
+      'a database that is not a database',
       'issuer',
       ({ directory }) => {
         mkdirSync(join(directory, 'data'))

@@ -175,7 +175,7 @@ describe('vouchsafe doctor finds', () => {
         ),
       'issuerTrustAnchors',
       'warning',
-      /does not allow digitalSignature, and it is no CA: put the certificate there that signs, or that of its CA/,
+      /does not allow digitalSignature, and it is not a CA: put the certificate there that signs, or that of its CA/,
     ],
     [
       'a CA that may sign certificates alone',

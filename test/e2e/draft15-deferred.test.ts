@@ -71,7 +71,7 @@ describe('a wallet of draft 15', () => {
     await expectRefusal(await poll(ready, { transaction_id: id }), { status: 400, error: 'invalid_transaction_id' })
   })
 
-  it('is refused there like everywhere: without its token, or with what is no transaction', async () => {
+  it('is refused there like everywhere: without its token, or with what is not a transaction', async () => {
     const ready = await readySession(services, later)
     const refused = await poll({ ...ready, token: `${ready.token}x` }, { transaction_id: 'a' })
     await expectRefusal(refused, { status: 401, error: 'invalid_token' })

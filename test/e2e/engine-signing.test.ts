@@ -70,7 +70,7 @@ interface Said {
 /** Posts a request that is signed anew each time: it is not the engine's memory of requests that refuses it. */
 async function post(engine: EngineProcess, path: string, body: object): Promise<Said> {
   const found = (await client.engines()).engines.find(({ address }) => address === engine.address)
-  if (found === undefined) throw new Error('it is no engine of the contract')
+  if (found === undefined) throw new Error('it is not an engine of the contract')
   const headers = { 'content-type': 'application/json' }
   const request = { method: 'POST', path, headers, body: Buffer.from(JSON.stringify(body)), signer }
   const answer = await client.call(found, request)

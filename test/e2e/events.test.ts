@@ -250,7 +250,7 @@ describe('vouchsafe audit', () => {
     expect([itself.status, itself.stderr]).toEqual([2, expect.stringMatching(/^\.: it cannot be read: EISDIR/)])
   })
 
-  it('says with 1 that a gigabyte without a line is no copy', async () => {
+  it('says with 1 that a gigabyte without a line is not a copy', async () => {
     const directory = await serviceDirectory('verifier')
     const copy = join(directory, 'copy')
     writeFileSync(copy, '')

@@ -73,7 +73,7 @@ describe('the metadata by HAIP', () => {
     expect(all.map(({ scope }) => scope)).toEqual([SCOPE])
   })
 
-  it('is signed, where a wallet asks for it, with a certificate that is no trust anchor', async () => {
+  it('is signed, where a wallet asks for it, with a certificate that is not a trust anchor', async () => {
     const url = `${ISSUER_URL}/.well-known/openid-credential-issuer`
     const response = await world.services.fetch(url, { headers: { accept: 'application/jwt' } })
     const [header = ''] = (await response.text()).split('.')
@@ -323,7 +323,7 @@ function expectBatch(stored: StoredCredential | undefined, format: string, copie
   expect(stored).toMatchObject({ format, copies: { all: copies, unseen: copies } })
   if (format !== 'dc+sd-jwt') return
   const { jws } = readSdJwt(stored?.credential ?? '')
-  // HAIP 1.0, SD-JWT VC: a key, a status list alone, and a certificate that is no trust anchor.
+  // HAIP 1.0, SD-JWT VC: a key, a status list alone, and a certificate that is not a trust anchor.
   expect(jws.payload).toMatchObject({
     cnf: { jwk: { kty: 'EC' } },
     status: { status_list: { idx: expect.any(Number) as number } },

@@ -108,7 +108,7 @@ describe('every endpoint', () => {
       expect(ids).not.toContain('mine')
     })
 
-    it('refuses what is no HTTP in the same shape', async () => {
+    it('refuses what is not HTTP in the same shape', async () => {
       const app = services()[service]
       await app.listen({ port: 0, host: '127.0.0.1' })
       const { port } = app.server.address() as { port: number }

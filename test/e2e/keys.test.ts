@@ -232,7 +232,7 @@ describe('certificates below a CA', () => {
 })
 
 describe('a certificate that a CA gave itself for a new key', () => {
-  it('is sent, as it is no anchor: another key signed it', async () => {
+  it('is sent, as it is not an anchor: another key signed it', async () => {
     services = await serve()
     const root = await makeAuthority('Root')
     const newKey = await makeKey()

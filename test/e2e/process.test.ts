@@ -107,8 +107,8 @@ describe('vouchsafe issuer and verifier', () => {
 
   it.each([
     ['no file', undefined, /server\.json: the file cannot be read/],
-    ['a file that is no JSON', '{"port":', /server\.json: it is not JSON/],
-    ['a file that is no object', '[]', /must be a JSON object/],
+    ['a file that is not JSON', '{"port":', /server\.json: it is not JSON/],
+    ['a file that is not an object', '[]', /must be a JSON object/],
   ])('ends with 2 for %s', async (_, text, mistake) => {
     const directory = await serviceDirectory('verifier')
     const config = text === undefined ? 'nowhere/server.json' : 'conf/server.json'
@@ -242,7 +242,7 @@ describe('vouchsafe issuer and verifier', () => {
     expect(await status.json()).toMatchObject({ status: 'STARTED', verification_query_id: query })
   })
 
-  it('refuses a word that is no command', async () => {
+  it('refuses a word that is not a command', async () => {
     for (const word of ['toString', '__proto__', 'constructor']) {
       const { status, stderr } = await vouchsafe([word])
       expect([status, stderr]).toEqual([2, expect.stringContaining(`There is no command ${word}.`)])

@@ -38,7 +38,7 @@ describe.each(['issuer', 'verifier'] as const)('the %s', (service) => {
       expect(await statuses(2, () => ask(walletPath, '192.0.2.1'))).toEqual([404, 429])
     })
 
-    it('does not count what is no wallet, and does not believe X-Forwarded-For', async () => {
+    it('does not count what is not a wallet, and does not believe X-Forwarded-For', async () => {
       expect(await statuses(9, () => ask('/health/live', '192.0.2.3'))).toEqual(Array(9).fill(200))
       expect(await statuses(9, () => ask(adminPath, '192.0.2.3', withKey(API_KEY)))).toEqual(Array(9).fill(404))
       const headers = { 'x-forwarded-for': '203.0.113.7' }

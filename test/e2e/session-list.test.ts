@@ -352,7 +352,7 @@ describe('a list of sessions', () => {
 })
 
 describe('what a list of sessions reveals', () => {
-  it('is no claim, code, token, nonce, key or word of anybody, whatever happened in the sessions', async () => {
+  it('is not a claim, code, token, nonce, key or word of anybody, whatever happened in the sessions', async () => {
     const later = await startIssuance(services, {
       tx_code: { value: '83649271', description: 'In the letter to Ada' },
       'pre-authorized_code': 'code-of-another-server-1',

@@ -83,7 +83,7 @@ describe('a session with configurations of several formats', () => {
       { mso_mdoc: { [NAMESPACE]: elements }, 'dc+sd-jwt': credentialSubject },
     ],
     [
-      'gives a claim with a dot in its name that is no object to an SD-JWT VC',
+      'gives a claim with a dot in its name that is not an object to an SD-JWT VC',
       ['mso_mdoc', 'dc+sd-jwt'],
       { [NAMESPACE]: elements, 'https://example.com/level': 3 },
       { mso_mdoc: { [NAMESPACE]: elements }, 'dc+sd-jwt': { 'https://example.com/level': 3 } },
@@ -134,7 +134,7 @@ describe('a session with configurations of several formats', () => {
       /credential_dataset\.nickname: the format jwt_vc_json takes credentialSubject and nothing else/,
     ],
     [
-      'a member that is no namespace, of W3C formats and an mdoc',
+      'a member that is not a namespace, of W3C formats and an mdoc',
       ['jwt_vc_json-ld', 'mso_mdoc'],
       { credentialSubject, [NAMESPACE]: elements, nickname: 'ada' },
       /credential_dataset\.nickname: no format of this session takes it/,

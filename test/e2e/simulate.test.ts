@@ -291,7 +291,7 @@ describe('the dry run of a query', () => {
     [
       'a query with mistakes',
       { dcql_query: { credentials: [{ ...asking({ claims: [{ path: ['iss'] }] }), id: 'a b' }] }, credentials: ['x'] },
-      'dcql_query.credentials[0].claims[0].path[0]: is no member of a W3C credential; ask for issuer; dcql_query.credentials[0].id: must be a non-empty string of letters, digits, _ and -',
+      'dcql_query.credentials[0].claims[0].path[0]: is not a member of a W3C credential; ask for issuer; dcql_query.credentials[0].id: must be a non-empty string of letters, digits, _ and -',
     ],
     ['no credentials', { dcql_query: dcqlQuery }, 'credentials: required'],
     ['an empty list', { dcql_query: dcqlQuery, credentials: [] }, 'credentials: must NOT have fewer than 1 items'],
@@ -307,7 +307,7 @@ describe('the dry run of a query', () => {
       'nonce: unknown setting or field',
     ],
     [
-      'a text that is no credential',
+      'a text that is not a credential',
       { dcql_query: dcqlQuery, credentials: [ada, 'x'] },
       'credentials[1]: is a credential of no format that is supported (jwt_vc_json-ld: ',
     ],

@@ -110,7 +110,7 @@ describe('static-presentation', () => {
     ],
     ['a vp_token that is a text', (good) => ({ ...good, vp_token: 'a' }), /vp_token/],
     ['a vp_token without arrays', (good) => ({ ...good, vp_token: { card: 'a' } }), /must be an array/],
-    ['a presentation that is no text', (good) => ({ ...good, vp_token: { card: [1] } }), /must be a string/],
+    ['a presentation that is not text', (good) => ({ ...good, vp_token: { card: [1] } }), /must be a string/],
     ['an empty nonce', (good) => ({ ...good, nonce: '' }), /nonce/],
     ['an unknown member', (good) => ({ ...good, nonse: 'a' }), /nonse/],
     [

@@ -146,7 +146,7 @@ describe('the trust anchors of a verifier', () => {
   })
 
   it.each<[what: string, chain: () => Promise<string>, problem: RegExp]>([
-    ['of somebody else', async () => (await issue('Stranger')).pem, /names itself as its issuer and is no anchor/],
+    ['of somebody else', async () => (await issue('Stranger')).pem, /names itself as its issuer and is not an anchor/],
     [
       'whose CA was not sent',
       async () => (await issue('Library', await issue('Faculty', root, { isCa: true }))).pem,
@@ -160,9 +160,9 @@ describe('the trust anchors of a verifier', () => {
     ],
     ['below an anchor that has expired', async () => (await issue('University', old)).pem, /'CN=Old root' expired on/],
     [
-      'below a certificate that is no CA',
+      'below a certificate that is not a CA',
       async () => (await issue('Student', leaf)).pem + leaf.pem,
-      /'CN=University' is no CA/,
+      /'CN=University' is not a CA/,
     ],
     [
       'of a CA with the name of an anchor',
@@ -200,7 +200,7 @@ describe('the trust anchors of a verifier', () => {
     expect(JSON.parse(text)).toMatchObject({ trusted: true, anchor: { subject: 'CN=Root' } })
   })
 
-  it('refuse what is no chain, and repeat no key that was pasted', async () => {
+  it('refuse what is not a chain, and repeat no key that was pasted', async () => {
     const key = leaf.key.export({ type: 'pkcs8', format: 'pem' }) as string
     for (const [certificates, problem] of [
       ['', /no PEM certificate/],

@@ -430,7 +430,7 @@ describe('wallet files', () => {
 describe('colours', () => {
   it('are for terminals whose owner did not switch them off', () => {
     expect(paint('green', 'a')).toBe('a')
-    // Where stdout is no terminal it has no such method; one that has it may still be told not to.
+    // Where stdout is not a terminal it has no such method; one that has it may still be told not to.
     Object.assign(process.stdout, { hasColors: () => true })
     expect(paint('green', 'a')).toBe('\u001b[32ma\u001b[39m')
     Object.assign(process.stdout, { hasColors: undefined })

@@ -22,7 +22,7 @@ interface Room {
 const MAX_GROWTHS = 12
 const MAX_TRAITS = 40
 const MAX_OF_TRAIT = 8
-/** The letters after which a text of the answer is cut, so that what a request is told back of itself is no trait. */
+/** The letters after which a text of an answer is cut, so that what it repeats of its request is not a trait. */
 const MAX_TRAIT = 80
 
 /**

@@ -277,7 +277,7 @@ async function progressProblems({ issuerStore }: Services): Promise<readonly str
   const sessions = new Set((await issuerStore.list('issuance_session')).map(({ id }) => id))
   return (await issuerStore.list('issuance_progress')).flatMap(({ id, value }) => {
     const { length } = JSON.stringify(value)
-    if (!sessions.has(id)) return [`progress was written for ${id}, which is no session`]
+    if (!sessions.has(id)) return [`progress was written for ${id}, which is not a session`]
     return length > MAX_PROGRESS ? [`the progress of ${id} has ${length} characters`] : []
   })
 }

@@ -56,7 +56,7 @@ const stricter: readonly (readonly [string, RegExp])[] = [
   ],
   ['Credential Set Query: an option must not be empty', /options\[\d+\]: must be a non-empty array/],
   ['an array in the place of an object', /^dcql_query\S*: must be an object/],
-  ['meta is required, and an array is no object', /meta: must be an object/],
+  ['meta is required, and an array is not an object', /meta: must be an object/],
   ['SD-JWT VC: vct_values must not be empty', /meta\.vct_values: must be a non-empty array/],
   ['a type of no characters', /meta\.\S+: must be a non-empty string/],
   [
@@ -65,10 +65,10 @@ const stricter: readonly (readonly [string, RegExp])[] = [
   ],
   [
     'a member of the JWT around a W3C credential, and values that its member never has',
-    /is no member of a W3C credential|credentialSubject is an object|is a text, and none/,
+    /is not a member of a W3C credential|credentialSubject is an object|is a text, and none/,
   ],
   [
-    'Authority Key Identifier: base64url has no padding, and is no hexadecimal',
+    'Authority Key Identifier: base64url has no padding, and is not hexadecimal',
     /must be a key identifier|is hexadecimal/,
   ],
   ['Authority Key Identifier: no key identifier has more than 64 bytes', /a key identifier has at most 64/],
@@ -419,7 +419,7 @@ const differences: readonly (readonly [string, JsonObject, JsonObject, mine: boo
     true,
   ],
   [
-    'Processing, name: it is an error when the element is no object; the package takes an array',
+    'Processing, name: it is an error when the element is not an object; the package takes an array',
     { path: ['a', '0'] },
     { a: ['x'] },
     false,

@@ -99,7 +99,7 @@ const cases: readonly Case[] = [
   {
     alert: 'VouchsafeVerificationsFail',
     fires: { [events('failed')]: '0+60x60', [events('succeeded')]: constant(0) },
-    // A verification that fails now and then is no pattern.
+    // A verification that fails now and then is not a pattern.
     staysQuiet: { [events('failed')]: '0+1x60', [events('succeeded')]: constant(0) },
   },
   {

@@ -29,7 +29,7 @@ export function compilerOf(root: string): Compiles {
     const path = join(root, file)
     const set = (next: string) => changed.set(path, { version: (changed.get(path)?.version ?? 0) + 1, text: next })
     set(text)
-    // An unused thing is no error of this kind: the mutant runs.
+    // An unused thing is not an error of this kind: the mutant runs.
     const unused = [6133, 6192, 6196, 6198]
     const errors = [...service.getSyntacticDiagnostics(path), ...service.getSemanticDiagnostics(path)]
     set(readFileSync(path, 'utf8'))

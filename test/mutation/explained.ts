@@ -38,7 +38,7 @@ export const explained: readonly Explained[] = [
     before: '0',
     after: '(0 + 1)',
     within: 'isObject(each)',
-    why: 'a namespace that is no object is refused, however many elements it is taken to have',
+    why: 'a namespace that is not an object is refused, however many elements it is taken to have',
   },
   {
     file: 'src/credential/sd-jwt.ts',

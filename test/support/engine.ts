@@ -75,7 +75,7 @@ export function testRuntime(clock: { readonly now: Date }): TestRuntime {
     },
     describe: ({ sha256 }) => {
       const script = scripts.get(sha256)
-      if (script === undefined) return Promise.reject(new ComponentError('it is no component'))
+      if (script === undefined) return Promise.reject(new ComponentError('it is not a component'))
       const names = {
         http: 'off_chain_on_http_request',
         stateChange: 'off_chain_on_state_change',

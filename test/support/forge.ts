@@ -246,7 +246,7 @@ export function subjectOf({ payload, profile }: Forgery): JsonObject {
 
 /** Returns the object with the members of a W3C credential in the payload. */
 export function w3cOf({ payload, profile }: Forgery): JsonObject {
-  if (profile.w3c === undefined) throw new Error(`${profile.format} is no W3C credential`)
+  if (profile.w3c === undefined) throw new Error(`${profile.format} is not a W3C credential`)
   return inside(payload, profile.w3c)
 }
 

@@ -58,7 +58,7 @@ export interface EngineReply {
   headers: Record<string, string>
 }
 
-/** Tests whether the engine has answered already, in a way that is no answer. */
+/** Tests whether the engine has answered already, in a way that is not an answer. */
 export async function misbehaves(engine: Misbehaving, response: ServerResponse): Promise<boolean> {
   const problem = (status: number, code: string): true => {
     response.writeHead(status, { 'x-engine-error': code, 'content-type': 'application/problem+json' })

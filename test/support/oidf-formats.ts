@@ -106,7 +106,7 @@ interface Expected {
 }
 
 function sdJwtMistakes(credential: unknown, { typ, vct, holder, now }: Expected): readonly string[] {
-  if (typeof credential !== 'string') return ['the credential is no text']
+  if (typeof credential !== 'string') return ['the credential is not text']
   const { jws, disclosures } = readSdJwt(credential)
   const seconds = Math.floor(now.getTime() / 1000)
   const { iat, exp, nbf, cnf } = jws.payload as Record<string, Json | undefined>

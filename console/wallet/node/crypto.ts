@@ -124,7 +124,7 @@ export function createECDH(name: string) {
   let secret = Buffer.alloc(0)
   return {
     setPrivateKey(bytes: Uint8Array): void {
-      if (!curve.utils.isValidSecretKey(new Uint8Array(bytes))) throw new RangeError('this is no key on the curve')
+      if (!curve.utils.isValidSecretKey(new Uint8Array(bytes))) throw new RangeError('this is not a key on the curve')
       secret = Buffer.from(bytes)
     },
     getPrivateKey: (): Bytes => secret,

@@ -29,7 +29,7 @@ export function readArtifact(name: string): Artifact {
   const artifact = parseArtifact(name)
   const [abi, bytecode] = [own(artifact, 'abi'), bytecodeOf(own(artifact, 'bytecode'))]
   if (!Array.isArray(abi) || bytecode === undefined) {
-    throw new Error(`${name} is no compiled contract: it must have "abi" and "bytecode", with all libraries linked`)
+    throw new Error(`${name} is not a compiled contract: it must have "abi" and "bytecode", with all libraries linked`)
   }
   const contractName = own(artifact, 'contractName')
   return {
@@ -91,6 +91,6 @@ function inWords(signature: string): AbiItem {
   try {
     return functionOf(signature)
   } catch (error) {
-    throw new Error(`${signature} is no function: ${(error as Error).message}`)
+    throw new Error(`${signature} is not a function: ${(error as Error).message}`)
   }
 }

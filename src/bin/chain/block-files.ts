@@ -26,7 +26,7 @@ export function blockFiles(directory: string): BlockFiles {
       readdirSync(blocks).flatMap((name) => {
         if (name.startsWith(ASIDE)) return []
         const [, number] = NAME.exec(name) ?? []
-        if (number === undefined) throw new Error(`${join(blocks, name)} is no block of a local chain: take it away`)
+        if (number === undefined) throw new Error(`${join(blocks, name)} is not a block of a local chain: take it away`)
         return [Number(number)]
       }),
   }

@@ -77,11 +77,13 @@ function withNegatives(args: string[]): string[] {
 function portOf(text: string): number {
   const port = Number(text)
   if (/^\d+$/.test(text) && port <= 65_535) return port
-  throw new Error(`--port ${text} is no port`)
+  throw new Error(`--port ${text} is not a port`)
 }
 
 function addressOf(text: string): Address {
-  return orUndefined(() => parseAddress(text)) ?? fail(`${text} is no address: it must have 40 hexadecimal characters`)
+  return (
+    orUndefined(() => parseAddress(text)) ?? fail(`${text} is not an address: it must have 40 hexadecimal characters`)
+  )
 }
 
 function fail(why: string): never {

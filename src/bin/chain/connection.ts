@@ -56,7 +56,7 @@ export async function connect(
 ): Promise<Connection> {
   if (dir !== undefined && url !== undefined)
     throw new Error('A chain is in a directory or at a URL: give --dir or --rpc.')
-  if (url !== undefined && !/^https?:\/\//.test(url)) throw new Error(`--rpc ${url} is no URL of http or https`)
+  if (url !== undefined && !/^https?:\/\//.test(url)) throw new Error(`--rpc ${url} is not a URL of http or https`)
   const directory = url === undefined ? (dir ?? DEFAULT_DIRECTORY) : undefined
   const begun = directory !== undefined && !existsSync(directory)
   if (begun && !makes) {

@@ -162,7 +162,7 @@ function answering(rpc: JsonRpc, room: Room): (request: Json) => Promise<string 
   const left = (): number => Math.min(most, room.left())
   return async (request) => {
     const question = readQuestion(request)
-    if (question === undefined) return failure(null, INVALID_REQUEST, 'it is no request')
+    if (question === undefined) return failure(null, INVALID_REQUEST, 'it is not a request')
     const { id } = question
     const answer = left() > 0 ? await answerOne(rpc, question) : undefined
     if (id === undefined) return undefined

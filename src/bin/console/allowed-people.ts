@@ -55,7 +55,7 @@ export function readSignInWords(words: SignInWords, clientSecret: string | undef
     return undefined
   }
   if (!URL.canParse(issuer) || /[?#]/.test(issuer) || !isSecure(new URL(issuer))) {
-    throw new Error(`--sign-in: ${issuer} is no issuer of a provider; write one as in https://login.example.edu`)
+    throw new Error(`--sign-in: ${issuer} is not an issuer of a provider; write one as in https://login.example.edu`)
   }
   if (!clientId) throw new Error('--client-id: say which client the console is at the provider')
   if (!scope.split(' ').includes('openid')) throw new Error('--scope: openid must be one of its values')
@@ -67,7 +67,7 @@ export function readSignInWords(words: SignInWords, clientSecret: string | undef
 
 function readAllowed(text: string): AllowedClaim {
   const [, claim = '', value = ''] = /^([^=]+)=(.+)$/.exec(text) ?? []
-  if (claim === '') throw new Error(`--allow: ${text} is no CLAIM=VALUE; write one as in email=ada@example.edu`)
+  if (claim === '') throw new Error(`--allow: ${text} is not a CLAIM=VALUE; write one as in email=ada@example.edu`)
   return { claim, value }
 }
 

@@ -128,7 +128,7 @@ function enginesOf(urls: readonly string[], apiKeys = ''): readonly ConsoleEngin
 
 function baseUrlOf(name: 'issuer' | 'verifier' | 'engine', url: string): string {
   if (!/^https?:\/\/[^/?#]+\/?$/.test(url)) {
-    throw new Error(`--${name}: ${url} is no base URL of a service; write one as in http://localhost:8079`)
+    throw new Error(`--${name}: ${url} is not a base URL of a service; write one as in http://localhost:8079`)
   }
   return url.replace(/\/$/, '')
 }
@@ -136,5 +136,5 @@ function baseUrlOf(name: 'issuer' | 'verifier' | 'engine', url: string): string 
 function portOf(text: string): number {
   const port = Number(text)
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
-  throw new Error(`--port: ${text} is no port`)
+  throw new Error(`--port: ${text} is not a port`)
 }

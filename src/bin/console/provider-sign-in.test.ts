@@ -234,10 +234,10 @@ describe('the words about it', () => {
   it.each<[string, object, RegExp]>([
     ['nobody who may enter', { allow: [] }, /--allow: say who may sign in/],
     ['no client', { 'client-id': undefined }, /--client-id: say which/],
-    ['a rule without a value', { allow: ['email='] }, /--allow: email= is no CLAIM=VALUE/],
-    ['a rule without a claim', { allow: ['=a'] }, /--allow: =a is no CLAIM=VALUE/],
-    ['plain http to elsewhere', { 'sign-in': 'http://login.example.edu' }, /--sign-in: .* is no issuer/],
-    ['no address', { 'sign-in': 'login' }, /--sign-in: login is no issuer/],
+    ['a rule without a value', { allow: ['email='] }, /--allow: email= is not a CLAIM=VALUE/],
+    ['a rule without a claim', { allow: ['=a'] }, /--allow: =a is not a CLAIM=VALUE/],
+    ['plain http to elsewhere', { 'sign-in': 'http://login.example.edu' }, /--sign-in: .* is not an issuer/],
+    ['no address', { 'sign-in': 'login' }, /--sign-in: login is not an issuer/],
     ['a scope without openid', { scope: 'email' }, /--scope: openid must be/],
     ['rules and no provider', { 'sign-in': undefined, 'client-id': undefined }, /--allow: goes with --sign-in/],
   ])('are refused with %s', (_, changed, why) => {

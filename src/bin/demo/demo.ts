@@ -98,7 +98,7 @@ function readOptions(args: string[]): Options {
   const portBase = Number(values['port-base'])
   if (!Number.isInteger(portBase) || portBase < 1 || portBase > 65_535 - ENGINE_OFFSET - ENGINES) {
     throw new Error(
-      `--port-base: ${values['port-base']} is no port; the issuer takes it, the verifier the next but one, the engines from ${ENGINE_OFFSET} above`,
+      `--port-base: ${values['port-base']} is not a port; the issuer takes it, the verifier the next but one, the engines from ${ENGINE_OFFSET} above`,
     )
   }
   const baseUrl = baseUrlOf(values['base-url'])
@@ -119,7 +119,7 @@ function baseUrlOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   if (!/^https?:\/\/[^/?#]+\/?$/.test(text) || !isSafeAddress(text)) {
     throw new Error(
-      `--base-url: ${text} is no address by which a wallet comes; write one as in https://demo.example.org`,
+      `--base-url: ${text} is not an address by which a wallet comes; write one as in https://demo.example.org`,
     )
   }
   return text.replace(/\/$/, '')

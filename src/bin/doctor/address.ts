@@ -94,7 +94,7 @@ async function portFindings({ port, host, title }: ServiceAddress, answers: bool
   if (problem === undefined) return finding('ok', `${port} is free`)
   if (problem === 'EACCES') return finding('problem', `${port}: this user may not listen there; take one above 1023`)
   if (problem === 'EADDRNOTAVAIL' || problem === 'EAFNOSUPPORT') {
-    return finding('problem', `the host ${at} is no address of this machine`)
+    return finding('problem', `the host ${at} is not an address of this machine`)
   }
   if (problem !== 'EADDRINUSE') return finding('problem', `${port}: nobody can listen there (${problem})`)
   const running = (await titleAt(`http://127.0.0.1:${port}`)) ?? (answers ? title : undefined)

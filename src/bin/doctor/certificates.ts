@@ -74,7 +74,7 @@ function anchorUsage(anchor: Certificate, at: Date, say: Say): Finding[] {
       ),
     ]
   }
-  return [say('warning', `${problem}, and it is no CA: put the certificate there that signs, or that of its CA`)]
+  return [say('warning', `${problem}, and it is not a CA: put the certificate there that signs, or that of its CA`)]
 }
 
 function expiry(certificate: Certificate, at: Date, say: Say): Finding {

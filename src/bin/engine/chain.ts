@@ -62,7 +62,8 @@ async function openPartisia(
   const http = jsonHttp(readerUrl, outbound)
   const answer = chainId === undefined ? partisiaReader(http).chain() : undefined
   const node = await answer?.catch((error: unknown) => cannotSay('chain.readerUrl', error))
-  const id = chainId ?? node?.id ?? cannotSay('chain.readerUrl', new Error('this is no reader node: it has no /chain'))
+  const id =
+    chainId ?? node?.id ?? cannotSay('chain.readerUrl', new Error('this is not a reader node: it has no /chain'))
   const opened = partisiaChain(http, { id, defaultGas: PARTISIA_GAS })
   return { ...opened, listContracts: () => Promise.resolve([...components.keys()]) }
 }

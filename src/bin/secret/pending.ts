@@ -49,7 +49,7 @@ function pending(upload: Upload, file: string | undefined): Pending {
 function readUpload(file: string): Upload {
   try {
     const value = parseJson(readText(file))
-    if (!isObject(value)) return malformed('it is no object')
+    if (!isObject(value)) return malformed('it is not an object')
     const [chain, contract, id] = [ownString(value, 'chain'), ownString(value, 'contract'), ownString(value, 'id')]
     const threshold = own(value, 'threshold')
     const [engines, shares] = [stringsIn(own(value, 'engines')), stringsIn(own(value, 'shares'))]
@@ -61,6 +61,6 @@ function readUpload(file: string): Upload {
     }
     return { chain, contract, id, threshold, engines, shares }
   } catch {
-    throw new Error(`${file} is no upload that vouchsafe secret put kept.`)
+    throw new Error(`${file} is not an upload that vouchsafe secret put kept.`)
   }
 }

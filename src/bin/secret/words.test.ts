@@ -22,10 +22,10 @@ describe('the words after vouchsafe secret', () => {
     [[], 'Usage:'],
     [['gte'], 'there is no command secret gte'],
     [['get'], '--contract ADDRESS is missing'],
-    [['get', '--contract', '0x12', '--id', '1'], '--contract 0x12 is no address'],
-    [['get', '--contract', CONTRACT, '--id', 'x'], '--id x is no decimal number'],
+    [['get', '--contract', '0x12', '--id', '1'], '--contract 0x12 is not an address'],
+    [['get', '--contract', CONTRACT, '--id', 'x'], '--id x is not a decimal number'],
     [['get', '--contract', CONTRACT, '--id', '1', '--scheme', 'rot13'], '--scheme rot13: say shamir or xor'],
-    [['put', '--contract', CONTRACT, '--threshold', 'two'], '--threshold two is no number'],
+    [['put', '--contract', CONTRACT, '--threshold', 'two'], '--threshold two is not a number'],
     [['put', '--nothing'], "Unknown option '--nothing'"],
     [['get', '--contract', CONTRACT, '--resume', 'a'], '--resume is for secret put'],
   ])('are refused with the usage: %j', (words, why) => {

@@ -56,19 +56,19 @@ export function readCommand(args: string[]): { word: string; rest: readonly stri
 
 function contractOf(contract: string | undefined): Address {
   if (contract === undefined) throw new UsageError('secret', '--contract ADDRESS is missing')
-  return orUndefined(() => parseAddress(contract)) ?? wrong(`--contract ${contract} is no address`)
+  return orUndefined(() => parseAddress(contract)) ?? wrong(`--contract ${contract} is not an address`)
 }
 
 function idOf(id: string): bigint {
   try {
     return parseSharingId(id)
   } catch {
-    return wrong(`--id ${id} is no decimal number below 2^128`)
+    return wrong(`--id ${id} is not a decimal number below 2^128`)
   }
 }
 
 function thresholdOf(threshold: string): number {
-  return /^\d{1,3}$/.test(threshold) ? Number(threshold) : wrong(`--threshold ${threshold} is no number`)
+  return /^\d{1,3}$/.test(threshold) ? Number(threshold) : wrong(`--threshold ${threshold} is not a number`)
 }
 
 function wrong(why: string): never {

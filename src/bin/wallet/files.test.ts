@@ -19,6 +19,6 @@ it('is read with its key, is absent where there is no file, and is told of when 
   expect([read?.jwt, read?.key.jwk]).toEqual([attestation, publicPartOf(key)])
   for (const damaged of [{ key }, { attestation: 'x', key }, { attestation }]) {
     writeFileSync(path, JSON.stringify(damaged))
-    await expect(readAttestationFile(home)).rejects.toThrow(/wallet-attestation\.json is no wallet attestation/)
+    await expect(readAttestationFile(home)).rejects.toThrow(/wallet-attestation\.json is not a wallet attestation/)
   }
 })

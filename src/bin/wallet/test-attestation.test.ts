@@ -57,7 +57,7 @@ it.each<[string, (directory: string) => void, RegExp]>([
     (directory) => {
       for (const file of ['provider.key', 'provider.pem']) writeFileSync(join(directory, file), 'x')
     },
-    /is no provider of wallets for tests: provider\.key/,
+    /is not a provider of wallets for tests: provider\.key/,
   ],
 ])('refuses a directory that %s, and says where one comes from', async (_, spoil, why) => {
   const directory = temporaryDirectory()

@@ -33,7 +33,7 @@ export interface TestAttestation {
 
 /**
  * Attests a wallet by the provider of the directory. `before` is the text of the attestation that the wallet has, whose
- * key stays, as refresh tokens are bound to it. Refuses with `unsupported` a directory that is no provider.
+ * key stays, as refresh tokens are bound to it. Refuses with `unsupported` a directory that is not a provider.
  */
 export async function attestForTests(directory: string, before: string | undefined): Promise<TestAttestation> {
   const provider = await readProvider(directory)
@@ -99,7 +99,7 @@ async function readProvider(directory: string): Promise<Signer> {
     )
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return abort('unsupported', `${directory} is no provider of wallets for tests: ${error.message}`)
+    return abort('unsupported', `${directory} is not a provider of wallets for tests: ${error.message}`)
   }
 }
 

@@ -80,7 +80,7 @@ interface Method {
 
 function methodOf(called: AbiItem): Method {
   const [method] = Object.values<Method>(createContract([called] as Parsed))
-  if (method === undefined) throw new Error('it is no function')
+  if (method === undefined) throw new Error('it is not a function')
   return method
 }
 

@@ -26,7 +26,7 @@ export function readEngines(answer: Uint8Array): readonly ListedEngine[] {
 
 function readEngine(engine: AbiReader): ListedEngine {
   const endpoint = engine.text(1, MAX_URL_BYTES)
-  if (endpoint !== '' && !/^https?:\/\/[^\s]+$/.test(endpoint)) malformed('the endpoint of an engine is no URL')
+  if (endpoint !== '' && !/^https?:\/\/[^\s]+$/.test(endpoint)) malformed('the endpoint of an engine is not a URL')
   return { address: engine.address(0), endpoint: endpoint.replace(/\/+$/, '') }
 }
 

@@ -121,7 +121,7 @@ function callOf({ from, to, input }: EvmCall): Record<string, string> {
 }
 
 function object(value: unknown): JsonObject {
-  return isObject(value) ? value : malformed('it is no object')
+  return isObject(value) ? value : malformed('it is not an object')
 }
 
 function readBlock(block: JsonObject): NodeBlock {
@@ -146,7 +146,7 @@ function readReceipt(receipt: JsonObject): Receipt | undefined {
 }
 
 function readLogs(answer: unknown): readonly Address[] {
-  if (!Array.isArray(answer) || answer.length > MAX_LOGS) return malformed('it is no list of logs, or too long')
+  if (!Array.isArray(answer) || answer.length > MAX_LOGS) return malformed('it is not a list of logs, or too long')
   return [...new Set(answer.map((log: unknown) => readEvmAddress(own(object(log), 'address'))))]
 }
 

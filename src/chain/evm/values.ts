@@ -19,7 +19,7 @@ export function data(bytes: Uint8Array): `0x${string}` {
  * do.
  */
 export function readQuantity(value: unknown): bigint {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value)) return malformed('it is no quantity')
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value)) return malformed('it is not a quantity')
   return BigInt(value)
 }
 
@@ -29,20 +29,20 @@ export function readNumber(value: unknown): number {
 }
 
 export function readData(value: unknown): Uint8Array {
-  if (typeof value !== 'string' || !value.startsWith('0x') || value.length % 2 !== 0) return malformed('it is no data')
+  if (typeof value !== 'string' || !value.startsWith('0x') || value.length % 2 !== 0) return malformed('it is not data')
   if (value.length > 2 * MAX_DATA_BYTES) return malformed(`it is larger than ${MAX_DATA_BYTES} bytes`)
-  if (!/^[0-9a-f]*$/i.test(value.slice(2))) return malformed('it is no data')
+  if (!/^[0-9a-f]*$/i.test(value.slice(2))) return malformed('it is not data')
   return hexToBytes(value.slice(2))
 }
 
 /** Reads 32 bytes, in lower case. */
 export function readHash(value: unknown): string {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]{64}$/i.test(value)) return malformed('it is no hash')
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{64}$/i.test(value)) return malformed('it is not a hash')
   return value.toLowerCase()
 }
 
 export function readEvmAddress(value: unknown): Address {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) return malformed('it is no address')
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) return malformed('it is not an address')
   return parseAddress(value)
 }
 

@@ -43,17 +43,19 @@ export function writeBlock({ hash, number, parent, time, chainId, transaction }:
   return `${JSON.stringify({ number, parent, time, chainId, transaction, hash }, null, 2)}\n`
 }
 
-/** Reads a block. Throws a MalformedError when the text is no block, or was changed after it was written. */
+/** Reads a block. Throws a MalformedError when the text is not a block, or was changed after it was written. */
 export function readBlock(text: string): HashedBlock {
   const value = parseJson(text)
-  if (!isObject(value)) return malformed('it is no block')
+  if (!isObject(value)) return malformed('it is not a block')
   const transaction = own(value, 'transaction')
   const chainId = own(value, 'chainId')
   const block = hashBlock({
     number: numberOf(own(value, 'number')),
     parent: hexOf(own(value, 'parent')),
     time: numberOf(own(value, 'time')),
-    ...(chainId === undefined ? {} : { chainId: typeof chainId === 'string' ? chainId : malformed('it is no block') }),
+    ...(chainId === undefined
+      ? {}
+      : { chainId: typeof chainId === 'string' ? chainId : malformed('it is not a block') }),
     ...(transaction === undefined ? {} : { transaction: transactionOf(transaction) }),
   })
   return block.hash === own(value, 'hash') ? block : malformed('it was changed after it was written')
@@ -65,9 +67,9 @@ function transactionOf(value: Json): StoredBlock['transaction'] & object {
 }
 
 function numberOf(value: Json | undefined): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : malformed('it is no block')
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : malformed('it is not a block')
 }
 
 function hexOf(value: Json | undefined): string {
-  return typeof value === 'string' && /^0x([0-9a-f]{2})*$/.test(value) ? value : malformed('it is no block')
+  return typeof value === 'string' && /^0x([0-9a-f]{2})*$/.test(value) ? value : malformed('it is not a block')
 }

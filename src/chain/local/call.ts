@@ -105,7 +105,7 @@ async function runOrRefuse(ledger: Ledger, trial: Trial): Promise<Result> {
 
 /** Reads the message of a call. Throws a MalformedError. */
 function messageOf(call: unknown): Message {
-  if (!isObject(call)) return malformed('the call is no object')
+  if (!isObject(call)) return malformed('the call is not an object')
   const [from, to, gas, value] = ['from', 'to', 'gas', 'value'].map((name) => own(call, name) ?? undefined)
   const input = own(call, 'input') ?? own(call, 'data') ?? '0x'
   const gasLimit = gas === undefined ? BLOCK_GAS : BigInt(readNumber(gas))

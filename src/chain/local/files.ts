@@ -13,6 +13,6 @@ export interface BlockFiles {
    * whomever.
    */
   create(number: number, text: string): Promise<boolean>
-  /** Lists the numbers of the blocks that are there, in any order. Throws when there is a file that is no block. */
+  /** Lists the numbers of the blocks that are there, in any order. Throws when there is a file that is not a block. */
   numbers(): readonly number[]
 }

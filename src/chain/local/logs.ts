@@ -23,7 +23,7 @@ const MOST_RUN_AGAIN = 100
  * when there are more than are given at once.
  */
 export async function logsOf(ledger: Ledger, filter: unknown): Promise<unknown[]> {
-  if (!isObject(filter)) return malformed('the filter is no object')
+  if (!isObject(filter)) return malformed('the filter is not an object')
   const fits = fitting(filter)
   const matching: unknown[] = []
   let size = 0
@@ -59,7 +59,7 @@ function entriesOf(ledger: Ledger, filter: Record<string, Json>): readonly Ledge
     return [byHash(ledger, hash) ?? malformed('there is no block with this hash')]
   }
   const from = entryOrNone(ledger, first)
-  // A block that is not there yet is no mistake: the client may know of blocks that this process has not seen.
+  // A block that is not there yet is not a mistake: the client may know of blocks that this process has not seen.
   const to = entryOrNone(ledger, last) ?? entryAt(ledger, 'latest')
   if (from === undefined) return []
   if (from.block.number > to.block.number) return malformed('fromBlock is after toBlock')

@@ -18,7 +18,7 @@ export function genesis(time: number): HashedBlock {
 /** Reads block 0. Throws an Error, in words for an operator, where it begins no local chain. */
 export function readFirstBlock(files: BlockFiles): HashedBlock & { readonly chainId: string } {
   const block = readStoredBlock(files, 0, files.read(0) ?? '')
-  if (block.chainId === undefined) throw new Error(`${files.name}: block 0 is no first block of a local chain`)
+  if (block.chainId === undefined) throw new Error(`${files.name}: block 0 is not the first block of a local chain`)
   return { ...block, chainId: block.chainId }
 }
 

@@ -1,7 +1,7 @@
 /**
  * The chain port over a reader node of Partisia Blockchain. UNVERIFIED, as `reader.ts` says. Its blocks are final when
  * they are there, and each shard has its own: ours is the lowest of the newest ones, so that every shard has come that
- * far. The state of a contract is no documented interface, and so its component tells who its engines are
+ * far. The state of a contract is not a documented interface, and so its component tells who its engines are
  * (`hook.engines`); which component it has, the operator says. The node has no question for what changed, and so
  * everything may have.
  */
@@ -46,7 +46,7 @@ export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOption
 
 async function headOf(reader: PartisiaReader, id: string): Promise<Head> {
   const chain = await reader.chain()
-  if (chain === undefined) throw new ChainError('this is no reader node: it has no /chain')
+  if (chain === undefined) throw new ChainError('this is not a reader node: it has no /chain')
   if (chain.id !== id) {
     throw new ChainError(`the node is of chain ${chain.id}, and the configuration says ${id}: one of them is wrong`)
   }

@@ -10,7 +10,7 @@ import { ChainError, ChainRefusal } from '../chain.ts'
 
 export interface JsonAnswer {
   readonly status: number
-  /** Undefined when it is no JSON. */
+  /** Undefined when it is not JSON. */
   readonly body: Json | undefined
 }
 
@@ -45,7 +45,7 @@ export function partisiaReader(http: JsonHttp) {
   const ask = async <T>(path: string, read: (body: JsonObject) => T): Promise<T | undefined> => {
     const { status, body } = await sendRequest(http, { method: 'GET', path })
     if (status === NOT_FOUND) return undefined
-    return readable(path, () => read(isObject(body) ? body : malformed('it is no object')))
+    return readable(path, () => read(isObject(body) ? body : malformed('it is not an object')))
   }
   return {
     /** The id of the chain, and its shards. */

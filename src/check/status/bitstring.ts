@@ -27,7 +27,7 @@ export async function readBitstringCredential(text: string, uri: string): Promis
   const inner = own(payload, 'vc')
   const credential = isObject(inner) ? inner : payload
   const { types, identifiers, validity } = w3cEvidence(payload, credential)
-  if (!types.includes('BitstringStatusListCredential')) malformed('it is no BitstringStatusListCredential')
+  if (!types.includes('BitstringStatusListCredential')) malformed('it is not a BitstringStatusListCredential')
   // VCDM 1.1 section 6.3.1: a JWT may say it by its jti. Without either, any list of the issuer could stand in.
   const id = own(credential, 'id') ?? own(payload, 'jti')
   if (id === undefined) malformed('it has no id, by which it would say its address')
@@ -46,7 +46,7 @@ async function readContent(
   subject: unknown,
 ): Promise<Pick<FetchedStatusList, 'ttlSeconds' | 'purposes' | 'width' | 'first' | 'bytes'>> {
   if (!isObject(subject) || !stringsOf(own(subject, 'type')).includes('BitstringStatusList')) {
-    return malformed('its credentialSubject is no BitstringStatusList')
+    return malformed('its credentialSubject is not a BitstringStatusList')
   }
   const encodedList = ownString(subject, 'encodedList')
   // The u is that of multibase: base64url without padding.
@@ -69,5 +69,5 @@ async function readContent(
 function readTtl(subject: JsonObject): number | undefined {
   const ttl = own(subject, 'ttl')
   if (ttl === undefined) return undefined
-  return typeof ttl === 'number' && ttl > 0 ? ttl / 1000 : malformed('its ttl is no positive number')
+  return typeof ttl === 'number' && ttl > 0 ? ttl / 1000 : malformed('its ttl is not a positive number')
 }

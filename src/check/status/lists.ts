@@ -19,7 +19,7 @@ interface FetchedAnswer {
   readonly answerBytes: number
 }
 
-/** The reason for which there is no list: nobody answered, or the answer is no list. */
+/** The reason for which there is no list: nobody answered, or the answer is not a list. */
 type FetchFailure = { readonly unreachable: string } | { readonly problem: string }
 
 /**

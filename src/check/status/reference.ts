@@ -52,12 +52,12 @@ function readTokenReference(status: JsonObject): StatusReference {
   const list = own(status, 'status_list')
   if (!isObject(list)) return malformed('its status has no status_list, and no other way is supported')
   const index = own(list, 'idx')
-  if (typeof index !== 'number' || !isIndex(index)) return malformed('idx of its status_list is no index')
+  if (typeof index !== 'number' || !isIndex(index)) return malformed('idx of its status_list is not an index')
   return { kind: 'token', uri: readUri(own(list, 'uri'), 'uri of its status_list'), index, purpose: undefined }
 }
 
 function readBitstringEntry(entry: JsonObject): StatusReference | string {
-  if (own(entry, 'type') !== 'BitstringStatusListEntry') malformed('it is no BitstringStatusListEntry')
+  if (own(entry, 'type') !== 'BitstringStatusListEntry') malformed('it is not a BitstringStatusListEntry')
   const purpose = ownString(entry, 'statusPurpose')
   if (purpose === undefined) return malformed('it has no statusPurpose')
   // Other purposes say nothing about whether the credential is valid.
@@ -66,7 +66,7 @@ function readBitstringEntry(entry: JsonObject): StatusReference | string {
   const [size, index] = [memberOf(entry, 'statusSize') ?? 1, own(entry, 'statusListIndex')]
   if (size !== 1) malformed(`its statusSize is not 1, which it has to be for ${purpose}`)
   if (typeof index !== 'string' || !/^\d{1,16}$/.test(index) || !isIndex(Number(index))) {
-    return malformed('statusListIndex is no index, as a text')
+    return malformed('statusListIndex is not an index, as a text')
   }
   return {
     kind: 'bitstring',
@@ -81,6 +81,6 @@ function isIndex(value: number): boolean {
 }
 
 function readUri(value: Json | undefined, name: string): string {
-  if (typeof value !== 'string' || parseUrl(value) === undefined) return malformed(`${name} is no URL`)
+  if (typeof value !== 'string' || parseUrl(value) === undefined) return malformed(`${name} is not a URL`)
   return value
 }

@@ -73,7 +73,7 @@ async function readContent(claims: Claims, uri: string): Promise<Omit<FetchedSta
   const { sub, iat, nbf, exp, ttl, bits, packedList } = claims
   if (sub !== uri) malformed('its sub is not the address that it was fetched from')
   if (iat === undefined) malformed('it does not say when it was issued (iat)')
-  if (ttl !== undefined && !(typeof ttl === 'number' && ttl > 0)) malformed('its ttl is no positive number')
+  if (ttl !== undefined && !(typeof ttl === 'number' && ttl > 0)) malformed('its ttl is not a positive number')
   if (!WIDTHS.includes(bits)) malformed('`bits` must be 1, 2, 4 or 8')
   return {
     issuedAt: numericInstants('iat', iat),

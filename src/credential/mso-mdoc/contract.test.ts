@@ -127,7 +127,7 @@ describe('mobile documents', () => {
     try {
       agreed = holder?.isSignedBy(bound, binding) ?? true
     } catch (error) {
-      // A key that is no point: the check says so.
+      // A key that is not a point: the check says so.
       if (!(error instanceof MalformedError)) throw error
       agreed = false
     }

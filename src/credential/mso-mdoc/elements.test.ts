@@ -58,7 +58,7 @@ describe('the elements that are shown', () => {
     ['a random that is a text', () => read([itemWith({ random: 'x' })]), /has no random/],
     ['an element without a value', () => read([itemWith({ elementValue: undefined })]), /has no value/],
     ['an element without a name', () => read([itemWith({ elementIdentifier: 7 })]), /the name of an element is not a/],
-    ['an element that is no map', () => read([encodeCbor([])]), /an element is not a CBOR map/],
+    ['an element that is not a map', () => read([encodeCbor([])]), /an element is not a CBOR map/],
   ])('are none of them with %s', (_, made, problem) => {
     expect(made()).toEqual({ claims: {}, problem: expect.stringMatching(problem) as string })
   })

@@ -59,13 +59,17 @@ describe('what an issuer signed', () => {
 
   it.each<[string, () => readonly (readonly [CborKey, Cbor])[], string]>([
     ['more members', () => [['x', 1]], 'issuerSigned has members other than nameSpaces, issuerAuth'],
-    ['members that are no texts', () => [[1, 1]], 'issuerSigned has members other than'],
+    ['members that are not texts', () => [[1, 1]], 'issuerSigned has members other than'],
     ['1001 elements', () => [['nameSpaces', spaces(1001)]], 'it has more than 1000 elements'],
     ['1001 elements of two namespaces', () => [['nameSpaces', spaces(2, 999)]], 'it has more than 1000 elements'],
     ['33 namespaces', () => [['nameSpaces', spaces(...Array<number>(33).fill(1))]], 'it has more than 32 namespaces'],
-    ['namespaces that are no map', () => [['nameSpaces', []]], 'nameSpaces is not a CBOR map'],
-    ['a namespace whose name is no text', () => [['nameSpaces', new Map([[1, []]])]], 'a namespace is not a text'],
-    ['a namespace that is no array', () => [['nameSpaces', new Map([['a', 1]])]], 'a namespace is not a CBOR array'],
+    ['namespaces that are not a map', () => [['nameSpaces', []]], 'nameSpaces is not a CBOR map'],
+    ['a namespace whose name is not text', () => [['nameSpaces', new Map([[1, []]])]], 'a namespace is not a text'],
+    [
+      'a namespace that is not an array',
+      () => [['nameSpaces', new Map([['a', 1]])]],
+      'a namespace is not a CBOR array',
+    ],
     ['an element without its tag', () => [['nameSpaces', new Map([['a', [1]]])]], 'an element is not embedded CBOR'],
   ])('cannot be read with %s', (_, more, problem) => {
     expect(() => readIssuerSigned(new Map<CborKey, Cbor>([['issuerAuth', issuerAuth], ...more()]))).toThrow(problem)
@@ -76,9 +80,9 @@ describe('what an issuer signed', () => {
     ['with another signature', () => Promise.resolve([]), 'issuerAuth is not a COSE_Sign1 of four parts'],
     ['with a payload that is elsewhere', () => sealed(encodeCbor(embedCbor(mso)), true), 'issuerAuth has no payload'],
     ['with a payload without its tag', () => sealed(encodeCbor(mso)), 'the mobile security object is not embedded'],
-    ['with a payload that is no CBOR', () => sealed(Uint8Array.of(0xff)), 'the mobile security object: '],
+    ['with a payload that is not CBOR', () => sealed(Uint8Array.of(0xff)), 'the mobile security object: '],
     [
-      'with a payload that is no map',
+      'with a payload that is not a map',
       () => sealed(encodeCbor(embedCbor(7))),
       'the mobile security object is not a CBOR map',
     ],

@@ -82,7 +82,7 @@ function readNameSpaces(value: Cbor | undefined): IssuerSigned['nameSpaces'] {
 /** Returns the version of a structure, as a sentence part for people. */
 export function versionText(version: Cbor | undefined): string {
   if (version === undefined) return 'of no version'
-  return typeof version === 'string' ? `of version ${strangerText(version)}` : 'of a version that is no text'
+  return typeof version === 'string' ? `of version ${strangerText(version)}` : 'of a version that is not text'
 }
 
 function readMso(payload: Uint8Array): MobileSecurityObject {

@@ -67,9 +67,9 @@ describe('what the issuer of a mobile document says', () => {
   it.each<[string, Cbor]>([
     ['without its tag', '2026-01-01T00:00:00Z'],
     ['with another tag', withTag(CBOR_TAG.fullDate, '2026-01-01')],
-    ['that is no date', time('2026-01-01')],
+    ['that is not a date', time('2026-01-01')],
     ['that is a number', withTag(1, 1_700_000_000)],
-  ])('is no time %s', (_, value) => {
+  ])('is not a time %s', (_, value) => {
     const validityInfo = new Map<CborKey, Cbor>([['validUntil', value]])
     expect(evidence({ validityInfo }).validity).toEqual({
       notBefore: ['signed', 'validFrom'].map((member) => ({ member, at: undefined })),
@@ -177,9 +177,9 @@ describe('a presentation of a mobile document', () => {
     ['a MAC', { auth: { deviceSignature: undefined, deviceMac: [] } }, /is a MAC/],
     ['a MAC beside the signature', { auth: { deviceMac: [] } }, /is a MAC/],
     ['neither', { auth: { deviceSignature: undefined } }, /has no deviceSignature/],
-    ['statements that are no map', { device: { nameSpaces: embedCbor([]) } }, /nameSpaces of deviceSigned is not a/],
+    ['statements that are not a map', { device: { nameSpaces: embedCbor([]) } }, /nameSpaces of deviceSigned is not a/],
     [
-      'a statement that is no map',
+      'a statement that is not a map',
       { device: { nameSpaces: embedCbor(new Map([['a', 7]])) } },
       /a namespace of deviceSigned is not a/,
     ],
@@ -198,8 +198,8 @@ describe('a presentation of a mobile document', () => {
     ['each element', new Map([['dataElements', new Map([['a', ['c', 'b']]])]]), true],
     ['some of the elements', new Map([['dataElements', new Map([['a', ['b']]])]]), false],
     ['the elements of another namespace', new Map([['dataElements', new Map([['x', ['b', 'c']]])]]), false],
-    ['what is no list', new Map([['nameSpaces', 'a']]), false],
-    ['what is no map', new Map([['dataElements', ['a']]]), false],
+    ['what is not a list', new Map([['nameSpaces', 'a']]), false],
+    ['what is not a map', new Map([['dataElements', ['a']]]), false],
     ['nothing that can be read', ['a'], false],
   ])('may state what the issuer authorized by %s: %#', async (_, keyAuthorizations, expected) => {
     const elements = new Map<CborKey, Cbor>([

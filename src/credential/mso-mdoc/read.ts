@@ -38,7 +38,7 @@ import { toJson } from './values.ts'
 export const IDS = ['mso_mdoc'] as const
 const STATUS_OK = 0
 
-/** Reads a presentation. Throws a MalformedError when it is no DeviceResponse with one document. */
+/** Reads a presentation. Throws a MalformedError when it is not a DeviceResponse with one document. */
 export function read(presentation: string): Evidence {
   // The outer maps are not signed, and wallets write their lengths with more bytes than needed. The signed part is
   // embedded.
@@ -81,7 +81,7 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
 }
 
 /**
- * Returns the one Document of a DeviceResponse. Errors about other documents (`documentErrors`) are no matter of ours.
+ * Returns the one Document of a DeviceResponse. Errors about other documents (`documentErrors`) do not count.
  */
 function readDocument(value: Cbor): CborMap {
   const version = isMap(value) ? value.get('version') : MDOC_VERSION

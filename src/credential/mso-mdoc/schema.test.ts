@@ -98,7 +98,7 @@ describe('a query', () => {
     ['for a type that is empty', { meta: { doctype_value: '' } }, ['q.meta.doctype_value: must be a non-empty string']],
     ['for the type of another format', { meta: { vct_values: [] } }, ['q.meta.vct_values: does not go with this']],
     ['for elements', { claims: [{ path: ['a', 'b'], intent_to_retain: false }] }, []],
-    ['for claims that are no list, which is judged elsewhere', { claims: { 0: { path: ['a'] } } }, []],
+    ['for claims that are not a list, which is judged elsewhere', { claims: { 0: { path: ['a'] } } }, []],
     ['for a claim that is none, which is judged elsewhere', { claims: [7] }, []],
     ['for a namespace', { claims: [{ path: ['a'] }] }, [`q.claims[0].path: ${path}`]],
     ['for what is inside', { claims: [{ path: ['a', 'b'] }, { path: ['a', 'b', 0] }] }, [`q.claims[1].path: ${path}`]],

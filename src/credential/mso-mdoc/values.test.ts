@@ -35,7 +35,7 @@ describe('a text in a dataset', () => {
     ' 2026-02-28T23:59:59Z',
     '28.02.2026',
     '',
-  ])('is no date: %j', (text) => {
+  ])('is not a date: %j', (text) => {
     expect(() => toCbor(text, MDL, 'birth_date')).toThrow('it must be a date')
   })
 

@@ -25,7 +25,7 @@ const TYPES: ReadonlyMap<string, Types> = new Map([
 
 /**
  * Returns the CBOR of the member `name` of `nameSpace`, at any depth. Throws a MalformedError that says what is wrong
- * with a text that should be a date or bytes, or that is no Unicode.
+ * with a text that should be a date or bytes, or that is not Unicode.
  */
 export function toCbor(value: Json, nameSpace: string, name: string | undefined): Cbor {
   if (typeof value === 'string') return textToCbor(value, nameSpace, name)

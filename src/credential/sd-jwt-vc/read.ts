@@ -20,7 +20,7 @@ import { claimsOf, type SdJwtVcMembers } from './schema.ts'
 
 export const IDS = ['dc+sd-jwt'] as const
 
-/** Reads a presentation. Throws a MalformedError when the text is no SD-JWT at all. */
+/** Reads a presentation. Throws a MalformedError when the text is not an SD-JWT at all. */
 export function read(presentation: string): Evidence {
   return takeApart(readSdJwt(presentation)).evidence
 }
@@ -63,7 +63,7 @@ function isSdJwtVc({ jws: { header, payload } }: SdJwt, claims: JsonObject, prob
 }
 
 export function hold(credential: string): HeldCredential {
-  return holdSdJwt(credential, takeApart, 'it is no SD-JWT VC (dc+sd-jwt with a vct)')
+  return holdSdJwt(credential, takeApart, 'it is not an SD-JWT VC (dc+sd-jwt with a vct)')
 }
 
 export function fulfils(order: Order<SdJwtVcMembers>, credential: string): boolean {

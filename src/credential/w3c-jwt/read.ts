@@ -28,7 +28,7 @@ export const IDS = ['jwt_vc_json'] as const
 const MAX_VALUES = 3000
 
 /**
- * Reads a credential, or a presentation of one. Throws a MalformedError when the text is no JWT, or one with a
+ * Reads a credential, or a presentation of one. Throws a MalformedError when the text is not a JWT, or one with a
  * presentation of none or several credentials.
  */
 export function read(presentation: string): Evidence {
@@ -42,7 +42,7 @@ export function read(presentation: string): Evidence {
 export function hold(credential: string): HeldCredential {
   const jws = readJws(credential)
   const evidence = evidenceOf(jws, undefined)
-  if (evidence.formats.length === 0) malformed(`it is no VC of VCDM 1.1 (JWT with a vc): ${evidence.statedFormat}`)
+  if (evidence.formats.length === 0) malformed(`it is not a VC of VCDM 1.1 (JWT with a vc): ${evidence.statedFormat}`)
   return { ...evidence, hidable: [], expiresAt: firstEnd(evidence.validity) }
 }
 
@@ -127,5 +127,5 @@ function boundKeyOf(payload: JsonObject, vc: JsonObject): Evidence['boundKey'] {
   if (did === undefined)
     return { problem: 'the credential is bound to no key (it has no cnf, and no sub that is a DID)' }
   if (others.some((other) => other !== did)) return { problem: 'sub and the id of the credentialSubject differ' }
-  return makeBoundKey('the subject is no key', () => readDid(didOf(did)))
+  return makeBoundKey('the subject is not a key', () => readDid(didOf(did)))
 }

@@ -64,7 +64,7 @@ function claimsOf({ configuration, dataset, issuer, issuedAt, expiresAt }: Order
   }
 }
 
-/** Reads a presentation. Throws a MalformedError when the text is no SD-JWT at all. */
+/** Reads a presentation. Throws a MalformedError when the text is not an SD-JWT at all. */
 export function read(presentation: string): Evidence {
   return takeApart(readSdJwt(presentation)).evidence
 }
@@ -92,7 +92,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
 }
 
 export function hold(credential: string): HeldCredential {
-  return holdSdJwt(credential, takeApart, 'it is no credential of the W3C (vc+sd-jwt without a vct)')
+  return holdSdJwt(credential, takeApart, 'it is not a credential of the W3C (vc+sd-jwt without a vct)')
 }
 
 export function fulfils(order: Order, credential: string): boolean {

@@ -248,7 +248,7 @@ describe('W3C credentials as SD-JWT', () => {
       ['both names', { iss: 'a', issuer: 'b' }, ['a', 'b']],
       ['an issuer that is an object', { issuer: { id: 'a', name: 'A' } }, ['a']],
       ['an issuer without a name', { issuer: { name: 'A' } }, ['']],
-      ['names that are no texts', { iss: 1, issuer: ['a'] }, ['', '']],
+      ['names that are not texts', { iss: 1, issuer: ['a'] }, ['', '']],
       ['no name', {}, ['']],
     ])('names its issuer with %s', async (_, payload, identifiers) => {
       expect(w3cSdJwt.read(await foreign(payload)).issuer.identifiers).toEqual(identifiers)

@@ -16,7 +16,7 @@ describe('a query for claims of a W3C credential', () => {
     ['cnf', 'the binding to its holder is verified anyway'],
     ['vc', 'paths begin inside vc, so leave it out'],
   ])('is told what to ask for instead of %s', (name, instead) => {
-    const sentence = `q.claims[1].path[0]: is no member of a W3C credential; ${instead}`
+    const sentence = `q.claims[1].path[0]: is not a member of a W3C credential; ${instead}`
     expect(mistakes({ path: ['type'] }, { path: [name] })).toEqual([sentence])
     expect(mistakes({ path: ['type'] }, { path: [name, 'x'] })).toEqual([sentence])
   })
@@ -28,7 +28,7 @@ describe('a query for claims of a W3C credential', () => {
       expect(mistakes({ path: [name], values: [1, true] })).toEqual([sentence])
       expect(mistakes({ path: [name], values: [1, 'x'] })).toEqual([])
       expect(mistakes({ path: [name] })).toEqual([])
-      // A mistake inside of a text is no mistake of its values.
+      // A mistake inside of a text is not a mistake of its values.
       expect(mistakes({ path: [name, 'x'], values: [1] })).toEqual([])
     },
   )

@@ -26,7 +26,7 @@ export function* findW3cClaimMistakes(query: JsonObject, at: string): Mistakes {
     const [path, values] = [`${at}.claims[${i}].path`, `${at}.claims[${i}].values`]
     const [member] = claim.path
     const instead = typeof member === 'string' ? JWT_CLAIMS.get(member) : undefined
-    if (instead !== undefined) yield `${path}[0]: is no member of a W3C credential; ${instead}`
+    if (instead !== undefined) yield `${path}[0]: is not a member of a W3C credential; ${instead}`
     if (!Array.isArray(claim.values) || claim.path.length > 1) continue
     if (member === 'credentialSubject') yield `${values}: credentialSubject is an object; ask for a claim inside it`
     if (TEXTS.includes(member) && claim.values.every((value) => typeof value !== 'string'))

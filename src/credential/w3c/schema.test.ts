@@ -23,7 +23,7 @@ describe('the definition of a configuration', () => {
     ['with types', { credential_definition: { type } }, 'taken'],
     ['that is missing', {}, 'credential_definition: this format needs it, with a type'],
     [
-      'that is no object',
+      'that is not an object',
       { credential_definition: [type] },
       'credential_definition: this format needs it, with a type',
     ],
@@ -73,7 +73,11 @@ describe('a query', () => {
     ['for no types', { meta: { type_values: [['A'], []] } }, ['q.meta.type_values[1]: must be a non-empty array']],
     ['for an empty type', { meta: { type_values: [['A', '']] } }, ['q.meta.type_values[0][1]: must be a non-empty']],
     ['for a type of another format', { meta: { vct_values: ['A'] } }, ['q.meta.vct_values: does not go with this']],
-    ['for claims that there are not', { meta: {}, claims: [{ path: ['iss'] }] }, ['q.claims[0].path[0]: is no member']],
+    [
+      'for claims that there are not',
+      { meta: {}, claims: [{ path: ['iss'] }] },
+      ['q.claims[0].path[0]: is not a member'],
+    ],
   ])('%s', (_, query, expected) => {
     const found = [...findQueryMistakes(w3cJwt, query, 'q')]
     expect(found).toEqual(expected.map((each) => expect.stringContaining(each) as string))

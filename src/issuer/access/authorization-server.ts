@@ -113,7 +113,7 @@ function readAddress({ issuer }: AuthorizationServerConfig, metadata: JsonObject
     return refuseUnavailable(`the metadata of ${issuer} has no ${name}; name the address in authorizationServer`)
   }
   const address = new URL(url)
-  if (!isSecure(address)) return refuseUnavailable(`${name} in the metadata of ${issuer} is no https address`)
+  if (!isSecure(address)) return refuseUnavailable(`${name} in the metadata of ${issuer} is not an https address`)
   return { url, allowPrivateAddresses: address.origin === new URL(issuer).origin }
 }
 

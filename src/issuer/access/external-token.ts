@@ -117,7 +117,7 @@ function readToken(token: string): Jws {
   try {
     return readJws(token)
   } catch (error) {
-    if (error instanceof MalformedError) return invalid('it is no JWT that can be read', error)
+    if (error instanceof MalformedError) return invalid('it is not a JWT that can be read', error)
     throw error
   }
 }

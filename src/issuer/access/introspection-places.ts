@@ -23,8 +23,8 @@ interface KeptAnswer {
 }
 
 /**
- * Asks as `introspect` does about a token that came from a network. Refuses with `temporarily_unavailable` when there
- * is no place for the question.
+ * Asks as `introspect` does about a token that came from a network. Refuses with `temporarily_unavailable` when too
+ * many questions from that network wait.
  */
 export function limitIntrospections(
   now: () => Date,

@@ -60,7 +60,7 @@ function browserRoutes(app: App, context: IssuerContext): void {
     if (comesBack) keepCookie(context, reply, browser)
     return sendTo(reply, address)
   }
-  // A request and a decision are good for one visit, and whoever asks for the headers alone is no visitor.
+  // A request and a decision are good for one visit, and a request for the headers alone is not a visit.
   const visit = { config: visited, exposeHeadRoute: false }
   app.get('/auth/authorize', { ...visit, schema: schemas.authorizeRoute }, (request, reply) =>
     bring(request.query, request, reply),

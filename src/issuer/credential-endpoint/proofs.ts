@@ -68,7 +68,7 @@ export async function proveKeys(
   return firstKeys({ holderKeys: [...holderKeys, ...attested], nonce }, most)
 }
 
-/** Refuses keys of Ed25519 that are no points; keys of other curves were looked at when they were read. */
+/** Refuses keys of Ed25519 that are not points; keys of other curves were looked at when they were read. */
 async function refuseNoPoints(keys: readonly PublicJwk[]): Promise<void> {
   for (const key of keys) {
     if (key.kty === 'OKP' && !(await isEd25519Point(key.x))) {

@@ -87,7 +87,7 @@ function makeExternalCode({
 
 /**
  * Tests whether the transaction code that came, if one did, is the one of the session. Refuses with `invalid_request`
- * one that is missing, which is no attempt, and one that was not asked for. OpenID4VCI 1.0, Token Error Response.
+ * one that is missing, which is not an attempt, and one that was not asked for. OpenID4VCI 1.0, Token Error Response.
  */
 export function isRightTxCode(
   { secrets }: Pick<IssuerContext, 'secrets'>,

@@ -114,7 +114,7 @@ function findKey(module: PKCS11, session: Buffer, keyLabel: string): Buffer {
   throw new Pkcs11Error(`${text} with the label ${keyLabel}; give one key that label (CKA_LABEL)`)
 }
 
-/** Closes a session. A session that the token has closed already is no error. */
+/** Closes a session. A session that the token has closed already is not an error. */
 function closeSession(module: PKCS11, session: Buffer): void {
   try {
     module.C_CloseSession(session)

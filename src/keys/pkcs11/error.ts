@@ -18,7 +18,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   },
   CKR_USER_PIN_NOT_INITIALIZED: { text: 'the token has no PIN yet; set one with the tool of the token' },
   CKR_KEY_FUNCTION_NOT_PERMITTED: { text: 'the key may not sign; make one with CKA_SIGN' },
-  CKR_KEY_TYPE_INCONSISTENT: { text: 'the key is no EC key; make one on P-256, P-384 or P-521' },
+  CKR_KEY_TYPE_INCONSISTENT: { text: 'the key is not an EC key; make one on P-256, P-384 or P-521' },
   CKR_MECHANISM_INVALID: { text: 'the token has no ECDSA (CKM_ECDSA); use another token' },
   CKR_SESSION_COUNT: { text: 'the token takes no more sessions; end other programs that use it' },
   CKR_TOKEN_NOT_PRESENT: { text: 'the token is not there; put it back', isLost: true },

@@ -202,11 +202,11 @@ const holder: readonly Row[] = [
   ['an end just now', 'holder.fresh', 'passed', proof(limits([], [-SKEW + 0.001]))],
   ['an end before', 'holder.fresh', NOT_NOW, proof(limits([], [-SKEW]))],
   ['two ends, one before', 'holder.fresh', NOT_NOW, proof(limits([], [-SKEW, 1]))],
-  ['an end that is no time', 'holder.fresh', NOT_NOW, proof(limits([], [Number.NaN]))],
+  ['an end that is not a time', 'holder.fresh', NOT_NOW, proof(limits([], [Number.NaN]))],
   ['a beginning just now', 'holder.fresh', 'passed', proof(limits([SKEW], []))],
   ['a beginning later', 'holder.fresh', NOT_NOW, proof(limits([SKEW + 0.001], []))],
   ['two beginnings, one later', 'holder.fresh', NOT_NOW, proof(limits([0, SKEW + 1], []))],
-  ['a beginning that is no time', 'holder.fresh', NOT_NOW, proof(limits([Number.NaN], []))],
+  ['a beginning that is not a time', 'holder.fresh', NOT_NOW, proof(limits([Number.NaN], []))],
   ...['binding', 'signature', 'nonce', 'audience', 'fresh', 'sd_hash'].map(
     (id): Row => [
       'nobody asking for the holder',
@@ -292,7 +292,7 @@ const issuer: readonly Row[] = [
     issuedBy(() => ({ identifiers: [] })),
   ],
   [
-    'a name that is no text',
+    'a name that is not text',
     'issuer.identifier',
     'failed: the credential names no issuer',
     issuedBy(() => ({ identifiers: [''] })),
@@ -411,10 +411,10 @@ const others: readonly Row[] = [
     /^failed: the credential is not valid before .*Z \(nbf\)$/,
     limits([0, SKEW + 0.001], []),
   ],
-  ['a beginning that is no time', 'validity.not_before', 'failed: nbf is not a time', limits([Number.NaN], [])],
+  ['a beginning that is not a time', 'validity.not_before', 'failed: nbf is not a time', limits([Number.NaN], [])],
   ['an end just now', 'validity.not_expired', 'passed', limits([], [-SKEW + 0.001])],
   ['an end before', 'validity.not_expired', /^failed: the credential expired on .*Z \(exp\)$/, limits([], [0, -SKEW])],
-  ['an end that is no time', 'validity.not_expired', 'failed: exp is not a time', limits([], [Number.NaN])],
+  ['an end that is not a time', 'validity.not_expired', 'failed: exp is not a time', limits([], [Number.NaN])],
   ['no status', 'status.valid', 'passed: the credential carries no status', () => ({ status: undefined })],
   [
     'a status',
@@ -433,7 +433,7 @@ const others: readonly Row[] = [
   [
     'another format',
     'query.format',
-    'failed: the credential is no jwt_vc_json-ld: its type (typ) is JWT',
+    'failed: the credential is not a jwt_vc_json-ld: its type (typ) is JWT',
     () => ({ formats: ['other'], statedFormat: 'its type (typ) is JWT' }),
   ],
   [
@@ -444,7 +444,7 @@ const others: readonly Row[] = [
     () => ({ trustAnchors: [certSigner] }),
   ],
   [
-    'a certificate with the key usage keyCertSign alone that is no anchor',
+    'a certificate with the key usage keyCertSign alone that is not an anchor',
     'issuer.certificate',
     /^failed: the key usage of the certificate 'CN=issuer\.localhost' does not allow digitalSignature$/,
     ofCertSigner,

@@ -16,7 +16,7 @@ export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'OpenID4VP 1.0, Credential Query (format)',
     level: 'MUST',
     run: ({ formats, statedFormat }, { query }) =>
-      formats.includes(query.format) ? pass() : fail(`the credential is no ${query.format}: ${statedFormat}`),
+      formats.includes(query.format) ? pass() : fail(`the credential is not ${query.format}: ${statedFormat}`),
   },
   {
     id: 'query.type',

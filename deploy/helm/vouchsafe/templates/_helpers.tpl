@@ -28,7 +28,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 
 {{/* What a pod of the service and one of a command have alike. */}}
 {{- define "vouchsafe.pod" -}}
-# Kubernetes would make VOUCHSAFE_... variables of the services in the namespace, which are no settings.
+# Kubernetes would make VOUCHSAFE_... variables of the services in the namespace, which are not settings.
 enableServiceLinks: false
 automountServiceAccountToken: false
 terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
