@@ -63,7 +63,7 @@ function collectBody({ request, contract, bodyBytes, memory, now }: BodyCollecti
       size = 0
     }
     const end = (result: ReadBody | BodyRefusal): void => {
-      memory.incomingBodies.delete(incomingBody)
+      memory.incomingBodies.delete(entry)
       request.off('data', addPart).off('end', finish).off('error', fail).off('close', fail)
       if ('refusal' in result) release()
       resolve(result)
@@ -73,14 +73,10 @@ function collectBody({ request, contract, bodyBytes, memory, now }: BodyCollecti
       parts.length = 0
       end({ refusal })
     }
-    const incomingBody: IncomingBody = {
-      owner: contract,
-      lastPartAt: now().getTime(),
-      drop: () => refuse('overloaded'),
-    }
-    memory.incomingBodies.add(incomingBody)
+    const entry: IncomingBody = { owner: contract, lastPartAt: now().getTime(), drop: () => refuse('overloaded') }
+    memory.incomingBodies.add(entry)
     const addPart = (part: Buffer): void => {
-      incomingBody.lastPartAt = now().getTime()
+      entry.lastPartAt = now().getTime()
       const hasRoom = memory.hasRoom(contract, part.length)
       size += part.length
       memory.add(contract, part.length)
