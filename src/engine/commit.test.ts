@@ -27,6 +27,7 @@ describe('a call', () => {
     expect(await get(engine)).toBe('one')
     await engine.rounds()
     expect(engine.chain.submitted.map(({ nonce }) => nonce)).toEqual([0])
+    expect((await engine.store.get('component_state', CONTRACT))?.value.asked?.transactions).toBe(1)
     await engine.engine.app.inject({ method: 'DELETE', url: `${engine.url}/a` })
     expect(await get(engine)).toBe('-')
   })

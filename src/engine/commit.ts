@@ -79,15 +79,16 @@ export async function commitCall(context: CommitContext, call: FinishedCall): Pr
   const storageBytes = contractRow.storageBytes + storage.growth
   const plan = timers.plan(contract, effects.timers, now(), call.endedTimer)
   const outboxRows = outbox.createRows(contract, effects.transactions)
-  const counted = countToday(contractRow, outboxRows.length, now())
+  const dailyTransactions = countToday(contractRow, outboxRows.length, now())
   const quota =
     storageQuota(context, { bytes: storageBytes, growth: storage.growth }, plan) ??
-    transactionQuota(context, contract, outboxRows.length, counted)
+    transactionQuota(context, contract, outboxRows.length, dailyTransactions)
   if (quota !== undefined) return { kind: 'quota', ...quota }
   const blockOfCall = { number: block.number, hash: block.hash }
-  const state = { storageBytes, block: blockOfCall, ...(counted === undefined ? {} : { counted }) }
+  const state = { storageBytes, block: blockOfCall }
+  const value = { ...state, ...(dailyTransactions === undefined ? {} : { asked: dailyTransactions }) }
   const batch = [
-    contractRowChange(contract, contractRow, state),
+    contractRowChange(contract, contractRow, value),
     ...requestChanges,
     ...storage.changes,
     ...plan.changes,
@@ -95,7 +96,7 @@ export async function commitCall(context: CommitContext, call: FinishedCall): Pr
   ]
   return contractRows.runCommit(contract, async () => {
     if (!(await commitBatch(context, contract, batch))) return { kind: 'conflict' }
-    contractRows.set(contract, { version: (contractRow.version ?? -1) + 1, ...state })
+    contractRows.set(contract, { version: (contractRow.version ?? -1) + 1, ...state, dailyTransactions })
     plan.apply()
     outbox.addStored(outboxRows)
     return { kind: 'committed' }
@@ -124,16 +125,16 @@ function transactionQuota(
   { outbox, limits, now }: CommitContext,
   contract: Address,
   newTransactions: number,
-  counted: ContractRow['counted'],
+  dailyTransactions: ContractRow['dailyTransactions'],
 ): Quota | undefined {
-  if (newTransactions === 0 || counted === undefined) return undefined
+  if (newTransactions === 0 || dailyTransactions === undefined) return undefined
   const quotaOf = (limit: 'outboxTransactions' | 'transactionsPerDay', until: Date): Quota => {
     return { limit, until: newTransactions > limits[limit] ? undefined : until }
   }
   if (outbox.count(contract) + newTransactions > limits.outboxTransactions)
     return quotaOf('outboxTransactions', retryTimeWhenFull(now()))
-  const nextDay = new Date((counted.day + 1) * DAY_MS)
-  return counted.transactions > limits.transactionsPerDay ? quotaOf('transactionsPerDay', nextDay) : undefined
+  const nextDay = new Date((dailyTransactions.day + 1) * DAY_MS)
+  return dailyTransactions.transactions > limits.transactionsPerDay ? quotaOf('transactionsPerDay', nextDay) : undefined
 }
 
 /**
@@ -172,13 +173,17 @@ async function commitBatch(
  * Adds `newTransactions` to the count of today. Returns undefined when the contract never had a transaction. A clock
  * that was set back by some hours begins no new count.
  */
-function countToday({ counted }: ContractRow, newTransactions: number, now: Date): ContractRow['counted'] {
-  if (newTransactions === 0) return counted
+function countToday(
+  { dailyTransactions: count }: ContractRow,
+  newTransactions: number,
+  now: Date,
+): ContractRow['dailyTransactions'] {
+  if (newTransactions === 0) return count
   const today = Math.floor(now.getTime() / DAY_MS)
   // A count for a day far ahead comes from a wrong clock, and is dropped.
-  if (counted === undefined || counted.day < today || counted.day > today + 1)
+  if (count === undefined || count.day < today || count.day > today + 1)
     return { day: today, transactions: newTransactions }
-  return { day: counted.day, transactions: counted.transactions + newTransactions }
+  return { day: count.day, transactions: count.transactions + newTransactions }
 }
 
 function contractRowChange(

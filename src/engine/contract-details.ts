@@ -16,7 +16,7 @@ export async function contractDetails(context: EngineContext, text: string) {
   const entry = watcher.get(address)
   if (entry === undefined) throw new ProblemError(problem('unknown-contract'))
   const { contract, queue } = entry
-  const { storageBytes, counted } = await contractRows.get(address)
+  const { storageBytes, dailyTransactions } = await contractRows.get(address)
   const today = Math.floor(now().getTime() / DAY_MS)
   return {
     ...contractStatus(chain, entry),
@@ -24,7 +24,10 @@ export async function contractDetails(context: EngineContext, text: string) {
     engines:
       contract.engines?.map(({ address, endpoint }) => ({ address: formatAddress(chain, address), endpoint })) ?? null,
     storage_bytes: storageBytes,
-    transactions: { waiting: outbox.count(address), today: counted?.day === today ? counted.transactions : 0 },
+    transactions: {
+      waiting: outbox.count(address),
+      today: dailyTransactions?.day === today ? dailyTransactions.transactions : 0,
+    },
     timers: timers.list(address).filter(({ status }) => status === 'scheduled' || status === 'running'),
     waiting_calls: queue.countWaiting(),
     calls: latestCalls(calls, address),

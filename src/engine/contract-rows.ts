@@ -15,7 +15,7 @@ export interface ContractRow {
    * The number of transactions in the last day of UTC in which there was one. The row is stored, so that a restart
    * begins no other day.
    */
-  readonly counted?: EngineCollections['component_state']['asked'] | undefined
+  readonly dailyTransactions?: EngineCollections['component_state']['asked'] | undefined
   /** The block at which the last change of the contract was computed. */
   readonly block?: EngineCollections['component_state']['block'] | undefined
 }
@@ -43,7 +43,8 @@ export function cacheContractRows(store: EngineStore): ContractRows {
       const cachedRow = rows.get(contract)
       if (cachedRow !== undefined) return cachedRow
       const row = await store.get('component_state', contract)
-      const storedRow: ContractRow = { storageBytes: 0, ...row?.value, version: row?.version }
+      const { asked: dailyTransactions, ...value } = row?.value ?? { storageBytes: 0 }
+      const storedRow: ContractRow = { ...value, dailyTransactions, version: row?.version }
       // A row that was set during the read is newer.
       const newestRow = rows.get(contract) ?? storedRow
       rows.set(contract, newestRow)
