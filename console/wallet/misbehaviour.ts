@@ -12,7 +12,7 @@ import {
   type CborKey,
   decodeCbor,
   encodeCbor,
-  withTag,
+  makeTagged,
 } from '../../src/codec/cbor.ts'
 import { parseJson } from '../../src/codec/json.ts'
 import { readSdJwt } from '../../src/codec/sd-jwt.ts'
@@ -109,7 +109,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
     does: 'The wallet leaves out the signature by the key of the credential.',
     check: firstAsked('holder.binding'),
     problem: ({ credential }) => (isSdJwt(credential.format) ? undefined : SD_JWT),
-    make: () => async (wallet, plan, answer) => readSdJwt(await makePresentation(wallet, plan, answer)).bound,
+    make: () => async (wallet, plan, answer) => readSdJwt(await makePresentation(wallet, plan, answer)).sdHashInput,
   },
   {
     id: 'disclosure',
@@ -208,7 +208,7 @@ async function withChangedDisclosure(
   plan: PresentationPlan,
   answer: AnsweredQuery,
 ): Promise<string> {
-  const { bound } = readSdJwt(await makePresentation(wallet, plan, answer))
+  const { sdHashInput: bound } = readSdJwt(await makePresentation(wallet, plan, answer))
   const [jwt = '', ...disclosures] = bound.slice(0, -1).split('~')
   const [changed = '', ...others] = disclosures.reverse()
   const parts = parseJson(fromBase64url(changed)) as readonly unknown[]
@@ -223,7 +223,7 @@ function changeElements(answer: AnsweredQuery): AnsweredQuery {
     const changed = asArray(items, 'a namespace').map((item) => {
       const element = asMap(decodeCbor(asEmbedded(item, 'an element')), 'an element')
       const forged = new Map<CborKey, unknown>([...element, ['elementValue', 'changed by the wallet']])
-      return withTag(CBOR_TAG.encoded, encodeCbor(forged as typeof element))
+      return makeTagged(CBOR_TAG.encoded, encodeCbor(forged as typeof element))
     })
     return [name, changed] as const
   })

@@ -9,7 +9,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { type HttpClientRequest, type HttpClientResponse, type Outbound, OutboundError } from '../http/outbound.ts'
-import { isPublicAddress, withoutBrackets } from '../protocol/private-host.ts'
+import { isPublicAddress, stripBrackets } from '../protocol/private-host.ts'
 import { reasonOf } from './outbound-reason.ts'
 
 /** Resolves a name to all its addresses. */
@@ -68,7 +68,7 @@ function addressOf({ url: text, allowPrivateAddresses }: HttpClientRequest): URL
   if (protocol !== 'https:' && protocol !== 'http:') throw new OutboundError('the address is neither https nor http')
   if (username !== '' || password !== '') throw new OutboundError('the address has a user name or a password in it')
   if (protocol === 'http:' && !allowPrivateAddresses) throw new OutboundError('the address is not https')
-  const literal = withoutBrackets(url.hostname)
+  const literal = stripBrackets(url.hostname)
   if (isIP(literal) !== 0 && !mayConnect(literal, protocol, allowPrivateAddresses)) throw refusal(url)
   return url
 }

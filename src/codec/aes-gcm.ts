@@ -20,8 +20,10 @@ export function encryptText({ secret, context }: AesGcmKey, nonce: Uint8Array, t
 }
 
 /** Decrypts what {@link encryptText} returned. Throws when the key or the context is another, or a byte was changed. */
-export function decryptText({ secret, context }: AesGcmKey, encrypted: Uint8Array): string {
-  const decipher = createDecipheriv(CIPHER, secret, encrypted.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
-  decipher.setAAD(Buffer.from(context)).setAuthTag(encrypted.subarray(-TAG_BYTES))
-  return decipher.update(encrypted.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+export function decryptText({ secret, context }: AesGcmKey, encryptedBytes: Uint8Array): string {
+  const decipher = createDecipheriv(CIPHER, secret, encryptedBytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
+  decipher.setAAD(Buffer.from(context)).setAuthTag(encryptedBytes.subarray(-TAG_BYTES))
+  return decipher.update(encryptedBytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
 }

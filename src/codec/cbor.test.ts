@@ -10,8 +10,8 @@ import {
   decodeCbor,
   embedCbor,
   encodeCbor,
+  makeTagged,
   readEmbedded,
-  withTag,
 } from './cbor.ts'
 import { MalformedError } from './malformed.ts'
 
@@ -38,7 +38,7 @@ const { value: anyValue } = fc.letrec<{ value: Cbor }>((tie) => ({
         selector: ([key]) => key,
       })
       .map((members) => new Map<CborKey, Cbor>(members)),
-    fc.tuple(fc.constantFrom(0, 24, 1004, 70_000), tie('value')).map(([tag, value]) => withTag(tag, value)),
+    fc.tuple(fc.constantFrom(0, 24, 1004, 70_000), tie('value')).map(([tag, value]) => makeTagged(tag, value)),
   ),
 }))
 
@@ -72,18 +72,18 @@ describe('CBOR', () => {
   })
 
   it('keeps tags, whatever they are', () => {
-    expect(decodeHex('c074323031332d30332d32315432303a30343a30305a')).toEqual(withTag(0, '2013-03-21T20:04:00Z'))
-    expect(decodeHex('d9 d9f7 01')).toEqual(withTag(55_799, 1))
+    expect(decodeHex('c074323031332d30332d32315432303a30343a30305a')).toEqual(makeTagged(0, '2013-03-21T20:04:00Z'))
+    expect(decodeHex('d9 d9f7 01')).toEqual(makeTagged(55_799, 1))
     expect(contentOfTag(decodeHex('d903ec6a323032362d30312d3031'), CBOR_TAG.fullDate)).toBe('2026-01-01')
     expect(contentOfTag(decodeHex('c101'), CBOR_TAG.dateTime)).toBe(undefined)
   })
 
   it('gives the very bytes of an embedded value', () => {
     const bytes = hex('a2 6162 01 6161 02')
-    const value = decodeCbor(encodeCbor(withTag(24, bytes)))
+    const value = decodeCbor(encodeCbor(makeTagged(24, bytes)))
     expect(Buffer.from(asEmbedded(value, 'it')).equals(bytes)).toBe(true)
     expect(readEmbedded(embedCbor(7), 'it')).toBe(7)
-    expect(() => readEmbedded(withTag(24, hex('ff')), 'the item')).toThrow(/^the item: /)
+    expect(() => readEmbedded(makeTagged(24, hex('ff')), 'the item')).toThrow(/^the item: /)
     expect(() => asEmbedded(hex('01'), 'the item')).toThrow('the item is not embedded CBOR (tag 24)')
   })
 

@@ -41,7 +41,7 @@ interface Reader {
   readonly budget: Budget
 }
 
-export function newBudget(): Budget {
+export function createBudget(): Budget {
   return { valuesLeft: MAX_VALUES }
 }
 
@@ -51,12 +51,12 @@ export function newBudget(): Budget {
  * `longNumbers`, integers and lengths may take more bytes than they need; with a `budget`, the values read are
  * subtracted from it.
  */
-export function decodeCbor(bytes: Uint8Array, { longNumbers = false, budget = newBudget() } = {}): Cbor {
+export function decodeCbor(bytes: Uint8Array, { longNumbers = false, budget = createBudget() } = {}): Cbor {
   if (bytes.length > MAX_BYTES) malformed(`the CBOR is larger than ${MAX_BYTES} bytes`)
   // The copy is a plain Uint8Array, because slices of a Buffer would be views.
   const tokens = new Tokenizer(new Uint8Array(bytes), { ...OPTIONS, strict: !longNumbers })
   const reader = { tokens, budget }
-  const value = readValue(reader, nextToken(reader), MAX_NESTING)
+  const value = readValue(reader, readToken(reader), MAX_NESTING)
   return reader.tokens.done() ? value : malformed('bytes follow the CBOR value')
 }
 
@@ -65,13 +65,13 @@ export function encodeCbor(value: Cbor): Uint8Array {
   return encode(value)
 }
 
-export function withTag(tag: number, value: Cbor): Tagged {
+export function makeTagged(tag: number, value: Cbor): Tagged {
   return new Tagged(tag, value)
 }
 
 /** Wraps an encoded value in tag 24, `24(<<value>>)`. RFC 8949 section 3.4.5.1. */
 export function embedCbor(value: Cbor): Tagged {
-  return withTag(CBOR_TAG.encoded, encodeCbor(value))
+  return makeTagged(CBOR_TAG.encoded, encodeCbor(value))
 }
 
 /** Returns the content of a value with this tag, and undefined for any other value. */
@@ -123,7 +123,7 @@ export function readEmbedded(value: Cbor | undefined, what: string): Cbor {
   return within(what, () => decodeCbor(bytes))
 }
 
-function nextToken({ tokens }: Reader): Token {
+function readToken({ tokens }: Reader): Token {
   if (tokens.done()) malformed('the CBOR is cut short')
   try {
     return tokens.next()
@@ -135,9 +135,9 @@ function nextToken({ tokens }: Reader): Token {
 function readValue(reader: Reader, token: Token, depthLeft: number): Cbor {
   if (--reader.budget.valuesLeft < 0) malformed(`the CBOR has more than ${MAX_VALUES} values`)
   const { type } = token
-  if (type.terminal) return type === Type.string ? textOf(token) : (token.value as Cbor)
+  if (type.terminal) return type === Type.string ? readText(token) : (token.value as Cbor)
   if (depthLeft === 0) malformed(`the CBOR is nested deeper than ${MAX_NESTING}`)
-  const next = () => readValue(reader, nextToken(reader), depthLeft - 1)
+  const next = () => readValue(reader, readToken(reader), depthLeft - 1)
   if (type === Type.array) return readArray(token, next)
   if (type === Type.map) return readMap(token, reader, next)
   if (type === Type.tag) return readTagged(token.value as number | bigint, next)
@@ -146,13 +146,13 @@ function readValue(reader: Reader, token: Token, depthLeft: number): Cbor {
 
 function readArray(token: Token, next: () => Cbor): Cbor[] {
   const elements: Cbor[] = []
-  for (let left = token.value as number; left > 0; left--) elements.push(next())
+  for (let remaining = token.value as number; remaining > 0; remaining--) elements.push(next())
   return elements
 }
 
 function readMap(token: Token, reader: Reader, next: () => Cbor): CborMap {
   const members = new Map<CborKey, Cbor>()
-  for (let left = token.value as number; left > 0; left--) {
+  for (let remaining = token.value as number; remaining > 0; remaining--) {
     const key = readKey(reader)
     if (members.has(key)) malformed('a CBOR map has a key twice')
     members.set(key, next())
@@ -165,14 +165,14 @@ function readTagged(tag: number | bigint, next: () => Cbor): Tagged {
 }
 
 function readKey(reader: Reader): CborKey {
-  const token = nextToken(reader)
+  const token = readToken(reader)
   const simple = token.type === Type.string || token.type === Type.uint || token.type === Type.negint
   return simple
     ? (readValue(reader, token, 0) as CborKey)
     : malformed('a key of a CBOR map is neither a text nor an integer')
 }
 
-function textOf({ byteValue }: Token): string {
+function readText({ byteValue }: Token): string {
   try {
     return utf8.decode(byteValue)
   } catch (cause) {

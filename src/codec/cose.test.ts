@@ -1,7 +1,7 @@
 import { createPublicKey, ECDH, generateKeyPair, verify } from 'node:crypto'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { type Cbor, type CborKey, decodeCbor, encodeCbor, withTag } from './cbor.ts'
+import { type Cbor, type CborKey, decodeCbor, encodeCbor, makeTagged } from './cbor.ts'
 import { readCoseKey, readSign1, signedBytes, writeCoseKey, writeSign1 } from './cose.ts'
 import { MalformedError } from './malformed.ts'
 
@@ -52,7 +52,7 @@ describe('COSE_Sign1', () => {
 
   it.each<[string, Cbor | undefined, string]>([
     ['nothing', undefined, 'it is not a CBOR array'],
-    ['another tag', withTag(17, [es256, map(), null, hex('00')]), 'it is not a CBOR array'],
+    ['another tag', makeTagged(17, [es256, map(), null, hex('00')]), 'it is not a CBOR array'],
     ['three parts', [es256, map(), hex('00')], 'it is not a COSE_Sign1 of four parts'],
     ['five parts', [es256, map(), null, hex('00'), 1], 'it is not a COSE_Sign1 of four parts'],
     ['a header that is not bytes', [map(), map(), null, hex('00')], 'the protected header of it is not a byte string'],

@@ -57,9 +57,9 @@ export function readSign1(value: Cbor | undefined, what: string): Sign1 {
   if (signature === undefined || more.length > 0) malformed(`${what} is not a COSE_Sign1 of four parts`)
   const protectedBytes = asBytes(protectedHeader, `the protected header of ${what}`)
   const header = readHeader(protectedBytes, what)
-  const unprotected = asMap(unprotectedHeader, `the unprotected header of ${what}`)
+  const unprotectedMembers = asMap(unprotectedHeader, `the unprotected header of ${what}`)
   // RFC 9052 section 3.1: `crit` lists headers that a reader must understand.
-  if (header.has(HEADER.crit) || unprotected.has(HEADER.crit)) {
+  if (header.has(HEADER.crit) || unprotectedMembers.has(HEADER.crit)) {
     malformed(`${what} names critical headers, and none is supported`)
   }
   const alg = header.get(HEADER.alg)
@@ -68,7 +68,7 @@ export function readSign1(value: Cbor | undefined, what: string): Sign1 {
     protectedBytes,
     alg: typeof alg === 'number' ? alg : undefined,
     typ: typeof typ === 'number' || typeof typ === 'string' ? typ : undefined,
-    x5chain: chainOf(unprotected.get(HEADER.x5chain), what),
+    x5chain: readChain(unprotectedMembers.get(HEADER.x5chain), what),
     payload: payload === null ? undefined : asBytes(payload, `the payload of ${what}`),
     signature: asBytes(signature, `the signature of ${what}`),
   }
@@ -99,7 +99,7 @@ export async function writeSign1(
   sign: (data: Uint8Array) => Promise<Uint8Array>,
 ): Promise<Cbor> {
   const protectedBytes = encodeCbor(
-    headerOf([
+    makeHeader([
       [HEADER.alg, alg],
       [HEADER.typ, typ],
     ]),
@@ -107,12 +107,12 @@ export async function writeSign1(
   const [leaf] = x5chain
   // RFC 9360 section 2: one certificate stands alone.
   const chain = x5chain.length === 1 ? leaf : x5chain
-  const unprotected = headerOf([
+  const unprotectedHeader = makeHeader([
     [HEADER.kid, kid === undefined ? undefined : Buffer.from(kid)],
     [HEADER.x5chain, leaf === undefined ? undefined : chain],
   ])
   const signature = await sign(signedBytes(protectedBytes, payload))
-  return [protectedBytes, unprotected, detached ? null : payload, signature]
+  return [protectedBytes, unprotectedHeader, detached ? null : payload, signature]
 }
 
 /**
@@ -128,10 +128,10 @@ export function readCoseKey(value: Cbor | undefined): JsonObject {
     return malformed('unsupported key; use EC2 on P-256, P-384 or P-521, or OKP on Ed25519')
   }
   const { crv, openssl, size } = curve
-  const x = coordinate(key.get(KEY.x), size, 'x')
+  const x = readCoordinate(key.get(KEY.x), size, 'x')
   if (openssl === undefined) return { kty: 'OKP', crv, x: toBase64url(x) }
   const sign = key.get(KEY.y)
-  const y = typeof sign === 'boolean' ? decompressPoint(x, sign, openssl) : coordinate(sign, size, 'y')
+  const y = typeof sign === 'boolean' ? decompressPoint(x, sign, openssl) : readCoordinate(sign, size, 'y')
   return { kty: 'EC', crv, x: toBase64url(x), y: toBase64url(y) }
 }
 
@@ -139,17 +139,17 @@ export function readCoseKey(value: Cbor | undefined): JsonObject {
 export function writeCoseKey(jwk: { readonly crv: string; readonly x: string; readonly y?: string }): Cbor {
   const curve = CURVES.find(({ crv }) => crv === jwk.crv)
   if (curve === undefined) throw new TypeError(`COSE has no curve ${jwk.crv} here`)
-  const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'))
+  const decodeBytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'))
   return new Map<CborKey, Cbor>([
     [KEY.kty, jwk.y === undefined ? OKP : EC2],
     [KEY.crv, curve.id],
-    [KEY.x, bytes(jwk.x)],
-    ...(jwk.y === undefined ? [] : [[KEY.y, bytes(jwk.y)] as const]),
+    [KEY.x, decodeBytes(jwk.x)],
+    ...(jwk.y === undefined ? [] : [[KEY.y, decodeBytes(jwk.y)] as const]),
   ])
 }
 
 /** Creates a header from the members that have a value. */
-function headerOf(members: readonly (readonly [CborKey, Cbor | undefined])[]): CborMap {
+function makeHeader(members: readonly (readonly [CborKey, Cbor | undefined])[]): CborMap {
   return new Map(members.flatMap(([label, value]) => (value === undefined ? [] : [[label, value] as const])))
 }
 
@@ -159,14 +159,14 @@ function readHeader(bytes: Uint8Array, what: string): CborMap {
   return within(`the protected header of ${what}`, () => asMap(decodeCbor(bytes), 'it'))
 }
 
-function chainOf(value: Cbor | undefined, what: string): readonly Uint8Array[] {
+function readChain(value: Cbor | undefined, what: string): readonly Uint8Array[] {
   if (value === undefined) return []
   if (isBytes(value)) return [value]
   if (!isArray(value)) return malformed(`the x5chain of ${what} is neither bytes nor an array`)
   return value.map((each) => asBytes(each, `a certificate of ${what}`))
 }
 
-function coordinate(value: Cbor | undefined, size: number, name: string): Uint8Array {
+function readCoordinate(value: Cbor | undefined, size: number, name: string): Uint8Array {
   const bytes = asBytes(value, `the ${name} of the key`)
   return bytes.length === size ? bytes : malformed(`the ${name} of the key is not ${size} bytes`)
 }

@@ -14,9 +14,9 @@ import {
   readSmallInteger,
   readString,
   readTime,
-  take,
-  takeNoMore,
-  takeOptional,
+  refuseMoreMembers,
+  takeMember,
+  takeOptionalMember,
   writeBitString,
   writeBoolean,
   writeDer,
@@ -84,13 +84,13 @@ describe('the structure of DER', () => {
 
   test('members are taken in order, and none may be left over', () => {
     const members = readSequence(read('30 08 02 01 05 01 01 ff 05 00'))
-    expect(takeOptional(members, DER_TAG.boolean)).toBeUndefined()
-    expect(take(members, DER_TAG.integer).content[0]).toBe(5)
-    expectMalformed(() => take(members, DER_TAG.oid), /tag 06 is missing/)
-    expect(takeOptional(members, DER_TAG.boolean)?.content[0]).toBe(0xff)
-    expectMalformed(() => takeNoMore(members), /tag 05 is out of place/)
-    take(members, DER_TAG.null)
-    takeNoMore(members)
+    expect(takeOptionalMember(members, DER_TAG.boolean)).toBeUndefined()
+    expect(takeMember(members, DER_TAG.integer).content[0]).toBe(5)
+    expectMalformed(() => takeMember(members, DER_TAG.oid), /tag 06 is missing/)
+    expect(takeOptionalMember(members, DER_TAG.boolean)?.content[0]).toBe(0xff)
+    expectMalformed(() => refuseMoreMembers(members), /tag 05 is out of place/)
+    takeMember(members, DER_TAG.null)
+    refuseMoreMembers(members)
     expectMalformed(() => readSequence(read('02 01 05')), /tag 02 instead of 30/)
   })
 })

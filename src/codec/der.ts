@@ -37,7 +37,7 @@ const MAX_BYTES = 64 * 1024
 const MAX_DEPTH = 16
 // The limit is generous (a UUID takes 20 bytes), and bounds the cost of large arcs.
 const MAX_OID_BYTES = 128
-const CONSTRUCTED = 0x20
+const CONSTRUCTED_BIT = 0x20
 /**
  * The types that DER always constructs: EXTERNAL, EMBEDDED PDV, SEQUENCE and SET. Every other universal type is
  * primitive.
@@ -46,7 +46,7 @@ const CONSTRUCTED_TYPES: readonly number[] = [0x08, 0x0b, 0x10, 0x11]
 
 /** Returns the identifier octet of `[number]`, which certificates use for optional members. */
 export function contextTag(number: number, form: 'primitive' | 'constructed'): number {
-  return 0x80 | number | (form === 'constructed' ? CONSTRUCTED : 0)
+  return 0x80 | number | (form === 'constructed' ? CONSTRUCTED_BIT : 0)
 }
 
 /**
@@ -67,19 +67,19 @@ export function readSequence(value: DerValue): DerValue[] {
 }
 
 /** Takes the next member, which must have `tag`. */
-export function take(members: DerValue[], tag: number): DerValue {
-  return takeOptional(members, tag) ?? malformed(`a DER element with the tag ${hex(tag)} is missing`)
+export function takeMember(members: DerValue[], tag: number): DerValue {
+  return takeOptionalMember(members, tag) ?? malformed(`a DER element with the tag ${tagText(tag)} is missing`)
 }
 
 /** Takes the next member when it has `tag`. */
-export function takeOptional(members: DerValue[], tag: number): DerValue | undefined {
+export function takeOptionalMember(members: DerValue[], tag: number): DerValue | undefined {
   return members[0]?.tag === tag ? members.shift() : undefined
 }
 
 /** Throws a MalformedError when members are left. */
-export function takeNoMore(members: readonly DerValue[]): void {
+export function refuseMoreMembers(members: readonly DerValue[]): void {
   const [next] = members
-  if (next !== undefined) malformed(`a DER element with the tag ${hex(next.tag)} is out of place`)
+  if (next !== undefined) malformed(`a DER element with the tag ${tagText(next.tag)} is out of place`)
 }
 
 export function readBoolean(value: DerValue): boolean {
@@ -194,8 +194,8 @@ export function writeBoolean(value: boolean): Buffer {
 export function writeInteger(value: number | Uint8Array): Buffer {
   const octets = typeof value === 'number' ? encodeUnsigned(value) : value
   const start = octets.findIndex((octet) => octet !== 0)
-  const trimmed = start === -1 ? Uint8Array.of(0) : octets.subarray(start)
-  return writeDer(DER_TAG.integer, Uint8Array.of(...((trimmed[0] ?? 0) >= 0x80 ? [0] : [])), trimmed)
+  const minimalOctets = start === -1 ? Uint8Array.of(0) : octets.subarray(start)
+  return writeDer(DER_TAG.integer, Uint8Array.of(...((minimalOctets[0] ?? 0) >= 0x80 ? [0] : [])), minimalOctets)
 }
 
 export function writeBitString(bytes: Uint8Array, unusedBits = 0): Buffer {
@@ -206,8 +206,8 @@ export function writeOctetString(bytes: Uint8Array): Buffer {
   return writeDer(DER_TAG.octetString, bytes)
 }
 
-export function writeOid(dotted: string): Buffer {
-  const [root = 0n, second = 0n, ...rest] = dotted.split('.').map(BigInt)
+export function writeOid(dottedOid: string): Buffer {
+  const [root = 0n, second = 0n, ...rest] = dottedOid.split('.').map(BigInt)
   return writeDer(DER_TAG.oid, ...[root * 40n + second, ...rest].map(writeArc))
 }
 
@@ -228,7 +228,7 @@ function readElement(bytes: Buffer, depthLeft: number): DerValue {
   const end = start + length
   if (end > bytes.length) malformed('the DER is cut short')
   const content = bytes.subarray(start, end)
-  const children = (tag & CONSTRUCTED) === 0 ? [] : readElements(content, depthLeft - 1)
+  const children = (tag & CONSTRUCTED_BIT) === 0 ? [] : readElements(content, depthLeft - 1)
   if (tag === DER_TAG.set) refuseUnsorted(children)
   return { tag, der: bytes.subarray(0, end), content, children }
 }
@@ -248,9 +248,9 @@ function refuseTag(tag: number): void {
   if (number === 0x1f) malformed('the DER has a tag of several octets')
   if (tag >= 0x40) return
   if (number === 0) malformed('the DER has the reserved tag 00')
-  const constructed = (tag & CONSTRUCTED) !== 0
-  if (constructed !== CONSTRUCTED_TYPES.includes(number))
-    malformed(`the DER has the tag ${hex(tag)}, which only BER allows`)
+  const isConstructed = (tag & CONSTRUCTED_BIT) !== 0
+  if (isConstructed !== CONSTRUCTED_TYPES.includes(number))
+    malformed(`the DER has the tag ${tagText(tag)}, which only BER allows`)
 }
 
 /** Reads a length, which must be definite and in as few octets as possible. X.690 sections 8.1.3 and 10.1. */
@@ -275,7 +275,9 @@ function refuseUnsorted(members: readonly DerValue[]): void {
 }
 
 function expectTag(value: DerValue, tag: number): DerValue {
-  return value.tag === tag ? value : malformed(`a DER element has the tag ${hex(value.tag)} instead of ${hex(tag)}`)
+  return value.tag === tag
+    ? value
+    : malformed(`a DER element has the tag ${tagText(value.tag)} instead of ${tagText(tag)}`)
 }
 
 function writeArc(arc: bigint): Buffer {
@@ -289,6 +291,6 @@ function encodeUnsigned(value: number): Buffer {
   return Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex')
 }
 
-function hex(tag: number): string {
+function tagText(tag: number): string {
   return tag.toString(16).padStart(2, '0')
 }

@@ -40,11 +40,11 @@ function readValue(scan: Scan): void {
 
 function readObject(scan: Scan): void {
   const names = new Set<string>()
-  if (enter(scan) === CLOSE_OBJECT) scan.at += 1
+  if (enterContainer(scan) === CLOSE_OBJECT) scan.at += 1
   else {
     do {
       skipBlanks(scan)
-      const name = nameOf(readQuoted(scan))
+      const name = unescapeName(readQuoted(scan))
       scan.path.push(name)
       if (names.has(name)) refuseAt(scan, 'this member is there twice')
       names.add(name)
@@ -52,12 +52,12 @@ function readObject(scan: Scan): void {
       scan.at += 1
       readValue(scan)
       scan.path.pop()
-    } while (goesOn(scan))
+    } while (skipSeparator(scan))
   }
 }
 
 function readArray(scan: Scan): void {
-  if (enter(scan) === CLOSE_ARRAY) scan.at += 1
+  if (enterContainer(scan) === CLOSE_ARRAY) scan.at += 1
   else {
     let index = 0
     do {
@@ -65,19 +65,19 @@ function readArray(scan: Scan): void {
       readValue(scan)
       scan.path.pop()
       index += 1
-    } while (goesOn(scan))
+    } while (skipSeparator(scan))
   }
 }
 
 /** Enters a container and returns its first character. */
-function enter(scan: Scan): number {
+function enterContainer(scan: Scan): number {
   if (scan.path.length === MAX_NESTING) malformed(`it is nested deeper than ${MAX_NESTING}`)
   scan.at += 1
   return skipBlanks(scan)
 }
 
 /** Returns true when a comma follows, and false at the end of the container. */
-function goesOn(scan: Scan): boolean {
+function skipSeparator(scan: Scan): boolean {
   const next = skipBlanks(scan)
   scan.at += 1
   return next === COMMA
@@ -94,13 +94,13 @@ function readQuoted(scan: Scan): string {
 
 /** Tests whether an odd number of backslashes precedes the quote. */
 function isEscaped(text: string, at: number): boolean {
-  let before = at - 1
-  while (text.charCodeAt(before) === BACKSLASH) before -= 1
-  return (at - before) % 2 === 0
+  let index = at - 1
+  while (text.charCodeAt(index) === BACKSLASH) index -= 1
+  return (at - index) % 2 === 0
 }
 
-function nameOf(written: string): string {
-  return written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written
+function unescapeName(quotedText: string): string {
+  return quotedText.includes('\\') ? (JSON.parse(`"${quotedText}"`) as string) : quotedText
 }
 
 /** Reads a number, or true, false, null. */
@@ -116,16 +116,17 @@ function readWord(scan: Scan, isNumber: boolean): void {
 }
 
 /** Tests whether the number is written again as an equal number, as `1.0`, `1e2` and `-0` are. */
-function isExact(written: string): boolean {
-  const value = Number(written)
+function isExact(numberText: string): boolean {
+  const value = Number(numberText)
   if (!Number.isFinite(value)) return false
-  if (written.length <= SAFE_DIGITS && !/[eE]/.test(written)) return true
-  return decimalOf(written) === decimalOf(String(value))
+  if (numberText.length <= SAFE_DIGITS && !/[eE]/.test(numberText)) return true
+  return normalizeDecimal(numberText) === normalizeDecimal(String(value))
 }
 
 /** Normalizes a number: its digits without leading and trailing zeros, and an exponent. */
-function decimalOf(written: string): string {
-  const [, whole = '', fraction = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(written) ?? []
+function normalizeDecimal(numberText: string): string {
+  const [, whole = '', fraction = '', exponent = '0'] =
+    /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(numberText) ?? []
   const digits = whole + fraction
   const first = digits.search(/[1-9]/)
   if (first === -1) return '0'

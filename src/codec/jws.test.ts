@@ -17,7 +17,7 @@ describe('a compact JWS', () => {
     const jws = readJws(`${header}.${payload}.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk`)
     expect(jws.header).toEqual({ typ: 'JWT', alg: 'HS256' })
     expect(jws.payload).toEqual({ iss: 'joe', exp: 1300819380, 'http://example.com/is_root': true })
-    expect(jws.signed.toString()).toBe(`${header}.${payload}`)
+    expect(jws.signingInput.toString()).toBe(`${header}.${payload}`)
     expect(jws.signature).toHaveLength(32)
   })
 
@@ -35,7 +35,7 @@ describe('a compact JWS', () => {
         })
         const jws = readJws(text)
         expect(JSON.stringify([jws.header, jws.payload])).toBe(JSON.stringify([header, payload]))
-        expect(jws.signed.equals(signed ?? Buffer.alloc(0))).toBe(true)
+        expect(jws.signingInput.equals(signed ?? Buffer.alloc(0))).toBe(true)
         expect(new Uint8Array(jws.signature)).toEqual(signature)
       }),
     )

@@ -10,7 +10,7 @@ export interface Jws {
   readonly header: JsonObject
   readonly payload: JsonObject
   /** The signing input: `<header>.<payload>` exactly as in the text. */
-  readonly signed: Buffer
+  readonly signingInput: Buffer
   readonly signature: Buffer
 }
 
@@ -23,13 +23,13 @@ export function readJws(compact: string): Jws {
   if (header === undefined || payload === undefined || signature === undefined || more.length > 0) {
     return malformed('a JWS has three parts separated by dots')
   }
-  const protectedHeader = part('header', header)
+  const protectedHeader = readPart('header', header)
   // RFC 7515 section 4.1.11: `crit` lists extensions that a reader must understand.
   if (Object.hasOwn(protectedHeader, 'crit')) malformed('the header names critical extensions, and none is supported')
   return {
     header: protectedHeader,
-    payload: part('payload', payload),
-    signed: Buffer.from(`${header}.${payload}`, 'latin1'),
+    payload: readPart('payload', payload),
+    signingInput: Buffer.from(`${header}.${payload}`, 'latin1'),
     signature: within('the signature', () => fromBase64url(signature)),
   }
 }
@@ -44,7 +44,7 @@ export async function writeJws(
   return `${text}.${toBase64url(await sign(Buffer.from(text, 'latin1')))}`
 }
 
-function part(name: 'header' | 'payload', text: string): JsonObject {
+function readPart(name: 'header' | 'payload', text: string): JsonObject {
   return within(`the ${name}`, () => {
     const value = parseJsonObject(fromBase64url(text))
     refuseMany(value, MAX_VALUES[name])

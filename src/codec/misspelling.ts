@@ -1,24 +1,24 @@
 /** Finds the valid name that a misspelt one was probably meant to be. */
 
-const LONGEST = 64
+const MAX_LENGTH = 64
 /** The largest number of letters by which a misspelling differs. */
-const MOST = 2
+const MAX_DISTANCE = 2
 
 /**
  * Returns the valid name closest to `name`: equal but for case, hyphens and underscores, or one letter away, or two
  * letters for names longer than six. Undefined when `name` is valid itself, or none is close.
  */
 export function nearestName(name: string, validNames: readonly string[]): string | undefined {
-  if (name.length > LONGEST || validNames.includes(name)) return undefined
-  const written = bare(name)
+  if (name.length > MAX_LENGTH || validNames.includes(name)) return undefined
+  const normalizedName = normalizeName(name)
   const [nearest] = validNames
-    .map((each) => ({ each, distance: distanceOf(written, bare(each)) }))
-    .filter(({ each, distance }) => distance <= (each.length > 6 ? MOST : 1) && distance < each.length - 1)
+    .map((each) => ({ each, distance: distanceOf(normalizedName, normalizeName(each)) }))
+    .filter(({ each, distance }) => distance <= (each.length > 6 ? MAX_DISTANCE : 1) && distance < each.length - 1)
     .sort((a, b) => a.distance - b.distance)
   return nearest?.each
 }
 
-function bare(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, '')
 }
 
@@ -27,24 +27,24 @@ function bare(name: string): string {
  * alignment distance.)
  */
 function distanceOf(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > MOST) return Infinity
+  if (Math.abs(a.length - b.length) > MAX_DISTANCE) return Infinity
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)]
   for (let i = 1; i <= a.length; i++) {
     const row = Array<number>(b.length + 1).fill(Infinity)
     row[0] = i
-    for (let j = Math.max(1, i - MOST); j <= Math.min(b.length, i + MOST); j++) {
-      const replaced = cell(rows, i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
+    for (let j = Math.max(1, i - MAX_DISTANCE); j <= Math.min(b.length, i + MAX_DISTANCE); j++) {
+      const replacementCost = cellAt(rows, i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
       const isSwapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      const swapped = isSwapped ? cell(rows, i - 2, j - 2) + 1 : Infinity
-      row[j] = Math.min(cell(rows, i - 1, j) + 1, (row[j - 1] ?? Infinity) + 1, replaced, swapped)
+      const swapCost = isSwapped ? cellAt(rows, i - 2, j - 2) + 1 : Infinity
+      row[j] = Math.min(cellAt(rows, i - 1, j) + 1, (row[j - 1] ?? Infinity) + 1, replacementCost, swapCost)
     }
-    if (Math.min(...row) > MOST) return Infinity
+    if (Math.min(...row) > MAX_DISTANCE) return Infinity
     rows.push(row)
   }
-  const distance = cell(rows, a.length, b.length)
-  return distance > MOST ? Infinity : distance
+  const distance = cellAt(rows, a.length, b.length)
+  return distance > MAX_DISTANCE ? Infinity : distance
 }
 
-function cell(rows: readonly (readonly number[])[], row: number, column: number): number {
+function cellAt(rows: readonly (readonly number[])[], row: number, column: number): number {
   return rows[row]?.[column] ?? Infinity
 }

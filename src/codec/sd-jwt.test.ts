@@ -5,7 +5,7 @@ import { toBase64url } from './base64url.ts'
 import { digestOf } from './digest.ts'
 import { type Json, type JsonObject, parseJson } from './json.ts'
 import { MalformedError } from './malformed.ts'
-import { asSdJwt, type ClaimPosition, concealClaims, readSdJwt, revealClaims } from './sd-jwt.ts'
+import { type ClaimPosition, completeSdJwt, concealClaims, readSdJwt, revealClaims } from './sd-jwt.ts'
 
 /** A disclosure with a fixed salt. */
 const disclosure = (...content: Json[]) => toBase64url(JSON.stringify(['salt', ...content]))
@@ -38,10 +38,10 @@ describe('the examples of RFC 9901', () => {
     x: 'b28d4MwZMjw8-00CG4xfnn9SLMVMM19SlqZpVb_uNtQ',
     y: 'Xv5zWwuoaTgdS6hV43yI6gBwTnjukmFQQnJ_kCxzqk8',
   }
-  const isSigned = (jws: { readonly signed: Buffer; readonly signature: Buffer }, jwk: object) =>
+  const isSigned = (jws: { readonly signingInput: Buffer; readonly signature: Buffer }, jwk: object) =>
     verify(
       'sha256',
-      jws.signed,
+      jws.signingInput,
       { key: createPublicKey({ key: jwk as never, format: 'jwk' }), dsaEncoding: 'ieee-p1363' },
       jws.signature,
     )
@@ -58,12 +58,12 @@ describe('the examples of RFC 9901', () => {
   })
 
   it('section 5.2: a presentation with a key binding', () => {
-    const { jws, disclosures, keyBinding, bound } = readSdJwt(PRESENTATION)
+    const { jws, disclosures, keyBinding, sdHashInput: bound } = readSdJwt(PRESENTATION)
     expect(jws.header).toEqual({ alg: 'ES256', typ: 'example+sd-jwt' })
     expect(isSigned(jws, ISSUER_KEY)).toBe(true)
     expect(keyBinding?.header).toEqual({ alg: 'ES256', typ: 'kb+jwt' })
     expect(keyBinding?.payload.sd_hash).toBe(digestOf(bound))
-    const { claims, disclosed } = revealClaims(jws.payload, disclosures)
+    const { claims, appliedDisclosures: disclosed } = revealClaims(jws.payload, disclosures)
     const { jwk } = claims.cnf as { jwk: JsonObject }
     expect(keyBinding && isSigned(keyBinding, jwk)).toBe(true)
     expect(claims).toEqual({
@@ -107,11 +107,11 @@ describe('the text of an SD-JWT', () => {
   })
 
   it('gets its tilde where a credential is a plain JWT', () => {
-    expect([jwt, `${jwt}~`, `${jwt}~${given}~`].map(asSdJwt)).toEqual([`${jwt}~`, `${jwt}~`, `${jwt}~${given}~`])
+    expect([jwt, `${jwt}~`, `${jwt}~${given}~`].map(completeSdJwt)).toEqual([`${jwt}~`, `${jwt}~`, `${jwt}~${given}~`])
   })
 
   it('has the key binding behind the last tilde', () => {
-    const { keyBinding, bound } = readSdJwt(`${jwt}~${given}~${jwt}`)
+    const { keyBinding, sdHashInput: bound } = readSdJwt(`${jwt}~${given}~${jwt}`)
     expect(keyBinding?.payload).toEqual({ iss: 'x' })
     expect(bound).toBe(`${jwt}~${given}~`)
   })
@@ -262,7 +262,7 @@ describe('concealing and revealing', () => {
       fc.property(claims, fc.func(fc.boolean()), (original, choose) => {
         const { payload, disclosures } = concealClaims(original, (position) => choose(position.join('/')), randomBytes)
         const sent = parseJson(JSON.stringify(payload)) as JsonObject
-        const { claims: revealed, disclosed } = revealClaims(sent, disclosures)
+        const { claims: revealed, appliedDisclosures: disclosed } = revealClaims(sent, disclosures)
         expect(JSON.stringify(sorted(revealed))).toBe(JSON.stringify(sorted(original)))
         expect(disclosed.map(({ text }) => text).sort()).toEqual([...disclosures].sort())
       }),
@@ -273,7 +273,7 @@ describe('concealing and revealing', () => {
     fc.assert(
       fc.property(claims, (original) => {
         const { payload, disclosures } = concealClaims(original, () => true, randomBytes)
-        const { disclosed } = revealClaims(payload, disclosures)
+        const { appliedDisclosures: disclosed } = revealClaims(payload, disclosures)
         const before = new Set<string>([''])
         for (const { position, text } of disclosed) {
           const [parent, here] = [position.slice(0, -1), position].map((each) =>

@@ -18,13 +18,13 @@ export interface SdJwt {
   readonly disclosures: readonly string[]
   readonly keyBinding: Jws | undefined
   /** The input of the key binding's `sd_hash`: everything up to and including the last tilde. */
-  readonly bound: string
+  readonly sdHashInput: string
 }
 
-export interface Revealed {
+export interface RevealedClaims {
   readonly claims: JsonObject
   /** Each disclosure with the position of its claim, parents before children. */
-  readonly disclosed: readonly { readonly position: ClaimPosition; readonly text: string }[]
+  readonly appliedDisclosures: readonly { readonly position: ClaimPosition; readonly text: string }[]
 }
 
 /** The members that hold digests, which processing removes. RFC 9901, Verification of the SD-JWT. */
@@ -40,15 +40,15 @@ const MAX_VALUES = 3000
 export function readSdJwt(text: string): SdJwt {
   const end = text.lastIndexOf('~')
   if (end === -1) malformed('it has no tilde, which ends an SD-JWT or stands before its key binding')
-  const bound = text.slice(0, end + 1)
-  const [jwt = '', ...disclosures] = bound.slice(0, -1).split('~')
+  const sdHashInput = text.slice(0, end + 1)
+  const [jwt = '', ...disclosures] = sdHashInput.slice(0, -1).split('~')
   if (disclosures.length > MAX_DISCLOSURES) malformed(`it has more than ${MAX_DISCLOSURES} disclosures`)
   const rest = text.slice(end + 1)
-  return { jws: readJws(jwt), disclosures, keyBinding: rest === '' ? undefined : readJws(rest), bound }
+  return { jws: readJws(jwt), disclosures, keyBinding: rest === '' ? undefined : readJws(rest), sdHashInput }
 }
 
 /** Completes a credential to an SD-JWT: some issuers send plain JWTs, which conceal nothing and lack the tilde. */
-export function asSdJwt(credential: string): string {
+export function completeSdJwt(credential: string): string {
   return credential.includes('~') ? credential : `${credential}~`
 }
 
@@ -58,7 +58,7 @@ export function asSdJwt(credential: string): string {
  */
 export function concealClaims(
   claims: JsonObject,
-  conceal: (position: ClaimPosition) => boolean,
+  isConcealed: (position: ClaimPosition) => boolean,
   random: (bytes: number) => Uint8Array,
 ): { readonly payload: JsonObject; readonly disclosures: readonly string[] } {
   const disclosures: string[] = []
@@ -67,21 +67,21 @@ export function concealClaims(
     disclosures.push(text)
     return digestOf(text)
   }
-  const walk = (value: Json, position: ClaimPosition): Json => {
+  const concealValue = (value: Json, position: ClaimPosition): Json => {
     if (Array.isArray(value)) {
       return value.map((element, index) => {
-        const inner = walk(element, [...position, index])
-        return conceal([...position, index]) ? { '...': disclose([inner]) } : inner
+        const inner = concealValue(element, [...position, index])
+        return isConcealed([...position, index]) ? { '...': disclose([inner]) } : inner
       })
     }
-    return isObject(value) ? walkObject(value, position) : value
+    return isObject(value) ? concealObject(value, position) : value
   }
-  const walkObject = (object: JsonObject, position: ClaimPosition): JsonObject => {
+  const concealObject = (object: JsonObject, position: ClaimPosition): JsonObject => {
     const visible = new Map<string, Json>()
     const digests: string[] = []
     for (const [name, value] of Object.entries(object)) {
-      const inner = walk(value, [...position, name])
-      if (conceal([...position, name])) digests.push(disclose([name, inner]))
+      const inner = concealValue(value, [...position, name])
+      if (isConcealed([...position, name])) digests.push(disclose([name, inner]))
       else visible.set(name, inner)
     }
     // The digests are sorted, so that their order says nothing about the order of the claims.
@@ -89,7 +89,7 @@ export function concealClaims(
     // Object.fromEntries defines own members, also one that is called __proto__.
     return Object.fromEntries(visible)
   }
-  const payload = walkObject(claims, [])
+  const payload = concealObject(claims, [])
   return { payload: disclosures.length > 0 ? { ...payload, _sd_alg: 'sha-256' } : payload, disclosures }
 }
 
@@ -99,46 +99,51 @@ export function concealClaims(
  * for its position, a digest that occurs twice, a disclosure that no digest refers to; and for claims nested deeper
  * than 32.
  */
-export function revealClaims(payload: JsonObject, texts: readonly string[]): Revealed {
+export function revealClaims(payload: JsonObject, texts: readonly string[]): RevealedClaims {
   const { _sd_alg: algorithm, ...root } = payload
   if (algorithm !== undefined && algorithm !== 'sha-256') malformed('_sd_alg is not sha-256')
-  const revealing: Revealing = { disclosures: readDisclosures(texts), seen: new Set(), disclosed: [], values: 0 }
-  const claims = revealObject(root, [], revealing)
-  if (revealing.disclosed.length !== texts.length) malformed('a disclosure is not referred to by any digest')
-  return { claims, disclosed: revealing.disclosed }
+  const state: RevealState = {
+    disclosures: readDisclosures(texts),
+    seenDigests: new Set(),
+    appliedDisclosures: [],
+    values: 0,
+  }
+  const claims = revealObject(root, [], state)
+  if (state.appliedDisclosures.length !== texts.length) malformed('a disclosure is not referred to by any digest')
+  return { claims, appliedDisclosures: state.appliedDisclosures }
 }
 
-interface Revealing {
+interface RevealState {
   readonly disclosures: ReadonlyMap<string, Disclosure>
   /** Every digest so far, with or without a disclosure. */
-  readonly seen: Set<string>
-  readonly disclosed: { readonly position: ClaimPosition; readonly text: string }[]
+  readonly seenDigests: Set<string>
+  readonly appliedDisclosures: { readonly position: ClaimPosition; readonly text: string }[]
   values: number
 }
 
-function reveal(value: Json, position: ClaimPosition, revealing: Revealing): Json {
-  revealing.values += 1
-  if (revealing.values > MAX_VALUES) malformed(`it has more than ${MAX_VALUES} values`)
+function revealValue(value: Json, position: ClaimPosition, state: RevealState): Json {
+  state.values += 1
+  if (state.values > MAX_VALUES) malformed(`it has more than ${MAX_VALUES} values`)
   // The depth of each disclosure is bounded, but one disclosure can lead to the next.
   if (position.length > MAX_NESTING) malformed(`the disclosures lead deeper than ${MAX_NESTING}`)
-  if (Array.isArray(value)) return revealArray(value, position, revealing)
-  return isObject(value) ? revealObject(value, position, revealing) : value
+  if (Array.isArray(value)) return revealArray(value, position, state)
+  return isObject(value) ? revealObject(value, position, state) : value
 }
 
-function revealObject(object: JsonObject, position: ClaimPosition, revealing: Revealing): JsonObject {
+function revealObject(object: JsonObject, position: ClaimPosition, state: RevealState): JsonObject {
   const { _sd: digests, ...plain } = object
   const visible = new Map<string, Json>()
   for (const [name, value] of Object.entries(plain)) {
     if (name === '...') malformed('a member is named "..."')
-    visible.set(name, reveal(value, [...position, name], revealing))
+    visible.set(name, revealValue(value, [...position, name], state))
   }
-  for (const digest of digestArray(digests)) {
-    const disclosure = takeDisclosure(digest, revealing)
+  for (const digest of readDigests(digests)) {
+    const disclosure = takeDisclosure(digest, state)
     if (disclosure === undefined) continue
     const { name } = disclosure
     if (name === undefined) return malformed('a disclosure for an array element is used for an object member')
     if (visible.has(name)) malformed(`the disclosed claim ${JSON.stringify(name)} is there already`)
-    visible.set(name, revealDisclosed(disclosure, [...position, name], revealing))
+    visible.set(name, revealDisclosure(disclosure, [...position, name], state))
   }
   return Object.fromEntries(visible)
 }
@@ -147,33 +152,33 @@ function revealObject(object: JsonObject, position: ClaimPosition, revealing: Re
  * Returns the array with its disclosed elements. Elements that stay concealed are left out, and those after them move
  * up. RFC 9901, Processing.
  */
-function revealArray(array: readonly Json[], position: ClaimPosition, revealing: Revealing): Json[] {
+function revealArray(array: readonly Json[], position: ClaimPosition, state: RevealState): Json[] {
   const visible: Json[] = []
   for (const element of array) {
     const here = [...position, visible.length]
     if (!isObject(element) || !Object.hasOwn(element, '...')) {
-      visible.push(reveal(element, here, revealing))
+      visible.push(revealValue(element, here, state))
       continue
     }
     if (Object.keys(element).length !== 1) malformed('a concealed array element has other members beside its digest')
-    const disclosure = takeDisclosure(element['...'], revealing)
+    const disclosure = takeDisclosure(element['...'], state)
     if (disclosure === undefined) continue
     if (disclosure.name !== undefined) malformed('a disclosure for an object member is used for an array element')
-    visible.push(revealDisclosed(disclosure, here, revealing))
+    visible.push(revealDisclosure(disclosure, here, state))
   }
   return visible
 }
 
-function takeDisclosure(digest: Json | undefined, { disclosures, seen }: Revealing): Disclosure | undefined {
+function takeDisclosure(digest: Json | undefined, { disclosures, seenDigests }: RevealState): Disclosure | undefined {
   if (typeof digest !== 'string') return malformed('a digest is not a string')
-  if (seen.has(digest)) malformed('a digest occurs twice')
-  seen.add(digest)
+  if (seenDigests.has(digest)) malformed('a digest occurs twice')
+  seenDigests.add(digest)
   return disclosures.get(digest)
 }
 
-function revealDisclosed({ text, value }: Disclosure, position: ClaimPosition, revealing: Revealing): Json {
-  revealing.disclosed.push({ position, text })
-  return reveal(value, position, revealing)
+function revealDisclosure({ text, value }: Disclosure, position: ClaimPosition, state: RevealState): Json {
+  state.appliedDisclosures.push({ position, text })
+  return revealValue(value, position, state)
 }
 
 interface Disclosure {
@@ -202,7 +207,7 @@ function readDisclosure(text: string): Disclosure {
   return { text, name, value: value as Json }
 }
 
-function digestArray(digests: Json | undefined): readonly Json[] {
+function readDigests(digests: Json | undefined): readonly Json[] {
   if (digests === undefined) return []
   return Array.isArray(digests) ? digests : malformed('_sd is not an array')
 }

@@ -12,18 +12,18 @@ export function capacityOf(bytes: Uint8Array, width: StatusWidth): number {
 
 /** Returns the entry at `index`, which must be below {@link capacityOf}. */
 export function statusAt(bytes: Uint8Array, width: StatusWidth, index: number): number {
-  const [byte, shift] = placeOf(width, index)
+  const [byte, shift] = bitPosition(width, index)
   return ((bytes[byte] as number) >> shift) & maskOf(width)
 }
 
 /** Writes the entry at `index`, in place. */
 export function setStatus(bytes: Uint8Array, width: StatusWidth, index: number, status: number): void {
-  const [byte, shift] = placeOf(width, index)
+  const [byte, shift] = bitPosition(width, index)
   const mask = maskOf(width)
   bytes[byte] = ((bytes[byte] as number) & ~(mask << shift)) | ((status & mask) << shift)
 }
 
-function placeOf(width: StatusWidth, index: number): readonly [byte: number, shift: number] {
+function bitPosition(width: StatusWidth, index: number): readonly [byte: number, shift: number] {
   return [Math.floor((index * width) / 8), (index * width) % 8]
 }
 

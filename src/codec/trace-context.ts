@@ -20,7 +20,7 @@ export interface TraceHeaders {
 
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-[!-~]{0,200})?$/
-const SAMPLED = 1
+const SAMPLED_FLAG = 1
 const MAX_STATE_LENGTH = 512
 const MAX_STATE_MEMBERS = 32
 const STATE_MEMBER = /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
@@ -35,13 +35,13 @@ export function readTraceHeaders(traceparent: unknown, tracestate?: unknown): Tr
   if (traceId === undefined || spanId === undefined) return undefined
   // Version 00 ends with the flags; a later one may have more, which says nothing to a reader of this one.
   if (version === '00' && more !== undefined) return undefined
-  const isSampled = (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED
+  const isSampled = (Number.parseInt(flags, 16) & SAMPLED_FLAG) === SAMPLED_FLAG
   return { traceId, spanId, isSampled, ...(isTraceState(tracestate) ? { state: tracestate } : {}) }
 }
 
 /** Writes the headers of a place in a trace. */
 export function traceHeadersOf({ traceId, spanId, isSampled, state }: TraceContext): TraceHeaders {
-  const traceparent = `00-${traceId}-${spanId}-0${isSampled ? SAMPLED : 0}`
+  const traceparent = `00-${traceId}-${spanId}-0${isSampled ? SAMPLED_FLAG : 0}`
   return state === undefined ? { traceparent } : { traceparent, tracestate: state }
 }
 

@@ -1,5 +1,5 @@
 /** The setting `baseUrl`: its form, and a warning about plain http. */
-import { isSecure } from '../protocol/private-host.ts'
+import { isSecureTransport } from '../protocol/private-host.ts'
 
 export function findAddressMistakes(baseUrl: string): string[] {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
@@ -15,6 +15,6 @@ export function findAddressMistakes(baseUrl: string): string[] {
 }
 
 export function findAddressWarnings(baseUrl: string): string[] {
-  if (isSecure(new URL(baseUrl))) return []
+  if (isSecureTransport(new URL(baseUrl))) return []
   return ['baseUrl: http without TLS on a public host; wallets refuse it, and credentials can be read on the way']
 }

@@ -1,7 +1,7 @@
 /** The settings of the authorization code flow: how it is found out who a person is, and what wallets may ask. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { isSecure } from '../protocol/private-host.ts'
+import { isSecureTransport } from '../protocol/private-host.ts'
 import { redirectUriProblem } from '../protocol/redirect-uri.ts'
 import {
   findOpenidConnectMistakes,
@@ -128,6 +128,6 @@ function interactionProblem(text: string): string | undefined {
   if (url.username !== '' || url.password !== '') return 'it must not contain a user or password'
   if (text.includes('#')) return 'it must have no fragment'
   if (url.searchParams.has('interaction')) return 'it must not have the parameter interaction, which is added'
-  if (isSecure(url)) return undefined
+  if (isSecureTransport(url)) return undefined
   return 'it must begin with https://; plain http is for addresses of this machine and its network'
 }

@@ -1,7 +1,7 @@
 /** The setting `authorizationServer`: an OAuth 2.0 server that issues the access tokens in place of this service. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { isSecure } from '../protocol/private-host.ts'
+import { isSecureTransport } from '../protocol/private-host.ts'
 
 const DEFAULT_CLAIM = 'pre-authorized_code'
 const DEFAULT_STATE_CLAIM = 'issuer_state'
@@ -97,6 +97,6 @@ function addressProblem(text: string): string | undefined {
   const url = new URL(text)
   const { username, password } = url
   if (username !== '' || password !== '') return 'it must not contain a user or password'
-  if (isSecure(url)) return undefined
+  if (isSecureTransport(url)) return undefined
   return 'it must begin with https://; plain http is for addresses of this machine and its network'
 }

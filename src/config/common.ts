@@ -9,7 +9,7 @@ import { Check } from 'typebox/schema'
 import { isObject, type JsonObject } from '../codec/json.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
 import { SIGNING_KEY } from '../keys/secrets.ts'
-import { compileSchema, withoutAbsent } from '../protocol/json-schema.ts'
+import { compileSchema, dropAbsentMembers } from '../protocol/json-schema.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
 import { findAddressMistakes, findAddressWarnings } from './address.ts'
 import { findApiKeyMistakes, findApiKeyWarnings } from './api-keys.ts'
@@ -124,7 +124,7 @@ export interface CheckedSettings<Settings> {
 export function checkSettings<Schema extends TObject>(schema: Schema, value: unknown): CheckedSettings<Static<Schema>> {
   if (!isObject(value)) return { mistakes: ['the configuration must be a JSON object'], settings: {} }
   if (Check(schema, value)) return { mistakes: [], settings: value }
-  const validate = compileSchema(withoutAbsent(schema, value), { all: true })
+  const validate = compileSchema(dropAbsentMembers(schema, value), { all: true })
   const errors = validate(value) ? [] : (validate.errors ?? [])
   const broken = new Set(errors.map(({ instancePath }) => instancePath.split('/')[1]))
   return {

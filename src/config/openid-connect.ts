@@ -1,7 +1,7 @@
 /** The setting `authentication.openidConnect`: a provider that signs people in, and the datasets made of its claims. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { isSecure } from '../protocol/private-host.ts'
+import { isSecureTransport } from '../protocol/private-host.ts'
 import { type DatasetMapping, DatasetsSetting, findDatasetMistakes, resolveDatasets } from './claim-datasets.ts'
 
 const DEFAULT_SCOPE = 'openid profile email'
@@ -57,6 +57,6 @@ function issuerProblem(text: string): string | undefined {
   if (url.username !== '' || url.password !== '') return 'it must not contain a user or password'
   // OpenID Connect Discovery 1.0 section 4.
   if (/[?#]/.test(text)) return 'it must have no query and no fragment'
-  if (isSecure(url)) return undefined
+  if (isSecureTransport(url)) return undefined
   return 'it must begin with https://; plain http is for addresses of this machine and its network'
 }

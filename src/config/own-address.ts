@@ -1,5 +1,5 @@
 /** The addresses of servers that an operator names for their own use: a receiver of callbacks, a collector. */
-import { isSecure } from '../protocol/private-host.ts'
+import { isSecureTransport } from '../protocol/private-host.ts'
 
 /** Says what is wrong with such an address. `example` is a right one; `instead` is the setting for what is secret. */
 export function ownAddressProblem(text: string, example: string, instead: string): string | undefined {
@@ -9,6 +9,6 @@ export function ownAddressProblem(text: string, example: string, instead: string
   if (url.username !== '' || url.password !== '') return `it must not contain a user or password; use ${instead}`
   if (url.hash !== '') return 'it must not have a fragment, which nobody would be sent'
   // A host name without a dot is one of the operator's own network, such as the name of a container.
-  if (isSecure(url) || !/[.:]/.test(url.hostname)) return undefined
+  if (isSecureTransport(url) || !/[.:]/.test(url.hostname)) return undefined
   return 'http is for hosts of the own network only; use https'
 }

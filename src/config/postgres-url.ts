@@ -1,5 +1,5 @@
 /** The setting `database.url` for PostgreSQL, in the form of JDBC or of PostgreSQL itself, and its TLS parameters. */
-import { isLoopback, withoutBrackets } from '../protocol/private-host.ts'
+import { isLoopback, stripBrackets } from '../protocol/private-host.ts'
 import { type Files, unreadableReason } from './files.ts'
 
 export interface PostgresAddress {
@@ -70,7 +70,7 @@ function parse(text: string): Parsed | undefined {
   }
   try {
     return {
-      host: withoutBrackets(url.hostname),
+      host: stripBrackets(url.hostname),
       port: url.port === '' ? 5432 : Number(url.port),
       database: decodeURIComponent(url.pathname.slice(1)),
       user: url.username === '' ? undefined : decodeURIComponent(url.username),

@@ -1,7 +1,7 @@
 /** The setting `authentication.presentation`: a verifier that asks the person for another credential. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { isSecure } from '../protocol/private-host.ts'
+import { isSecureTransport } from '../protocol/private-host.ts'
 import { type DatasetMapping, DatasetsSetting, findDatasetMistakes, resolveDatasets } from './claim-datasets.ts'
 
 export const PresentationSetting = Type.Object(
@@ -33,7 +33,7 @@ export function resolvePresentation(settings: PresentationSetting): Presentation
 
 export function findPresentationMistakes({ verifier, datasets }: PresentationSetting): string[] {
   const url = URL.canParse(verifier) ? new URL(verifier) : undefined
-  const isBase = url !== undefined && url.origin === verifier && isSecure(url)
+  const isBase = url !== undefined && url.origin === verifier && isSecureTransport(url)
   const address = isBase ? [] : ['verifier: write its base URL, like https://verifier.example.edu, without a path']
   return [...address, ...findDatasetMistakes(datasets, 2)].map((mistake) => `authentication.presentation.${mistake}`)
 }

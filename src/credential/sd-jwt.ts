@@ -8,13 +8,20 @@ import { digestOf } from '../codec/digest.ts'
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { malformed, orProblem } from '../codec/malformed.ts'
-import { asSdJwt, type ClaimPosition, concealClaims, readSdJwt, revealClaims, type SdJwt } from '../codec/sd-jwt.ts'
+import {
+  type ClaimPosition,
+  completeSdJwt,
+  concealClaims,
+  readSdJwt,
+  revealClaims,
+  type SdJwt,
+} from '../codec/sd-jwt.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
 import { importPublicKey } from '../keys/jwk.ts'
 import { isJwsSignedBy } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import { isWithin, stepMatches } from '../protocol/claim-path.ts'
-import { approvalOf, isApproval } from '../protocol/transaction-data.ts'
+import { isApproval, makeApproval } from '../protocol/transaction-data.ts'
 import { firstEnd, numericDate, presentationTime, statusMember, toEpochSeconds } from './evidence.ts'
 import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
 
@@ -76,7 +83,7 @@ export function holdSdJwt(
   takeApart: (sdJwt: SdJwt) => SdJwtParts,
   otherwise: string,
 ): HeldCredential {
-  const { evidence, hidable } = takeApart(readSdJwt(asSdJwt(credential)))
+  const { evidence, hidable } = takeApart(readSdJwt(completeSdJwt(credential)))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
   if (evidence.formats.length === 0) malformed(`${otherwise}: ${evidence.statedFormat}`)
   return { ...evidence, hidable, expiresAt: firstEnd(evidence.validity) }
@@ -88,10 +95,10 @@ export async function presentSdJwt(
   binding: Binding & { readonly at: Date },
   holder: Signer,
 ): Promise<string> {
-  const { jws, disclosures } = readSdJwt(asSdJwt(credential))
-  const { disclosed } = revealClaims(jws.payload, disclosures)
+  const { jws, disclosures } = readSdJwt(completeSdJwt(credential))
+  const { appliedDisclosures } = revealClaims(jws.payload, disclosures)
   const [jwt = ''] = credential.split('~', 1)
-  const shownClaims = disclosed.filter(({ position }) =>
+  const shownClaims = appliedDisclosures.filter(({ position }) =>
     positions.some((choice) => isWithin(position, choice) || isWithin(choice, position)),
   )
   return bindSdJwt([jwt, ...shownClaims.map(({ text }) => text), ''].join('~'), binding, holder)
@@ -110,7 +117,7 @@ export async function bindSdJwt(
       aud: binding.audience,
       nonce: binding.nonce,
       sd_hash: digestOf(sdJwt),
-      ...approvalOf(binding.transactionData),
+      ...makeApproval(binding.transactionData),
     },
     (data) => holder.sign(data),
   )
@@ -133,10 +140,10 @@ export function revealSdJwt(
   mustBeShown: (position: ClaimPosition) => boolean,
 ): Pick<SdJwtParts, 'hidable'> & { readonly payload: JsonObject; readonly problem: string | undefined } {
   const revealedPayload = orProblem(() => {
-    const { claims, disclosed } = revealClaims(jws.payload, disclosures)
-    const concealedClaim = disclosed.find(({ position }) => mustBeShown(position))
+    const { claims, appliedDisclosures } = revealClaims(jws.payload, disclosures)
+    const concealedClaim = appliedDisclosures.find(({ position }) => mustBeShown(position))
     if (concealedClaim) malformed(`${concealedClaim.position.join('.')} must not be selectively disclosable`)
-    return { payload: claims, hidable: disclosed.map(({ position }) => position) }
+    return { payload: claims, hidable: appliedDisclosures.map(({ position }) => position) }
   })
   return 'problem' in revealedPayload
     ? { payload: jws.payload, hidable: [], problem: revealedPayload.problem }
@@ -144,7 +151,7 @@ export function revealSdJwt(
 }
 
 /** Returns the key binding; undefined when there is none. */
-export function keyBindingOf({ keyBinding, bound }: SdJwt): HolderEvidence | undefined {
+export function keyBindingOf({ keyBinding, sdHashInput }: SdJwt): HolderEvidence | undefined {
   if (keyBinding === undefined) return undefined
   const { header, payload } = keyBinding
   return {
@@ -155,7 +162,7 @@ export function keyBindingOf({ keyBinding, bound }: SdJwt): HolderEvidence | und
     // A key binding without iat is invalid. RFC 9901, Key Binding JWT
     presentedAt: presentationTime(payload) ?? new Date(Number.NaN),
     validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
-    coversPresentation: own(payload, 'sd_hash') === digestOf(bound),
+    coversPresentation: own(payload, 'sd_hash') === digestOf(sdHashInput),
     approves: (transactionData) => isApproval(payload, transactionData),
   }
 }

@@ -16,7 +16,7 @@ import { shownPath } from '../config/shown-path.ts'
 import { readKeyAndCertificates } from '../config/signing.ts'
 import { resolveStopping, type Stopping } from '../config/stopping.ts'
 import { findTelemetryMistakes, resolveTelemetry, type TelemetryConfig } from '../config/telemetry.ts'
-import { isSecure } from '../protocol/private-host.ts'
+import { isSecureTransport } from '../protocol/private-host.ts'
 import {
   ChainSetting,
   type ChainSettings,
@@ -228,6 +228,6 @@ function encryptionMistakes({ database: setting }: Partial<Settings>): string[] 
 }
 
 function exposureWarnings({ baseUrl }: Partial<Settings>): string[] {
-  if (baseUrl === undefined || isSecure(new URL(baseUrl))) return []
+  if (baseUrl === undefined || isSecureTransport(new URL(baseUrl))) return []
   return ['baseUrl: http without TLS on a public host; what callers send can be read on the way']
 }

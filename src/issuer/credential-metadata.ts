@@ -9,8 +9,8 @@ import { YEAR_SECONDS } from '../credential/configuration.ts'
 import { type ClaimPath, pathText } from '../protocol/claim-path.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
-import { refuseMisspelt } from '../protocol/misspelt.ts'
-import { isSecure } from '../protocol/private-host.ts'
+import { refuseMisspeltMember } from '../protocol/misspelt.ts'
+import { isSecureTransport } from '../protocol/private-host.ts'
 
 type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>
 type Described = readonly { readonly locale?: string }[]
@@ -45,17 +45,17 @@ const DISPLAY = ['name', 'locale', 'description', 'background_color', 'text_colo
 /** Refuses with `invalid_request` members that are nearly known ones: wallets ignore them, and nobody would notice. */
 function refuseMisspeltNames(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata, credential_definition: definition } = configuration
-  refuseMisspelt(definition as Json | undefined, ['@context', 'type'], 'credential_definition')
-  refuseMisspelt(metadata, ['display', 'claims', 'credential_reuse_policy'], 'credential_metadata')
+  refuseMisspeltMember(definition as Json | undefined, ['@context', 'type'], 'credential_definition')
+  refuseMisspeltMember(metadata, ['display', 'claims', 'credential_reuse_policy'], 'credential_metadata')
   for (const [index, each] of (metadata?.display ?? []).entries()) {
     const at = `credential_metadata.display[${index}]`
-    refuseMisspelt(each, DISPLAY, at)
-    refuseMisspelt(each.logo, ['uri', 'alt_text'], `${at}.logo`)
-    refuseMisspelt(each.background_image, ['uri'], `${at}.background_image`)
+    refuseMisspeltMember(each, DISPLAY, at)
+    refuseMisspeltMember(each.logo, ['uri', 'alt_text'], `${at}.logo`)
+    refuseMisspeltMember(each.background_image, ['uri'], `${at}.background_image`)
   }
   for (const [index, { display = [] }] of (metadata?.claims ?? []).entries()) {
     for (const [number, each] of display.entries()) {
-      refuseMisspelt(each, ['name', 'locale'], `credential_metadata.claims[${index}].display[${number}]`)
+      refuseMisspeltMember(each, ['name', 'locale'], `credential_metadata.claims[${index}].display[${number}]`)
     }
   }
 }
@@ -145,7 +145,7 @@ function canonical(locale: string, path: string): string {
  */
 function refuseImage(uri: string | undefined, path: string): void {
   if (uri === undefined || /^data:image\/[\w.+-]+[;,]/i.test(uri)) return
-  if (URL.canParse(uri) && isSecure(new URL(uri))) return
+  if (URL.canParse(uri) && isSecureTransport(new URL(uri))) return
   refuse('invalid_request', `${path}: it must be an https: URL, or a data: URI of an image`)
 }
 

@@ -5,7 +5,7 @@ import type { Configuration, CredentialFormat, DatasetMembers } from '../credent
 import { datasetRules } from '../credential/formats.ts'
 import { pathText, selectClaims } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
-import { refuseMisspelt } from '../protocol/misspelt.ts'
+import { refuseMisspeltMember } from '../protocol/misspelt.ts'
 
 /**
  * Refuses with `invalid_request`, naming the path, a dataset that one of the configurations cannot be filled with, and
@@ -114,6 +114,6 @@ function refuseMisspeltClaims(claims: JsonObject, configuration: Configuration):
   }
   for (const { parent, names } of declared.values()) {
     const object = parent.reduce<Json | undefined>((value, name) => memberOf(value, name), claims)
-    refuseMisspelt(object, names, pathText(['credential_dataset', ...parent]))
+    refuseMisspeltMember(object, names, pathText(['credential_dataset', ...parent]))
   }
 }

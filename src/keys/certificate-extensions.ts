@@ -13,9 +13,9 @@ import {
   readOid,
   readSequence,
   readSmallInteger,
-  take,
-  takeNoMore,
-  takeOptional,
+  refuseMoreMembers,
+  takeMember,
+  takeOptionalMember,
 } from '../codec/der.ts'
 import { malformed, within } from '../codec/malformed.ts'
 import { MAX_URL } from '../codec/url.ts'
@@ -124,10 +124,10 @@ function collect(extensions: DerValue): Map<string, Extension> {
   const byOid = new Map<string, Extension>()
   for (const extension of readSequence(extensions)) {
     const members = readSequence(extension)
-    const oid = readOid(take(members, DER_TAG.oid))
-    const critical = takeOptional(members, DER_TAG.boolean)
-    const value = readOctetString(take(members, DER_TAG.octetString))
-    takeNoMore(members)
+    const oid = readOid(takeMember(members, DER_TAG.oid))
+    const critical = takeOptionalMember(members, DER_TAG.boolean)
+    const value = readOctetString(takeMember(members, DER_TAG.octetString))
+    refuseMoreMembers(members)
     if (byOid.has(oid)) malformed(`the certificate has the extension ${oid} twice`)
     // A FALSE that is written out is not DER, but some authorities write it, and it can mean one thing only.
     byOid.set(oid, { critical: critical !== undefined && readBoolean(critical), value })
@@ -142,9 +142,9 @@ function inside<T>(byOid: ReadonlyMap<string, Extension>, oid: string, read: (va
 
 function basicConstraints(value: DerValue): Pick<CertificateExtensions, 'isCa' | 'pathLength'> {
   const members = readSequence(value)
-  const isCa = takeOptional(members, DER_TAG.boolean)
-  const pathLength = takeOptional(members, DER_TAG.integer)
-  takeNoMore(members)
+  const isCa = takeOptionalMember(members, DER_TAG.boolean)
+  const pathLength = takeOptionalMember(members, DER_TAG.integer)
+  refuseMoreMembers(members)
   return {
     isCa: isCa !== undefined && readBoolean(isCa),
     pathLength: pathLength === undefined ? undefined : readSmallInteger(pathLength),
@@ -188,6 +188,6 @@ function formatAddress(bytes: Uint8Array): string {
 }
 
 function keyIdentifier(value: DerValue): Buffer | undefined {
-  const identifier = takeOptional(readSequence(value), contextTag(0, 'primitive'))
+  const identifier = takeOptionalMember(readSequence(value), contextTag(0, 'primitive'))
   return identifier && Buffer.from(identifier.content)
 }

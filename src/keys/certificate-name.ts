@@ -8,8 +8,8 @@ import {
   readOid,
   readSequence,
   readString,
-  take,
-  takeNoMore,
+  refuseMoreMembers,
+  takeMember,
   writeDer,
   writeOid,
   writeSequence,
@@ -82,9 +82,9 @@ function relativeNameText(relative: DerValue): string {
 
 function attributeText(attribute: DerValue): string {
   const members = readSequence(attribute)
-  const oid = readOid(take(members, DER_TAG.oid))
+  const oid = readOid(takeMember(members, DER_TAG.oid))
   const value = members.shift() ?? malformed(`the attribute ${oid} of the name has no value`)
-  takeNoMore(members)
+  refuseMoreMembers(members)
   const text = STRINGS.includes(value.tag)
     ? escapeText(beginningOf(readString(value)))
     : `#${beginningOf(value.der.toString('hex'))}`

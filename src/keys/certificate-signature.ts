@@ -10,9 +10,9 @@ import {
   readOid,
   readSequence,
   readSmallInteger,
-  take,
-  takeNoMore,
-  takeOptional,
+  refuseMoreMembers,
+  takeMember,
+  takeOptionalMember,
 } from '../codec/der.ts'
 
 export interface SignatureAlgorithm {
@@ -70,9 +70,9 @@ export function readAlgorithm(identifier: DerValue): {
   readonly parameters: DerValue | undefined
 } {
   const members = readSequence(identifier)
-  const oid = readOid(take(members, DER_TAG.oid))
+  const oid = readOid(takeMember(members, DER_TAG.oid))
   const parameters = members.shift()
-  takeNoMore(members)
+  refuseMoreMembers(members)
   return { oid, parameters }
 }
 
@@ -108,9 +108,9 @@ function isStrong(key: KeyObject): boolean {
  */
 function readPss(parameters: DerValue): SignatureAlgorithm | undefined {
   const members = readSequence(parameters)
-  const hash = explicit(takeOptional(members, contextTag(0, 'constructed')))
-  const mask = explicit(takeOptional(members, contextTag(1, 'constructed')))
-  const salt = explicit(takeOptional(members, contextTag(2, 'constructed')))
+  const hash = explicit(takeOptionalMember(members, contextTag(0, 'constructed')))
+  const mask = explicit(takeOptionalMember(members, contextTag(1, 'constructed')))
+  const salt = explicit(takeOptionalMember(members, contextTag(2, 'constructed')))
   if (hash === undefined || mask === undefined || salt === undefined || members.length > 0) return undefined
   const pssHash = HASHES.get(readAlgorithm(hash).oid)
   const generator = readAlgorithm(mask)

@@ -16,9 +16,9 @@ import {
   readSequence,
   readSmallInteger,
   readTime,
-  take,
-  takeNoMore,
-  takeOptional,
+  refuseMoreMembers,
+  takeMember,
+  takeOptionalMember,
 } from '../codec/der.ts'
 import { malformed, within } from '../codec/malformed.ts'
 import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts'
@@ -72,10 +72,10 @@ export function parseCertificate(der: Uint8Array): Certificate {
   if (der.length > MAX_BYTES) malformed(`it is larger than ${MAX_BYTES} bytes`)
   const bytes = Buffer.from(der)
   const parts = readSequence(readDer(bytes))
-  const signed = take(parts, DER_TAG.sequence)
-  const algorithm = take(parts, DER_TAG.sequence)
-  const value = wholeBytes(take(parts, DER_TAG.bitString))
-  takeNoMore(parts)
+  const signed = takeMember(parts, DER_TAG.sequence)
+  const algorithm = takeMember(parts, DER_TAG.sequence)
+  const value = wholeBytes(takeMember(parts, DER_TAG.bitString))
+  refuseMoreMembers(parts)
   return {
     der: bytes,
     fingerprint: hash('sha256', bytes, 'base64url'),
@@ -181,18 +181,18 @@ export function certificateProblem(certificate: Certificate, now: Date, clockSke
 /** Returns the TBSCertificate: RFC 5280 section 4.1.2. */
 function readSigned(signed: DerValue, outerAlgorithm: DerValue) {
   const members = readSequence(signed)
-  const version = readVersion(takeOptional(members, contextTag(0, 'constructed')))
-  refuseSerial(readInteger(take(members, DER_TAG.integer)))
-  if (!take(members, DER_TAG.sequence).der.equals(outerAlgorithm.der)) {
+  const version = readVersion(takeOptionalMember(members, contextTag(0, 'constructed')))
+  refuseSerial(readInteger(takeMember(members, DER_TAG.integer)))
+  if (!takeMember(members, DER_TAG.sequence).der.equals(outerAlgorithm.der)) {
     malformed('the certificate names two different signature algorithms')
   }
-  const issuer = take(members, DER_TAG.sequence)
-  const validity = readValidity(take(members, DER_TAG.sequence))
-  const subject = take(members, DER_TAG.sequence)
-  const publicKey = readPublicKey(take(members, DER_TAG.sequence))
-  if (version === V3) for (const number of [1, 2]) takeOptional(members, contextTag(number, 'primitive'))
-  const extensions = version === V3 ? takeOptional(members, contextTag(3, 'constructed')) : undefined
-  takeNoMore(members)
+  const issuer = takeMember(members, DER_TAG.sequence)
+  const validity = readValidity(takeMember(members, DER_TAG.sequence))
+  const subject = takeMember(members, DER_TAG.sequence)
+  const publicKey = readPublicKey(takeMember(members, DER_TAG.sequence))
+  if (version === V3) for (const number of [1, 2]) takeOptionalMember(members, contextTag(number, 'primitive'))
+  const extensions = version === V3 ? takeOptionalMember(members, contextTag(3, 'constructed')) : undefined
+  refuseMoreMembers(members)
   return {
     subject: subject.der,
     issuer: issuer.der,
@@ -224,7 +224,7 @@ function refuseSerial(serial: Buffer): void {
 function readValidity(validity: DerValue): Pick<Certificate, 'notBefore' | 'notAfter'> {
   const [notBefore, notAfter, ...more] = readSequence(validity)
   if (notBefore === undefined || notAfter === undefined) return malformed('the validity has no two times')
-  takeNoMore(more)
+  refuseMoreMembers(more)
   return { notBefore: readTime(notBefore), notAfter: readTime(notAfter) }
 }
 
@@ -234,9 +234,9 @@ function readValidity(validity: DerValue): Pick<Certificate, 'notBefore' | 'notA
  */
 function readPublicKey(info: DerValue): KeyObject {
   const members = readSequence(info)
-  const { oid, parameters } = readAlgorithm(take(members, DER_TAG.sequence))
-  wholeBytes(take(members, DER_TAG.bitString))
-  takeNoMore(members)
+  const { oid, parameters } = readAlgorithm(takeMember(members, DER_TAG.sequence))
+  wholeBytes(takeMember(members, DER_TAG.bitString))
+  refuseMoreMembers(members)
   if (!KEY_ALGORITHMS.includes(oid)) malformed(`public keys of the kind ${oid} are not supported`)
   let key: KeyObject
   if (oid === EC_PUBLIC_KEY && parameters?.tag !== DER_TAG.oid) malformed('the public key does not name its curve')

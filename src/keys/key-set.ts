@@ -101,13 +101,13 @@ function rsaKey(jwk: JsonObject): KeyObject {
   return fits && publicExponent === RSA_EXPONENT ? key : malformed('the RSA key is of a size that is not taken')
 }
 
-function isRsaSigned({ signed, signature }: Jws, alg: string, key: KeyObject): boolean {
+function isRsaSigned({ signingInput, signature }: Jws, alg: string, key: KeyObject): boolean {
   const padding =
     alg === 'PS256'
       ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
       : { padding: constants.RSA_PKCS1_PADDING }
   try {
-    return verify('sha256', signed, { key, ...padding }, signature)
+    return verify('sha256', signingInput, { key, ...padding }, signature)
   } catch {
     return false
   }

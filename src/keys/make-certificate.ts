@@ -10,7 +10,7 @@ import {
   readBitString,
   readDer,
   readSequence,
-  take,
+  takeMember,
   writeBitString,
   writeBoolean,
   writeDer,
@@ -183,8 +183,8 @@ export function subjectAltName({ dnsNames = [], uris = [], ipAddresses = [] }: S
 /** Returns the first 160 bits of SHA-256 over the key. RFC 7093 section 2, method 1. */
 function makeKeyIdentifier(publicKey: KeyObject): Buffer {
   const members = readSequence(readDer(publicKey.export({ type: 'spki', format: 'der' })))
-  take(members, DER_TAG.sequence)
-  const { bytes } = readBitString(take(members, DER_TAG.bitString))
+  takeMember(members, DER_TAG.sequence)
+  const { bytes } = readBitString(takeMember(members, DER_TAG.bitString))
   return createHash('sha256').update(bytes).digest().subarray(0, 20)
 }
 

@@ -39,7 +39,7 @@ export function isJwsSignedBy(jws: Jws, key: KeyObject): boolean {
   const algorithm = algorithmOf(key)
   if (algorithm === undefined) return false
   const { jose }: AlgorithmDetails = algorithms[algorithm]
-  return jose.some((name) => name === own(jws.header, 'alg')) && verifySignature(key, jws.signed, jws.signature)
+  return jose.some((name) => name === own(jws.header, 'alg')) && verifySignature(key, jws.signingInput, jws.signature)
 }
 
 /** Tests whether `key` signed a COSE_Sign1 over `payload`, which may have come from elsewhere. */

@@ -9,7 +9,7 @@ import { type JsonObject, ownString, refuseMany } from '../codec/json.ts'
 import { readJws } from '../codec/jws.ts'
 import type { Outbound } from '../http/outbound.ts'
 import { refuse } from '../protocol/error.ts'
-import { isSecure } from '../protocol/private-host.ts'
+import { isSecureTransport } from '../protocol/private-host.ts'
 import { refuseProviderFailures, refuseUnavailableProvider, refuseUnlessReached } from './provider-failure.ts'
 import { createProviderFetch } from './provider-fetch.ts'
 
@@ -106,7 +106,7 @@ async function discover({ issuer, clientId, clientSecret }: OpenidClient, outbou
     refuseUnavailableProvider(`its metadata is that of another issuer than ${issuer}`)
   }
   const { authorization_endpoint: endpoint = '' } = metadata
-  if (!URL.canParse(endpoint) || !isSecure(new URL(endpoint))) {
+  if (!URL.canParse(endpoint) || !isSecureTransport(new URL(endpoint))) {
     refuseUnavailableProvider('the authorization_endpoint of its metadata is not an https address')
   }
   if (clientSecret === undefined) return publicConfiguration

@@ -11,12 +11,12 @@ type ClaimStep = string | number | null
 /** A path has one step per element. A path without null is a {@link ClaimPosition}. */
 export type ClaimPath = readonly ClaimStep[]
 
-export interface Selected {
+export interface SelectedClaim {
   readonly path: ClaimPosition
   readonly value: Json
 }
 
-export type Selection = { readonly selected: readonly Selected[] } | { readonly problem: string }
+export type Selection = { readonly claims: readonly SelectedClaim[] } | { readonly problem: string }
 
 /**
  * A selected value with the step to it and the node before it. Its path is written out only when it is selected at the
@@ -39,18 +39,18 @@ export function isIndex(step: unknown): step is number {
 /** Returns the claims that `path` selects in `claims`. */
 export function selectClaims(claims: Json, path: ClaimPath): Selection {
   if (path.length === 0) return { problem: 'an empty path points to no claim' }
-  let selected: readonly Node[] = [{ value: claims }]
+  let nodes: readonly Node[] = [{ value: claims }]
   for (const [i, step] of path.entries()) {
     const next: Node[] = []
-    for (const node of selected) {
+    for (const node of nodes) {
       const problem = problemOf(node.value, step)
       if (problem !== undefined) return { problem: `${pathText(path)}: ${pathText(path.slice(0, i))} ${problem}` }
-      follow(node, step, next)
+      addSelectedNodes(node, step, next)
     }
-    selected = next
-    if (selected.length === 0) return { problem: `${pathText(path)}: there is no ${pathText(path.slice(0, i + 1))}` }
+    nodes = next
+    if (nodes.length === 0) return { problem: `${pathText(path)}: there is no ${pathText(path.slice(0, i + 1))}` }
   }
-  return { selected: selected.map((node) => ({ path: positionOf(node), value: node.value })) }
+  return { claims: nodes.map((node) => ({ path: positionOf(node), value: node.value })) }
 }
 
 /** Formats a path for people: `degrees[*].type`. */
@@ -69,8 +69,8 @@ export function isWithin(inner: ClaimPosition, outer: ClaimPosition): boolean {
 }
 
 /** Tests whether a step of a path selects the member or element `taken`; false when `taken` is undefined. */
-export function stepMatches(step: ClaimStep, taken: string | number | undefined): boolean {
-  return step === null ? typeof taken === 'number' : step === taken
+export function stepMatches(step: ClaimStep, positionStep: string | number | undefined): boolean {
+  return step === null ? typeof positionStep === 'number' : step === positionStep
 }
 
 /** Returns the reason for which the step selects nothing in any value of this type. */
@@ -81,15 +81,15 @@ function problemOf(value: Json, step: ClaimStep): string | undefined {
 }
 
 /** Adds the members or elements that the step selects to `next`. */
-function follow(node: Node, step: ClaimStep, next: Node[]): void {
+function addSelectedNodes(node: Node, step: ClaimStep, next: Node[]): void {
   const { value } = node
   if (Array.isArray(value)) {
-    if (step !== null) take(node, Number(step), value[Number(step)], next)
-    else for (let i = 0; i < value.length; i++) take(node, i, value[i], next)
-  } else if (isObject(value) && typeof step === 'string') take(node, step, own(value, step), next)
+    if (step !== null) addNode(node, Number(step), value[Number(step)], next)
+    else for (let i = 0; i < value.length; i++) addNode(node, i, value[i], next)
+  } else if (isObject(value) && typeof step === 'string') addNode(node, step, own(value, step), next)
 }
 
-function take(from: Node, step: string | number, value: Json | undefined, next: Node[]): void {
+function addNode(from: Node, step: string | number, value: Json | undefined, next: Node[]): void {
   if (value !== undefined) next.push({ value, step, from })
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../codec/json.ts'
-import { answersAuthorities, checkAuthorities, findUncheckable } from './dcql-authorities.ts'
+import { answersAuthorities, checkAuthorities, findUncheckableAuthorities } from './dcql-authorities.ts'
 
 describe('a credential answers for authorities', () => {
   const keyIds = new Set(['c3Vi'])
@@ -27,7 +27,7 @@ it.each<[string, Json, readonly string[]]>([
 })
 
 describe('what nobody could check of authorities', () => {
-  const found = (...authorities: Json[]) => [...findUncheckable(authorities, 'q')]
+  const found = (...authorities: Json[]) => [...findUncheckableAuthorities(authorities, 'q')]
   const checkValue = (value: Json) => found({ type: 'aki', values: [value] })
 
   it('is their type, when there is one', () => {

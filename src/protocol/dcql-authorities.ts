@@ -14,7 +14,7 @@ export interface TrustedAuthoritiesQuery {
 const MAX_KEY_ID_BYTES = 64
 
 /** The types of the specification that are not supported, each with the way out. */
-const UNSUPPORTED = new Map([
+const UNSUPPORTED_TYPES = new Map([
   ['etsi_tl', 'trusted lists are not supported yet; name the authorities of the list by aki instead'],
   ['openid_federation', 'federations are not supported; name the authority above the issuer by aki instead'],
 ])
@@ -40,11 +40,11 @@ export function* checkAuthorities(authorities: Json | undefined, at: string): Mi
 }
 
 /** Finds the authorities that cannot be checked: types other than `aki`, and values that are not key identifiers. */
-export function* findUncheckable(authorities: Json | undefined, at: string): Mistakes {
+export function* findUncheckableAuthorities(authorities: Json | undefined, at: string): Mistakes {
   for (const [i, authority] of (Array.isArray(authorities) ? authorities : []).entries()) {
     const type = isObject(authority) ? own(authority, 'type') : undefined
     if (!isObject(authority) || typeof type !== 'string' || type === '') continue
-    if (type !== 'aki') yield `${at}[${i}].type: ${UNSUPPORTED.get(type) ?? 'must be aki'}`
+    if (type !== 'aki') yield `${at}[${i}].type: ${UNSUPPORTED_TYPES.get(type) ?? 'must be aki'}`
     else yield* checkKeyIds(own(authority, 'values'), `${at}[${i}].values`)
   }
 }

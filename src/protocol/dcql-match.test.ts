@@ -147,11 +147,11 @@ describe('selection, for any credential and path', () => {
     fc.assert(
       fc.property(trees, paths, (claims, path) => {
         const selection = selectClaims(claims, path)
-        const values = 'problem' in selection ? undefined : selection.selected.map(({ value }) => value)
+        const values = 'problem' in selection ? undefined : selection.claims.map(({ value }) => value)
         expect(values).toEqual(naive(claims, path))
         if ('problem' in selection) return
         found++
-        for (const each of selection.selected) {
+        for (const each of selection.claims) {
           expect(selectClaims(claims, each.path)).toEqual({ selected: [each] })
         }
       }),

@@ -36,10 +36,10 @@ export interface ClaimsAnswer {
 
 export type CredentialChoice = { readonly ids: readonly string[] } | { readonly problem: string }
 
-const MAX_NAMED = 5
+const MAX_LISTED = 5
 
 /** The answer for an id that no claim has: no credential must satisfy a query that was not validated. */
-const UNKNOWN: ClaimAnswer = {
+const UNKNOWN_CLAIM: ClaimAnswer = {
   path: [],
   positions: [],
   matching: [],
@@ -55,13 +55,15 @@ export function answerClaims(query: CredentialQuery, claims: JsonObject): Claims
   const queries = query.claims ?? []
   const answers = queries.map((claim) => answerClaim(claim, claims))
   const byId = new Map(queries.map(({ id }, i) => [id, answers[i]]))
-  const sets = query.claim_sets?.map((set) => set.map((id) => byId.get(id) ?? UNKNOWN)) ?? [answers]
+  const sets = query.claim_sets?.map((set) => set.map((id) => byId.get(id) ?? UNKNOWN_CLAIM)) ?? [answers]
 
-  const satisfied = sets.find((set) => set.every((answer) => answer.matching.length > 0))
-  if (satisfied) return { claims: answers, disclose: distinct(satisfied.flatMap((answer) => answer.matching)) }
-  const present = sets.find((set) => set.every((answer) => answer.positions.length > 0))
-  if (present) return { claims: answers, disclose: [], mismatch: sentences(present.map((answer) => answer.mismatch)) }
-  const missing = sentences(sets.flat().map((answer) => answer.missing))
+  const satisfiedSet = sets.find((set) => set.every((answer) => answer.matching.length > 0))
+  if (satisfiedSet)
+    return { claims: answers, disclose: distinctPositions(satisfiedSet.flatMap((answer) => answer.matching)) }
+  const presentSet = sets.find((set) => set.every((answer) => answer.positions.length > 0))
+  if (presentSet)
+    return { claims: answers, disclose: [], mismatch: joinSentences(presentSet.map((answer) => answer.mismatch)) }
+  const missing = joinSentences(sets.flat().map((answer) => answer.missing))
   return { claims: answers, disclose: [], missing: query.claim_sets ? `no claim set is complete: ${missing}` : missing }
 }
 
@@ -73,12 +75,14 @@ export function chosenClaims(query: CredentialQuery, { claims }: ClaimsAnswer): 
 }
 
 /** Returns a sentence about the required credentials that are not among `answered`; undefined when none is missing. */
-export function answerCredentials(query: DcqlQuery, answered: ReadonlySet<string>): string | undefined {
+export function answerCredentials(query: DcqlQuery, answeredIds: ReadonlySet<string>): string | undefined {
   const missing = query.credential_sets
     ? query.credential_sets.flatMap((set, i) =>
-        isRequired(set) && !optionOf(set, answered) ? describeUnmet(set, i) : [],
+        isRequired(set) && !satisfiedOption(set, answeredIds) ? describeUnmetSet(set, i) : [],
       )
-    : query.credentials.filter(({ id }) => !answered.has(id)).map(({ id }) => `nothing answers credential query ${id}`)
+    : query.credentials
+        .filter(({ id }) => !answeredIds.has(id))
+        .map(({ id }) => `nothing answers credential query ${id}`)
   return missing.length > 0 ? missing.join('; ') : undefined
 }
 
@@ -86,41 +90,43 @@ export function answerCredentials(query: DcqlQuery, answered: ReadonlySet<string
  * Chooses the credential queries that a wallet should answer out of those that it can. Optional sets are left out,
  * which discloses least, unless all sets are optional: then every set that can be satisfied is answered.
  */
-export function chooseCredentials(query: DcqlQuery, available: ReadonlySet<string>): CredentialChoice {
-  const problem = answerCredentials(query, available)
+export function chooseCredentials(query: DcqlQuery, availableIds: ReadonlySet<string>): CredentialChoice {
+  const problem = answerCredentials(query, availableIds)
   if (problem !== undefined) return { problem }
   const sets = query.credential_sets
   if (!sets) return { ids: query.credentials.map(({ id }) => id) }
-  const required = sets.filter(isRequired)
-  const chosen = new Set((required.length > 0 ? required : sets).flatMap((set) => optionOf(set, available) ?? []))
-  if (chosen.size === 0) return { problem: sets.map(describeUnmet).join('; ') }
-  return { ids: query.credentials.map(({ id }) => id).filter((id) => chosen.has(id)) }
+  const requiredSets = sets.filter(isRequired)
+  const chosenIds = new Set(
+    (requiredSets.length > 0 ? requiredSets : sets).flatMap((set) => satisfiedOption(set, availableIds) ?? []),
+  )
+  if (chosenIds.size === 0) return { problem: sets.map(describeUnmetSet).join('; ') }
+  return { ids: query.credentials.map(({ id }) => id).filter((id) => chosenIds.has(id)) }
 }
 
 function answerClaim({ path, values }: ClaimQuery, claims: JsonObject): ClaimAnswer {
   const selection = selectClaims(claims, path)
   if ('problem' in selection) return { path, positions: [], matching: [], missing: selection.problem }
-  const positions = selection.selected.map((each) => each.path)
+  const positions = selection.claims.map((each) => each.path)
   if (values === undefined) return { path, positions, matching: positions }
   // OpenID4VP 1.0, Claims Query: type and value match one of `values`. It does not say of which element when a path
   // selects several; one is enough here, and only those that match are disclosed, as if the others did not exist.
-  const requested = new Set<Json>(values)
-  const matching = selection.selected.filter(({ value }) => requested.has(value)).map((each) => each.path)
+  const requestedValues = new Set<Json>(values)
+  const matching = selection.claims.filter(({ value }) => requestedValues.has(value)).map((each) => each.path)
   if (matching.length > 0) return { path, positions, matching }
   return { path, positions, matching, mismatch: `${pathText(path)}: expected ${valuesText(values)}` }
 }
 
 function valuesText(values: readonly (string | number | boolean)[]): string {
-  const texts = values.slice(0, MAX_NAMED).map((value) => JSON.stringify(value))
+  const texts = values.slice(0, MAX_LISTED).map((value) => JSON.stringify(value))
   const more = values.length - texts.length
   return `${values.length > 1 ? 'one of ' : ''}${texts.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-function sentences(parts: readonly (string | undefined)[]): string {
+function joinSentences(parts: readonly (string | undefined)[]): string {
   return [...new Set(parts.filter((part) => part !== undefined))].join('; ')
 }
 
-function distinct(paths: readonly ClaimPosition[]): readonly ClaimPosition[] {
+function distinctPositions(paths: readonly ClaimPosition[]): readonly ClaimPosition[] {
   return [...new Map(paths.map((path) => [JSON.stringify(path), path])).values()]
 }
 
@@ -129,11 +135,14 @@ export function isRequired(set: CredentialSetQuery): boolean {
 }
 
 /** Returns the first option all of whose credentials are there. */
-export function optionOf(set: CredentialSetQuery, there: ReadonlySet<string>): readonly string[] | undefined {
-  return set.options.find((option) => option.every((id) => there.has(id)))
+export function satisfiedOption(
+  set: CredentialSetQuery,
+  availableIds: ReadonlySet<string>,
+): readonly string[] | undefined {
+  return set.options.find((option) => option.every((id) => availableIds.has(id)))
 }
 
-function describeUnmet(set: CredentialSetQuery, index: number): string {
-  const options = set.options.slice(0, MAX_NAMED).map((option) => option.join(' and '))
+function describeUnmetSet(set: CredentialSetQuery, index: number): string {
+  const options = set.options.slice(0, MAX_LISTED).map((option) => option.join(' and '))
   return `no option of credential set ${index} is answered in full: ${options.join(', or ')}`
 }

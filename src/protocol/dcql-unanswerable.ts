@@ -20,8 +20,8 @@ export function* findUnanswerable(credential: JsonObject, at: string, reservedNa
     if (claim !== undefined) yield* checkPath(claim.path, `${at}.claims[${i}].path`, reservedNames)
   }
   const sets = own(credential, 'claim_sets')
-  if (sets === undefined) yield* checkTogether(claims, at)
-  else if (Array.isArray(sets)) yield* checkSets(sets, claims, at)
+  if (sets === undefined) yield* checkAllClaims(claims, at)
+  else if (Array.isArray(sets)) yield* checkEachClaimSet(sets, claims, at)
 }
 
 function* checkPath(path: ClaimPath, at: string, reservedNames: readonly unknown[]): Mistakes {
@@ -33,39 +33,39 @@ function* checkPath(path: ClaimPath, at: string, reservedNames: readonly unknown
 }
 
 /** Finds contradictions among all claims, which are requested together when there are no claim sets. */
-function* checkTogether(claims: Claims, at: string): Mistakes {
-  for (const [later, earlier] of claimPairs(claims, contradict)) {
+function* checkAllClaims(claims: Claims, at: string): Mistakes {
+  for (const [later, earlier] of claimPairs(claims, areContradictory)) {
     const [path, other] = [`${at}.claims[${later}].path`, `${at}.claims[${earlier}]`]
     yield `${path}: contradicts ${other}, so that no credential can have both; remove one`
   }
 }
 
 /** Finds contradictions inside each claim set, which is requested as a whole. */
-function* checkSets(sets: readonly Json[], claims: Claims, at: string): Mistakes {
+function* checkEachClaimSet(sets: readonly Json[], claims: Claims, at: string): Mistakes {
   const ids = claims.map((claim) => claim?.id)
-  const clashing = claims.flatMap((claim, later) =>
+  const contradictoryPairs = claims.flatMap((claim, later) =>
     claims
       .slice(0, later)
-      .flatMap((other, earlier) => (claim && other && contradict(claim, other) ? [[later, earlier]] : [])),
+      .flatMap((other, earlier) => (claim && other && areContradictory(claim, other) ? [[later, earlier]] : [])),
   )
   for (const [i, set] of sets.entries()) {
     const setIds = new Set<unknown>(Array.isArray(set) ? set : [])
-    const pair = clashing.find((each) => each.every((index) => setIds.has(ids[index])))
+    const pair = contradictoryPairs.find((each) => each.every((index) => setIds.has(ids[index])))
     if (pair === undefined) continue
     const [one, other] = pair.map((index) => `claims[${index}]`)
     yield `${at}.claim_sets[${i}]: ${one} contradicts ${other}, so that no credential can have both; take one out`
   }
 }
 
-function contradict(a: ClaimQuery, b: ClaimQuery): boolean {
-  return clash(a, b) || clash(b, a)
+function areContradictory(a: ClaimQuery, b: ClaimQuery): boolean {
+  return needsOtherShape(a, b) || needsOtherShape(b, a)
 }
 
 /**
  * Tests whether `wide` selects everything that `narrow` selects up to some step, and the two need different things
  * there: an object and an array, or a value and something with values inside.
  */
-function clash(wide: ClaimQuery, narrow: ClaimQuery): boolean {
+function needsOtherShape(wide: ClaimQuery, narrow: ClaimQuery): boolean {
   const fork = narrow.path.findIndex((step, i) => !covers(wide.path[i], step))
   if (fork === -1) return narrow.path.length < wide.path.length && narrow.values !== undefined
   if (fork === wide.path.length) return false

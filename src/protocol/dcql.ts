@@ -90,7 +90,7 @@ function* checkCredential(credential: Json | undefined, at: string, rule: Creden
   if (claims !== undefined) {
     yield* checkList(claims, `${at}.claims`, (claim, claimAt) => checkClaim(claim, claimAt, sets !== undefined))
     yield* checkIds(claims, `${at}.claims`)
-    yield* checkRepeated(claims, `${at}.claims`)
+    yield* checkRepeatedClaims(claims, `${at}.claims`)
   }
   if (sets !== undefined) yield* checkClaimSets(sets, `${at}.claim_sets`, claims)
 }
@@ -119,10 +119,10 @@ function* checkValue(value: Json | undefined, at: string): Mistakes {
 }
 
 // OpenID4VP 1.0, Credential Query: the same claim must not be asked for twice.
-function* checkRepeated(claims: Json, at: string): Mistakes {
-  const same = (a: ClaimQuery, b: ClaimQuery) =>
+function* checkRepeatedClaims(claims: Json, at: string): Mistakes {
+  const isSamePath = (a: ClaimQuery, b: ClaimQuery) =>
     a.path.length === b.path.length && a.path.every((step, i) => step === b.path[i])
-  for (const [later, earlier] of claimPairs(readableClaims(claims), same)) {
+  for (const [later, earlier] of claimPairs(readableClaims(claims), isSamePath)) {
     yield `${at}[${later}].path: addresses the same claim as ${at}[${earlier}]; ask for it once`
   }
 }
@@ -139,10 +139,10 @@ export function readableClaims(claims: Json | undefined): readonly (ClaimQuery |
 /** Returns, for each claim, the first earlier claim with which it clashes, by their indices. */
 export function claimPairs(
   claims: readonly (ClaimQuery | undefined)[],
-  clash: (claim: ClaimQuery, earlier: ClaimQuery) => boolean,
+  isPair: (claim: ClaimQuery, earlier: ClaimQuery) => boolean,
 ): readonly (readonly [later: number, earlier: number])[] {
   return claims.flatMap((claim, later) => {
-    const earlier = claims.slice(0, later).findIndex((other) => claim && other && clash(claim, other))
+    const earlier = claims.slice(0, later).findIndex((other) => claim && other && isPair(claim, other))
     return earlier === -1 ? [] : [[later, earlier] as const]
   })
 }
@@ -171,7 +171,7 @@ function* checkReferences(references: Json | undefined, at: string, ids: Readonl
 /** Checks that the ids have valid characters and are unique. */
 function* checkIds(list: Json | undefined, at: string): Mistakes {
   if (!Array.isArray(list)) return
-  const seen = new Set<string>()
+  const seenIds = new Set<string>()
   for (const [i, item] of list.slice(0, MAX_LIST_ELEMENTS).entries()) {
     const id = isObject(item) ? own(item, 'id') : undefined
     if (id === undefined) continue
@@ -179,8 +179,8 @@ function* checkIds(list: Json | undefined, at: string): Mistakes {
       yield `${at}[${i}].id: must be a non-empty string of letters, digits, _ and -`
     } else {
       yield* checkLength(id, `${at}[${i}].id`)
-      if (seen.has(id)) yield `${at}[${i}].id: is used before; choose another`
-      seen.add(id)
+      if (seenIds.has(id)) yield `${at}[${i}].id: is used before; choose another`
+      seenIds.add(id)
     }
   }
 }

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import { expect, test } from 'vitest'
-import { compileSchema, withoutAbsent } from './json-schema.ts'
+import { compileSchema, dropAbsentMembers } from './json-schema.ts'
 import { describeMistakes } from './mistakes.ts'
 
 const Place = Type.Object({ host: Type.String(), port: Type.Optional(Type.Integer()) }, { additionalProperties: false })
@@ -38,17 +38,17 @@ test.each([
   [{ name: 'a', place: 'b', limits: null }, ['limits: must be object', 'place: must be object']],
   ['a', ['the body: must be object']],
 ] as const)('a schema without the rules for absent members finds the same mistakes in %j', (value, mistakes) => {
-  expect(mistakesOf(withoutAbsent(Settings, value), value).sort()).toEqual(mistakes)
+  expect(mistakesOf(dropAbsentMembers(Settings, value), value).sort()).toEqual(mistakes)
   expect(mistakesOf(Settings, value).sort()).toEqual(mistakes)
 })
 
 test('a schema without the rules for absent members keeps their names and loses their rules', () => {
-  expect(withoutAbsent(Settings, { name: 'a', place: {} }).properties).toMatchObject({
+  expect(dropAbsentMembers(Settings, { name: 'a', place: {} }).properties).toMatchObject({
     name: { type: 'string' },
     place: { properties: { host: {}, port: {} }, required: ['host'] },
     places: {},
   })
-  expect(withoutAbsent(Settings, { name: 'a' }).properties.place).toEqual({})
+  expect(dropAbsentMembers(Settings, { name: 'a' }).properties.place).toEqual({})
 })
 
 test('a schema is compiled once, apart for the first mistake and for all', () => {

@@ -10,13 +10,13 @@ const validators = { first: new WeakMap<object, ValidateFunction>(), all: new We
  * costs more than the rest. The generated code is not optimized, which takes as long as generating it.
  */
 export function compileSchema(schema: object, { all }: { readonly all: boolean }): ValidateFunction {
-  const ofSchema = validators[all ? 'all' : 'first']
-  const validate = ofSchema.get(schema) ?? compileAnew(schema, all)
-  ofSchema.set(schema, validate)
+  const validatorsBySchema = validators[all ? 'all' : 'first']
+  const validate = validatorsBySchema.get(schema) ?? compileUncached(schema, all)
+  validatorsBySchema.set(schema, validate)
   return validate
 }
 
-function compileAnew(schema: object, all: boolean): ValidateFunction {
+function compileUncached(schema: object, all: boolean): ValidateFunction {
   // With `verbose`, a mistake has its schema and so the possible names.
   const ajv = new Ajv({
     allErrors: all,
@@ -33,11 +33,14 @@ function compileAnew(schema: object, all: boolean): ValidateFunction {
  * Returns the schema of an object without the rules for members that `value` lacks; their names remain. Most settings
  * are absent, and compiling the rules of all takes longer than the rest of a start.
  */
-export function withoutAbsent<Schema extends { readonly properties?: object }>(schema: Schema, value: unknown): Schema {
+export function dropAbsentMembers<Schema extends { readonly properties?: object }>(
+  schema: Schema,
+  value: unknown,
+): Schema {
   if (schema.properties === undefined || !isObject(value)) return schema
   const rules = Object.entries(schema.properties as Readonly<Record<string, object>>)
   const properties = Object.fromEntries(
-    rules.map(([name, rule]) => [name, Object.hasOwn(value, name) ? withoutAbsent(rule, value[name]) : {}]),
+    rules.map(([name, rule]) => [name, Object.hasOwn(value, name) ? dropAbsentMembers(rule, value[name]) : {}]),
   )
   return { ...schema, properties }
 }

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { partOfLimit } from '../../test/support/processor-time.ts'
-import { findMisspeltMembers, refuseMisspelt } from './misspelt.ts'
+import { findMisspeltMembers, refuseMisspeltMember } from './misspelt.ts'
 
 it('a member that is nearly a known one is told with its path', () => {
   const found = [...findMisspeltMembers({ claim: [], purpose: 'a', id: 'b' }, ['id', 'claims'], 'dcql_query')]
   expect(found).toEqual(['dcql_query.claim: is unknown; did you mean claims?'])
-  expect(() => refuseMisspelt({ locle: 'en' }, ['locale'], 'display')).toThrow('display.locle: is unknown')
+  expect(() => refuseMisspeltMember({ locle: 'en' }, ['locale'], 'display')).toThrow('display.locle: is unknown')
 })
 
 it('one that stands beside the right one is left alone, as is what is not an object', () => {

@@ -6,7 +6,7 @@ import { nearestName } from '../codec/misspelling.ts'
 import { refuse } from './error.ts'
 
 /** The most members of an object that a person may have typed; larger objects are written by programs. */
-const MOST_MEMBERS = 200
+const MAX_MEMBERS = 200
 
 /**
  * Returns a sentence, which begins with the path, for each member of `object` that is probably meant to be one of
@@ -19,7 +19,7 @@ export function* findMisspeltMembers(
 ): Generator<string, void> {
   if (!isObject(object)) return
   const names = Object.keys(object)
-  if (names.length > MOST_MEMBERS) return
+  if (names.length > MAX_MEMBERS) return
   for (const name of names) {
     const nearest = nearestName(name, validNames)
     // Beside the correct member, a similar one is an extension.
@@ -29,7 +29,7 @@ export function* findMisspeltMembers(
 }
 
 /** Refuses an object with a misspelt member with `invalid_request`. */
-export function refuseMisspelt(object: Json | undefined, validNames: readonly string[], at: string): void {
-  const [misspelt] = findMisspeltMembers(object, validNames, at)
-  if (misspelt !== undefined) refuse('invalid_request', misspelt)
+export function refuseMisspeltMember(object: Json | undefined, validNames: readonly string[], at: string): void {
+  const [mistake] = findMisspeltMembers(object, validNames, at)
+  if (mistake !== undefined) refuse('invalid_request', mistake)
 }

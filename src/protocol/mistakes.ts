@@ -3,13 +3,13 @@ import type { ErrorObject } from 'ajv'
 import { nearestName } from '../codec/misspelling.ts'
 
 /** The most characters of a name that messages repeat: no setting and no known member has a longer one. */
-const LONGEST_NAME = 48
+const MAX_NAME = 48
 
 export function describeMistakes(errors: readonly ErrorObject[]): string[] {
   const choices = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'anyOf' ? instancePath : [])))
   // The keyword `if` only leads to the error that stands beside it.
   const specific = errors.filter(({ keyword, instancePath }) => keyword !== 'if' && !choices.has(instancePath))
-  const single = specific.map(describe)
+  const single = specific.map(describeMistake)
   // A mistake inside a form that matched says more than the list of forms.
   const unmet = [...choices].filter((path) => !errors.some((error) => error.instancePath.startsWith(`${path}/`)))
   return [...new Set([...single, ...unmet.map((path) => describeChoice(path, errors))])]
@@ -26,12 +26,12 @@ function describeChoice(instancePath: string, errors: readonly ErrorObject[]): s
   return `${formatPointer(instancePath)}: must be ${[...new Set(forms)].join(' or ')}`
 }
 
-function describe({ instancePath, keyword, message, params, parentSchema }: ErrorObject): string {
+function describeMistake({ instancePath, keyword, message, params, parentSchema }: ErrorObject): string {
   const path = formatPointer(instancePath)
   const member = (name: unknown): string =>
     path === '' ? shortenName(String(name)) : `${path}.${shortenName(String(name))}`
   if (keyword === 'additionalProperties')
-    return `${member(params.additionalProperty)}: unknown setting or field${hint(String(params.additionalProperty), parentSchema)}`
+    return `${member(params.additionalProperty)}: unknown setting or field${suggestionText(String(params.additionalProperty), parentSchema)}`
   if (keyword === 'required') return `${member(params.missingProperty)}: required`
   if (keyword === 'const') return `${path}: must be ${JSON.stringify(params.allowedValue)}`
   if (keyword === 'enum') return `${path}: must be one of ${(params.allowedValues as unknown[]).join(', ')}`
@@ -40,10 +40,10 @@ function describe({ instancePath, keyword, message, params, parentSchema }: Erro
 
 /** Shortens a name that is longer than any of ours: it may be a key that stands in a wrong place. */
 function shortenName(name: string): string {
-  return name.length > LONGEST_NAME ? `${name.slice(0, 8)}…` : name
+  return name.length > MAX_NAME ? `${name.slice(0, 8)}…` : name
 }
 
-function hint(name: string, schema: object | undefined): string {
+function suggestionText(name: string, schema: object | undefined): string {
   const { properties = {} } = (schema ?? {}) as { readonly properties?: object }
   const nearest = nearestName(name, Object.keys(properties))
   return nearest === undefined ? '' : `; did you mean ${nearest}?`

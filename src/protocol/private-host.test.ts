@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isLoopback, isPrivateHost, isPublicAddress, isSecure, withoutBrackets } from './private-host.ts'
+import { isLoopback, isPrivateHost, isPublicAddress, isSecureTransport, stripBrackets } from './private-host.ts'
 
 const PUBLIC = ['1.1.1.1', '9.255.255.255', '100.63.255.255', '100.128.0.0', '172.15.0.1', '172.32.0.0', '192.0.1.0']
 const SIX = ['2606:4700::1111', '2a00:1450:4001::200e', '2001:4860:4860::8888', '2001:200::1']
@@ -62,7 +62,7 @@ describe('This machine or its own network', () => {
   })
 
   it('brackets are those of a whole address, and no others', () => {
-    expect(['[::1]', '::1', 'a[b]c', ']a['].map(withoutBrackets)).toEqual(['::1', '::1', 'a[b]c', ']a['])
+    expect(['[::1]', '::1', 'a[b]c', ']a['].map(stripBrackets)).toEqual(['::1', '::1', 'a[b]c', ']a['])
   })
 })
 
@@ -76,6 +76,6 @@ describe('What goes there cannot be read on the way', () => {
     ['ftp://localhost', false],
     ['javascript:alert(1)', false],
   ])('%s: %s', (url, expected) => {
-    expect(isSecure(new URL(url))).toBe(expected)
+    expect(isSecureTransport(new URL(url))).toBe(expected)
   })
 })

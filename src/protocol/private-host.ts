@@ -2,25 +2,25 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 /** Tests whether the transport is safe: https, or plain http that stays on this machine and its network. */
-export function isSecure({ protocol, hostname }: Pick<URL, 'protocol' | 'hostname'>): boolean {
+export function isSecureTransport({ protocol, hostname }: Pick<URL, 'protocol' | 'hostname'>): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isPrivateHost(hostname))
 }
 
 /** Tests whether the name or address can only mean this machine or its own network. */
 export function isPrivateHost(hostname: string): boolean {
   if (hostname === 'localhost' || hostname.endsWith('.localhost') || hostname.endsWith('.local')) return true
-  const address = withoutBrackets(hostname)
+  const address = stripBrackets(hostname)
   // A host name is in no list.
-  return own.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  return privateNetworks.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
 /** Tests whether the name or address means this machine alone. */
 export function isLoopback(hostname: string): boolean {
-  return /^(localhost|.+\.localhost|127(\.\d+){3}|::1)$/i.test(withoutBrackets(hostname))
+  return /^(localhost|.+\.localhost|127(\.\d+){3}|::1)$/i.test(stripBrackets(hostname))
 }
 
 /** Removes the brackets that an IPv6 address has in a URL; returns any other host unchanged. */
-export function withoutBrackets(hostname: string): string {
+export function stripBrackets(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 
@@ -29,19 +29,19 @@ export function withoutBrackets(hostname: string): string {
  * Teredo) is not, nor are multicast and reserved addresses. IANA IPv4 and IPv6 Special-Purpose Address Registries.
  */
 export function isPublicAddress(address: string): boolean {
-  if (isIPv4(address)) return !special.check(address)
-  return global.check(address, 'ipv6') && !special.check(address, 'ipv6')
+  if (isIPv4(address)) return !specialNetworks.check(address)
+  return allocatedNetworks.check(address, 'ipv6') && !specialNetworks.check(address, 'ipv6')
 }
 
 /** The private networks: loopback, RFC 1918, RFC 4193 and link-local. */
-const own = listOf(
+const privateNetworks = makeBlockList(
   'ipv4',
   ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16'],
-  listOf('ipv6', ['::1/128', 'fc00::/7', 'fe80::/10']),
+  makeBlockList('ipv6', ['::1/128', 'fc00::/7', 'fe80::/10']),
 )
 /** The IPv6 addresses that have been allocated. RFC 4291 section 2.4. */
-const global = listOf('ipv6', ['2000::/3'])
-const special = listOf(
+const allocatedNetworks = makeBlockList('ipv6', ['2000::/3'])
+const specialNetworks = makeBlockList(
   'ipv4',
   [
     '0.0.0.0/8',
@@ -60,10 +60,10 @@ const special = listOf(
     '224.0.0.0/4',
     '240.0.0.0/4',
   ],
-  listOf('ipv6', ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']),
+  makeBlockList('ipv6', ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']),
 )
 
-function listOf(family: 'ipv4' | 'ipv6', subnets: readonly string[], list = new BlockList()): BlockList {
+function makeBlockList(family: 'ipv4' | 'ipv6', subnets: readonly string[], list = new BlockList()): BlockList {
   for (const subnet of subnets) {
     const [net = '', length] = subnet.split('/')
     list.addSubnet(net, Number(length), family)

@@ -10,10 +10,10 @@ const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description
  * The hosts of loopback redirect URIs, with any port; a name could be answered by another machine. RFC 8252 section
  * 7.3.
  */
-const LOOPBACK = ['127.0.0.1', '[::1]']
-const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
+const LOOPBACK_HOSTS = ['127.0.0.1', '[::1]']
+const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
 /** The schemes that a browser runs, or reads from its own machine. */
-const NEVER = /^(javascript|data|vbscript|file|blob|about|view-source):$/
+const FORBIDDEN_SCHEME = /^(javascript|data|vbscript|file|blob|about|view-source):$/
 
 /** The form of a URL without a host: a browser takes `https:host` for a path of the page that it comes from. */
 const WITHOUT_HOST = /^https?:(?!\/\/[^/])/i
@@ -30,30 +30,31 @@ export interface ResponseMembers {
  * Returns the problem of a redirect URI that is neither https, nor http to this machine's own address, nor of a
  * private-use scheme with a dot (RFC 8252 section 7.1), nor one of `configured`.
  */
-export function redirectUriProblem(uri: string, configured: readonly string[]): string | undefined {
+export function redirectUriProblem(uri: string, configuredUris: readonly string[]): string | undefined {
   const url = parseUrl(uri)
   if (url === undefined) return 'it is not a URI of at most 2048 ASCII characters'
   if (uri.includes('#')) return 'it must have no fragment'
   if (/[\\"<>^`{|}]/.test(uri)) return 'it has characters that no URI has'
   if (WITHOUT_HOST.test(uri)) return 'after https: or http: it needs two slashes and a host'
   if (url.username !== '' || url.password !== '') return 'it must not contain a user or password'
-  const taken = RESPONSE_PARAMETERS.find((name) => url.searchParams.has(name))
-  if (taken !== undefined) return `it must not have the parameter ${taken}, which the response adds`
-  if (NEVER.test(url.protocol)) return `nobody may be sent to ${url.protocol}`
-  if (url.protocol === 'https:' || configured.includes(uri) || PRIVATE_USE.test(url.protocol)) return undefined
+  const takenParameter = RESPONSE_PARAMETERS.find((name) => url.searchParams.has(name))
+  if (takenParameter !== undefined) return `it must not have the parameter ${takenParameter}, which the response adds`
+  if (FORBIDDEN_SCHEME.test(url.protocol)) return `nobody may be sent to ${url.protocol}`
+  if (url.protocol === 'https:' || configuredUris.includes(uri) || PRIVATE_USE_SCHEME.test(url.protocol))
+    return undefined
   if (url.protocol !== 'http:') {
     return 'its scheme needs a dot, as in com.example.wallet:/callback, or a place in redirectUris'
   }
-  return LOOPBACK.includes(url.hostname) ? undefined : 'plain http is for 127.0.0.1 and [::1] alone; use https'
+  return LOOPBACK_HOSTS.includes(url.hostname) ? undefined : 'plain http is for 127.0.0.1 and [::1] alone; use https'
 }
 
 /** Returns the address with the response. Nothing of the redirect URI is changed: wallets compare what comes back. */
 export function responseAddress(redirectUri: string, issuer: string, members: ResponseMembers): string {
-  return withParameters(redirectUri, { ...members, iss: issuer })
+  return addParameters(redirectUri, { ...members, iss: issuer })
 }
 
 /** Returns the address with more parameters; those that are undefined are left out. */
-export function withParameters(address: string, members: Readonly<Record<string, string | undefined>>): string {
+export function addParameters(address: string, members: Readonly<Record<string, string | undefined>>): string {
   const parameters = Object.entries(members).filter((each): each is [string, string] => each[1] !== undefined)
   return `${address}${address.includes('?') ? '&' : '?'}${new URLSearchParams(parameters).toString()}`
 }

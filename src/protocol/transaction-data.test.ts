@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { approvalHashes, approvalOf, isApproval, parseTransactionContent } from './transaction-data.ts'
+import { findCommonHashes, isApproval, makeApproval, parseTransactionContent } from './transaction-data.ts'
 
 const transaction = (members: object = {}) =>
   toBase64url(JSON.stringify({ type: 'payment', credential_ids: ['card'], amount: '12.00', ...members }))
@@ -13,33 +13,33 @@ const hashOf = (text: string, name = 'sha256') => createHash(name).update(text).
 
 describe('the approval of transactions', () => {
   it('is the hash of each text as it was sent, not of what it decodes to', () => {
-    expect(approvalOf([one, other])).toEqual({ transaction_data_hashes: [hashOf(one), hashOf(other)] })
-    expect(approvalOf([])).toEqual({})
+    expect(makeApproval([one, other])).toEqual({ transaction_data_hashes: [hashOf(one), hashOf(other)] })
+    expect(makeApproval([])).toEqual({})
   })
 
   it('names its hash where the request did, and uses one that every transaction allows', () => {
     const strong = transaction({ transaction_data_hashes_alg: ['sha-512', 'sha-384', 'sha3-512'] })
-    expect(approvalOf([strong])).toEqual({
+    expect(makeApproval([strong])).toEqual({
       transaction_data_hashes: [hashOf(strong, 'sha384')],
       transaction_data_hashes_alg: 'sha-384',
     })
     const usual = transaction({ transaction_data_hashes_alg: ['sha-512', 'sha-256'] })
-    expect(approvalOf([one, usual])).toEqual({
+    expect(makeApproval([one, usual])).toEqual({
       transaction_data_hashes: [hashOf(one), hashOf(usual)],
       transaction_data_hashes_alg: 'sha-256',
     })
     const strongest = transaction({ transaction_data_hashes_alg: ['sha-512'] })
-    expect(approvalOf([strongest]).transaction_data_hashes).toEqual([hashOf(strongest, 'sha512')])
-    expect(approvalHashes([usual])).toEqual(['sha-256', 'sha-512'])
-    expect(approvalHashes([strong, usual])).toEqual(['sha-512'])
-    expect(() => approvalOf([one, strong])).toThrow(MalformedError)
+    expect(makeApproval([strongest]).transaction_data_hashes).toEqual([hashOf(strongest, 'sha512')])
+    expect(findCommonHashes([usual])).toEqual(['sha-256', 'sha-512'])
+    expect(findCommonHashes([strong, usual])).toEqual(['sha-512'])
+    expect(() => makeApproval([one, strong])).toThrow(MalformedError)
     expect(isApproval({ transaction_data_hashes: [hashOf(one), hashOf(strong)] }, [one, strong])).toBe(false)
   })
 
   it.each([[[]], [[one]], [[one, other]], [[transaction({ transaction_data_hashes_alg: ['sha-256'] })]]])(
     'is what it is taken for: %#',
     (texts) => {
-      expect(isApproval(approvalOf(texts), texts)).toBe(true)
+      expect(isApproval(makeApproval(texts), texts)).toBe(true)
     },
   )
 
@@ -47,12 +47,12 @@ describe('the approval of transactions', () => {
   const wrong: readonly (readonly [string, JsonObject, readonly string[]])[] = [
     ['missing', {}, [one]],
     ['empty', { transaction_data_hashes: [] }, [one]],
-    ['of another transaction', approvalOf([other]), [one]],
-    ['of one of two', approvalOf([one]), [one, other]],
-    ['of one more', approvalOf([one, other]), [one]],
-    ['of one twice', approvalOf([one, one]), [one]],
-    ['in another order', approvalOf([other, one]), [one, other]],
-    ['of something where nothing was asked', approvalOf([one]), []],
+    ['of another transaction', makeApproval([other]), [one]],
+    ['of one of two', makeApproval([one]), [one, other]],
+    ['of one more', makeApproval([one, other]), [one]],
+    ['of one twice', makeApproval([one, one]), [one]],
+    ['in another order', makeApproval([other, one]), [one, other]],
+    ['of something where nothing was asked', makeApproval([one]), []],
     ['a text and no array', { transaction_data_hashes: hashOf(one) }, [one]],
     [
       'of what the text decodes to',
@@ -65,10 +65,10 @@ describe('the approval of transactions', () => {
       { transaction_data_hashes: [hashOf(one, 'sha512')], transaction_data_hashes_alg: 'sha-512' },
       [one],
     ],
-    ['by a hash that says it is another', { ...approvalOf([one]), transaction_data_hashes_alg: 'sha-512' }, [one]],
+    ['by a hash that says it is another', { ...makeApproval([one]), transaction_data_hashes_alg: 'sha-512' }, [one]],
     ['by a hash without its name', { transaction_data_hashes: [hashOf(named)] }, [named]],
-    ['by a hash with two names', { ...approvalOf([named]), transaction_data_hashes_alg: ['sha-256'] }, [named]],
-    ['by a hash of the language', { ...approvalOf([one]), transaction_data_hashes_alg: 'constructor' }, [one]],
+    ['by a hash with two names', { ...makeApproval([named]), transaction_data_hashes_alg: ['sha-256'] }, [named]],
+    ['by a hash of the language', { ...makeApproval([one]), transaction_data_hashes_alg: 'constructor' }, [one]],
   ]
 
   it.each(wrong)('is none when it is %s', (_, payload, texts) => {
@@ -78,7 +78,7 @@ describe('the approval of transactions', () => {
   it.each([['AAAA'], [toBase64url('[]')], ['+'], [transaction({ transaction_data_hashes_alg: 'sha-256' })]])(
     'is not asked for what cannot be read: %s',
     (text) => {
-      expect(() => approvalOf([text])).toThrow(MalformedError)
+      expect(() => makeApproval([text])).toThrow(MalformedError)
     },
   )
 })

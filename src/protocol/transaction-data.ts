@@ -18,7 +18,7 @@ export const MAX_TRANSACTIONS = 10
  * comes first.
  */
 const HASHES: Readonly<Record<string, string>> = { 'sha-256': 'sha256', 'sha-384': 'sha384', 'sha-512': 'sha512' }
-const DEFAULT = 'sha-256'
+const DEFAULT_HASH = 'sha-256'
 
 export interface RequestedTransaction {
   /** The encoded text of the request, which is hashed. */
@@ -52,17 +52,17 @@ export function parseTransactionContent(
  * Returns the hash algorithms that all transactions accept. Throws a MalformedError when a transaction cannot be
  * parsed.
  */
-export function approvalHashes(transactionData: readonly string[]): readonly string[] {
-  const accepted = transactionData.map(namedHashes)
-  return Object.keys(HASHES).filter((name) => accepted.every((names) => (names ?? [DEFAULT]).includes(name)))
+export function findCommonHashes(transactionData: readonly string[]): readonly string[] {
+  const acceptedHashes = transactionData.map(readNamedHashes)
+  return Object.keys(HASHES).filter((name) => acceptedHashes.every((names) => (names ?? [DEFAULT_HASH]).includes(name)))
 }
 
 /** Creates the members of a key binding that approve these transactions; none when there are none. */
-export function approvalOf(transactionData: readonly string[]): JsonObject {
+export function makeApproval(transactionData: readonly string[]): JsonObject {
   if (transactionData.length === 0) return {}
-  const [name] = approvalHashes(transactionData)
+  const [name] = findCommonHashes(transactionData)
   if (name === undefined) return malformed('the transactions have no supported hash in common')
-  return approvalWith(name, transactionData)
+  return makeApprovalByHash(name, transactionData)
 }
 
 /**
@@ -72,12 +72,12 @@ export function approvalOf(transactionData: readonly string[]): JsonObject {
 export function isApproval(payload: JsonObject, transactionData: readonly string[]): boolean {
   const { transaction_data_hashes: hashes, transaction_data_hashes_alg: statedName } = payload
   if (transactionData.length === 0) return hashes === undefined
-  const name = statedName ?? DEFAULT
-  if (typeof name !== 'string' || !approvalHashes(transactionData).includes(name)) return false
-  const expected = approvalWith(name, transactionData)
+  const name = statedName ?? DEFAULT_HASH
+  if (typeof name !== 'string' || !findCommonHashes(transactionData).includes(name)) return false
+  const expectedApproval = makeApprovalByHash(name, transactionData)
   // The name is required when the request names hash algorithms.
-  if (statedName === undefined && Object.hasOwn(expected, 'transaction_data_hashes_alg')) return false
-  return isDeepStrictEqual(hashes, expected.transaction_data_hashes)
+  if (statedName === undefined && Object.hasOwn(expectedApproval, 'transaction_data_hashes_alg')) return false
+  return isDeepStrictEqual(hashes, expectedApproval.transaction_data_hashes)
 }
 
 function requireNames(value: Json | undefined, name: string): readonly string[] {
@@ -88,8 +88,8 @@ function requireNames(value: Json | undefined, name: string): readonly string[] 
   return names
 }
 
-function approvalWith(name: string, transactionData: readonly string[]): JsonObject {
-  const isNamed = transactionData.some((text) => namedHashes(text) !== undefined)
+function makeApprovalByHash(name: string, transactionData: readonly string[]): JsonObject {
+  const isNamed = transactionData.some((text) => readNamedHashes(text) !== undefined)
   return {
     transaction_data_hashes: transactionData.map((text) => hash(HASHES[name] ?? '', text, 'base64url')),
     ...(isNamed ? { transaction_data_hashes_alg: name } : {}),
@@ -97,7 +97,7 @@ function approvalWith(name: string, transactionData: readonly string[]): JsonObj
 }
 
 /** Returns the hash algorithms that the transaction names; undefined when it names none. */
-function namedHashes(text: string): readonly unknown[] | undefined {
+function readNamedHashes(text: string): readonly unknown[] | undefined {
   const value = own(parseJsonObject(fromBase64url(text)), 'transaction_data_hashes_alg')
   if (value === undefined) return undefined
   return Array.isArray(value) ? value : malformed('transaction_data_hashes_alg is not an array')

@@ -31,7 +31,7 @@ it.each<[ClaimPath, Json[]]>([
   [['nationalities', 1], ['Betelgeusian']],
 ])('the path %j', (path, expected) => {
   const selection = selectClaims(arthur, path)
-  expect('selected' in selection && selection.selected.map(({ value }) => value)).toEqual(expected)
+  expect('claims' in selection && selection.claims.map(({ value }) => value)).toEqual(expected)
 })
 
 const IDENTITY = 'https://credentials.example.com/identity_credential'

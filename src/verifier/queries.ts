@@ -5,7 +5,7 @@ import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
 import { findQueryMistakes, formatOf, supportedFormats } from '../credential/formats.ts'
 import { recordEvent } from '../event/event.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
-import { findUncheckable } from '../protocol/dcql-authorities.ts'
+import { findUncheckableAuthorities } from '../protocol/dcql-authorities.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
 import { findUnanswerable } from '../protocol/dcql-unanswerable.ts'
 import { refuse } from '../protocol/error.ts'
@@ -43,7 +43,7 @@ export function readNewQuery(postedQuery: unknown): DcqlQuery {
 
 function* findCredentialMistakes(credential: JsonObject, at: string): Mistakes {
   yield* findFormatMistakes(credential, at)
-  yield* findUncheckable(own(credential, 'trusted_authorities'), `${at}.trusted_authorities`)
+  yield* findUncheckableAuthorities(own(credential, 'trusted_authorities'), `${at}.trusted_authorities`)
   const { reservedNames = DIGEST_MEMBERS } = formatOf(ownString(credential, 'format') ?? '') ?? {}
   yield* findUnanswerable(credential, at, reservedNames)
 }

@@ -6,7 +6,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
-import { isSecure } from '../protocol/private-host.ts'
+import { isSecureTransport } from '../protocol/private-host.ts'
 
 const PARAMETER = 'response_code'
 const MAX_CHARACTERS = 2048
@@ -18,7 +18,7 @@ export function checkRedirectUri(uri: string): void {
   if (!/^[!-~]+$/.test(uri) || uri.includes('\\') || !URL.canParse(uri)) refuseRedirectUri('must be an absolute URL')
   const url = new URL(uri)
   const { username, password, searchParams } = url
-  if (!isSecure(url)) {
+  if (!isSecureTransport(url)) {
     refuseRedirectUri('must be https; plain http is for addresses of this machine and its network')
   }
   if (uri.includes('#')) refuseRedirectUri('must have no fragment')

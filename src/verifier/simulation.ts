@@ -11,7 +11,7 @@ import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
 import type { ClaimPath } from '../protocol/claim-path.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { answersAuthorities } from '../protocol/dcql-authorities.ts'
-import { answerClaims, chooseCredentials, chosenClaims, isRequired, optionOf } from '../protocol/dcql-match.ts'
+import { answerClaims, chooseCredentials, chosenClaims, isRequired, satisfiedOption } from '../protocol/dcql-match.ts'
 import { refuse } from '../protocol/error.ts'
 import { readNewQuery } from './queries.ts'
 import type { PostedCredential, Simulation } from './simulation-schemas.ts'
@@ -84,7 +84,7 @@ export function simulateQuery({ dcql_query: postedQuery, credentials }: Simulati
   const remarks = [...('problem' in choice ? [choice.problem] : []), ...findUnaskedParts(query)]
   const sets = query.credential_sets?.map((set) => ({
     required: isRequired(set),
-    satisfied_by: optionOf(set, answeredIds) ?? null,
+    satisfied_by: satisfiedOption(set, answeredIds) ?? null,
   }))
   return {
     satisfied: 'ids' in choice,

@@ -9,7 +9,7 @@ import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import {
-  approvalHashes,
+  findCommonHashes,
   parseTransaction,
   parseTransactionContent,
   TRANSACTION_CHECK,
@@ -31,7 +31,7 @@ export function writeTransactionData(postedTransactions: readonly JsonObject[], 
   })
   if (texts.join('').length > MAX_CHARACTERS) refuse('invalid_request', 'transaction_data: it is too large')
   for (const { id } of query.credentials) {
-    if (approvalHashes(transactionsFor(texts, id)).length > 0) continue
+    if (findCommonHashes(transactionsFor(texts, id)).length > 0) continue
     refuse(
       'invalid_request',
       `transaction_data: no hash is allowed by every transaction for ${id}; leave transaction_data_hashes_alg out, or use sha-256`,

@@ -1,5 +1,5 @@
 /** Addresses from other parties: https, or plain http within this machine and its own network. */
-import { isSecure } from '../protocol/private-host.ts'
+import { isSecureTransport } from '../protocol/private-host.ts'
 import { abort, type WalletErrorCode } from './error.ts'
 
 /**
@@ -22,7 +22,7 @@ export function requireAddress(value: unknown, what: string, code: WalletErrorCo
  * traffic.
  */
 export function isSafeAddress(url: string): boolean {
-  return URL.canParse(url) && isSecure(new URL(url))
+  return URL.canParse(url) && isSecureTransport(new URL(url))
 }
 
 /**

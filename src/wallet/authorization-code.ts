@@ -6,7 +6,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../codec/digest.ts'
 import { isObject, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { AUTHORIZATION_CODE_GRANT } from '../protocol/grant.ts'
-import { withParameters } from '../protocol/redirect-uri.ts'
+import { addParameters } from '../protocol/redirect-uri.ts'
 import { type AccessToken, requestToken, type TokenServer } from './access-token.ts'
 import { requireAddress } from './address.ts'
 import { clientIdFor, makeAttestationHeaders } from './client-attestation.ts'
@@ -66,7 +66,7 @@ export async function authorizeByCode(
     const request = await makeAuthorizationParameters(wallet, server, visit.redirectUri)
     const requestUri = await pushAuthorizationRequest(wallet, server, request, credentials)
     const { clientId: client_id } = request
-    const address = withParameters(server.authorizationEndpoint, { client_id, request_uri: requestUri })
+    const address = addParameters(server.authorizationEndpoint, { client_id, request_uri: requestUri })
     wallet.onStep?.({
       what: 'sent the person to the issuer',
       means: 'The issuer finds out who the person is; the address has nothing of the request but its name.',

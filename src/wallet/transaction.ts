@@ -7,7 +7,7 @@ import { MalformedError } from '../codec/malformed.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import {
-  approvalHashes,
+  findCommonHashes,
   MAX_TRANSACTIONS,
   parseTransaction,
   type RequestedTransaction,
@@ -72,7 +72,7 @@ function readTransaction(text: unknown, at: string, query: DcqlQuery): Requested
     if (problem !== undefined)
       abort('unsupported', `the verifier wants a transaction approved with ${id}, and ${problem}`)
   }
-  if (orInvalid(at, () => approvalHashes([text])).length === 0) {
+  if (orInvalid(at, () => findCommonHashes([text])).length === 0) {
     abort('unsupported', 'the verifier wants a transaction approved by a hash that this wallet does not know')
   }
   return transaction

@@ -12,7 +12,7 @@ import {
   decodeCbor,
   embedCbor,
   encodeCbor,
-  withTag,
+  makeTagged,
 } from '../../src/codec/cbor.ts'
 import { digestItem } from '../../src/credential/mso-mdoc/elements.ts'
 import { readIssuerSigned } from '../../src/credential/mso-mdoc/issuer-signed.ts'
@@ -39,7 +39,7 @@ const HOUR = 3600
 
 /** Returns a tdate that many seconds before `now`. */
 export function past(now: Date, seconds: number): Cbor {
-  return withTag(CBOR_TAG.dateTime, `${new Date(now.getTime() - seconds * 1000).toISOString().slice(0, 19)}Z`)
+  return makeTagged(CBOR_TAG.dateTime, `${new Date(now.getTime() - seconds * 1000).toISOString().slice(0, 19)}Z`)
 }
 
 /** Replaces members of validityInfo, or takes them away. */
@@ -334,17 +334,17 @@ const validityAttacks: readonly MdocAttack[] = [
   {
     attack: 'The end of the mobile document (validUntil) has no time zone.',
     fails: 'validity.not_expired',
-    ...validity(() => ({ validUntil: withTag(CBOR_TAG.dateTime, '2999-01-01T00:00:00') })),
+    ...validity(() => ({ validUntil: makeTagged(CBOR_TAG.dateTime, '2999-01-01T00:00:00') })),
   },
   {
     attack: 'The end of the mobile document (validUntil) does not exist.',
     fails: 'validity.not_expired',
-    ...validity(() => ({ validUntil: withTag(CBOR_TAG.dateTime, '2999-13-01T00:00:00Z') })),
+    ...validity(() => ({ validUntil: makeTagged(CBOR_TAG.dateTime, '2999-13-01T00:00:00Z') })),
   },
   {
     attack: 'The end of the mobile document (validUntil) is a number.',
     fails: 'validity.not_expired',
-    ...validity(() => ({ validUntil: withTag(1, 32_472_144_000) })),
+    ...validity(() => ({ validUntil: makeTagged(1, 32_472_144_000) })),
   },
   {
     attack: 'The mobile document is not valid yet.',
@@ -474,12 +474,12 @@ const formAttacks: readonly MdocAttack[] = [
   {
     attack: 'The DeviceResponse is wrapped in a tag.',
     ...unreadable,
-    ...bytes((whole) => encodeCbor(withTag(55_799, decodeCbor(whole)))),
+    ...bytes((whole) => encodeCbor(makeTagged(55_799, decodeCbor(whole)))),
   },
   {
     attack: 'The DeviceResponse is embedded in CBOR.',
     ...unreadable,
-    ...bytes((whole) => encodeCbor(withTag(CBOR_TAG.encoded, whole))),
+    ...bytes((whole) => encodeCbor(makeTagged(CBOR_TAG.encoded, whole))),
   },
   {
     attack: 'The DeviceResponse has a member twice.',
@@ -564,7 +564,7 @@ const formAttacks: readonly MdocAttack[] = [
     attack: 'The signature of the issuer is a COSE_Mac0 by its tag.',
     ...unreadable,
     change(forgery) {
-      forgery.seal = (issuerAuth) => withTag(17, issuerAuth)
+      forgery.seal = (issuerAuth) => makeTagged(17, issuerAuth)
     },
   },
   {

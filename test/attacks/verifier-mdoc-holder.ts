@@ -1,6 +1,6 @@
 /** Attacks on the agreement of the device to this presentation, for us, in this session. */
 import { createHmac, hash } from 'node:crypto'
-import { type Cbor, type CborKey, embedCbor, encodeCbor, withTag } from '../../src/codec/cbor.ts'
+import { type Cbor, type CborKey, embedCbor, encodeCbor, makeTagged } from '../../src/codec/cbor.ts'
 import type { Binding } from '../../src/credential/format.ts'
 import { signWith } from '../support/forge.ts'
 import { deviceOf, type MdocForgery, mdocQuery, membersOf, NAMESPACE } from '../support/mdoc.ts'
@@ -334,7 +334,7 @@ export const mdocHolderAttacks: readonly MdocAttack[] = [
   {
     attack: 'The device signature is a COSE_Mac0 by its tag.',
     ...unreadable,
-    ...auth((sign1) => new Map([['deviceSignature', withTag(17, sign1)]])),
+    ...auth((sign1) => new Map([['deviceSignature', makeTagged(17, sign1)]])),
   },
   {
     attack: 'The device authentication has a member that nobody knows.',

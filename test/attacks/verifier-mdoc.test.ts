@@ -3,7 +3,7 @@
  * right keys, and posted to the service. One check fails, what depends on it is not run, and everything else passes.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CBOR_TAG, embedCbor, encodeCbor, withTag } from '../../src/codec/cbor.ts'
+import { CBOR_TAG, embedCbor, encodeCbor, makeTagged } from '../../src/codec/cbor.ts'
 import { digestItem } from '../../src/credential/mso-mdoc/elements.ts'
 import { evidenceChecks, readingChecks } from '../../src/verifier/checks/index.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
@@ -64,7 +64,7 @@ describe('attacks on the verification service with mobile documents', () => {
 
   const allowed: Readonly<Record<string, NonNullable<Attack<MdocForgery>['change']>>> = {
     'with the tag of a COSE_Sign1': (forgery) => {
-      forgery.seal = (issuerAuth) => withTag(CBOR_TAG.sign1, issuerAuth)
+      forgery.seal = (issuerAuth) => makeTagged(CBOR_TAG.sign1, issuerAuth)
     },
     'with errors about other documents and elements': (forgery) => {
       forgery.finish = (document, response) => {
@@ -101,7 +101,7 @@ describe('attacks on the verification service with mobile documents', () => {
       ).change ?? (() => undefined),
     'with times that have fractions and an offset': ({ mso }) => {
       const info = membersOf(mso.get('validityInfo'))
-      mso.set('validityInfo', info.set('validUntil', withTag(CBOR_TAG.dateTime, '2999-01-01T00:00:00.5+02:00')))
+      mso.set('validityInfo', info.set('validUntil', makeTagged(CBOR_TAG.dateTime, '2999-01-01T00:00:00.5+02:00')))
     },
   }
   it.each(Object.entries(allowed))('nothing is wrong with one %s', async (_, change) => {

@@ -245,7 +245,7 @@ describe('issuance', () => {
 
   it('issues an SD-JWT with the members that the interface names, and no others', async () => {
     const ready = await readySession(services)
-    const { header, payload, claims, disclosed, sdJwt } = read(await expectIssued(ready))
+    const { header, payload, claims, appliedDisclosures: disclosed, sdJwt } = read(await expectIssued(ready))
     expect(header).toEqual({ typ: 'vc+sd-jwt', alg: 'ES256', x5c: [expect.any(String) as string] })
     const certificate = new X509Certificate(Buffer.from((header.x5c as string[])[0] ?? '', 'base64'))
     expect(certificate.toString()).toBe(new X509Certificate(services.files.get('issuer.pem') ?? '').toString())
@@ -323,7 +323,7 @@ describe('issuance', () => {
       ...configuration,
       selective_disclosure: disclosure,
     })
-    const { disclosed, payload, claims } = read(credential)
+    const { appliedDisclosures: disclosed, payload, claims } = read(credential)
     expect(disclosed.map(({ position }) => position.slice(1).join('.')).sort()).toEqual(places)
     expect(claims.credentialSubject).toEqual(dataset.credentialSubject)
     expect(Object.hasOwn(payload, '_sd_alg')).toBe(places.length > 0)

@@ -323,7 +323,7 @@ function shownByUs(query: CredentialQuery, { claims }: Described): readonly stri
   const places = answerClaims(query, claims).disclose
   const shown = places.flatMap((place) => {
     const selection = selectClaims(claims, place)
-    return 'problem' in selection ? [] : selection.selected.flatMap(({ value }) => leavesOf(value, place))
+    return 'problem' in selection ? [] : selection.claims.flatMap(({ value }) => leavesOf(value, place))
   })
   return [...new Set(shown.map((leaf) => JSON.stringify(leaf)))].sort()
 }

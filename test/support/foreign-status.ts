@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { toBase64url } from '../../src/codec/base64url.ts'
-import { CBOR_TAG, type Cbor, type CborKey, encodeCbor, withTag } from '../../src/codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, encodeCbor, makeTagged } from '../../src/codec/cbor.ts'
 import { signedBytes } from '../../src/codec/cose.ts'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
@@ -156,6 +156,6 @@ export async function signCwt(parts: CwtParts): Promise<HttpClientResponse> {
   const protectedBytes = encodeCbor(parts.protectedHeader)
   const payload = encodeCbor(parts.claims)
   const signature = await signWith(parts.key)(signedBytes(protectedBytes, payload))
-  const sign1 = withTag(CBOR_TAG.sign1, [protectedBytes, parts.unprotectedHeader, payload, signature])
+  const sign1 = makeTagged(CBOR_TAG.sign1, [protectedBytes, parts.unprotectedHeader, payload, signature])
   return { status: 200, headers: { 'content-type': parts.contentType }, body: encodeCbor(sign1) }
 }

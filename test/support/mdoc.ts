@@ -13,8 +13,8 @@ import {
   decodeCbor,
   embedCbor,
   encodeCbor,
+  makeTagged,
   readEmbedded,
-  withTag,
 } from '../../src/codec/cbor.ts'
 import { signedBytes } from '../../src/codec/cose.ts'
 import type { Binding } from '../../src/credential/format.ts'
@@ -178,7 +178,7 @@ export async function makeMdocForgery(world: World, session: Binding & { readonl
 export async function putMdocTogether(forgery: MdocForgery): Promise<string> {
   const { nameSpaces, mso, issuerAuth, device } = forgery
   const items = [...nameSpaces].map(
-    ([name, each]) => [name, each.map((item) => withTag(CBOR_TAG.encoded, item))] as const,
+    ([name, each]) => [name, each.map((item) => makeTagged(CBOR_TAG.encoded, item))] as const,
   )
   const payload = encodeCbor(embedCbor(mso))
   const sealed = forgery.seal(await sign1(issuerAuth, payload, payload))

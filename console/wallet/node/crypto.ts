@@ -6,7 +6,15 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { p256, p384, p521 } from '@noble/curves/nist.js'
 import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
-import { DER_TAG, readBitString, readDer, readOid, readSequence, take, takeOptional } from '../../../src/codec/der.ts'
+import {
+  DER_TAG,
+  readBitString,
+  readDer,
+  readOid,
+  readSequence,
+  takeMember,
+  takeOptionalMember,
+} from '../../../src/codec/der.ts'
 import { Buffer } from './buffer.ts'
 
 type Bytes = ReturnType<typeof Buffer.from>
@@ -71,12 +79,12 @@ function publicKeyOfJwk({ kty, crv, x = '', y = '' }: Jwk): KeyObject {
 /** Reads a SubjectPublicKeyInfo. RFC 5480, RFC 8410. */
 function publicKeyOfInfo(der: Uint8Array): KeyObject {
   const members = readSequence(readDer(der))
-  const algorithm = readSequence(take(members, DER_TAG.sequence))
-  const { bytes } = readBitString(take(members, DER_TAG.bitString))
-  const kind = readOid(take(algorithm, DER_TAG.oid))
+  const algorithm = readSequence(takeMember(members, DER_TAG.sequence))
+  const { bytes } = readBitString(takeMember(members, DER_TAG.bitString))
+  const kind = readOid(takeMember(algorithm, DER_TAG.oid))
   if (kind === ED25519) return new KeyObject('ed25519', bytes)
   if (kind !== EC_PUBLIC_KEY) return new KeyObject('rsa')
-  const name = takeOptional(algorithm, DER_TAG.oid)
+  const name = takeOptionalMember(algorithm, DER_TAG.oid)
   const curve = CURVES.find(({ oid }) => name !== undefined && oid === readOid(name))
   return curve === undefined ? new KeyObject('ec') : pointKey(curve, bytes)
 }

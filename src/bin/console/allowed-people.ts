@@ -1,6 +1,6 @@
 /** The people who may sign in to a console at a provider, by the values of their claims. */
 import { type Json, type JsonObject, own, stringsIn } from '../../codec/json.ts'
-import { isSecure } from '../../protocol/private-host.ts'
+import { isSecureTransport } from '../../protocol/private-host.ts'
 
 /** A value that a claim has to have, or to have among others. */
 export interface AllowedClaim {
@@ -54,7 +54,7 @@ export function readSignInWords(words: SignInWords, clientSecret: string | undef
     if (stray !== undefined) throw new Error(`--${stray}: goes with --sign-in, the issuer of your provider`)
     return undefined
   }
-  if (!URL.canParse(issuer) || /[?#]/.test(issuer) || !isSecure(new URL(issuer))) {
+  if (!URL.canParse(issuer) || /[?#]/.test(issuer) || !isSecureTransport(new URL(issuer))) {
     throw new Error(`--sign-in: ${issuer} is not an issuer of a provider; write one as in https://login.example.edu`)
   }
   if (!clientId) throw new Error('--client-id: say which client the console is at the provider')

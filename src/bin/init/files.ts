@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import { type SubjectAltNames, selfSignedCertificate, toPem } from '../../keys/make-certificate.ts'
-import { isLoopback, withoutBrackets } from '../../protocol/private-host.ts'
+import { isLoopback, stripBrackets } from '../../protocol/private-host.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import type { CredentialServiceName } from '../credential-services.ts'
 import { makeDirectory, PRIVATE } from '../directory.ts'
@@ -121,7 +121,7 @@ ${Buffer.from(random(32)).toString('base64')}
  * Returns the setting `host` for an address of this machine: a service at a loopback address listens on loopback only.
  */
 export function loopbackHost(baseUrl: string): { readonly host?: string } {
-  const host = withoutBrackets(new URL(baseUrl).hostname)
+  const host = stripBrackets(new URL(baseUrl).hostname)
   if (!isLoopback(host)) return {}
   return { host: isIP(host) === 0 ? '127.0.0.1' : host }
 }
@@ -131,6 +131,6 @@ export function loopbackHost(baseUrl: string): { readonly host?: string } {
  * verifier.
  */
 function namesOf(baseUrl: string): SubjectAltNames {
-  const host = withoutBrackets(new URL(baseUrl).hostname)
+  const host = stripBrackets(new URL(baseUrl).hostname)
   return { uris: [baseUrl], ...(isIP(host) === 0 ? { dnsNames: [host] } : { ipAddresses: [host] }) }
 }

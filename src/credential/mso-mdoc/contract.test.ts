@@ -16,7 +16,7 @@ import {
   isBytes,
   isMap,
   isTagged,
-  withTag,
+  makeTagged,
 } from '../../codec/cbor.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
@@ -154,10 +154,10 @@ const ODD: readonly Cbor[] = [
   new Uint8Array(0),
   Buffer.from('a0', 'hex'),
   Buffer.from('ff', 'hex'),
-  withTag(24, Buffer.from('a0', 'hex')),
-  withTag(24, 7),
-  withTag(0, 'now'),
-  withTag(2 ** 40, [1]),
+  makeTagged(24, Buffer.from('a0', 'hex')),
+  makeTagged(24, 7),
+  makeTagged(0, 'now'),
+  makeTagged(2 ** 40, [1]),
 ]
 
 /** Numbers from 0 to 1, the same for the same seed. */
@@ -173,7 +173,7 @@ function mutated(value: Cbor, random: () => number): Cbor {
   if (below && isTagged(value)) {
     const inner = value.value as Cbor
     const embedded = isBytes(inner) && value.tag === CBOR_TAG.encoded && random() > 0.1
-    return withTag(value.tag, embedded ? encodeCbor(mutated(decodeCbor(inner), random)) : mutated(inner, random))
+    return makeTagged(value.tag, embedded ? encodeCbor(mutated(decodeCbor(inner), random)) : mutated(inner, random))
   }
   if (below && isArray(value) && value.length > 0) {
     const at = pick(value.length)

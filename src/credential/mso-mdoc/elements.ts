@@ -10,12 +10,12 @@ import {
   CBOR_TAG,
   type Cbor,
   type CborMap,
+  createBudget,
   decodeCbor,
   encodeCbor,
   isBytes,
   isMap,
-  newBudget,
-  withTag,
+  makeTagged,
 } from '../../codec/cbor.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { malformed, orProblem } from '../../codec/malformed.ts'
@@ -46,7 +46,7 @@ export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
   const elements = orProblem(() => {
     const algorithm = DIGESTS.get(mso.digestAlgorithm) ?? malformed('the digest algorithm of the credential is unknown')
     // All elements share a budget: each may be small, and there may be many.
-    const budget = newBudget()
+    const budget = createBudget()
     const claims = [...nameSpaces].map(([nameSpace, items]) => {
       const digests = mso.valueDigests.get(nameSpace)
       if (!isMap(digests)) malformed('the issuer signed no digests for a namespace that is shown')
@@ -64,7 +64,7 @@ export function readIdentifier(item: Uint8Array): string {
 
 /** Returns the digest of an item, taken over its bytes with their tag: `24(<<item>>)`. */
 export function digestItem(item: Uint8Array, algorithm = 'sha256'): Buffer {
-  return hash(algorithm, encodeCbor(withTag(CBOR_TAG.encoded, item)), 'buffer')
+  return hash(algorithm, encodeCbor(makeTagged(CBOR_TAG.encoded, item)), 'buffer')
 }
 
 function readItems(
@@ -85,7 +85,7 @@ function readItems(
   return Object.fromEntries(elements)
 }
 
-function readItem(bytes: Uint8Array, budget = newBudget()): Item {
+function readItem(bytes: Uint8Array, budget = createBudget()): Item {
   const item = asMap(decodeCbor(bytes, { budget }), 'an element')
   const [digestID, elementValue] = [item.get('digestID'), item.get('elementValue')]
   if (typeof digestID !== 'number' || digestID < 0) malformed('the digestID of an element is not a number')

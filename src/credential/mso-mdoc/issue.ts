@@ -3,7 +3,7 @@
  * section 9.1.2.
  */
 import { toBase64url } from '../../codec/base64url.ts'
-import { CBOR_TAG, type Cbor, type CborKey, embedCbor, encodeCbor, withTag } from '../../codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, embedCbor, encodeCbor, makeTagged } from '../../codec/cbor.ts'
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { algorithms } from '../../keys/algorithm.ts'
@@ -39,7 +39,7 @@ export async function issue(order: Order<MdocMembers>, signer: Signer, random: R
     (data) => signer.sign(data),
   )
   const items = nameSpaces.map(
-    (each) => [each.nameSpace, each.items.map((item) => withTag(CBOR_TAG.encoded, item))] as const,
+    (each) => [each.nameSpace, each.items.map((item) => makeTagged(CBOR_TAG.encoded, item))] as const,
   )
   return toBase64url(
     encodeCbor(

@@ -10,8 +10,8 @@ import {
   type CborKey,
   decodeCbor,
   encodeCbor,
+  makeTagged,
   readEmbedded,
-  withTag,
 } from '../../codec/cbor.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
@@ -76,7 +76,7 @@ describe('mobile documents', () => {
         ['version', 'digestAlgorithm', 'valueDigests', 'deviceKeyInfo', 'docType', 'validityInfo'].sort(),
       )
       expect([mso.get('version'), mso.get('digestAlgorithm'), mso.get('docType')]).toEqual(['1.0', 'SHA-256', DOCTYPE])
-      const time = (text: string) => withTag(CBOR_TAG.dateTime, text)
+      const time = (text: string) => makeTagged(CBOR_TAG.dateTime, text)
       expect(mso.get('validityInfo')).toEqual(
         new Map([
           ['signed', time('2026-06-01T12:00:00Z')],
@@ -185,7 +185,7 @@ describe('mobile documents', () => {
       const whole = new Map(asMap(decodeCbor(fromBase64url(await issue())), 'it'))
       whole.set(
         'nameSpaces',
-        new Map([[NAMESPACE, [withTag(CBOR_TAG.encoded, encodeCbor(new Map([['digestID', 0]])))]]]),
+        new Map([[NAMESPACE, [makeTagged(CBOR_TAG.encoded, encodeCbor(new Map([['digestID', 0]])))]]]),
       )
       expect(() => msoMdoc.hold(toBase64url(encodeCbor(whole)))).toThrow(MalformedError)
     })
@@ -193,12 +193,12 @@ describe('mobile documents', () => {
 
   describe('the value of an element', () => {
     it.each<[string, string, Json, Cbor]>([
-      [NAMESPACE, 'birth_date', '1815-12-10', withTag(1004, '1815-12-10')],
-      [NAMESPACE, 'expiry_date', '2026-01-01T00:00:00Z', withTag(0, '2026-01-01T00:00:00Z')],
+      [NAMESPACE, 'birth_date', '1815-12-10', makeTagged(1004, '1815-12-10')],
+      [NAMESPACE, 'expiry_date', '2026-01-01T00:00:00Z', makeTagged(0, '2026-01-01T00:00:00Z')],
       [NAMESPACE, 'portrait', '/9j/4A==', Buffer.from('ffd8ffe0', 'hex')],
       [NAMESPACE, 'biometric_template_face', '_9j_4A', Buffer.from('ffd8ffe0', 'hex')],
       [NAMESPACE, 'given_name', '1815-12-10', '1815-12-10'],
-      ['eu.europa.ec.eudi.pid.1', 'issuance_date', '2026-01-01', withTag(1004, '2026-01-01')],
+      ['eu.europa.ec.eudi.pid.1', 'issuance_date', '2026-01-01', makeTagged(1004, '2026-01-01')],
       ['org.example', 'birth_date', '1815-12-10', '1815-12-10'],
       ['org.example', 'portrait', 'x', 'x'],
       ['org.example', 'n', [1, -1, 1.5, true, null], [1, -1, 1.5, true, null]],
@@ -210,9 +210,9 @@ describe('mobile documents', () => {
     it.each<[Cbor, Json]>([
       [Uint8Array.of(255, 254), '__4'],
       [2n ** 60n, '1152921504606846976'],
-      [withTag(1, 1_700_000_000), 1_700_000_000],
-      [withTag(CBOR_TAG.encoded, Uint8Array.of(1)), 'AQ'],
-      [new Map<CborKey, Cbor>([[1, [withTag(0, 'x')]]]), { '1': ['x'] }],
+      [makeTagged(1, 1_700_000_000), 1_700_000_000],
+      [makeTagged(CBOR_TAG.encoded, Uint8Array.of(1)), 'AQ'],
+      [new Map<CborKey, Cbor>([[1, [makeTagged(0, 'x')]]]), { '1': ['x'] }],
     ])('is read as JSON: %#', (cbor, json) => expect(toJson(cbor)).toEqual(json))
   })
 

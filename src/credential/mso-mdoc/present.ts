@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
-import { CBOR_TAG, type Cbor, type CborKey, decodeCbor, embedCbor, encodeCbor, withTag } from '../../codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, decodeCbor, embedCbor, encodeCbor, makeTagged } from '../../codec/cbor.ts'
 import { writeSign1 } from '../../codec/cose.ts'
 import { isObject, type JsonObject } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
@@ -108,7 +108,7 @@ function shownNameSpaces(
       return places.some((each) => isWithin(place, each) || isWithin(each, place))
     })
     return chosenItems.length > 0
-      ? [[nameSpace, chosenItems.map((item) => withTag(CBOR_TAG.encoded, item))] as const]
+      ? [[nameSpace, chosenItems.map((item) => makeTagged(CBOR_TAG.encoded, item))] as const]
       : []
   })
   return shownItems.length > 0 ? [['nameSpaces', new Map(shownItems)]] : []

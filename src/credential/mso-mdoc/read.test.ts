@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { partOfLimit } from '../../../test/support/processor-time.ts'
 import { toBase64url } from '../../codec/base64url.ts'
-import { CBOR_TAG, type Cbor, type CborKey, type CborMap, embedCbor, encodeCbor, withTag } from '../../codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, type CborMap, embedCbor, encodeCbor, makeTagged } from '../../codec/cbor.ts'
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import type { IssuerSigned } from './issuer-signed.ts'
@@ -10,7 +10,7 @@ import { hold } from './present.ts'
 import { evidenceOf, read } from './read.ts'
 
 const { jwk } = createSigner(generateKeyPairSync('ed25519').privateKey, [])
-const time = (text: string): Cbor => withTag(CBOR_TAG.dateTime, text)
+const time = (text: string): Cbor => makeTagged(CBOR_TAG.dateTime, text)
 
 function evidence(change: Readonly<Record<string, Cbor | undefined>> = {}) {
   const mso = {
@@ -66,9 +66,9 @@ describe('what the issuer of a mobile document says', () => {
 
   it.each<[string, Cbor]>([
     ['without its tag', '2026-01-01T00:00:00Z'],
-    ['with another tag', withTag(CBOR_TAG.fullDate, '2026-01-01')],
+    ['with another tag', makeTagged(CBOR_TAG.fullDate, '2026-01-01')],
     ['that is not a date', time('2026-01-01')],
-    ['that is a number', withTag(1, 1_700_000_000)],
+    ['that is a number', makeTagged(1, 1_700_000_000)],
   ])('is not a time %s', (_, value) => {
     const validityInfo = new Map<CborKey, Cbor>([['validUntil', value]])
     expect(evidence({ validityInfo }).validity).toEqual({

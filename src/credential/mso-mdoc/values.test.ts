@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CBOR_TAG, type Cbor, type CborKey, isBytes, isTagged, withTag } from '../../codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, isBytes, isTagged, makeTagged } from '../../codec/cbor.ts'
 import type { Json } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import { cborDateTime, requireUnicode, toCbor, toJson } from './values.ts'
@@ -12,8 +12,10 @@ describe('a text in a dataset', () => {
     ...['birth_date', 'issue_date', 'expiry_date', 'portrait_capture_date'].map((name) => [MDL, name]),
     ...['birth_date', 'issue_date', 'issuance_date', 'expiry_date'].map((name) => [PID, name]),
   ])('of %s %s is a date', (nameSpace, name) => {
-    expect(toCbor('2026-02-28', nameSpace, name)).toEqual(withTag(CBOR_TAG.fullDate, '2026-02-28'))
-    expect(toCbor('2026-02-28T23:59:59Z', nameSpace, name)).toEqual(withTag(CBOR_TAG.dateTime, '2026-02-28T23:59:59Z'))
+    expect(toCbor('2026-02-28', nameSpace, name)).toEqual(makeTagged(CBOR_TAG.fullDate, '2026-02-28'))
+    expect(toCbor('2026-02-28T23:59:59Z', nameSpace, name)).toEqual(
+      makeTagged(CBOR_TAG.dateTime, '2026-02-28T23:59:59Z'),
+    )
   })
 
   it.each([
@@ -84,7 +86,7 @@ describe('a text in a dataset', () => {
 
   it('is a date or bytes by the name of the member it stands in, and an element of an array has none', () => {
     const made = toCbor([{ issue_date: '2026-02-28' }, '2026-02-28'], MDL, 'issue_date') as readonly Cbor[]
-    expect(made).toEqual([new Map([['issue_date', withTag(CBOR_TAG.fullDate, '2026-02-28')]]), '2026-02-28'])
+    expect(made).toEqual([new Map([['issue_date', makeTagged(CBOR_TAG.fullDate, '2026-02-28')]]), '2026-02-28'])
   })
 
   it('has an encoding', () => {
@@ -102,7 +104,7 @@ describe('a value that is read', () => {
   it.each<[Cbor, Json]>([
     [2n ** 60n, '1152921504606846976'],
     [Uint8Array.of(255, 254), '__4'],
-    [withTag(CBOR_TAG.fullDate, '2026-02-28'), '2026-02-28'],
+    [makeTagged(CBOR_TAG.fullDate, '2026-02-28'), '2026-02-28'],
     [
       [1, [true]],
       [1, [true]],
@@ -131,5 +133,5 @@ describe('a value that is read', () => {
 
 it('a time is in UTC and whole seconds', () => {
   const made = cborDateTime(new Date('2026-01-01T00:00:00.999Z'))
-  expect(isTagged(made) && made).toEqual(withTag(0, '2026-01-01T00:00:00Z'))
+  expect(isTagged(made) && made).toEqual(makeTagged(0, '2026-01-01T00:00:00Z'))
 })

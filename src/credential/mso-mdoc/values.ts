@@ -3,7 +3,7 @@
  * ISO/IEC 18013-5 section 7.2.1, table 5, for what is a date and what is bytes; RFC 8949 section 6.1 for CBOR as JSON.
  */
 import { toBase64url } from '../../codec/base64url.ts'
-import { CBOR_TAG, type Cbor, isArray, isBytes, isMap, isTagged, withTag } from '../../codec/cbor.ts'
+import { CBOR_TAG, type Cbor, isArray, isBytes, isMap, isTagged, makeTagged } from '../../codec/cbor.ts'
 import { isObject, type Json, type JsonObject } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 
@@ -50,7 +50,7 @@ export function toJson(value: Cbor): Json {
 
 /** Returns a time in UTC and whole seconds, as ISO/IEC 18013-5 section 7.1 wants it: `0("2026-01-01T00:00:00Z")`. */
 export function cborDateTime(time: Date): Cbor {
-  return withTag(CBOR_TAG.dateTime, `${time.toISOString().slice(0, 19)}Z`)
+  return makeTagged(CBOR_TAG.dateTime, `${time.toISOString().slice(0, 19)}Z`)
 }
 
 /** Returns a text that has an encoding: no half of a surrogate pair. */
@@ -66,8 +66,8 @@ function textToCbor(text: string, nameSpace: string, name: string | undefined): 
 }
 
 function dateToCbor(text: string): Cbor {
-  if (isCalendarTime(`${text}T00:00:00Z`)) return withTag(CBOR_TAG.fullDate, text)
-  if (isCalendarTime(text)) return withTag(CBOR_TAG.dateTime, text)
+  if (isCalendarTime(`${text}T00:00:00Z`)) return makeTagged(CBOR_TAG.fullDate, text)
+  if (isCalendarTime(text)) return makeTagged(CBOR_TAG.dateTime, text)
   return malformed('it must be a date, as 2026-12-31 or 2026-12-31T23:59:59Z')
 }
 

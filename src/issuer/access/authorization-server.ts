@@ -11,7 +11,7 @@ import type { Effects } from '../../http/effects.ts'
 import { type HttpClientRequest, type Outbound, OutboundError } from '../../http/outbound.ts'
 import { isSignedByOneOf, keysOf, type PublishedKey, readKeySet } from '../../keys/key-set.ts'
 import { refuse } from '../../protocol/error.ts'
-import { isSecure } from '../../protocol/private-host.ts'
+import { isSecureTransport } from '../../protocol/private-host.ts'
 import { limitIntrospections } from './introspection-places.ts'
 
 export interface AuthorizationServer {
@@ -113,7 +113,8 @@ function readAddress({ issuer }: AuthorizationServerConfig, metadata: JsonObject
     return refuseUnavailable(`the metadata of ${issuer} has no ${name}; name the address in authorizationServer`)
   }
   const address = new URL(url)
-  if (!isSecure(address)) return refuseUnavailable(`${name} in the metadata of ${issuer} is not an https address`)
+  if (!isSecureTransport(address))
+    return refuseUnavailable(`${name} in the metadata of ${issuer} is not an https address`)
   return { url, allowPrivateAddresses: address.origin === new URL(issuer).origin }
 }
 

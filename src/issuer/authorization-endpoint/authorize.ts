@@ -4,7 +4,7 @@
  * link alone would send people anywhere. RFC 6749 section 3.1, RFC 9700 section 4.11.
  */
 import { refuse } from '../../protocol/error.ts'
-import { responseAddress, withParameters } from '../../protocol/redirect-uri.ts'
+import { addParameters, responseAddress } from '../../protocol/redirect-uri.ts'
 import { secretName } from '../access/pre-authorized-code.ts'
 import {
   type CodeFlowRequest,
@@ -59,7 +59,7 @@ export async function authorize(
   if (conflict !== undefined && !(isAsked && (await isSameVisit(context, id, browser)))) {
     refuse('invalid_request_uri', 'request_uri: it has been used; begin anew in the wallet, which pushes another')
   }
-  if (isAsked) return { address: withParameters(interactionUrl, { interaction: id }), comesBack: true }
+  if (isAsked) return { address: addParameters(interactionUrl, { interaction: id }), comesBack: true }
   return { address: addressWithCode(context, id, request), comesBack: false }
 }
 

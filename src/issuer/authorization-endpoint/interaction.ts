@@ -6,7 +6,7 @@ import type { Static } from 'typebox'
 import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { refuse } from '../../protocol/error.ts'
-import { withParameters } from '../../protocol/redirect-uri.ts'
+import { addParameters } from '../../protocol/redirect-uri.ts'
 import type { Change, Row } from '../../store/store.ts'
 import {
   endOfRequest,
@@ -82,7 +82,7 @@ export async function completeInteraction(
   })
   return {
     ...(decision.denied === undefined && { session_id: decision.sessionId }),
-    redirect_uri: withParameters(`${context.config.baseUrl}/auth/return/${id}`, { completion: secret }),
+    redirect_uri: addParameters(`${context.config.baseUrl}/auth/return/${id}`, { completion: secret }),
   }
 }
 

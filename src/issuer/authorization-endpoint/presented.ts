@@ -9,7 +9,7 @@ import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import type { PresentationConfig } from '../../config/presentation.ts'
 import { OutboundError } from '../../http/outbound.ts'
 import { refuse } from '../../protocol/error.ts'
-import { withParameters } from '../../protocol/redirect-uri.ts'
+import { addParameters } from '../../protocol/redirect-uri.ts'
 import { endOfRequest, INTERACTION_SECONDS, isSameBrowser } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { openInteraction } from './interaction.ts'
@@ -44,7 +44,7 @@ export async function beginPresentation(
     path: `${SESSIONS}/new-session`,
     body: {
       verification_query_id: settings.verificationQueryId,
-      redirect_uri: withParameters(context.config.baseUrl + PRESENTED_PATH, { interaction: id }),
+      redirect_uri: addParameters(context.config.baseUrl + PRESENTED_PATH, { interaction: id }),
       expires_in: INTERACTION_SECONDS,
     },
   })
@@ -78,7 +78,7 @@ export async function finishPresentation(
   const { presentation } = value
   if (presentation === undefined) return refuseCode()
   const path = `${SESSIONS}/status/${encodeURIComponent(presentation.sessionId)}`
-  const status = await askVerifier(context, settings, { path: withParameters(path, { response_code: responseCode }) })
+  const status = await askVerifier(context, settings, { path: addParameters(path, { response_code: responseCode }) })
   if (ownString(status, 'status') === 'DECLINED') return denySignIn(context, id, 'the person declined')
   const result = memberOf(status, 'result')
   if (ownString(status, 'status') !== 'VERIFICATION_SUCCEEDED' || memberOf(result, 'verified') !== true) {

@@ -5,7 +5,7 @@
 import { promisify } from 'node:util'
 import { constants, deflate, gzip } from 'node:zlib'
 import { toBase64url } from '../../codec/base64url.ts'
-import { CBOR_TAG, type Cbor, type CborKey, encodeCbor, withTag } from '../../codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, encodeCbor, makeTagged } from '../../codec/cbor.ts'
 import { writeSign1 } from '../../codec/cose.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
@@ -109,7 +109,7 @@ async function statusListCwt(list: ListDocument, signer: Signer): Promise<Buffer
     payload: encodeCbor(claims),
     detached: false,
   }
-  return Buffer.from(encodeCbor(withTag(CBOR_TAG.sign1, await writeSign1(content, (data) => signer.sign(data)))))
+  return Buffer.from(encodeCbor(makeTagged(CBOR_TAG.sign1, await writeSign1(content, (data) => signer.sign(data)))))
 }
 
 async function statusListCredential(purpose: StatusPurpose, list: ListDocument, signer: Signer): Promise<string> {
