@@ -20,7 +20,7 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { readPemCertificates } from '../src/keys/certificate.ts'
 import { createSigner } from '../src/keys/file-signer.ts'
-import { selfSignedCertificate, toPem } from '../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../src/keys/make-certificate.ts'
 import type { Signer } from '../src/keys/signer.ts'
 import type { PostgresServer } from '../test/support/postgres-server.ts'
 import { type Running, start } from './processes.ts'
@@ -192,7 +192,7 @@ function pemOf(key: KeyObject): string {
 function certificate(privateKey: KeyObject, uri: string): string {
   const day = 86_400_000
   return toPem(
-    selfSignedCertificate({
+    makeSelfSignedCertificate({
       privateKey,
       publicKey: createPublicKey(privateKey),
       commonName: new URL(uri).hostname,

@@ -3,7 +3,7 @@
  * the call itself where it can, and by asking the engine where it cannot.
  */
 import { addressBytes, addressOf } from '../offchain/address.ts'
-import type { Authenticated, AuthenticationInput } from '../offchain/authentication/authenticate.ts'
+import type { AuthenticatedRequest, AuthenticationInput } from '../offchain/authentication/authenticate.ts'
 import { operation } from '../offchain/hosted.ts'
 import { type HttpResponseData, readHttpRequest, writeHttpResponse } from '../offchain/http-data.ts'
 import { type Reader, reader, writer } from '../offchain/rpc.ts'
@@ -15,7 +15,7 @@ import { overLimit, Trap, trap } from './trap.ts'
 /** The effects that the worker gives to a call. */
 export interface HostedEffects {
   readonly limits: RuntimeLimits
-  readonly authenticate: (input: AuthenticationInput) => Authenticated | undefined
+  readonly authenticate: (input: AuthenticationInput) => AuthenticatedRequest | undefined
   readonly random: (length: number) => Uint8Array
   /** Sleeps until the engine has answered. */
   readonly ask: (question: HostQuestion) => HostAnswer

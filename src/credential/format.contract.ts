@@ -11,7 +11,7 @@ import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { parseCertificate } from '../keys/certificate.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import { thumbprint } from '../keys/jwk.ts'
-import { selfSignedCertificate } from '../keys/make-certificate.ts'
+import { makeSelfSignedCertificate } from '../keys/make-certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import type { CredentialFormat, Evidence, Order, OrderedStatus } from './format.ts'
@@ -397,7 +397,7 @@ function newKeys() {
 
 async function issuerSigner(): Promise<Signer & { readonly key: KeyObject }> {
   const { privateKey, publicKey } = await newKeys()
-  const der = selfSignedCertificate({
+  const der = makeSelfSignedCertificate({
     privateKey,
     publicKey,
     commonName: 'Issuer',

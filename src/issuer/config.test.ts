@@ -9,7 +9,7 @@ import {
   startServices,
   VERIFIER_URL,
 } from '../../test/support/services.ts'
-import { selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../keys/make-certificate.ts'
 import { readVerifierConfig } from '../verifier/config.ts'
 import { readIssuerConfig } from './config.ts'
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const key = await makeKey()
   const times = { notBefore: new Date('2019-01-01T00:00:00Z'), notAfter: new Date('2020-01-01T00:00:00Z') }
   const content = { privateKey: key, publicKey: createPublicKey(key), commonName: 'Old', serial: Buffer.of(1) }
-  expired = toPem(selfSignedCertificate({ ...content, ...times }))
+  expired = toPem(makeSelfSignedCertificate({ ...content, ...times }))
   return () => services.close()
 })
 const now = new Date()

@@ -3,7 +3,7 @@ import { createPublicKey } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { certify, makeAuthority } from '../../test/support/forge.ts'
 import { filesOf, ISSUER_URL, makeKey, pemOf, settings } from '../../test/support/services.ts'
-import { selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../keys/make-certificate.ts'
 import { readIssuerConfig } from './config.ts'
 
 const now = new Date()
@@ -23,7 +23,7 @@ beforeAll(async () => {
     ['p384.key', pemOf(p384)],
     ['p384.pem', toPem(certify(ca, p384)) + toPem(ca.der)],
     ['issuer.pem', toPem(certify(ca, key)) + toPem(ca.der)],
-    ['self.pem', toPem(selfSignedCertificate(self))],
+    ['self.pem', toPem(makeSelfSignedCertificate(self))],
     ['providers/ca.pem', toPem(ca.der)],
   ])
 })

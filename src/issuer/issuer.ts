@@ -87,9 +87,9 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries, () => keys().statusLists),
     progress: createProgressRecorder(effects, config.retention),
-    decryptionKeys: keys().decryptionKeys(),
-    dpopNonces: timedNonces(keys().secrets('dpop nonce')),
-    attestationChallenges: timedNonces(keys().secrets('attestation challenge')),
+    decryptionKeys: keys().deriveDecryptionKeys(),
+    dpopNonces: timedNonces(keys().deriveSecrets('dpop nonce')),
+    attestationChallenges: timedNonces(keys().deriveSecrets('attestation challenge')),
     attestationStatus: {
       loadList: createStatusLists(effects, isPrivateHost(new URL(config.baseUrl).hostname)),
       onUnreachable: 'reject',
@@ -99,7 +99,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
   }
 }
 
-function secretsOf({ secrets }: KeyRing): IssuerContext['secrets'] {
+function secretsOf({ deriveSecrets: secrets }: KeyRing): IssuerContext['secrets'] {
   return {
     code: secrets('pre-authorized code'),
     suppliedCode: secrets('supplied pre-authorized code'),

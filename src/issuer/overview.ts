@@ -4,7 +4,7 @@ import * as Type from 'typebox'
 import { countCallbacks } from '../event/callback-counts.ts'
 import { applicationOperation, jsonResponse, Seconds } from '../http/answers.ts'
 import { countSessions, overviewMembers, type SessionOutcome } from '../http/overview.ts'
-import { certificateEnds } from '../keys/certificate-ends.ts'
+import { listCertificateEnds } from '../keys/certificate-ends.ts'
 import type { IssuerContext } from './context.ts'
 import { type IssuanceSession, issuanceStatus } from './session.ts'
 
@@ -50,7 +50,7 @@ export async function issuerOverview(context: IssuerContext, isReady: boolean): 
   return {
     at: Math.floor(now().getTime() / 1000),
     ready: isReady,
-    certificates: certificateEnds(config.keys),
+    certificates: listCertificateEnds(config.keys),
     callbacks: { configured: config.sessionCallback !== undefined, ...(await countCallbacks(store)) },
     sessions,
     last_success: lastSuccessAt === undefined ? {} : { credential_issued_at: lastSuccessAt },

@@ -9,10 +9,10 @@ export interface CertificateEnd {
 }
 
 /** Lists the certificates of the keys, each with the path of its setting. */
-export function certificateEnds(keys: ServiceKeys): (CertificateEnd & { readonly key: string })[] {
-  return listKeys(keys).map(([key, { chain }]) => ({ key, ...endOf(chain[0]) }))
+export function listCertificateEnds(keys: ServiceKeys): (CertificateEnd & { readonly key: string })[] {
+  return listKeys(keys).map(([key, { chain }]) => ({ key, ...certificateEnd(chain[0]) }))
 }
 
-export function endOf({ subjectText, notAfter }: Certificate): CertificateEnd {
+export function certificateEnd({ subjectText, notAfter }: Certificate): CertificateEnd {
   return { subject: subjectText, not_after: Math.floor(notAfter.getTime() / 1000) }
 }

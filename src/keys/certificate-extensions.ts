@@ -77,7 +77,7 @@ interface Extension {
   readonly value: Buffer
 }
 
-const PROCESSED: readonly string[] = [
+const PROCESSED_EXTENSIONS: readonly string[] = [
   EXTENSION.subjectKeyIdentifier,
   EXTENSION.keyUsage,
   EXTENSION.subjectAltName,
@@ -95,20 +95,25 @@ const MAX_DNS_NAME = 253
 
 /** Reads the `extensions` of a certificate; `extensions` is undefined when the certificate has none. */
 export function readExtensions(extensions: DerValue | undefined): CertificateExtensions {
-  const byOid = extensions === undefined ? new Map<string, Extension>() : collect(extensions)
-  const names = inside(byOid, EXTENSION.subjectAltName, generalNames) ?? []
+  const byOid = extensions === undefined ? new Map<string, Extension>() : readAllExtensions(extensions)
+  const names = readExtension(byOid, EXTENSION.subjectAltName, readGeneralNames) ?? []
   return {
-    ...(inside(byOid, EXTENSION.basicConstraints, basicConstraints) ?? { isCa: false, pathLength: undefined }),
-    keyUsage: inside(byOid, EXTENSION.keyUsage, keyUsage),
+    ...(readExtension(byOid, EXTENSION.basicConstraints, readBasicConstraints) ?? {
+      isCa: false,
+      pathLength: undefined,
+    }),
+    keyUsage: readExtension(byOid, EXTENSION.keyUsage, readKeyUsage),
     dnsNames: names.filter(({ tag }) => tag === DNS_NAME).map(({ content }) => content.toString('latin1')),
     uris: names.filter(({ tag }) => tag === URI).map(({ content }) => content.toString('latin1')),
     ipAddresses: names.filter(({ tag }) => tag === IP_ADDRESS).map(({ content }) => formatAddress(content)),
     hasSubjectAltName: byOid.has(EXTENSION.subjectAltName),
     unknownCritical: [...byOid].filter(([oid, { critical }]) => mustBeKnown(oid, critical)).map(([oid]) => oid),
-    extendedKeyUsage: inside(byOid, EXTENSION.extendedKeyUsage, extendedKeyUsage),
+    extendedKeyUsage: readExtension(byOid, EXTENSION.extendedKeyUsage, readExtendedKeyUsage),
     extendedKeyUsageIsCritical: byOid.get(EXTENSION.extendedKeyUsage)?.critical ?? false,
-    subjectKeyIdentifier: inside(byOid, EXTENSION.subjectKeyIdentifier, (value) => Buffer.from(readOctetString(value))),
-    authorityKeyIdentifier: inside(byOid, EXTENSION.authorityKeyIdentifier, keyIdentifier),
+    subjectKeyIdentifier: readExtension(byOid, EXTENSION.subjectKeyIdentifier, (value) =>
+      Buffer.from(readOctetString(value)),
+    ),
+    authorityKeyIdentifier: readExtension(byOid, EXTENSION.authorityKeyIdentifier, readKeyIdentifier),
   }
 }
 
@@ -117,10 +122,10 @@ export function readExtensions(extensions: DerValue | undefined): CertificateExt
  * name constraints, critical or not, since they say whom a CA may speak for.
  */
 function mustBeKnown(oid: string, critical: boolean): boolean {
-  return oid === EXTENSION.nameConstraints || (critical && !PROCESSED.includes(oid))
+  return oid === EXTENSION.nameConstraints || (critical && !PROCESSED_EXTENSIONS.includes(oid))
 }
 
-function collect(extensions: DerValue): Map<string, Extension> {
+function readAllExtensions(extensions: DerValue): Map<string, Extension> {
   const byOid = new Map<string, Extension>()
   for (const extension of readSequence(extensions)) {
     const members = readSequence(extension)
@@ -135,12 +140,16 @@ function collect(extensions: DerValue): Map<string, Extension> {
   return byOid.size === 0 ? malformed('the certificate has an empty list of extensions') : byOid
 }
 
-function inside<T>(byOid: ReadonlyMap<string, Extension>, oid: string, read: (value: DerValue) => T): T | undefined {
+function readExtension<T>(
+  byOid: ReadonlyMap<string, Extension>,
+  oid: string,
+  readValue: (value: DerValue) => T,
+): T | undefined {
   const extension = byOid.get(oid)
-  return extension && within(`the extension ${oid}`, () => read(readDer(extension.value)))
+  return extension && within(`the extension ${oid}`, () => readValue(readDer(extension.value)))
 }
 
-function basicConstraints(value: DerValue): Pick<CertificateExtensions, 'isCa' | 'pathLength'> {
+function readBasicConstraints(value: DerValue): Pick<CertificateExtensions, 'isCa' | 'pathLength'> {
   const members = readSequence(value)
   const isCa = takeOptionalMember(members, DER_TAG.boolean)
   const pathLength = takeOptionalMember(members, DER_TAG.integer)
@@ -151,14 +160,14 @@ function basicConstraints(value: DerValue): Pick<CertificateExtensions, 'isCa' |
   }
 }
 
-function keyUsage(value: DerValue): ReadonlySet<KeyUsage> {
+function readKeyUsage(value: DerValue): ReadonlySet<KeyUsage> {
   const { bytes } = readBitString(value)
   const isSet = (bit: number) => (((bytes[bit >> 3] ?? 0) << (bit & 7)) & 0x80) !== 0
   const usages = new Set(KEY_USAGES.filter((_, bit) => isSet(bit)))
   return usages.size === 0 ? malformed('it allows no usage at all') : usages
 }
 
-function extendedKeyUsage(value: DerValue): readonly string[] {
+function readExtendedKeyUsage(value: DerValue): readonly string[] {
   const purposes = readSequence(value).map(readOid)
   return purposes.length === 0 ? malformed('it names no purpose') : purposes
 }
@@ -166,7 +175,7 @@ function extendedKeyUsage(value: DerValue): readonly string[] {
 /**
  * Returns every name of every kind; the text of the kinds we use is checked, so that no name hides a NUL or a blank.
  */
-function generalNames(value: DerValue): readonly DerValue[] {
+function readGeneralNames(value: DerValue): readonly DerValue[] {
   const names = readSequence(value)
   if (names.length === 0) malformed('it is empty')
   if (names.length > MAX_NAMES) malformed(`it has more than ${MAX_NAMES} names`)
@@ -187,7 +196,7 @@ function formatAddress(bytes: Uint8Array): string {
   return new URL(`http://[${groups.join(':')}]`).hostname
 }
 
-function keyIdentifier(value: DerValue): Buffer | undefined {
+function readKeyIdentifier(value: DerValue): Buffer | undefined {
   const identifier = takeOptionalMember(readSequence(value), contextTag(0, 'primitive'))
   return identifier && Buffer.from(identifier.content)
 }

@@ -59,7 +59,7 @@ export function nameText(name: DerValue): string {
 
 /** Returns the text of a stranger, shortened, and safe to log. */
 export function strangerText(text: string): string {
-  return shortenText(withoutControls(beginningOf(text)))
+  return shortenText(escapeControls(cutText(text)))
 }
 
 /** Returns the DER of a name with one attribute a part, such as `[['C', 'DE'], ['CN', 'Example University']]`. */
@@ -86,8 +86,8 @@ function attributeText(attribute: DerValue): string {
   const value = members.shift() ?? malformed(`the attribute ${oid} of the name has no value`)
   refuseMoreMembers(members)
   const text = STRINGS.includes(value.tag)
-    ? escapeText(beginningOf(readString(value)))
-    : `#${beginningOf(value.der.toString('hex'))}`
+    ? escapeText(cutText(readString(value)))
+    : `#${cutText(value.der.toString('hex'))}`
   return `${TYPE_OF.get(oid) ?? oid}=${text}`
 }
 
@@ -96,15 +96,15 @@ function attributeText(attribute: DerValue): string {
  * of the log.
  */
 function escapeText(text: string): string {
-  return withoutControls(text.replace(/[\\,+"<>;]/g, '\\$&'))
+  return escapeControls(text.replace(/[\\,+"<>;]/g, '\\$&'))
 }
 
-function withoutControls(text: string): string {
+function escapeControls(text: string): string {
   return text.replace(/\p{C}/gu, (character) => Buffer.from(character).toString('hex').replace(/../g, '\\$&'))
 }
 
 /** Cuts a text before it is escaped to what can be left of it afterwards, and one character more. */
-function beginningOf(text: string): string {
+function cutText(text: string): string {
   return text.slice(0, MAX_TEXT + 1)
 }
 

@@ -26,8 +26,8 @@ export const EXTENDED_KEY_USAGE = {
 
 const { tlsServer, tlsClient, statusSigning, mdlDocumentSigner, mdlReaderAuthentication } = EXTENDED_KEY_USAGE
 const TLS: readonly string[] = [tlsServer, tlsClient]
-const KNOWN: readonly string[] = Object.values(EXTENDED_KEY_USAGE)
-const OURS: Readonly<Record<CertificatePurpose, readonly string[]>> = {
+const KNOWN_USAGES: readonly string[] = Object.values(EXTENDED_KEY_USAGE)
+const ACCEPTED_USAGES: Readonly<Record<CertificatePurpose, readonly string[]>> = {
   credential: [mdlDocumentSigner],
   // An issuer may sign its lists by itself.
   status: [mdlDocumentSigner, statusSigning],
@@ -37,7 +37,7 @@ const OURS: Readonly<Record<CertificatePurpose, readonly string[]>> = {
   audit: [],
   tls: [tlsServer],
 }
-const ASKED: Readonly<Record<CertificatePurpose, string>> = {
+const PURPOSE_TEXTS: Readonly<Record<CertificatePurpose, string>> = {
   credential: 'signing credentials',
   status: 'signing status lists',
   metadata: 'signing issuer metadata',
@@ -62,11 +62,14 @@ export function purposeProblem(
   certificate: CertificateExtensions & { readonly subjectText: string },
   purpose: CertificatePurpose,
 ): string | undefined {
-  const { extendedKeyUsage: listed, extendedKeyUsageIsCritical: isCritical, subjectText } = certificate
-  if (listed === undefined) return undefined
-  const tolerated = isCritical ? [] : TLS
-  const fits = (oid: string): boolean =>
-    oid === EXTENDED_KEY_USAGE.any || OURS[purpose].includes(oid) || tolerated.includes(oid) || !KNOWN.includes(oid)
-  if (listed.some(fits)) return undefined
-  return `the extended key usage of the certificate '${subjectText}' (${listed.join(', ')}) does not allow ${ASKED[purpose]}`
+  const { extendedKeyUsage: purposes, extendedKeyUsageIsCritical: isCritical, subjectText } = certificate
+  if (purposes === undefined) return undefined
+  const toleratedPurposes = isCritical ? [] : TLS
+  const isAccepted = (oid: string): boolean =>
+    oid === EXTENDED_KEY_USAGE.any ||
+    ACCEPTED_USAGES[purpose].includes(oid) ||
+    toleratedPurposes.includes(oid) ||
+    !KNOWN_USAGES.includes(oid)
+  if (purposes.some(isAccepted)) return undefined
+  return `the extended key usage of the certificate '${subjectText}' (${purposes.join(', ')}) does not allow ${PURPOSE_TEXTS[purpose]}`
 }

@@ -60,8 +60,8 @@ export function readSignatureAlgorithm(identifier: DerValue): {
   if (oid === RSASSA_PSS) return { oid, algorithm: parameters === undefined ? undefined : readPss(parameters) }
   const algorithm = ALGORITHMS.get(oid)
   // RFC 4055 section 5: with RSA a NULL may stand there or not; elsewhere there is nothing.
-  const allowed = parameters === undefined || (algorithm?.keyType === 'rsa' && isNull(parameters))
-  return { oid, algorithm: allowed ? algorithm : undefined }
+  const hasAllowedParameters = parameters === undefined || (algorithm?.keyType === 'rsa' && isNull(parameters))
+  return { oid, algorithm: hasAllowedParameters ? algorithm : undefined }
 }
 
 /** Takes an AlgorithmIdentifier apart. */
@@ -80,14 +80,14 @@ export function readAlgorithm(identifier: DerValue): {
 export function verifyCertificateSignature(
   algorithm: SignatureAlgorithm,
   key: KeyObject,
-  signed: Uint8Array,
+  signedBytes: Uint8Array,
   signature: Uint8Array,
 ): boolean {
   if (key.asymmetricKeyType !== algorithm.keyType || !isStrong(key)) return false
   const { saltLength } = algorithm
   const padding = saltLength === undefined ? {} : { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }
   try {
-    return verify(algorithm.digest, signed, { key, ...padding }, signature)
+    return verify(algorithm.digest, signedBytes, { key, ...padding }, signature)
   } catch {
     return false
   }
@@ -108,18 +108,18 @@ function isStrong(key: KeyObject): boolean {
  */
 function readPss(parameters: DerValue): SignatureAlgorithm | undefined {
   const members = readSequence(parameters)
-  const hash = explicit(takeOptionalMember(members, contextTag(0, 'constructed')))
-  const mask = explicit(takeOptionalMember(members, contextTag(1, 'constructed')))
-  const salt = explicit(takeOptionalMember(members, contextTag(2, 'constructed')))
+  const hash = explicitContent(takeOptionalMember(members, contextTag(0, 'constructed')))
+  const mask = explicitContent(takeOptionalMember(members, contextTag(1, 'constructed')))
+  const salt = explicitContent(takeOptionalMember(members, contextTag(2, 'constructed')))
   if (hash === undefined || mask === undefined || salt === undefined || members.length > 0) return undefined
   const pssHash = HASHES.get(readAlgorithm(hash).oid)
   const generator = readAlgorithm(mask)
   if (pssHash === undefined || generator.oid !== MGF1 || generator.parameters === undefined) return undefined
-  const sameHash = readAlgorithm(generator.parameters).oid === readAlgorithm(hash).oid
-  return sameHash && readSmallInteger(salt) === pssHash.saltLength ? { keyType: 'rsa', ...pssHash } : undefined
+  const isSameHash = readAlgorithm(generator.parameters).oid === readAlgorithm(hash).oid
+  return isSameHash && readSmallInteger(salt) === pssHash.saltLength ? { keyType: 'rsa', ...pssHash } : undefined
 }
 
-function explicit(value: DerValue | undefined): DerValue | undefined {
+function explicitContent(value: DerValue | undefined): DerValue | undefined {
   return value?.children.length === 1 ? value.children[0] : undefined
 }
 

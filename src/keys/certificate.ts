@@ -51,7 +51,7 @@ export interface Certificate extends CertificateExtensions {
 
 export interface CertificateSignature {
   /** The bytes that were signed. */
-  readonly signed: Buffer
+  readonly signedBytes: Buffer
   readonly value: Buffer
   readonly oid: string
   /** Undefined: the algorithm is none we take. */
@@ -63,7 +63,7 @@ const EC_PUBLIC_KEY = '1.2.840.10045.2.1'
 const KEY_ALGORITHMS: readonly string[] = [EC_PUBLIC_KEY, '1.2.840.113549.1.1.1', '1.3.101.112']
 const MAX_SERIAL_BYTES = 20
 const MAX_BYTES = 16 * 1024
-const MAX_REMEMBERED_BYTES = 4 * 1024
+const MAX_CACHED_BYTES = 4 * 1024
 const V1 = 0
 const V3 = 2
 
@@ -72,15 +72,15 @@ export function parseCertificate(der: Uint8Array): Certificate {
   if (der.length > MAX_BYTES) malformed(`it is larger than ${MAX_BYTES} bytes`)
   const bytes = Buffer.from(der)
   const parts = readSequence(readDer(bytes))
-  const signed = takeMember(parts, DER_TAG.sequence)
+  const tbsCertificate = takeMember(parts, DER_TAG.sequence)
   const algorithm = takeMember(parts, DER_TAG.sequence)
-  const value = wholeBytes(takeMember(parts, DER_TAG.bitString))
+  const value = readWholeBytes(takeMember(parts, DER_TAG.bitString))
   refuseMoreMembers(parts)
   return {
     der: bytes,
     fingerprint: hash('sha256', bytes, 'base64url'),
-    ...readSigned(signed, algorithm),
-    signature: { signed: signed.der, value, ...readSignatureAlgorithm(algorithm) },
+    ...readTbsCertificate(tbsCertificate, algorithm),
+    signature: { signedBytes: tbsCertificate.der, value, ...readSignatureAlgorithm(algorithm) },
   }
 }
 
@@ -112,7 +112,7 @@ export function cacheCertificates(size: number): (der: Uint8Array) => Certificat
     const key = hash('sha256', der, 'base64url')
     const certificate = cache.get(key) ?? parseCertificate(der)
     // No usual certificate is large, and large ones, which any caller can send, would fill the memory.
-    if (der.length <= MAX_REMEMBERED_BYTES) cache.set(key, certificate)
+    if (der.length <= MAX_CACHED_BYTES) cache.set(key, certificate)
     return certificate
   }
 }
@@ -122,7 +122,7 @@ export function cacheCertificates(size: number): (der: Uint8Array) => Certificat
  * so.
  */
 export function isSignedBy(certificate: Certificate, issuer: Certificate): boolean {
-  const { algorithm, signed, value } = certificate.signature
+  const { algorithm, signedBytes: signed, value } = certificate.signature
   if (algorithm === undefined || !certificate.issuer.equals(issuer.subject)) return false
   return verifyCertificateSignature(algorithm, issuer.publicKey, signed, value)
 }
@@ -170,17 +170,17 @@ export function certificateProblem(certificate: Certificate, now: Date, clockSke
   const { subjectText, notBefore, notAfter, unknownCritical } = certificate
   const skew = clockSkewSeconds * 1000
   if (now.getTime() > notAfter.getTime() + skew)
-    return `the certificate '${subjectText}' expired on ${seconds(notAfter)}`
+    return `the certificate '${subjectText}' expired on ${formatSeconds(notAfter)}`
   if (now.getTime() < notBefore.getTime() - skew) {
-    return `the certificate '${subjectText}' is not valid before ${seconds(notBefore)}, and it is ${seconds(now)} now`
+    return `the certificate '${subjectText}' is not valid before ${formatSeconds(notBefore)}, and it is ${formatSeconds(now)} now`
   }
   if (unknownCritical.length === 0) return undefined
   return `the certificate '${subjectText}' has extensions that are not supported and must be: ${unknownCritical.join(', ')}`
 }
 
 /** Returns the TBSCertificate: RFC 5280 section 4.1.2. */
-function readSigned(signed: DerValue, outerAlgorithm: DerValue) {
-  const members = readSequence(signed)
+function readTbsCertificate(tbsCertificate: DerValue, outerAlgorithm: DerValue) {
+  const members = readSequence(tbsCertificate)
   const version = readVersion(takeOptionalMember(members, contextTag(0, 'constructed')))
   refuseSerial(readInteger(takeMember(members, DER_TAG.integer)))
   if (!takeMember(members, DER_TAG.sequence).der.equals(outerAlgorithm.der)) {
@@ -201,14 +201,14 @@ function readSigned(signed: DerValue, outerAlgorithm: DerValue) {
     selfIssued: subject.der.equals(issuer.der),
     ...validity,
     publicKey,
-    ...readExtensions(extensions === undefined ? undefined : onlyChild(extensions)),
+    ...readExtensions(extensions === undefined ? undefined : readOnlyChild(extensions)),
   }
 }
 
 /** Reads the version of a certificate. DER omits version 1, the default; version 2 never came into use. */
-function readVersion(explicit: DerValue | undefined): number {
-  if (explicit === undefined) return V1
-  const version = readSmallInteger(onlyChild(explicit))
+function readVersion(taggedVersion: DerValue | undefined): number {
+  if (taggedVersion === undefined) return V1
+  const version = readSmallInteger(readOnlyChild(taggedVersion))
   return version === V3 ? version : malformed('the certificate is not of version 3 or 1')
 }
 
@@ -235,7 +235,7 @@ function readValidity(validity: DerValue): Pick<Certificate, 'notBefore' | 'notA
 function readPublicKey(info: DerValue): KeyObject {
   const members = readSequence(info)
   const { oid, parameters } = readAlgorithm(takeMember(members, DER_TAG.sequence))
-  wholeBytes(takeMember(members, DER_TAG.bitString))
+  readWholeBytes(takeMember(members, DER_TAG.bitString))
   refuseMoreMembers(members)
   if (!KEY_ALGORITHMS.includes(oid)) malformed(`public keys of the kind ${oid} are not supported`)
   let key: KeyObject
@@ -250,18 +250,18 @@ function readPublicKey(info: DerValue): KeyObject {
   return key
 }
 
-function wholeBytes(value: DerValue): Buffer {
+function readWholeBytes(value: DerValue): Buffer {
   const { bytes, unusedBits } = readBitString(value)
   return unusedBits === 0 ? bytes : malformed('a key or signature is not whole bytes')
 }
 
-function onlyChild({ children }: DerValue): DerValue {
+function readOnlyChild({ children }: DerValue): DerValue {
   const [child, ...more] = children
   if (child === undefined || more.length > 0)
     return malformed('a tagged member of the certificate must be exactly one element')
   return child
 }
 
-function seconds(date: Date): string {
+function formatSeconds(date: Date): string {
   return `${date.toISOString().slice(0, -5)}Z`
 }

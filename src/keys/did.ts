@@ -47,15 +47,16 @@ export function didOf(url: string): string {
 export function readDid(url: string): PublicJwk {
   const [, method, id = '', fragment] = /^did:(jwk|key):([^#]+)(#.*)?$/.exec(url) ?? []
   if (method === undefined) return malformed('the key identifier is neither a did:jwk nor a did:key')
-  const only = method === 'jwk' ? '#0' : `#${id}`
-  if (fragment !== undefined && fragment !== only) malformed(`a did:${method} has one key, and its fragment is ${only}`)
+  const onlyFragment = method === 'jwk' ? '#0' : `#${id}`
+  if (fragment !== undefined && fragment !== onlyFragment)
+    malformed(`a did:${method} has one key, and its fragment is ${onlyFragment}`)
   return method === 'jwk' ? readSigningJwk(parseJsonObject(fromBase64url(id))) : readDidKey(id)
 }
 
 function readDidKey(id: string): PublicJwk {
   if (id.length > MAX_DID_KEY) malformed(`the did:key is longer than ${MAX_DID_KEY} characters`)
   if (!id.startsWith('z')) malformed('the key of a did:key begins with z, which stands for base58')
-  const bytes = decode(id.slice(1))
+  const bytes = decodeBase58(id.slice(1))
   const startsWith = (prefix: readonly number[]): boolean => prefix.every((byte, at) => bytes[at] === byte)
   if (startsWith(JWK_CODEC)) return readSigningJwk(parseJsonObject(bytes.subarray(JWK_CODEC.length)))
   const codec = CODECS.find(({ prefix }) => startsWith(prefix))
@@ -63,7 +64,7 @@ function readDidKey(id: string): PublicJwk {
   const { crv, namedCurve, size } = algorithms[codec.algorithm]
   const key = bytes.subarray(codec.prefix.length)
   if (crv === 'Ed25519') return readPublicJwk({ kty: 'OKP', crv, x: toBase64url(key) })
-  const point = uncompress(key, namedCurve, size)
+  const point = uncompressPoint(key, namedCurve, size)
   return { kty: 'EC', crv, x: toBase64url(point.subarray(1, 1 + size)), y: toBase64url(point.subarray(1 + size)) }
 }
 
@@ -75,7 +76,7 @@ function keyBytes(jwk: PublicJwk): Buffer {
   return Buffer.concat([Buffer.of(isOdd ? 3 : 2), x])
 }
 
-function decode(text: string): Buffer {
+function decodeBase58(text: string): Buffer {
   try {
     return Buffer.from(base58.decode(text))
   } catch (cause) {
@@ -84,7 +85,7 @@ function decode(text: string): Buffer {
 }
 
 /** Converts a compressed point to its uncompressed form: 4, x, y. SEC 1 section 2.3.4. */
-function uncompress(key: Buffer, namedCurve: string, size: number): Buffer {
+function uncompressPoint(key: Buffer, namedCurve: string, size: number): Buffer {
   if (key.length !== size + 1) malformed('the key of the did:key has not the length of its kind')
   try {
     return ECDH.convertKey(key, namedCurve, undefined, undefined, 'uncompressed') as Buffer

@@ -50,14 +50,14 @@ function canonicalUrl(text: string): URL | undefined {
  */
 function isHostOf({ dnsNames, ipAddresses }: Certificate, host: string): boolean {
   if (isIPv4(host) || host.startsWith('[')) return ipAddresses.includes(host)
-  return dnsNames.some((name) => covers(name.toLowerCase(), host))
+  return dnsNames.some((name) => coversHost(name.toLowerCase(), host))
 }
 
 /**
  * Tests whether the DNS name `name` covers `host`. A leading `*.` covers exactly one label, and two labels or more must
  * follow it: a whole top-level domain, as in `*.com`, belongs to no one issuer. RFC 9525 sections 6.3 and 7.1.
  */
-function covers(name: string, host: string): boolean {
+function coversHost(name: string, host: string): boolean {
   if (!name.startsWith('*.')) return name === host
   const [label, ...rest] = host.split('.')
   return label !== '' && rest.length > 1 && rest.join('.') === name.slice(2)

@@ -146,8 +146,8 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
     return malformed('a JWE has five parts separated by dots')
   }
   if (header.length > MAX_HEADER) malformed(`the header is longer than ${MAX_HEADER} characters`)
-  wantBytes('the initialization vector', iv, IV_BYTES)
-  wantBytes('the authentication tag', tag, TAG_BYTES)
+  requireBytes('the initialization vector', iv, IV_BYTES)
+  requireBytes('the authentication tag', tag, TAG_BYTES)
   within('the ciphertext', () => fromBase64url(ciphertext))
   return { header: within('the header', () => parseJsonObject(fromBase64url(header))), encryptedKey }
 }
@@ -159,22 +159,23 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
 function readSender(header: JsonObject, { keys, encs, zip }: JweDecryption) {
   // RFC 7516 section 4.1.13: an extension that must be understood and is not.
   if (Object.hasOwn(header, 'crit')) malformed('the header names critical extensions, and none is supported')
-  const compressed = own(header, 'zip')
-  if (compressed !== undefined && compressed !== zip) malformed('it is compressed (zip), and that was not agreed on')
-  wantOneOf(header, 'alg', jweAlgorithms)
-  wantOneOf(header, 'enc', encs)
-  for (const party of ['apu', 'apv']) wantParty(header, party)
+  const compression = own(header, 'zip')
+  if (compression !== undefined && compression !== zip) malformed('it is compressed (zip), and that was not agreed on')
+  requireOneOf(header, 'alg', jweAlgorithms)
+  requireOneOf(header, 'enc', encs)
+  for (const party of ['apu', 'apv']) requireParty(header, party)
   const kid = own(header, 'kid')
   if (kid !== undefined && !isKid(kid)) malformed(`kid is not a text of up to ${MAX_KID} characters`)
   const { key } = keys.find((each) => each.kid === kid) ?? malformed(KID_PROBLEM)
   return { sender: within('epk', () => readPoint(own(header, 'epk'))), key }
 }
 
-function wantOneOf(header: JsonObject, name: 'alg' | 'enc', allowed: readonly string[]): void {
-  if (!allowed.some((each) => each === own(header, name))) malformed(`${name} is not ${allowed.join(' or ')}`)
+function requireOneOf(header: JsonObject, name: 'alg' | 'enc', allowedValues: readonly string[]): void {
+  if (!allowedValues.some((each) => each === own(header, name)))
+    malformed(`${name} is not ${allowedValues.join(' or ')}`)
 }
 
-function wantParty(header: JsonObject, name: string): void {
+function requireParty(header: JsonObject, name: string): void {
   const value = own(header, name)
   if (value === undefined) return
   if (typeof value !== 'string' || value.length > MAX_PARTY) {
@@ -189,7 +190,7 @@ function readPoint(value: unknown): PublicJwk {
   return jwk.crv === 'P-256' ? jwk : malformed('it is not on P-256')
 }
 
-function wantBytes(what: string, text: string, size: number): void {
+function requireBytes(what: string, text: string, size: number): void {
   if (within(what, () => fromBase64url(text)).length !== size) malformed(`${what} is not ${size} bytes`)
 }
 

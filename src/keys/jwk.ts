@@ -43,14 +43,14 @@ const PRIVATE_MEMBERS = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
  */
 export function readPublicJwk(value: unknown): PublicJwk {
   if (!isObject(value)) return malformed('the key is not a JSON object')
-  const leaked = PRIVATE_MEMBERS.find((member) => Object.hasOwn(value, member))
-  if (leaked !== undefined)
-    malformed(`the key is a private one (it has the member ${leaked}); send the public key only`)
+  const privateMember = PRIVATE_MEMBERS.find((member) => Object.hasOwn(value, member))
+  if (privateMember !== undefined)
+    malformed(`the key is a private one (it has the member ${privateMember}); send the public key only`)
   const { kty, crv } = value
-  if (kty === 'OKP' && crv === 'Ed25519') return { kty, crv, x: ed25519Point(value) }
+  if (kty === 'OKP' && crv === 'Ed25519') return { kty, crv, x: readEd25519Point(value) }
   const size = Object.values(algorithms).find((each) => each.crv === crv)?.size
   if (kty === 'EC' && size !== undefined && (crv === 'P-256' || crv === 'P-384' || crv === 'P-521')) {
-    return { kty, crv, x: member(value, 'x', size), y: member(value, 'y', size) }
+    return { kty, crv, x: readCoordinateMember(value, 'x', size), y: readCoordinateMember(value, 'y', size) }
   }
   return malformed('unsupported key: use EC on P-256, P-384 or P-521, or OKP on Ed25519')
 }
@@ -106,8 +106,8 @@ export function thumbprint(jwk: PublicJwk): string {
   return hash('sha256', `{"crv":"${jwk.crv}","kty":"${jwk.kty}","x":"${jwk.x}"${y}}`, 'base64url')
 }
 
-function ed25519Point(value: JsonObject): string {
-  const x = member(value, 'x', 32)
+function readEd25519Point(value: JsonObject): string {
+  const x = readCoordinateMember(value, 'x', 32)
   const y = Buffer.from(x, 'base64url')
   // The first bit is the sign of the other coordinate.
   y[31] = (y[31] ?? 0) & 0x7f
@@ -115,7 +115,7 @@ function ed25519Point(value: JsonObject): string {
   return x
 }
 
-function member(value: JsonObject, name: 'x' | 'y', size: number): string {
+function readCoordinateMember(value: JsonObject, name: 'x' | 'y', size: number): string {
   const text = ownString(value, name) ?? malformed(`the key has no ${name}`)
   if (fromBase64url(text).length !== size) malformed(`the ${name} of the key is not ${size} bytes`)
   return text

@@ -10,7 +10,7 @@ import { createSigner, deriveSecret } from './file-signer.ts'
 import type { Pkcs11Key, Pkcs11Tokens } from './pkcs11/signer.ts'
 import { type SecretSource, type Secrets, SIGNING_KEY, secretFrom } from './secrets.ts'
 import type { Signer } from './signer.ts'
-import { type StatusListSigners, statusListSigners } from './status-list-signers.ts'
+import { createStatusListSigners, type StatusListSigners } from './status-list-signers.ts'
 
 /** The most keys that a configuration has for one purpose: the one that signs, and those before it. */
 export const MOST_KEYS = 11
@@ -49,9 +49,9 @@ export interface KeyRing {
   /** The signers of request objects: the one to use, and those of sessions that began with an earlier certificate. */
   readonly requestObjects: readonly [Signer, ...Signer[]]
   /** Derives the secrets of a purpose; every process of the service and every restart has the same. */
-  readonly secrets: (purpose: string) => Secrets
+  readonly deriveSecrets: (purpose: string) => Secrets
   /** Derives the keys that wallets encrypt their requests to; the first is the one to publish. */
-  readonly decryptionKeys: () => readonly [DecryptionKey, ...DecryptionKey[]]
+  readonly deriveDecryptionKeys: () => readonly [DecryptionKey, ...DecryptionKey[]]
 }
 
 /**
@@ -59,30 +59,30 @@ export interface KeyRing {
  * signature is a step of the trace of its request.
  */
 export function createKeyRing(keys: ServiceKeys, pkcs11Tokens?: Pkcs11Tokens, inSpan?: InSpan): KeyRing {
-  const signerOf = (key: SigningKey): Signer => {
-    const signer = createSignerOf(key, pkcs11Tokens)
+  const makeSigner = (key: SigningKey): Signer => {
+    const signer = createKeySigner(key, pkcs11Tokens)
     return inSpan === undefined ? signer : { ...signer, sign: (data) => inSpan('sign', () => signer.sign(data)) }
   }
-  const signersOf = (each: SigningKeys): readonly [Signer, ...Signer[]] => [
-    signerOf(each),
-    ...each.previous.map(signerOf),
+  const makeSigners = (each: SigningKeys): readonly [Signer, ...Signer[]] => [
+    makeSigner(each),
+    ...each.previous.map(makeSigner),
   ]
-  const certifiedSigners = (each: SigningKeys) =>
-    [each, ...each.previous].map((key) => ({ signer: signerOf(key), notAfter: key.chain[0].notAfter }))
-  const signing = signersOf(keys.signing)
-  const accessTokens = keys.accessTokens === undefined ? signing : signersOf(keys.accessTokens)
-  const statusLists = keys.statusLists === undefined ? [] : certifiedSigners(keys.statusLists)
+  const makeCertifiedSigners = (each: SigningKeys) =>
+    [each, ...each.previous].map((key) => ({ signer: makeSigner(key), notAfter: key.chain[0].notAfter }))
+  const signing = makeSigners(keys.signing)
+  const accessTokens = keys.accessTokens === undefined ? signing : makeSigners(keys.accessTokens)
+  const statusLists = keys.statusLists === undefined ? [] : makeCertifiedSigners(keys.statusLists)
   const [derive, ...deriveOlder] = listDerivations(keys)
   return {
     credentials: signing[0],
-    statusLists: statusListSigners([...statusLists, ...certifiedSigners(keys.signing)]),
+    statusLists: createStatusListSigners([...statusLists, ...makeCertifiedSigners(keys.signing)]),
     accessTokens: accessTokens[0],
-    metadata: keys.metadata === undefined ? accessTokens[0] : signerOf(keys.metadata),
+    metadata: keys.metadata === undefined ? accessTokens[0] : makeSigner(keys.metadata),
     accessTokenSigners: accessTokens,
-    audit: keys.audit === undefined ? signing[0] : signerOf(keys.audit),
+    audit: keys.audit === undefined ? signing[0] : makeSigner(keys.audit),
     requestObjects: signing,
-    secrets: (purpose) => [derive(purpose), ...deriveOlder.map((deriveFrom) => deriveFrom(purpose))],
-    decryptionKeys: () => [deriveDecryptionKey(derive), ...deriveOlder.map(deriveDecryptionKey)],
+    deriveSecrets: (purpose) => [derive(purpose), ...deriveOlder.map((deriveFrom) => deriveFrom(purpose))],
+    deriveDecryptionKeys: () => [deriveDecryptionKey(derive), ...deriveOlder.map(deriveDecryptionKey)],
   }
 }
 
@@ -94,24 +94,24 @@ export function listKeys({
   metadata,
   audit,
 }: ServiceKeys): [path: string, key: SigningKey][] {
-  const keysAt = (path: string, keys: SigningKeys | undefined): [string, SigningKey][] =>
+  const listKeysAt = (path: string, keys: SigningKeys | undefined): [string, SigningKey][] =>
     keys === undefined
       ? []
       : [[path, keys], ...keys.previous.map((key, index): [string, SigningKey] => [`${path}.previous[${index}]`, key])]
   return [
-    ...keysAt('signing', signing),
-    ...keysAt('keys.statusLists', statusLists),
-    ...keysAt('keys.accessTokens', accessTokens),
-    ...keysAt('keys.metadata', metadata && { ...metadata, previous: [] }),
-    ...keysAt('keys.audit', audit && { ...audit, previous: [] }),
+    ...listKeysAt('signing', signing),
+    ...listKeysAt('keys.statusLists', statusLists),
+    ...listKeysAt('keys.accessTokens', accessTokens),
+    ...listKeysAt('keys.metadata', metadata && { ...metadata, previous: [] }),
+    ...listKeysAt('keys.audit', audit && { ...audit, previous: [] }),
   ]
 }
 
 /** Makes the signer of a key, in this process or in a PKCS #11 token. */
-export function createSignerOf(key: SigningKey, pkcs11Tokens: Pkcs11Tokens | undefined): Signer {
+export function createKeySigner(key: SigningKey, pkcs11Tokens: Pkcs11Tokens | undefined): Signer {
   if ('key' in key) return createSigner(key.key, key.chain)
   if (pkcs11Tokens === undefined) throw new TypeError('a key is in a token, and tokens cannot be reached from here')
-  return pkcs11Tokens.signer(key.pkcs11Key, key.chain)
+  return pkcs11Tokens.createSigner(key.pkcs11Key, key.chain)
 }
 
 type Derive = (purpose: string) => KeyObject

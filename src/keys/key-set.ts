@@ -31,8 +31,8 @@ const MAX_KEYS = 100
  * Returns the keys of a JWK Set that we can verify with; others, such as those to encrypt to, are passed over. Throws a
  * MalformedError when it is not a JWK Set.
  */
-export function readKeySet(set: JsonObject): readonly PublishedKey[] {
-  const keys = own(set, 'keys')
+export function readKeySet(jwks: JsonObject): readonly PublishedKey[] {
+  const keys = own(jwks, 'keys')
   if (!Array.isArray(keys)) return malformed('it has no array of keys')
   if (keys.length > MAX_KEYS) malformed(`it has more than ${MAX_KEYS} keys`)
   return keys.flatMap(readKey)
@@ -46,13 +46,13 @@ export function readKeySet(set: JsonObject): readonly PublishedKey[] {
 export function isSignedByOneOf(keys: readonly PublishedKey[], jws: Jws): boolean {
   const alg = ownString(jws.header, 'alg')
   if (alg === undefined) return false
-  return keysOf(keys, jws)
+  return candidateKeys(keys, jws)
     .filter(({ algs }) => algs.includes(alg))
     .some(({ key }) => (RSA_ALGORITHMS.includes(alg) ? isRsaSigned(jws, alg, key) : isJwsSignedBy(jws, key)))
 }
 
 /** Returns the keys that the header may mean. */
-export function keysOf(keys: readonly PublishedKey[], { header }: Jws): readonly PublishedKey[] {
+export function candidateKeys(keys: readonly PublishedKey[], { header }: Jws): readonly PublishedKey[] {
   const kid = own(header, 'kid')
   return kid === undefined ? keys : keys.filter((key) => key.kid === kid)
 }
@@ -60,7 +60,7 @@ export function keysOf(keys: readonly PublishedKey[], { header }: Jws): readonly
 function readKey(jwk: Json): readonly PublishedKey[] {
   if (!isObject(jwk) || !isToVerify(jwk)) return []
   try {
-    const key = own(jwk, 'kty') === 'RSA' ? rsaKey(jwk) : importPublicKey(readPublicJwk(jwk))
+    const key = own(jwk, 'kty') === 'RSA' ? readRsaKey(jwk) : importPublicKey(readPublicJwk(jwk))
     const algs = algorithmsOf(key, own(jwk, 'alg'))
     return algs.length > 0 ? [{ kid: ownString(jwk, 'kid'), key, algs }] : []
   } catch (error) {
@@ -78,15 +78,15 @@ function isToVerify(jwk: JsonObject): boolean {
  * Returns the algorithms of the key, or the one that `stated` limits the key to. An elliptic curve has one algorithm,
  * which may have two names.
  */
-function algorithmsOf(key: KeyObject, stated: Json | undefined): readonly string[] {
+function algorithmsOf(key: KeyObject, statedAlgorithm: Json | undefined): readonly string[] {
   const algorithm = algorithmOf(key)
-  const fitting: readonly string[] = algorithm === undefined ? RSA_ALGORITHMS : algorithms[algorithm].jose
-  if (stated === undefined) return fitting
-  const allowed = fitting.filter((name) => name === stated)
-  return algorithm !== undefined && allowed.length > 0 ? fitting : allowed
+  const fittingAlgorithms: readonly string[] = algorithm === undefined ? RSA_ALGORITHMS : algorithms[algorithm].jose
+  if (statedAlgorithm === undefined) return fittingAlgorithms
+  const allowedAlgorithms = fittingAlgorithms.filter((name) => name === statedAlgorithm)
+  return algorithm !== undefined && allowedAlgorithms.length > 0 ? fittingAlgorithms : allowedAlgorithms
 }
 
-function rsaKey(jwk: JsonObject): KeyObject {
+function readRsaKey(jwk: JsonObject): KeyObject {
   const [n, e] = [ownString(jwk, 'n'), ownString(jwk, 'e')]
   if (n === undefined || e === undefined) return malformed('the RSA key has no n or no e')
   if (Object.hasOwn(jwk, 'd')) malformed('the key is a private one')

@@ -7,8 +7,8 @@ import {
   extendedKeyUsage,
   keyUsage,
   makeCertificate,
-  type SelfSigned,
-  selfSignedCertificate,
+  makeSelfSignedCertificate,
+  type SelfSignedOptions,
   toPem,
   usualExtensions,
 } from './make-certificate.ts'
@@ -17,8 +17,8 @@ const generateKeyPair = promisify(generateKeyPairCallback)
 const keys = await generateKeyPair('ec', { namedCurve: 'P-256' })
 const leafKeys = await generateKeyPair('ec', { namedCurve: 'P-256' })
 
-function selfSigned(change: Partial<SelfSigned> = {}): Buffer {
-  return selfSignedCertificate({
+function selfSigned(change: Partial<SelfSignedOptions> = {}): Buffer {
+  return makeSelfSignedCertificate({
     ...keys,
     commonName: 'Universität Köln',
     serial: Buffer.from('f00102030405060708090a0b0c0d0e0f', 'hex'),

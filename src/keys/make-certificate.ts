@@ -43,7 +43,7 @@ export interface CertificateContent {
   readonly extensions: readonly Uint8Array[]
 }
 
-export interface SelfSigned extends SubjectAltNames {
+export interface SelfSignedOptions extends SubjectAltNames {
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
   readonly commonName: string
@@ -69,7 +69,7 @@ const V3 = 2
  * Returns the DER of a certificate whose key signs itself; for signing credentials and requests, and for CAs when
  * `isCa`.
  */
-export function selfSignedCertificate(options: SelfSigned): Buffer {
+export function makeSelfSignedCertificate(options: SelfSignedOptions): Buffer {
   const { commonName, publicKey, privateKey, serial, notBefore, notAfter, isCa = false } = options
   const name = writeName([['CN', commonName]])
   const extensions = usualExtensions({ publicKey, issuerPublicKey: publicKey, isCa, names: options })
@@ -91,7 +91,7 @@ export function makeCertificate(content: CertificateContent): Buffer {
   if (algorithm === undefined)
     throw new TypeError('unsupported type of the key that signs; use EC P-256, P-384, P-521 or Ed25519')
   const identifier = writeSequence(writeOid(SIGNATURE_OIDS[algorithm]))
-  const signed = writeSequence(
+  const tbsCertificate = writeSequence(
     writeDer(contextTag(0, 'constructed'), writeInteger(V3)),
     writeInteger(serial),
     identifier,
@@ -102,9 +102,9 @@ export function makeCertificate(content: CertificateContent): Buffer {
     ...(extensions.length === 0 ? [] : [writeDer(contextTag(3, 'constructed'), writeSequence(...extensions))]),
   )
   return writeSequence(
-    signed,
+    tbsCertificate,
     identifier,
-    writeBitString(sign(algorithms[algorithm].digest, signed, issuer.privateKey)),
+    writeBitString(sign(algorithms[algorithm].digest, tbsCertificate, issuer.privateKey)),
   )
 }
 

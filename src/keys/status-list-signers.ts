@@ -19,23 +19,23 @@ export interface StatusListSigners {
    * Returns the signer of a list that was begun with the key `kid`; the current one where that key is gone, or its
    * certificate is over.
    */
-  readonly signerOf: (kid: string | undefined, now: Date) => CertifiedSigner
+  readonly findSigner: (kid: string | undefined, now: Date) => CertifiedSigner
 }
 
 /**
  * Makes the signers of status lists from all keys that the configuration has, the current one first and the oldest
  * last.
  */
-export function statusListSigners(all: readonly CertifiedSigner[]): StatusListSigners {
-  const [current, oldest] = [all[0], all.at(-1)]
+export function createStatusListSigners(signers: readonly CertifiedSigner[]): StatusListSigners {
+  const [current, oldest] = [signers[0], signers.at(-1)]
   if (current === undefined || oldest === undefined) throw new TypeError('status lists without a signer')
   return {
     current: current.signer,
     oldest: oldest.signer,
-    signerOf: (kid = oldest.signer.kid, now) => {
-      const own = all.find(({ signer }) => signer.kid === kid)
-      const isOver = own?.notAfter !== undefined && own.notAfter < now
-      return own === undefined || isOver ? current : own
+    findSigner: (kid = oldest.signer.kid, now) => {
+      const own = signers.find(({ signer }) => signer.kid === kid)
+      const isExpired = own?.notAfter !== undefined && own.notAfter < now
+      return own === undefined || isExpired ? current : own
     },
   }
 }

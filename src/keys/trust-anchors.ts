@@ -19,7 +19,7 @@ export type TrustPath = { readonly path: readonly Certificate[] } | { readonly p
 
 /** The number of signatures that may still be checked in vain; searches that a stranger causes together share one. */
 export interface SignatureChecks {
-  left: number
+  remaining: number
 }
 
 /** The time at which a path must be valid, and what a search for it may cost. */
@@ -32,7 +32,7 @@ interface SearchTerms {
 interface Search extends Required<SearchTerms> {
   readonly anchors: readonly Certificate[]
   /** Certificates that may stand between. */
-  readonly sent: readonly Certificate[]
+  readonly intermediates: readonly Certificate[]
   /** The problem that came closest to a path, so that it is told and not one of a side track. */
   closest: { readonly reached: number; readonly problem: string }
 }
@@ -40,8 +40,8 @@ interface Search extends Required<SearchTerms> {
 const MAX_PATH = 8
 const MAX_SIGNATURE_CHECKS = 12
 
-export function newSignatureChecks(): SignatureChecks {
-  return { left: MAX_SIGNATURE_CHECKS }
+export function createSignatureChecks(): SignatureChecks {
+  return { remaining: MAX_SIGNATURE_CHECKS }
 }
 
 /**
@@ -51,28 +51,31 @@ export function newSignatureChecks(): SignatureChecks {
 export function findTrustPath(
   chain: readonly Certificate[],
   anchors: readonly Certificate[],
-  { now, clockSkewSeconds, checks = newSignatureChecks() }: SearchTerms,
+  { now, clockSkewSeconds, checks = createSignatureChecks() }: SearchTerms,
 ): TrustPath {
   const [leaf] = chain
   if (leaf === undefined) return { problem: 'no certificate was sent' }
   const problem = certificateProblem(leaf, now, clockSkewSeconds)
-  if (problem !== undefined) return notTrusted(leaf, problem)
+  if (problem !== undefined) return untrustedPath(leaf, problem)
   // Fingerprints are over all bytes of a certificate: equal ones are the same certificate.
   if (anchors.some(({ fingerprint }) => fingerprint === leaf.fingerprint)) return { path: [leaf] }
   // Each once, however often it was sent; and the leaf as it stands in the path.
-  const sent = new Map(chain.map((certificate) => [certificate.fingerprint, certificate])).set(leaf.fingerprint, leaf)
+  const certificates = new Map(chain.map((certificate) => [certificate.fingerprint, certificate])).set(
+    leaf.fingerprint,
+    leaf,
+  )
   const search: Search = {
     anchors,
-    sent: [...sent.values()],
+    intermediates: [...certificates.values()],
     now,
     clockSkewSeconds,
     checks,
     closest: { reached: 0, problem: 'there are no trust anchors' },
   }
-  const path = anchors.length === 0 ? undefined : extend([leaf], leaf, search)
-  if (path === undefined) return notTrusted(leaf, search.closest.problem)
+  const path = anchors.length === 0 ? undefined : extendPath([leaf], leaf, search)
+  if (path === undefined) return untrustedPath(leaf, search.closest.problem)
   // The signatures of the path were not checked in vain.
-  checks.left += path.length - 1
+  checks.remaining += path.length - 1
   return { path }
 }
 
@@ -98,33 +101,39 @@ export function readTrustAnchors(files: readonly { readonly name: string; readon
 /**
  * Tries every issuer of `last`, the end of `path`, and theirs in turn, until an anchor is reached or checks run out.
  */
-function extend(path: readonly Certificate[], last: Certificate, search: Search): readonly Certificate[] | undefined {
-  const anchors = namedAsIssuer(last, search.anchors)
-  const sent = namedAsIssuer(last, search.sent).filter((certificate) => !path.includes(certificate))
-  if (anchors.length + sent.length === 0) note(search, 2 * path.length, noIssuer(last))
-  for (const issuer of [...anchors, ...sent]) {
-    if (search.checks.left <= 0) {
-      note(search, 2 * path.length, `more than ${MAX_SIGNATURE_CHECKS} signatures would have to be checked`)
+function extendPath(
+  path: readonly Certificate[],
+  last: Certificate,
+  search: Search,
+): readonly Certificate[] | undefined {
+  const anchors = issuerCandidates(last, search.anchors)
+  const intermediates = issuerCandidates(last, search.intermediates).filter(
+    (certificate) => !path.includes(certificate),
+  )
+  if (anchors.length + intermediates.length === 0) noteProblem(search, 2 * path.length, noIssuerText(last))
+  for (const issuer of [...anchors, ...intermediates]) {
+    if (search.checks.remaining <= 0) {
+      noteProblem(search, 2 * path.length, `more than ${MAX_SIGNATURE_CHECKS} signatures would have to be checked`)
       return undefined
     }
-    search.checks.left -= 1
+    search.checks.remaining -= 1
     if (!isSignedBy(last, issuer)) {
-      note(
+      noteProblem(
         search,
         2 * path.length,
-        wrongSignature(last, issuer, anchors.includes(issuer) ? 'trust anchor' : 'certificate'),
+        wrongSignatureText(last, issuer, anchors.includes(issuer) ? 'trust anchor' : 'certificate'),
       )
       continue
     }
     const problem = issuerProblem(issuer, path, search)
     if (problem !== undefined) {
-      note(search, 2 * path.length + 1, problem)
+      noteProblem(search, 2 * path.length + 1, problem)
       continue
     }
-    const longer = [...path, issuer]
-    if (anchors.includes(issuer)) return longer
-    const whole = extend(longer, issuer, search)
-    if (whole !== undefined) return whole
+    const longerPath = [...path, issuer]
+    if (anchors.includes(issuer)) return longerPath
+    const wholePath = extendPath(longerPath, issuer, search)
+    if (wholePath !== undefined) return wholePath
   }
   return undefined
 }
@@ -149,31 +158,31 @@ function issuerProblem(issuer: Certificate, path: readonly Certificate[], search
 }
 
 /** Returns the candidates with the name of the issuer, those whose key identifier fits as well first. */
-function namedAsIssuer(certificate: Certificate, candidates: readonly Certificate[]): Certificate[] {
+function issuerCandidates(certificate: Certificate, candidates: readonly Certificate[]): Certificate[] {
   const { issuer, authorityKeyIdentifier } = certificate
   const withName = candidates.filter(({ subject }) => subject.equals(issuer))
-  const fits = ({ subjectKeyIdentifier: own }: Certificate): boolean =>
+  const hasKeyIdentifier = ({ subjectKeyIdentifier: own }: Certificate): boolean =>
     authorityKeyIdentifier !== undefined && own?.equals(authorityKeyIdentifier) === true
-  return [...withName.filter(fits), ...withName.filter((each) => !fits(each))]
+  return [...withName.filter(hasKeyIdentifier), ...withName.filter((each) => !hasKeyIdentifier(each))]
 }
 
-function note(search: Search, reached: number, problem: string): void {
+function noteProblem(search: Search, reached: number, problem: string): void {
   if (reached > search.closest.reached) search.closest = { reached, problem }
 }
 
-function noIssuer({ subjectText, issuerText, selfIssued }: Certificate): string {
+function noIssuerText({ subjectText, issuerText, selfIssued }: Certificate): string {
   return selfIssued
     ? `'${subjectText}' names itself as its issuer and is not an anchor`
     : `no anchor is named '${issuerText}', and no certificate of that name was sent`
 }
 
-function wrongSignature({ subjectText, signature }: Certificate, issuer: Certificate, kind: string): string {
+function wrongSignatureText({ subjectText, signature }: Certificate, issuer: Certificate, kind: string): string {
   if (signature.algorithm === undefined) {
     return `the certificate '${subjectText}' is signed with an algorithm that is not supported (${signature.oid})`
   }
   return `the ${kind} '${issuer.subjectText}' is named as the issuer of '${subjectText}', but its key did not sign it`
 }
 
-function notTrusted({ subjectText, issuerText }: Certificate, problem: string): TrustPath {
+function untrustedPath({ subjectText, issuerText }: Certificate, problem: string): TrustPath {
   return { problem: `'${subjectText}', issued by '${issuerText}', is not trusted: ${problem}` }
 }

@@ -30,8 +30,8 @@ import { parseTime } from './authentication/signed-request.ts'
 import { writer } from './rpc.ts'
 
 const VERSION = 1
-const RESPONSE = tag('vouchsafe/engine-response')
-const RESPONSE_KEY = tag('vouchsafe/engine-response-key')
+const RESPONSE = textDigest('vouchsafe/engine-response')
+const RESPONSE_KEY = textDigest('vouchsafe/engine-response-key')
 
 /** The parts of one answer to one request that are signed. Digests are SHA-256. */
 export interface ResponseParts {
@@ -98,8 +98,8 @@ export function writeEngineSignature({ publicKey, time, signature }: EngineSigna
 
 /** Parses the header; returns undefined when it is not what it should be. */
 export function parseEngineSignature(value: string): EngineSignature | undefined {
-  const [, key, written = '', signature = ''] = /^ed25519 ([0-9a-f]{64}) (\d{1,16}) ([0-9a-f]{128})$/.exec(value) ?? []
-  const time = parseTime(written)
+  const [, key, timeText = '', signature = ''] = /^ed25519 ([0-9a-f]{64}) (\d{1,16}) ([0-9a-f]{128})$/.exec(value) ?? []
+  const time = parseTime(timeText)
   if (key === undefined || time === undefined) return undefined
   return { publicKey: hexToBytes(key), time, signature: hexToBytes(signature) }
 }
@@ -120,7 +120,7 @@ export function verifyResponse(
 }
 
 /** The subject of an endorsement: `publicKey` is the Ed25519 key, 32 bytes. */
-export interface Endorsed {
+export interface EndorsementSubject {
   readonly chainId: string
   readonly engine: Address
   readonly publicKey: Uint8Array
@@ -128,7 +128,7 @@ export interface Endorsed {
 }
 
 /** Returns the bytes whose SHA-256 an identity signs. */
-export function endorsementInput({ chainId, engine, publicKey, issuedAt }: Endorsed): Uint8Array {
+export function endorsementInput({ chainId, engine, publicKey, issuedAt }: EndorsementSubject): Uint8Array {
   return writer()
     .raw(RESPONSE_KEY)
     .raw(RESPONSE_KEY)
@@ -141,10 +141,10 @@ export function endorsementInput({ chainId, engine, publicKey, issuedAt }: Endor
 }
 
 /** Signs `endorsed` with `key`, the private key of the engine's identity, of 32 bytes. */
-export function endorse(endorsed: Endorsed, key: Uint8Array): Endorsement {
-  const digest = sha256(endorsementInput(endorsed))
+export function endorse(subject: EndorsementSubject, key: Uint8Array): Endorsement {
+  const digest = sha256(endorsementInput(subject))
   const signature = secp256k1.sign(digest, key, { prehash: false, lowS: true, format: 'recovered' })
-  const { publicKey, issuedAt } = endorsed
+  const { publicKey, issuedAt } = subject
   return { public_key: bytesToHex(publicKey), issued_at: issuedAt, signature: bytesToHex(signature) }
 }
 
@@ -166,6 +166,6 @@ export function verifyEndorsement(
   return identity !== undefined && accountOf(identity, chain.addresses) === engine ? publicKey : undefined
 }
 
-function tag(text: string): Uint8Array {
+function textDigest(text: string): Uint8Array {
   return sha256(new TextEncoder().encode(text))
 }

@@ -2,7 +2,7 @@
 import { MalformedError } from '../codec/malformed.ts'
 import type { Evidence } from '../credential/format.ts'
 import type { Certificate } from '../keys/certificate.ts'
-import { findTrustPath, newSignatureChecks, type TrustPath } from '../keys/trust-anchors.ts'
+import { createSignatureChecks, findTrustPath, type TrustPath } from '../keys/trust-anchors.ts'
 
 export type FindIssuerPath = (issuer: Evidence['issuer']) => TrustPath
 
@@ -16,7 +16,7 @@ export function issuerPathFinder(context: {
   readonly clockSkewSeconds: number
 }): FindIssuerPath {
   const { trustAnchors = [], parseCertificate, now, clockSkewSeconds } = context
-  const terms = { now, clockSkewSeconds, checks: newSignatureChecks() }
+  const terms = { now, clockSkewSeconds, checks: createSignatureChecks() }
   const paths = new WeakMap<Evidence['issuer'], TrustPath>()
   return (issuer) => {
     const cachedPath = paths.get(issuer)

@@ -4,7 +4,7 @@ import * as Type from 'typebox'
 import { countCallbacks } from '../event/callback-counts.ts'
 import { applicationOperation, jsonResponse, Seconds } from '../http/answers.ts'
 import { countSessions, overviewMembers, type SessionOutcome } from '../http/overview.ts'
-import { certificateEnds, endOf } from '../keys/certificate-ends.ts'
+import { certificateEnd, listCertificateEnds } from '../keys/certificate-ends.ts'
 import type { VerifierContext } from './context.ts'
 import { registeredError, type VerificationSession, verificationStatus } from './session.ts'
 import { failedChecks } from './verification.ts'
@@ -54,7 +54,7 @@ export async function readVerifierOverview(context: VerifierContext, isReady: bo
   return {
     at: Math.floor(at.getTime() / 1000),
     ready: isReady,
-    certificates: certificateEnds(config.keys),
+    certificates: listCertificateEnds(config.keys),
     callbacks: { configured: config.sessionCallback !== undefined, ...(await countCallbacks(store)) },
     sessions,
     last_success: lastSuccessAt === undefined ? {} : { verified_at: lastSuccessAt },
@@ -64,7 +64,7 @@ export async function readVerifierOverview(context: VerifierContext, isReady: bo
 
 function anchorsOf({ trustAnchors }: VerifierContext['config']): Pick<VerifierOverview, 'trust_anchors'> {
   if (trustAnchors === undefined) return {}
-  const ends = trustAnchors.map(endOf).sort((one, other) => one.not_after - other.not_after)
+  const ends = trustAnchors.map(certificateEnd).sort((one, other) => one.not_after - other.not_after)
   return { trust_anchors: { count: ends.length, ending_first: ends.slice(0, MOST_ANCHORS) } }
 }
 

@@ -14,7 +14,7 @@ import { readDid } from '../keys/did.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import { encryptJwe } from '../keys/jwe.ts'
 import { type PublicJwk, readPublicJwk } from '../keys/jwk.ts'
-import { selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../keys/make-certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { WalletErrorCode } from './error.ts'
 import { receive } from './receive.ts'
@@ -436,7 +436,7 @@ describe('a credential with one thing wrong', () => {
     const key = services.issuerKey
     const publicKey = createPublicKey(key)
     const names = { commonName: 'Example', serial: Buffer.of(1), notBefore: from, notAfter: until }
-    const der = selfSignedCertificate({ privateKey: key, publicKey, ...names })
+    const der = makeSelfSignedCertificate({ privateKey: key, publicKey, ...names })
     return createSigner(key, readPemCertificates(toPem(der)))
   }
 

@@ -9,7 +9,7 @@ import { writeJws } from '../codec/jws.ts'
 import { parseCertificate } from '../keys/certificate.ts'
 import { writeName } from '../keys/certificate-name.ts'
 import { createSigner } from '../keys/file-signer.ts'
-import { keyUsage, makeCertificate, selfSignedCertificate } from '../keys/make-certificate.ts'
+import { keyUsage, makeCertificate, makeSelfSignedCertificate } from '../keys/make-certificate.ts'
 import type { WalletErrorCode } from './error.ts'
 import { fetchRequest } from './request-object.ts'
 
@@ -300,7 +300,7 @@ describe('a request object', () => {
 })
 
 function certificateOf(key: KeyObject, from: number, until: number): Buffer {
-  return selfSignedCertificate({
+  return makeSelfSignedCertificate({
     privateKey: key,
     publicKey: createPublicKey(key),
     commonName: 'Example Shop',

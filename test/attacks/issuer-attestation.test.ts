@@ -10,7 +10,7 @@ import type { Algorithm } from '../../src/keys/algorithm.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
-import { selfSignedCertificate } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate } from '../../src/keys/make-certificate.ts'
 import {
   type AttestationChanges,
   type Attester,
@@ -275,7 +275,7 @@ const whenRequired: readonly Attack[] = [
       const key = await makeKey()
       const times = { notBefore: new Date(Date.now() - 1e6), notAfter: new Date(Date.now() + 1e6) }
       const content = { privateKey: key, publicKey: createPublicKey(key), commonName: 'Wallet Maker', ...times }
-      const der = selfSignedCertificate({ ...content, serial: randomBytes(16) })
+      const der = makeSelfSignedCertificate({ ...content, serial: randomBytes(16) })
       const signer = createSigner(key, [])
       return { header: { x5c: [der.toString('base64')] }, sign: (data) => signer.sign(data) }
     },

@@ -11,7 +11,7 @@ import { clientChecks, clientReadingChecks } from '../../src/issuer/access/clien
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
-import { selfSignedCertificate } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate } from '../../src/keys/make-certificate.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { type Attester, attesterCertificate } from '../support/attestation.ts'
 import { dpopNonce, dpopProof } from '../support/dpop.ts'
@@ -196,7 +196,7 @@ const attacks: readonly Attack[] = [
     why: /not trusted/,
     headers: async (right) => {
       const privateKey = await makeKey()
-      const certificate = selfSignedCertificate({
+      const certificate = makeSelfSignedCertificate({
         privateKey,
         publicKey: createPublicKey(privateKey),
         commonName: 'Wallet Provider',

@@ -6,7 +6,7 @@ import { createServer as createHttps, type RequestOptions, request } from 'node:
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import { componentFile, deployComponent, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
@@ -41,7 +41,7 @@ async function made(settings: Record<string, unknown> = {}): Promise<EngineProce
 
 async function certificate(name: string): Promise<{ readonly key: string; readonly cert: string }> {
   const privateKey = await makeKey()
-  const made = selfSignedCertificate({
+  const made = makeSelfSignedCertificate({
     privateKey,
     publicKey: createPublicKey(privateKey),
     commonName: name,

@@ -5,7 +5,7 @@
 import { createPublicKey, randomBytes, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readJws } from '../../src/codec/jws.ts'
-import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { restartedIssuer } from '../support/restarted-issuer.ts'
 import {
@@ -37,7 +37,7 @@ const OLD = { keyFile: 'issuer.key', certificateFiles: ['issuer.pem'] }
 
 async function newKey(days = 365): Promise<{ readonly key: string; readonly certificate: string }> {
   const key = await makeKey()
-  const certificate = selfSignedCertificate({
+  const certificate = makeSelfSignedCertificate({
     privateKey: key,
     publicKey: createPublicKey(key),
     commonName: new URL(ISSUER_URL).hostname,

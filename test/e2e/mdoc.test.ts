@@ -2,7 +2,7 @@
 import { createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
-import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
@@ -179,7 +179,7 @@ describe('with a certificate of this hour', () => {
       issuerCertificates: (privateKey) =>
         Promise.resolve(
           toPem(
-            selfSignedCertificate({
+            makeSelfSignedCertificate({
               privateKey,
               publicKey: createPublicKey(privateKey),
               commonName: 'issuer.localhost',

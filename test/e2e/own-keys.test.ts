@@ -9,7 +9,7 @@ import { indexCheckpointKeys, readCheckpoint } from '../../src/audit/checkpoint.
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { readPemCertificates } from '../../src/keys/certificate.ts'
 import { MOST_KEYS } from '../../src/keys/key-ring.ts'
-import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { readVerifierConfig } from '../../src/verifier/config.ts'
 import { createVerifier } from '../../src/verifier/verifier.ts'
 import { restartedIssuer } from '../support/restarted-issuer.ts'
@@ -42,7 +42,7 @@ const KEYS = {
 
 async function filesFor(name: string, uri = ISSUER_URL): Promise<Record<string, string>> {
   const key = await makeKey()
-  const certificate = selfSignedCertificate({
+  const certificate = makeSelfSignedCertificate({
     privateKey: key,
     publicKey: createPublicKey(key),
     commonName: name,

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterEach, expect, it } from 'vitest'
-import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { startCommand } from '../support/command.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
@@ -50,7 +50,7 @@ function hangUp({ child }: Running): Promise<Record<string, unknown>> {
 /** Writes another certificate for the key that is there. */
 function renewCertificate(directory: string, service: 'issuer' | 'verifier', name: string): void {
   const privateKey = createPrivateKey(readFileSync(join(directory, `${service}.key`), 'utf8'))
-  const certificate = selfSignedCertificate({
+  const certificate = makeSelfSignedCertificate({
     privateKey,
     publicKey: createPublicKey(privateKey),
     commonName: name,

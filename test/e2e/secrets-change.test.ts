@@ -6,7 +6,7 @@ import { createPublicKey, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { encryptJwe } from '../../src/keys/jwe.ts'
 import { readPublicJwk } from '../../src/keys/jwk.ts'
-import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { dpopProof } from '../support/dpop.ts'
 import {
   CREDENTIAL_ENDPOINT,
@@ -197,7 +197,7 @@ describe.each([...made, ...kept])('%s', (_, make) => {
   it('is good after the signing key has changed', async () => {
     const key = await makeKey()
     const certificate = toPem(
-      selfSignedCertificate({
+      makeSelfSignedCertificate({
         privateKey: key,
         publicKey: createPublicKey(key),
         commonName: 'new',

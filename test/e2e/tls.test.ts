@@ -3,7 +3,7 @@ import { createPublicKey, randomBytes } from 'node:crypto'
 import { type ConnectionOptions, connect, getCiphers } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { App } from '../../src/http/app-type.ts'
-import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { startEngine } from '../support/engine.ts'
 import { makeKey, pemOf, type Services, startServices } from '../support/services.ts'
 
@@ -15,7 +15,7 @@ let services: Services
 const apps = new Map<string, App>()
 beforeAll(async () => {
   const privateKey = await makeKey()
-  const certificate = selfSignedCertificate({
+  const certificate = makeSelfSignedCertificate({
     privateKey,
     publicKey: createPublicKey(privateKey),
     commonName: 'a',

@@ -99,7 +99,7 @@ if ('missing' in found || 'missing' in compiled) {
 
     it.each(ALGORITHMS)('signs as one in a file does, also when many ask at once: %s', async (alg) => {
       const certificate = certificates[alg]
-      const signer = pkcs11Tokens.signer(keyOf(alg), [certificate])
+      const signer = pkcs11Tokens.createSigner(keyOf(alg), [certificate])
       const texts = Array.from({ length: 50 }, (_, index) => Buffer.from(`text ${index}`))
       const signatures = await Promise.all(texts.map((text) => signer.sign(text)))
       expect(texts.every((text, at) => verifySignature(certificate.publicKey, text, signatures[at] ?? text))).toBe(true)
@@ -137,7 +137,7 @@ if ('missing' in found || 'missing' in compiled) {
 
     it('has a session anew when the token has ended all of them', async () => {
       const certificate = certificates.ES256
-      const signer = pkcs11Tokens.signer(keyOf('ES256'), [certificate])
+      const signer = pkcs11Tokens.createSigner(keyOf('ES256'), [certificate])
       const [first, second] = [Buffer.from('first'), Buffer.from('second')]
       expect(verifySignature(certificate.publicKey, first, await signer.sign(first))).toBe(true)
       const other = new library.PKCS11() as InstanceType<typeof library.PKCS11> & {
@@ -150,7 +150,7 @@ if ('missing' in found || 'missing' in compiled) {
 
     it('tells in words what is not there', async () => {
       const sign = (change: Partial<Pkcs11Key>) =>
-        pkcs11Tokens.signer(keyOf('ES256', change), [certificates.ES256]).sign(Buffer.from('text'))
+        pkcs11Tokens.createSigner(keyOf('ES256', change), [certificates.ES256]).sign(Buffer.from('text'))
       await expect(sign({ keyLabel: 'nothing' })).rejects.toThrow(/no private key with the label nothing/)
       await expect(sign({ keyLabel: 'ES384' })).rejects.toThrow(/ES384 is on another curve than its certificate/)
       await expect(sign({ place: { tokenLabel: 'nothing' } })).rejects.toThrow(

@@ -8,7 +8,7 @@ import type { Finding } from '../../src/bin/doctor/finding.ts'
 import { files, openDatabase } from '../../src/bin/effects.ts'
 import { certificateFile, keyFile, makeFiles, SECRETS_FILE, writeFiles } from '../../src/bin/init/files.ts'
 import { readPrivateKey } from '../../src/keys/file-signer.ts'
-import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { temporaryDirectory } from './command.ts'
 import { freePort } from './free-port.ts'
 
@@ -66,7 +66,7 @@ export function certify({ directory, service }: ServiceFiles, pem: string): void
 export function makeSelfSigned(key: KeyObject, uri: string, until: Date): string {
   const names = { commonName: 'Example', uris: [uri], serial: randomBytes(16) }
   const times = { notBefore: inDays(-100), notAfter: until }
-  return toPem(selfSignedCertificate({ privateKey: key, publicKey: createPublicKey(key), ...names, ...times }))
+  return toPem(makeSelfSignedCertificate({ privateKey: key, publicKey: createPublicKey(key), ...names, ...times }))
 }
 
 /** Makes an empty database of the migrations. */

@@ -9,7 +9,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { freePort } from './free-port.ts'
 
 const NOBODY = 65_534
@@ -138,7 +138,7 @@ async function writeCertificate(directory: string, user: { uid?: number; gid?: n
   const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
   const day = 86_400_000
   const certificate = toPem(
-    selfSignedCertificate({
+    makeSelfSignedCertificate({
       privateKey,
       publicKey,
       commonName: 'PostgreSQL',

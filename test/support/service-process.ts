@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { COMMAND, type Ended, endOf, startCommand } from './command.ts'
 import { makeKey, pemOf, settings } from './services.ts'
 
@@ -19,7 +19,7 @@ export async function serviceDirectory(
 ): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-process-'))
   const key = await makeKey()
-  const certificate = selfSignedCertificate({
+  const certificate = makeSelfSignedCertificate({
     privateKey: key,
     publicKey: createPublicKey(key),
     commonName: service,

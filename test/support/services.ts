@@ -13,7 +13,7 @@ import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
 import { issuerTasks } from '../../src/issuer/tasks.ts'
 import { type Algorithm, algorithms } from '../../src/keys/algorithm.ts'
-import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { Pkcs11Tokens } from '../../src/keys/pkcs11/signer.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
@@ -221,7 +221,7 @@ function certificate(key: KeyObject, uri: string): string {
 
 function selfSigned(key: KeyObject, uri: string): Buffer {
   const year = 365 * 86_400_000
-  return selfSignedCertificate({
+  return makeSelfSignedCertificate({
     privateKey: key,
     publicKey: createPublicKey(key),
     commonName: new URL(uri).hostname,

@@ -3,7 +3,7 @@ import { lstatSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import { privateKeyPem } from '../../keys/file-signer.ts'
-import { type SubjectAltNames, selfSignedCertificate, toPem } from '../../keys/make-certificate.ts'
+import { makeSelfSignedCertificate, type SubjectAltNames, toPem } from '../../keys/make-certificate.ts'
 import { isLoopback, stripBrackets } from '../../protocol/private-host.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import type { CredentialServiceName } from '../credential-services.ts'
@@ -69,7 +69,7 @@ async function certify(
 ): Promise<{ readonly certificate: Buffer; readonly ca?: Buffer }> {
   const names = namesOf(baseUrl)
   if (profile === 'haip') return certifyByTestCa(pair, { commonName, names, validity })
-  return { certificate: selfSignedCertificate({ ...pair, commonName, serial: random(16), ...validity, ...names }) }
+  return { certificate: makeSelfSignedCertificate({ ...pair, commonName, serial: random(16), ...validity, ...names }) }
 }
 
 /** Lists the files that exist already. */

@@ -7,8 +7,8 @@ import { promisify } from 'node:util'
 import { writeName } from '../../keys/certificate-name.ts'
 import {
   makeCertificate,
+  makeSelfSignedCertificate,
   type SubjectAltNames,
-  selfSignedCertificate,
   usualExtensions,
 } from '../../keys/make-certificate.ts'
 import { random } from '../effects.ts'
@@ -50,6 +50,6 @@ export async function certifyByTestCa(
     ...validity,
     extensions: usualExtensions({ publicKey, issuerPublicKey: ca.publicKey, isCa: false, ...(names && { names }) }),
   })
-  const self = selfSignedCertificate({ ...ca, ...validity, commonName: caName, serial: random(16), isCa: true })
+  const self = makeSelfSignedCertificate({ ...ca, ...validity, commonName: caName, serial: random(16), isCa: true })
   return { certificate, ca: self }
 }

@@ -9,7 +9,7 @@ import { MalformedError } from '../../codec/malformed.ts'
 import type { AuthorizationServerConfig } from '../../config/authorization-server.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type HttpClientRequest, type Outbound, OutboundError } from '../../http/outbound.ts'
-import { isSignedByOneOf, keysOf, type PublishedKey, readKeySet } from '../../keys/key-set.ts'
+import { candidateKeys, isSignedByOneOf, type PublishedKey, readKeySet } from '../../keys/key-set.ts'
 import { refuse } from '../../protocol/error.ts'
 import { isSecureTransport } from '../../protocol/private-host.ts'
 import { limitIntrospections } from './introspection-places.ts'
@@ -81,7 +81,7 @@ export function authorizationServer(
  * missing.
  */
 function isEnough(keys: readonly PublishedKey[], jws: Jws): boolean {
-  return own(jws.header, 'kid') === undefined ? isSignedByOneOf(keys, jws) : keysOf(keys, jws).length > 0
+  return own(jws.header, 'kid') === undefined ? isSignedByOneOf(keys, jws) : candidateKeys(keys, jws).length > 0
 }
 
 type Address = Pick<HttpClientRequest, 'url' | 'allowPrivateAddresses'>

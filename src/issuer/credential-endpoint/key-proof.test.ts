@@ -5,7 +5,7 @@ import { holderSigner, keyProof } from '../../../test/support/wire.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { didUrlOf, toDidJwk, toDidKey } from '../../keys/did.ts'
 import { createSigner } from '../../keys/file-signer.ts'
-import { selfSignedCertificate } from '../../keys/make-certificate.ts'
+import { makeSelfSignedCertificate } from '../../keys/make-certificate.ts'
 import { readKeyProof, refuseUnlessSigned } from './key-proof.ts'
 
 const now = new Date('2026-06-01T12:00:00Z')
@@ -44,7 +44,7 @@ describe('what a key proof has shown', () => {
 
   it('is the key of its certificate', async () => {
     const key = await makeKey()
-    const der = selfSignedCertificate({
+    const der = makeSelfSignedCertificate({
       privateKey: key,
       publicKey: createPublicKey(key),
       commonName: 'Holder',

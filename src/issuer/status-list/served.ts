@@ -47,7 +47,7 @@ export function listServer(context: ListContext): ListServer {
     const row = await context.store.get('status_list', listId)
     if (row === undefined) return refuse('not_found', 'there is no such status list')
     const now = context.now()
-    const certified = context.keys.statusLists.signerOf(row.value.kid, now)
+    const certified = context.keys.statusLists.findSigner(row.value.kid, now)
     // The signature is another in each process, and the bytes in each encoding: a weak one. RFC 9110 section 8.8.1.
     const etag = `W/"${row.version}.${periodOf(listId, now)}.${kind}.${tagOf(certified.signer)}"`
     const document = (encoding: 'gzip' | 'identity'): Promise<Buffer> =>

@@ -2,7 +2,7 @@
  * Checks whether the keys in PKCS #11 tokens are there, and are those of their certificates, before a service starts
  * with them.
  */
-import { createSignerOf, listKeys, type ServiceKeys, type SigningKey } from '../key-ring.ts'
+import { createKeySigner, listKeys, type ServiceKeys, type SigningKey } from '../key-ring.ts'
 import { verifySignature } from '../signature.ts'
 import { Pkcs11Error } from './error.ts'
 import type { Pkcs11Tokens } from './signer.ts'
@@ -21,7 +21,7 @@ export async function findSigningProblem(key: SigningKey, tokens: Pkcs11Tokens):
   const [leaf] = key.chain
   const data = Buffer.from('vouchsafe: a signature to try the key')
   try {
-    const signature = await createSignerOf(key, tokens).sign(data)
+    const signature = await createKeySigner(key, tokens).sign(data)
     if (verifySignature(leaf.publicKey, data, signature)) return undefined
     return `the key is not the one of the first certificate (${leaf.subjectText}); name its certificate, or another keyLabel`
   } catch (error) {

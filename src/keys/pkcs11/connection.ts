@@ -3,7 +3,7 @@
  * 5.7.
  */
 import type { PKCS11 } from 'pkcs11js'
-import { codeOf, isSessionLost, Pkcs11Error, pkcs11Error } from './error.ts'
+import { isSessionLost, Pkcs11Error, pkcs11Code, pkcs11Error } from './error.ts'
 import { initialize } from './module.ts'
 
 /** Names a PKCS #11 token: by its label, or by the id of its slot. */
@@ -29,27 +29,27 @@ const MAX_SIGNATURE_BYTES = 132
 export function connectPkcs11Token(module: PKCS11, place: Pkcs11Place, pin: string): Pkcs11Connection {
   initialize(module)
   const slot = findSlot(module, place)
-  const first = module.C_OpenSession(slot, CKF_SERIAL_SESSION)
-  login(module, first, pin)
+  const loginSession = module.C_OpenSession(slot, CKF_SERIAL_SESSION)
+  login(module, loginSession, pin)
   // The first session only keeps the login: with the last session of a process the token ends that.
-  const sessions = new Set([first])
-  const idle: Buffer[] = []
-  const keys = new Map<string, Buffer>()
-  const open = (): Buffer => {
+  const sessions = new Set([loginSession])
+  const idleSessions: Buffer[] = []
+  const keyHandles = new Map<string, Buffer>()
+  const openSession = (): Buffer => {
     const session = module.C_OpenSession(slot, CKF_SERIAL_SESSION)
     sessions.add(session)
     return session
   }
   return {
     sign: async (keyLabel, digest) => {
-      const session = idle.pop() ?? open()
+      const session = idleSessions.pop() ?? openSession()
       try {
-        const key = keys.get(keyLabel) ?? findKey(module, session, keyLabel)
-        keys.set(keyLabel, key)
+        const key = keyHandles.get(keyLabel) ?? findKey(module, session, keyLabel)
+        keyHandles.set(keyLabel, key)
         module.C_SignInit(session, { mechanism: CKM_ECDSA, parameter: null }, key)
         // The token works in another thread of this process, so that the one that serves goes on.
         const signature = await module.C_SignAsync(session, digest, Buffer.alloc(MAX_SIGNATURE_BYTES))
-        idle.push(session)
+        idleSessions.push(session)
         return signature
       } catch (error) {
         // A session in which something failed is not used again.
@@ -67,14 +67,14 @@ export function connectPkcs11Token(module: PKCS11, place: Pkcs11Place, pin: stri
 function findSlot(module: PKCS11, place: Pkcs11Place): Buffer {
   const slots = module.C_GetSlotList(true)
   const labels = slots.map((slot) => module.C_GetTokenInfo(slot).label.trimEnd())
-  const fits = 'slot' in place ? (slot: Buffer) => idOf(slot) === place.slot : undefined
+  const fits = 'slot' in place ? (slot: Buffer) => slotId(slot) === place.slot : undefined
   const [slot, ...others] = slots.filter((each, index) => fits?.(each) ?? labels[index] === placeLabel(place))
   if (slot !== undefined && others.length === 0) return slot
   const name = 'slot' in place ? `slot ${place.slot}` : `token ${place.tokenLabel}`
   if (others.length > 0)
-    throw new Pkcs11Error(`there are several ${name}; name the slot instead: ${slots.map(idOf).join(', ')}`)
-  const there = slots.map((each, index) => `${labels[index] ?? ''} (slot ${idOf(each)})`).join(', ')
-  throw new Pkcs11Error(`there is no ${name}; put it there, or name one of these: ${there || 'none is there'}`)
+    throw new Pkcs11Error(`there are several ${name}; name the slot instead: ${slots.map(slotId).join(', ')}`)
+  const presentTokens = slots.map((each, index) => `${labels[index] ?? ''} (slot ${slotId(each)})`).join(', ')
+  throw new Pkcs11Error(`there is no ${name}; put it there, or name one of these: ${presentTokens || 'none is there'}`)
 }
 
 function placeLabel(place: Pkcs11Place): string | undefined {
@@ -82,7 +82,7 @@ function placeLabel(place: Pkcs11Place): string | undefined {
 }
 
 /** Gives the number of a slot, which the package has as the bytes of a native integer. */
-function idOf(slot: Buffer): number {
+function slotId(slot: Buffer): number {
   const { buffer } = Uint8Array.from(slot)
   return Number(slot.length === 8 ? new BigUint64Array(buffer)[0] : new Uint32Array(buffer)[0])
 }
@@ -95,7 +95,7 @@ function login(module: PKCS11, session: Buffer, pin: string): void {
   try {
     module.C_Login(session, CKU_USER, pin)
   } catch (error) {
-    if (codeOf(error) === 'CKR_USER_ALREADY_LOGGED_IN') return
+    if (pkcs11Code(error) === 'CKR_USER_ALREADY_LOGGED_IN') return
     closeSession(module, session)
     throw error
   }

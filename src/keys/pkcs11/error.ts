@@ -36,24 +36,24 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 
 /** Tests whether another session may do what this error prevented. */
 export function isSessionLost(error: unknown): boolean {
-  return MEANINGS[codeOf(error)]?.isLost === true
+  return MEANINGS[pkcs11Code(error)]?.isLost === true
 }
 
 /** Tests whether the token refused the PIN: to send the PIN once more would bring the token nearer to locking it. */
 export function isPinRefused(error: unknown): boolean {
-  return /^CKR_(USER_)?PIN_/.test(codeOf(error))
+  return /^CKR_(USER_)?PIN_/.test(pkcs11Code(error))
 }
 
 /** Gives the error in words, with the token's own code, and the error itself as the cause. */
 export function pkcs11Error(error: unknown): Pkcs11Error {
   if (error instanceof Pkcs11Error) return error
-  const code = codeOf(error)
+  const code = pkcs11Code(error)
   const { text } = MEANINGS[code] ?? { text: 'the token failed; look at its own log' }
   return new Pkcs11Error(`${text} (${code})`, { cause: error })
 }
 
 /** Returns the name of the code, as pkcs11js has it in the message. */
-export function codeOf(error: unknown): string {
+export function pkcs11Code(error: unknown): string {
   const { message } = error as Error
   return /CKR_\w+/.exec(message)?.[0] ?? message
 }

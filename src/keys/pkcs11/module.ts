@@ -3,7 +3,7 @@
  * section 5.4.
  */
 import type { PKCS11 } from 'pkcs11js'
-import { codeOf, Pkcs11Error, pkcs11Error } from './error.ts'
+import { Pkcs11Error, pkcs11Code, pkcs11Error } from './error.ts'
 
 /** The part of the package that is used here. */
 export interface Pkcs11Package {
@@ -17,8 +17,8 @@ const INSTALL =
 /** Loads the package where it is installed. Rejects with a Pkcs11Error that says how to install it. */
 export async function loadPkcs11js(): Promise<Pkcs11Package> {
   try {
-    const loaded = (await import('pkcs11js')) as Pkcs11Package & { readonly default?: Pkcs11Package }
-    return loaded.default ?? loaded
+    const pkcs11js = (await import('pkcs11js')) as Pkcs11Package & { readonly default?: Pkcs11Package }
+    return pkcs11js.default ?? pkcs11js
   } catch (cause) {
     const { message } = cause as Error
     const isCompiled = !message.includes('pkcs11.node')
@@ -47,6 +47,6 @@ export function initialize(module: PKCS11): void {
   try {
     module.C_Initialize({ flags: CKF_OS_LOCKING_OK })
   } catch (error) {
-    if (codeOf(error) !== 'CKR_CRYPTOKI_ALREADY_INITIALIZED') throw pkcs11Error(error)
+    if (pkcs11Code(error) !== 'CKR_CRYPTOKI_ALREADY_INITIALIZED') throw pkcs11Error(error)
   }
 }

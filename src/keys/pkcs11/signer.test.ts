@@ -4,7 +4,7 @@ import type { PKCS11 } from 'pkcs11js'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { makeKey } from '../../../test/support/services.ts'
 import { type Certificate, parseCertificate } from '../certificate.ts'
-import { selfSignedCertificate } from '../make-certificate.ts'
+import { makeSelfSignedCertificate } from '../make-certificate.ts'
 import { verifySignature } from '../signature.ts'
 import { findPkcs11Mistakes } from './check.ts'
 import { createPkcs11Tokens, type Pkcs11Key, type Pkcs11Tokens } from './signer.ts'
@@ -137,7 +137,7 @@ function certificateOf(key: KeyObject): Certificate {
   const names = { commonName: 'Uni', serial: randomBytes(16) }
   const times = { notBefore: new Date(Date.now() - 1e6), notAfter: new Date(Date.now() + 1e9) }
   const publicKey = createPublicKey(key)
-  return parseCertificate(selfSignedCertificate({ privateKey: key, publicKey, ...names, ...times }))
+  return parseCertificate(makeSelfSignedCertificate({ privateKey: key, publicKey, ...names, ...times }))
 }
 
 beforeEach(async () => {
@@ -152,7 +152,7 @@ beforeEach(async () => {
 })
 
 const signerOf = (change: Partial<Pkcs11Key> = {}, alg: Alg = 'ES256') =>
-  tokens.signer({ ...KEY, keyLabel: alg, ...change }, chains[alg])
+  tokens.createSigner({ ...KEY, keyLabel: alg, ...change }, chains[alg])
 const isGood = async (alg: Alg = 'ES256') =>
   verifySignature(chains[alg][0].publicKey, data, await signerOf({}, alg).sign(data))
 
@@ -263,6 +263,6 @@ describe('a key in a token', () => {
 
   it('needs the certificate of an EC key', async () => {
     const ed25519 = certificateOf(await makeKey('EdDSA'))
-    expect(() => tokens.signer(KEY, [ed25519])).toThrow(TypeError)
+    expect(() => tokens.createSigner(KEY, [ed25519])).toThrow(TypeError)
   })
 })

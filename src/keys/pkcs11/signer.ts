@@ -26,13 +26,13 @@ export interface Pkcs11Tokens {
   /**
    * Makes a signer of a key in a token; `chain` begins with the certificate of the key, whose curve says the algorithm.
    */
-  readonly signer: (key: Pkcs11Key, chain: readonly Certificate[]) => Signer
+  readonly createSigner: (key: Pkcs11Key, chain: readonly Certificate[]) => Signer
 }
 
 /** The most signatures of a token at a time: as many as Node has threads for them. */
-const PARALLEL = 4
+const MAX_PARALLEL_SIGNATURES = 4
 /** The time for which a token that could not be reached is left alone. */
-const REST_MS = 1000
+const RETRY_AFTER_MS = 1000
 
 export interface Pkcs11Effects {
   readonly load: () => Promise<Pkcs11Package>
@@ -46,21 +46,21 @@ export interface Pkcs11Effects {
 export function createPkcs11Tokens({ load, now }: Pkcs11Effects): Pkcs11Tokens {
   const modules = new Map<string, Promise<PKCS11>>()
   const tokens = new Map<string, Pkcs11Token>()
-  const moduleAt = (path: string): Promise<PKCS11> => {
+  const loadModule = (path: string): Promise<PKCS11> => {
     const module = modules.get(path) ?? load().then((loaded) => loadPkcs11Module(loaded, path))
     modules.set(path, module)
     // A module that was not found may be there at the next time.
     module.catch(() => modules.delete(path))
     return module
   }
-  const tokenOf = ({ module, place, pin }: Pkcs11Key): Pkcs11Token => {
+  const findToken = ({ module, place, pin }: Pkcs11Key): Pkcs11Token => {
     const name = JSON.stringify([module, place, pin])
     const token =
-      tokens.get(name) ?? createPkcs11Token(async () => connectPkcs11Token(await moduleAt(module), place, pin), now)
+      tokens.get(name) ?? createPkcs11Token(async () => connectPkcs11Token(await loadModule(module), place, pin), now)
     tokens.set(name, token)
     return token
   }
-  return { signer: (key, chain) => pkcs11Signer(tokenOf(key), key.keyLabel, chain) }
+  return { createSigner: (key, chain) => createPkcs11Signer(findToken(key), key.keyLabel, chain) }
 }
 
 /** Signs a digest with a key of the token; rejects with a Pkcs11Error. */
@@ -68,20 +68,20 @@ type Pkcs11Token = (keyLabel: string, digest: Buffer) => Promise<Buffer>
 
 function createPkcs11Token(connect: () => Promise<Pkcs11Connection>, now: () => Date): Pkcs11Token {
   let connection: Promise<Pkcs11Connection> | undefined
-  let failed: { readonly error: Pkcs11Error; readonly until: number } | undefined
-  const connected = (): Promise<Pkcs11Connection> => {
-    if (failed !== undefined && now().getTime() < failed.until) return Promise.reject(failed.error)
+  let failure: { readonly error: Pkcs11Error; readonly until: number } | undefined
+  const connectToken = (): Promise<Pkcs11Connection> => {
+    if (failure !== undefined && now().getTime() < failure.until) return Promise.reject(failure.error)
     connection ??= connect().catch((error: unknown) => {
       connection = undefined
       // A wrong PIN is not tried again: the token would lock it.
-      const until = isPinRefused(error) ? Number.POSITIVE_INFINITY : now().getTime() + REST_MS
-      failed = { error: pkcs11Error(error), until }
-      throw failed.error
+      const until = isPinRefused(error) ? Number.POSITIVE_INFINITY : now().getTime() + RETRY_AFTER_MS
+      failure = { error: pkcs11Error(error), until }
+      throw failure.error
     })
     return connection
   }
   const signOnce: Pkcs11Token = async (...parts) => {
-    const opening = connected()
+    const opening = connectToken()
     const open = await opening
     return open.sign(...parts).catch((error: unknown) => {
       if (isSessionLost(error) && connection === opening) {
@@ -91,7 +91,7 @@ function createPkcs11Token(connect: () => Promise<Pkcs11Connection>, now: () => 
       throw error
     })
   }
-  const limit = limitConcurrency(PARALLEL)
+  const limit = limitConcurrency(MAX_PARALLEL_SIGNATURES)
   return (...parts) =>
     limit(() =>
       signOnce(...parts)
@@ -105,7 +105,7 @@ function createPkcs11Token(connect: () => Promise<Pkcs11Connection>, now: () => 
     )
 }
 
-function pkcs11Signer(token: Pkcs11Token, keyLabel: string, chain: readonly Certificate[]): Signer {
+function createPkcs11Signer(token: Pkcs11Token, keyLabel: string, chain: readonly Certificate[]): Signer {
   const [leaf] = chain
   const alg = leaf && algorithmOf(leaf.publicKey)
   if (leaf === undefined || alg === undefined || alg === 'EdDSA') {

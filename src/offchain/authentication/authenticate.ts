@@ -18,7 +18,7 @@ export interface AuthenticationInput extends Recipient {
   readonly addresses: readonly Address[]
 }
 
-export interface Authenticated {
+export interface AuthenticatedRequest {
   /** The signer, one of the addresses that were asked about. */
   readonly address: Address
   /** SHA-256 of the signed message in hexadecimal. Never of the signature, which could be written in another way. */
@@ -37,15 +37,17 @@ const profiles: Readonly<Record<ProfileName, Profile>> = { secp256k1: readSecp25
  * this engine, contract and chain, of the right time, whose signature is that of one of `addresses`. Never throws for
  * what is in the request.
  */
-export function authenticate(input: AuthenticationInput, recover: Recover): Authenticated | undefined {
+export function authenticate(input: AuthenticationInput, recover: Recover): AuthenticatedRequest | undefined {
   const [, name = '', parameters = ''] =
     /^([a-z0-9-]+) (.*)$/s.exec(onlyValue(input.request, 'authorization') ?? '') ?? []
   if (!isProfile(name) || input.addresses.length === 0) return undefined
-  const signed = profiles[name](parameters, input.request, input, input.now)
-  const publicKey = signed && recover(signed.digest, signed.signature)
-  if (signed === undefined || publicKey === undefined) return undefined
+  const signedRequest = profiles[name](parameters, input.request, input, input.now)
+  const publicKey = signedRequest && recover(signedRequest.digest, signedRequest.signature)
+  if (signedRequest === undefined || publicKey === undefined) return undefined
   const address = accountOf(publicKey, input.chain.addresses)
-  return input.addresses.includes(address) ? { address, id: signed.id, until: signed.until, profile: name } : undefined
+  return input.addresses.includes(address)
+    ? { address, id: signedRequest.id, until: signedRequest.until, profile: name }
+    : undefined
 }
 
 function isProfile(name: string): name is ProfileName {

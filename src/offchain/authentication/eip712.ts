@@ -60,11 +60,11 @@ export function hasTypedData(chain: { readonly id: string; readonly addresses: '
 
 /** Returns keccak-256 of 1901, the domain and the request, for chains that {@link hasTypedData}. */
 export function typedDataDigest(fields: RequestFields): Uint8Array {
-  const domain = [textHash(DOMAIN_TYPE), textHash(NAME), textHash(VERSION), number(BigInt(fields.chainId))]
+  const domain = [textHash(DOMAIN_TYPE), textHash(NAME), textHash(VERSION), encodeNumber(BigInt(fields.chainId))]
   const request = [
     ...[textHash(REQUEST_TYPE), padWord(addressBytes(fields.engine)), textHash(fields.method), textHash(fields.target)],
-    ...[fields.bodyDigest, textHash(fields.contentType), number(BigInt(fields.issuedAt))],
-    ...[number(BigInt(fields.expiresAt)), concatBytes(fields.nonce, new Uint8Array(16))],
+    ...[fields.bodyDigest, textHash(fields.contentType), encodeNumber(BigInt(fields.issuedAt))],
+    ...[encodeNumber(BigInt(fields.expiresAt)), concatBytes(fields.nonce, new Uint8Array(16))],
   ]
   const domainHash = keccak_256(concatBytes(...domain, padWord(addressBytes(fields.contract))))
   return keccak_256(concatBytes(Uint8Array.of(0x19, 0x01), domainHash, keccak_256(concatBytes(...request))))
@@ -79,6 +79,6 @@ function padWord(bytes: Uint8Array): Uint8Array {
   return concatBytes(new Uint8Array(32 - bytes.length), bytes)
 }
 
-function number(value: bigint): Uint8Array {
+function encodeNumber(value: bigint): Uint8Array {
   return Uint8Array.from(value.toString(16).padStart(64, '0').match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
 }

@@ -36,8 +36,8 @@ import { onlyValue, type Profile, parseTime, type Recipient, type RecoverableSig
 /** The signing scheme: typed data for wallets, or a digest for keys. */
 export type SignatureScheme = 'sha256' | 'eip712'
 
-export const LONGEST_LIFE_MS = 300_000
-const MOST_AHEAD_MS = 30_000
+export const MAX_LIFE_MS = 300_000
+const MAX_AHEAD_MS = 30_000
 const VERSION = 2
 const TAG = sha256(new TextEncoder().encode('vouchsafe/offchain-request'))
 
@@ -85,8 +85,8 @@ export function authorizationOf(
   signature: Uint8Array,
 ): string {
   const [v = 0] = signature.subarray(64)
-  const written = bytesToHex(Uint8Array.of(...signature.subarray(0, 64), v < 27 ? v + 27 : v))
-  return `offchain-v2 ${scheme} ${issuedAt} ${expiresAt} ${bytesToHex(nonce)} ${written}`
+  const signatureText = bytesToHex(Uint8Array.of(...signature.subarray(0, 64), v < 27 ? v + 27 : v))
+  return `offchain-v2 ${scheme} ${issuedAt} ${expiresAt} ${bytesToHex(nonce)} ${signatureText}`
 }
 
 const PARAMETERS = /^(sha256|eip712) (\d{1,16}) (\d{1,16}) ([0-9a-f]{32}) ([0-9a-f]{128})(1b|1c)$/
@@ -96,8 +96,8 @@ const PARAMETERS = /^(sha256|eip712) (\d{1,16}) (\d{1,16}) ([0-9a-f]{32}) ([0-9a
  * than half a minute ahead of this engine's clock.
  */
 export const readOffchainV2: Profile = (parameters, request, recipient, now) => {
-  const [, scheme, issued = '', expires = '', nonce = '', compact = '', v] = PARAMETERS.exec(parameters) ?? []
-  const [issuedAt, expiresAt] = [parseTime(issued), parseTime(expires)]
+  const [, scheme, issuedText = '', expiresText = '', nonce = '', compact = '', v] = PARAMETERS.exec(parameters) ?? []
+  const [issuedAt, expiresAt] = [parseTime(issuedText), parseTime(expiresText)]
   if (issuedAt === undefined || expiresAt === undefined || !isTimely(issuedAt, expiresAt, now)) return undefined
   if (scheme === 'eip712' && !hasTypedData(recipient.chain)) return undefined
   const fields = requestFields(request, recipient, { issuedAt, expiresAt, nonce: hexToBytes(nonce) })
@@ -110,5 +110,5 @@ export const readOffchainV2: Profile = (parameters, request, recipient, now) => 
 
 function isTimely(issuedAt: number, expiresAt: number, now: Date): boolean {
   const life = expiresAt - issuedAt
-  return life > 0 && life <= LONGEST_LIFE_MS && issuedAt <= now.getTime() + MOST_AHEAD_MS && now.getTime() < expiresAt
+  return life > 0 && life <= MAX_LIFE_MS && issuedAt <= now.getTime() + MAX_AHEAD_MS && now.getTime() < expiresAt
 }

@@ -17,7 +17,7 @@ const ORDER = secp256k1.Point.Fn.ORDER
 const HALF_ORDER = hexToBytes('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0')
 
 /** Recovers a key by @noble/curves, for clients: a page loads no WebAssembly for one signature. */
-export const recoverInJavaScript: Recover = lowAlone((digest, { compact, recovery }) => {
+export const recoverInJavaScript: Recover = requireLowS((digest, { compact, recovery }) => {
   try {
     const { Signature } = secp256k1
     return Signature.fromBytes(compact, 'compact').addRecoveryBit(recovery).recoverPublicKey(digest).toBytes(false)
@@ -30,10 +30,10 @@ export const recoverInJavaScript: Recover = lowAlone((digest, { compact, recover
  * Makes a recovery that takes only the signature with the lower s of the two that everybody can make of one, and none
  * of another length: libraries differ in whether they fill it up, cut it off or throw.
  */
-export function lowAlone(recover: Recover): Recover {
+export function requireLowS(recover: Recover): Recover {
   return (digest, signature) => {
     const { compact } = signature
-    if (digest.length !== DIGEST_BYTES || compact.length !== COMPACT_BYTES || isHigh(compact)) return undefined
+    if (digest.length !== DIGEST_BYTES || compact.length !== COMPACT_BYTES || hasHighS(compact)) return undefined
     return recover(digest, signature)
   }
 }
@@ -43,16 +43,16 @@ export function lowAlone(recover: Recover): Recover {
  * recovery bit flips. SEC 1 section 4.1.6. An s that is no number below the order stays as it is, so that {@link
  * lowAlone} refuses it.
  */
-export function withLowS(signature: RecoverableSignature): RecoverableSignature {
+export function toLowS(signature: RecoverableSignature): RecoverableSignature {
   const { compact, recovery } = signature
-  if (!isHigh(compact)) return signature
+  if (!hasHighS(compact)) return signature
   const s = bytesToNumberBE(compact.subarray(32))
   if (s >= ORDER) return signature
   const low = concatBytes(compact.subarray(0, 32), numberToBytesBE(ORDER - s, 32))
   return { compact: low, recovery: recovery === 0 ? 1 : 0 }
 }
 
-function isHigh(compact: Uint8Array): boolean {
+function hasHighS(compact: Uint8Array): boolean {
   for (const [at, byte] of HALF_ORDER.entries()) {
     const actual = compact[32 + at] ?? 0
     if (actual !== byte) return actual > byte

@@ -21,17 +21,17 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { addressBytes } from '../address.ts'
 import type { HttpRequestData } from '../http-data.ts'
 import { writer } from '../rpc.ts'
-import { withLowS } from './recover.ts'
+import { toLowS } from './recover.ts'
 import { type Profile, parseTime, type Recipient } from './signed-request.ts'
 
-const OLDEST_MS = 60_000
-const MOST_AHEAD_MS = 30_000
+const MAX_AGE_MS = 60_000
+const MAX_AHEAD_MS = 30_000
 
-type Signed = Pick<HttpRequestData, 'method' | 'uri' | 'body'>
+type SignedFields = Pick<HttpRequestData, 'method' | 'uri' | 'body'>
 
 /** Returns the bytes that are hashed and signed. `timestamp` in milliseconds since 1970. */
 export function secp256k1Message(
-  request: Signed,
+  request: SignedFields,
   { engine, contract }: Pick<Recipient, 'engine' | 'contract'>,
   timestamp: number,
 ): Uint8Array {
@@ -50,7 +50,7 @@ export function secp256k1Message(
  * same signature (RFC 6979).
  */
 export function signSecp256k1(
-  request: Signed,
+  request: SignedFields,
   recipient: Pick<Recipient, 'engine' | 'contract'>,
   { key, now }: { readonly key: Uint8Array; readonly now: Date },
 ): string {
@@ -68,12 +68,12 @@ export const readSecp256k1: Profile = (parameters, request, recipient, now) => {
   const timestamp = parseTime(time)
   if (recovery === undefined || compact === undefined || timestamp === undefined) return undefined
   const age = now.getTime() - timestamp
-  if (age > OLDEST_MS || age < -MOST_AHEAD_MS) return undefined
+  if (age > MAX_AGE_MS || age < -MAX_AHEAD_MS) return undefined
   const digest = sha256(secp256k1Message(request, recipient, timestamp))
   return {
     digest,
-    signature: withLowS({ compact: hexToBytes(compact), recovery: recovery === '0' ? 0 : 1 }),
+    signature: toLowS({ compact: hexToBytes(compact), recovery: recovery === '0' ? 0 : 1 }),
     id: bytesToHex(digest),
-    until: new Date(timestamp + OLDEST_MS + 1),
+    until: new Date(timestamp + MAX_AGE_MS + 1),
   }
 }
