@@ -1,6 +1,6 @@
 /** The chains that a suite of contracts runs on, each of which only answers JSON-RPC. */
 import { join } from 'node:path'
-import { httpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
+import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import type { BlockFiles } from '../../src/chain/local/files.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
@@ -19,7 +19,7 @@ export const hardhatNode: TestChain = {
   name: 'hardhat node',
   start: async () => {
     const hardhat = await startHardhat(undefined, FREE)
-    return { rpc: httpJsonRpc(hardhat.url, createOutbound()), stop: () => hardhat.stop() }
+    return { rpc: createHttpJsonRpc(hardhat.url, createOutbound()), stop: () => hardhat.stop() }
   },
 }
 

@@ -25,7 +25,7 @@ export class UsageError extends Error {
   }
 }
 
-interface ReadConfig<Name extends CommandName> {
+interface ParserConfig<Name extends CommandName> {
   readonly args: string[]
   readonly allowPositionals: true
   readonly options: (typeof commandTable)[Name]['options']
@@ -38,17 +38,17 @@ interface ReadConfig<Name extends CommandName> {
 export function readWords<Name extends CommandName>(
   command: Name,
   args: string[],
-): ReturnType<typeof parseArgs<ReadConfig<Name>>> {
+): ReturnType<typeof parseArgs<ParserConfig<Name>>> {
   const config: ParseArgsConfig = { args, allowPositionals: true, options: commandTable[command].options }
-  const read = parseWords(command, config)
-  const [subcommand] = read.positionals
-  for (const token of read.tokens) {
-    if (token.kind === 'option') mustBeTaken(command, subcommand, token)
+  const parsedWords = parseWords(command, config)
+  const [subcommand] = parsedWords.positionals
+  for (const token of parsedWords.tokens) {
+    if (token.kind === 'option') checkOption(command, subcommand, token)
   }
   if (commandEntry(command).choices === undefined && subcommand !== undefined) {
     throw new UsageError(command, `Unexpected argument '${subcommand}'`)
   }
-  return read as unknown as ReturnType<typeof parseArgs<ReadConfig<Name>>>
+  return parsedWords as unknown as ReturnType<typeof parseArgs<ParserConfig<Name>>>
 }
 
 function parseWords(command: CommandName, config: ParseArgsConfig) {
@@ -59,12 +59,12 @@ function parseWords(command: CommandName, config: ParseArgsConfig) {
   }
 }
 
-interface GivenOption {
+interface OptionToken {
   readonly name: string
   readonly value?: string | undefined
 }
 
-function mustBeTaken(command: CommandName, subcommand: string | undefined, { name, value }: GivenOption): void {
+function checkOption(command: CommandName, subcommand: string | undefined, { name, value }: OptionToken): void {
   const { of, choices } = commandEntry(command).options[name] ?? {}
   if (of !== undefined && subcommand !== undefined && isSubcommand(command, subcommand) && !of.includes(subcommand)) {
     throw new UsageError(command, `--${name} is for ${of.map((word) => `${command} ${word}`).join(', ')}`)
@@ -92,14 +92,14 @@ function wordsProblem(error: unknown, options: readonly string[]): string {
 /**
  * Returns a sentence for a word that is nearly a command, or nearly one of its subcommands. Undefined where it is not.
  */
-export function wordHint(word: string, after: string | undefined): string | undefined {
+export function wordHint(word: string, nextWord: string | undefined): string | undefined {
   const command = nearestName(word, commandNames)
   if (command !== undefined) return `Did you mean ${command}?`
   const subcommands = isCommandName(word) ? (commandEntry(word).choices ?? []) : []
-  const subcommand = nearestName(after ?? '', subcommands)
+  const subcommand = nearestName(nextWord ?? '', subcommands)
   return subcommand === undefined
     ? undefined
-    : `There is no ${word} ${after ?? ''}. Did you mean ${word} ${subcommand}?`
+    : `There is no ${word} ${nextWord ?? ''}. Did you mean ${word} ${subcommand}?`
 }
 
 /** Returns the message about words that do not name one service, with a command that works. */

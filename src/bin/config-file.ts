@@ -12,25 +12,25 @@ import { files } from './effects.ts'
 const CONTEXT = 10
 
 /** A value that was read, or the mistakes for which it could not be. */
-export type ReadValue = { readonly value: unknown } | { readonly mistakes: readonly string[] }
+export type ConfigFileResult = { readonly value: unknown } | { readonly mistakes: readonly string[] }
 
 /** Replaces settings of a file by those of the environment, or returns every mistake. */
-export function addEnvironment(settings: SettingsShape, read: ReadValue): ReadValue {
-  if ('mistakes' in read) return read
-  return readEnvironment(settings, read.value, process.env, (path) => files.read(path))
+export function addEnvironment(settings: SettingsShape, result: ConfigFileResult): ConfigFileResult {
+  if ('mistakes' in result) return result
+  return readEnvironment(settings, result.value, process.env, (path) => files.read(path))
 }
 
 /**
  * Returns the value of a configuration file, or the one mistake that it cannot be read. `service` is whose it should
  * be. A file that is missing is empty where the environment has settings.
  */
-export function readConfigFile(configFile: string, service = 'issuer (or verifier, or engine)'): ReadValue {
+export function readConfigFile(configFile: string, service = 'issuer (or verifier, or engine)'): ConfigFileResult {
   let text: string
   try {
     text = utf8Text(readFileSync(configFile))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' && hasSettings(process.env)) return { value: {} }
-    return { mistakes: [`${configFile}: ${unread(configFile, service, error)}`] }
+    return { mistakes: [`${configFile}: ${readProblem(configFile, service, error)}`] }
   }
   let value: unknown
   try {
@@ -46,7 +46,7 @@ export function readConfigFile(configFile: string, service = 'issuer (or verifie
   }
 }
 
-function unread(configFile: string, service: string, error: unknown): string {
+function readProblem(configFile: string, service: string, error: unknown): string {
   if (error instanceof MalformedError) return 'it is not UTF-8; write it in that encoding'
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EISDIR')
@@ -78,11 +78,13 @@ function lineAndColumn(text: string, position: number): string {
  * Returns where missing files were looked for, and where to start instead when the working directory may be why;
  * undefined when no file is missing.
  */
-export function placeHint(configFile: string, mistakes: readonly string[]): string | undefined {
+export function workingDirectoryHint(configFile: string, mistakes: readonly string[]): string | undefined {
   const directory = dirname(resolve(configFile))
   const place = basename(directory) === 'conf' ? dirname(directory) : directory
-  const missed = mistakes.some((mistake) => /no such file|directory or a file in it cannot be read/.test(mistake))
-  if (!missed) return undefined
+  const isFileMissing = mistakes.some((mistake) =>
+    /no such file|directory or a file in it cannot be read/.test(mistake),
+  )
+  if (!isFileMissing) return undefined
   const instead = place === process.cwd() ? '' : `; run it from its own: cd ${shellWord(place)}`
   return `paths are relative to the working directory (${process.cwd()})${instead}`
 }

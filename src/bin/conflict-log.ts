@@ -4,18 +4,18 @@ import type { Task } from '../async/task.ts'
 import { conflictCounts } from './effects.ts'
 
 /** Creates the task that logs the counts once a minute when they have changed. */
-export function conflictTask(log: Logger): Task {
-  let logged = { ...conflictCounts }
+export function createConflictTask(log: Logger): Task {
+  let loggedCounts = { ...conflictCounts }
   return {
     name: 'conflicts',
     everyMs: 60_000,
     atStop: true,
     run: () => {
       const { retried, givenUp } = conflictCounts
-      if (retried !== logged.retried || givenUp !== logged.givenUp) {
+      if (retried !== loggedCounts.retried || givenUp !== loggedCounts.givenUp) {
         log.info({ event: 'store_conflicts', retried, givenUp }, 'work that was done anew after a conflict')
       }
-      logged = { retried, givenUp }
+      loggedCounts = { retried, givenUp }
       return Promise.resolve()
     },
   }

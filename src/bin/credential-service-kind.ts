@@ -6,29 +6,29 @@ import { createReadinessCheck } from '../http/readiness.ts'
 import { findPkcs11Mistakes } from '../keys/pkcs11/check.ts'
 import { type GenerationCollections, voidOpenAfterRestore } from '../store/generation.ts'
 import type { Store } from '../store/store.ts'
-import { conflictTask } from './conflict-log.ts'
+import { createConflictTask } from './conflict-log.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from './effects.ts'
 import { signingKeyMistakes } from './renewal.ts'
-import { databaseMistake, openServiceDatabase } from './service-database.ts'
+import { openingMistakeOf, openServiceDatabase } from './service-database.ts'
 import type { BuiltService, OpeningMistake, OpeningTerms, Outputs, ServiceKind } from './service-kind.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
-import { tracedEffects } from './telemetry.ts'
+import { createTracedEffects } from './telemetry.ts'
 
 export function credentialServiceKind<Name extends CredentialServiceName>(
   name: Name,
 ): ServiceKind<ConfigOf<Name>, StoreOf<Name>> {
-  const { settings, read, migrations } = credentialServices[name]
+  const { settings, read: readConfig, migrations } = credentialServices[name]
   return {
     name,
     settings,
-    read,
+    readConfig,
     migrations,
     openStore: (config, terms) => openStore(name, config, terms),
-    open: (config, log) => openParts(name, config, log),
-    build: (config, store, outputs) => build(name, config, store, outputs),
-    close: (store) => store.close(),
-    fixedMistakes: signingKeyMistakes,
+    openParts: (config, log) => openParts(name, config, log),
+    buildServer: (config, store, outputs) => build(name, config, store, outputs),
+    closeParts: (store) => store.close(),
+    findRestartMistakes: signingKeyMistakes,
     onListening: keepYoungGenerationSmall,
   }
 }
@@ -62,7 +62,7 @@ async function openStore<Name extends CredentialServiceName>(
   try {
     opened = await openServiceDatabase(database, migrations, terms)
   } catch (error) {
-    return databaseMistake(database, error)
+    return openingMistakeOf(database, error)
   }
   let store: StoreOf<Name>
   try {
@@ -100,13 +100,13 @@ async function build<Name extends CredentialServiceName>(
     : opened
   const effects = {
     ...{ store: counted, retryOnConflict, outbound, now, random, log, pkcs11Tokens, observer: metrics?.observer },
-    ...(telemetry && tracedEffects(telemetry, counted, config.database)),
+    ...(telemetry && createTracedEffects(telemetry, counted, config.database)),
     ...(metrics && { inSpan: metrics.steps.timeSteps(telemetry?.inSpan) }),
   }
   return {
     app: await create(config, { ...effects, getCurrentConfig: () => current, noteSignedList: metrics?.noteSignedList }),
     ...(metrics && { metrics: metrics.registry }),
-    tasks: [...tasks(config, effects), conflictTask(log)],
+    tasks: [...tasks(config, effects), createConflictTask(log)],
     renew: (next) => {
       current = next
     },

@@ -36,7 +36,7 @@ export function fileProblem(file: string): string | undefined {
   // SQLite says of another file that it is none of its own.
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, 15) !== 'SQLite format 3') return undefined
   const main = headerOf(header)
-  if (logSize > LOG_HEADER_BYTES) return foreignLogProblem(file, main)
+  if (logSize > LOG_HEADER_BYTES) return findForeignLogProblem(file, main)
   if (main.isCurrent && size < main.pages * main.pageBytes) {
     return `the file has ${size} bytes and says that it has ${main.pages * main.pageBytes}: it was cut off; put back a backup`
   }
@@ -61,7 +61,7 @@ export function readFileState(file: string): FileState | undefined {
   const header = size < HEADER_BYTES ? Buffer.alloc(0) : readPart(file, 0, HEADER_BYTES)
   if (header.length < HEADER_BYTES) return undefined
   const { pages, pageBytes, version, logs } = headerOf(header)
-  const isWhole = size >= pages * pageBytes || isCheckpointOpen(file)
+  const isWhole = size >= pages * pageBytes || isCheckpointUnfinished(file)
   return { bytes: size, isWhole, hasLog: version === LOG_VERSION, logs }
 }
 
@@ -69,30 +69,30 @@ export function readFileState(file: string): FileState | undefined {
  * Tests whether a checkpoint was begun and has not ended: one runs, a full disk stopped it, or the log was just found
  * again after a process was killed. SQLite documentation, WAL-mode File Format, The WAL-Index Header.
  */
-function isCheckpointOpen(file: string): boolean {
+function isCheckpointUnfinished(file: string): boolean {
   const index = `${file}-shm`
   const bytes = existsSync(index) ? readPart(index, 0, INDEX_HEADER_BYTES) : Buffer.alloc(0)
   if (bytes.length < INDEX_HEADER_BYTES) return false
   // The numbers are in the order of bytes of the machine.
   const numbers = new Uint32Array(Uint8Array.from(bytes).buffer)
-  const [moved = 0, attempted = 0] = [numbers[MOVED_FRAMES], numbers[ATTEMPTED_FRAMES]]
-  return attempted > moved
+  const [movedFrames = 0, attemptedFrames = 0] = [numbers[MOVED_FRAMES], numbers[ATTEMPTED_FRAMES]]
+  return attemptedFrames > movedFrames
 }
 
 function missingProblem(file: string, logSize: number): string | undefined {
   if (logSize > 0) {
     return `the file is missing or empty, and its log ${file}-wal is there; put the file back, or take the log away to begin an empty database`
   }
-  const kept = generationFile(file)
-  if (!existsSync(kept)) return undefined
-  return `the file is missing or empty, and was there at the last start; put it back, or take ${kept} away to begin an empty database`
+  const witnessFile = generationFile(file)
+  if (!existsSync(witnessFile)) return undefined
+  return `the file is missing or empty, and was there at the last start; put it back, or take ${witnessFile} away to begin an empty database`
 }
 
 /**
  * Checks that the log was started on this file: the count of logs in the file is one less than that of the first page 1
  * in the log, or equal to one in the log when part of it was moved into the file.
  */
-function foreignLogProblem(file: string, main: Header): string | undefined {
+function findForeignLogProblem(file: string, main: Header): string | undefined {
   const advice = `${file}-wal is the log of another state of the database, as it is left where a backup is put back: take it and ${file}-shm away if the file is the one that you want, or put back the file that the log belongs to`
   if (main.version !== LOG_VERSION) return advice
   const counts = logCounts(`${file}-wal`, main.pageBytes)

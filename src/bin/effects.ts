@@ -35,18 +35,18 @@ export const files: Files = {
  * Returns random bytes from a pool that is filled by the system: a system call for each salt would cost more than the
  * salt's hash.
  */
-export const random = pooledRandom(8192)
+export const random = createPooledRandom(8192)
 
-function pooledRandom(poolBytes: number): (bytes: number) => Uint8Array {
+function createPooledRandom(poolBytes: number): (bytes: number) => Uint8Array {
   let pool = Buffer.alloc(0)
-  let used = 0
+  let usedBytes = 0
   return (bytes) => {
-    if (used + bytes > pool.length) {
+    if (usedBytes + bytes > pool.length) {
       pool = randomFillSync(Buffer.alloc(Math.max(poolBytes, bytes)))
-      used = 0
+      usedBytes = 0
     }
-    used += bytes
-    return pool.subarray(used - bytes, used)
+    usedBytes += bytes
+    return pool.subarray(usedBytes - bytes, usedBytes)
   }
 }
 

@@ -1,6 +1,6 @@
 /** The end of a command that failed: its message on stderr, or as JSON on stdout, and its exit status. */
 import { UsageError } from './command-line.ts'
-import { plainLines } from './terminal.ts'
+import { removeControlCharactersByLine } from './terminal.ts'
 
 interface FailureTerms {
   readonly json: boolean
@@ -20,7 +20,7 @@ export interface CommandEnd {
 }
 
 /** Returns the end of a command that failed. A wrong command line is told with the usage, and has status 2. */
-export function failureEnd(error: unknown, { json, status, mark = '', facts = {} }: FailureTerms): CommandEnd {
+export function endOfFailure(error: unknown, { json, status, mark = '', facts = {} }: FailureTerms): CommandEnd {
   const isUsage = error instanceof UsageError
   const end = isUsage ? 2 : status
   const { message } = error as Error
@@ -29,12 +29,12 @@ export function failureEnd(error: unknown, { json, status, mark = '', facts = {}
     return { stdout: `${JSON.stringify(output)}\n`, stderr: '', status: end }
   }
   // The message may quote a contract, a node or an issuer.
-  return { stdout: '', stderr: `${mark}${plainLines(message)}\n`, status: end }
+  return { stdout: '', stderr: `${mark}${removeControlCharactersByLine(message)}\n`, status: end }
 }
 
 /** Reports the error, and sets the exit status. */
 export function reportFailure(error: unknown, terms: FailureTerms): void {
-  const { stdout, stderr, status } = failureEnd(error, terms)
+  const { stdout, stderr, status } = endOfFailure(error, terms)
   process.exitCode = status
   process.stdout.write(stdout)
   process.stderr.write(stderr)

@@ -1,7 +1,7 @@
 /** The help of the command, in one style for all its words: what they do, options, examples and exit statuses. */
 import { COMMAND_GROUPS, type CommandOption, type ExitStatus } from './command-table/command.ts'
 import { type CommandName, commandEntry, commandNames, optionNamesOf } from './command-table/index.ts'
-import { hanging, paint } from './terminal.ts'
+import { hangingIndent, paint } from './terminal.ts'
 
 const INDENT = '  '
 /** The width up to which the left column of a list stands beside its right one. */
@@ -33,25 +33,25 @@ export function overallHelp(): string {
 /** Returns the help of a command; where a subcommand is named, of that alone. */
 export function helpOf(command: CommandName, word?: string): string {
   const { does, forms, choices, options, notes = [], examples, exits } = commandEntry(command)
-  const subcommand = word !== undefined && choices?.includes(word) && isOfWord(word, forms) ? word : undefined
-  const uses = forms.filter(({ words }) => subcommand === undefined || words.split(' ')[0] === subcommand)
+  const subcommand = word !== undefined && choices?.includes(word) && hasFormOf(word, forms) ? word : undefined
+  const shownForms = forms.filter(({ words }) => subcommand === undefined || words.split(' ')[0] === subcommand)
   const names = optionNamesOf(command, subcommand)
   const name = subcommand === undefined ? command : `${command} ${subcommand}`
-  const fitting = examples.filter(({ line }) => line.includes(`vouchsafe ${name}`))
+  const matchingExamples = examples.filter(({ line }) => line.includes(`vouchsafe ${name}`))
   return [
     `vouchsafe ${command} - ${does}\n`,
     section(
       'Usage',
-      uses.map(({ words, does: what }) => [formLine(command, words, names.length > 0), what] as const),
+      shownForms.map(({ words, does: what }) => [formLine(command, words, names.length > 0), what] as const),
     ),
     section(
       'Options',
       names.map((option) => [optionText(option, options[option]), optionMeaning(options[option], subcommand)] as const),
     ),
-    notes.map((note) => `${hanging('', 0, note)}\n`).join(''),
+    notes.map((note) => `${hangingIndent('', 0, note)}\n`).join(''),
     section(
       'Examples',
-      (fitting.length > 0 ? fitting : examples).map(({ line, does: what }) => [line, what] as const),
+      (matchingExamples.length > 0 ? matchingExamples : examples).map(({ line, does: what }) => [line, what] as const),
     ),
     section(
       'Exit status',
@@ -63,15 +63,15 @@ export function helpOf(command: CommandName, word?: string): string {
 }
 
 /** Tests whether the word is a subcommand with a form of its own, and not one of the services or shells. */
-function isOfWord(word: string, forms: readonly { readonly words: string }[]): boolean {
+function hasFormOf(word: string, forms: readonly { readonly words: string }[]): boolean {
   return forms.some(({ words }) => words.split(' ')[0] === word)
 }
 
 /** Returns the forms of a command, and where its options are told, for the end of an error message. */
-export function usageOf(command: CommandName, called = 'vouchsafe'): string {
+export function usageOf(command: CommandName, commandName = 'vouchsafe'): string {
   const { forms, options } = commandEntry(command)
   const lines = forms.map(({ words }) => `${INDENT}${formLine(command, words, Object.keys(options).length > 0)}`)
-  return `Usage:\n${lines.join('\n')}\n\nOptions and examples: ${called} ${command} --help`
+  return `Usage:\n${lines.join('\n')}\n\nOptions and examples: ${commandName} ${command} --help`
 }
 
 function formLine(command: CommandName, words: string, hasOptions: boolean): string {
@@ -88,11 +88,11 @@ export function optionText(
 }
 
 function optionMeaning(
-  { does, default: preset, of = [] }: CommandOption = { type: 'string', does: '' },
+  { does, default: defaultValue, of = [] }: CommandOption = { type: 'string', does: '' },
   subcommand?: string,
 ): string {
-  const taken = subcommand === undefined && of.length > 0 ? `${of.join(', ')}: ` : ''
-  return `${taken}${does}${typeof preset === 'string' && preset !== '' ? ` (${preset} when absent)` : ''}`
+  const prefix = subcommand === undefined && of.length > 0 ? `${of.join(', ')}: ` : ''
+  return `${prefix}${does}${typeof defaultValue === 'string' && defaultValue !== '' ? ` (${defaultValue} when absent)` : ''}`
 }
 
 /** Formats a heading with rows of two columns; a long left one has the right one below. */
@@ -101,8 +101,8 @@ function section(heading: string, rows: readonly (readonly [string, string])[]):
   const width = Math.max(...rows.map(([left]) => left.length).filter((length) => length <= COLUMN), 0)
   const margin = INDENT.length + width + 2
   const lines = rows.map(([left, right]) => {
-    if (left.length <= width) return hanging(`${INDENT}${left.padEnd(width)}  `, margin, right)
-    return `${INDENT}${left}\n${hanging(' '.repeat(margin), margin, right)}`
+    if (left.length <= width) return hangingIndent(`${INDENT}${left.padEnd(width)}  `, margin, right)
+    return `${INDENT}${left}\n${hangingIndent(' '.repeat(margin), margin, right)}`
   })
   return `${paint('bold', `${heading}:`)}\n${lines.join('\n')}\n`
 }

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { allWritten } from './log.ts'
+import { waitUntilWritten } from './log.ts'
 
 /** Makes an output whose reader takes a text each time that `take` is called. */
 function slowOutput() {
@@ -23,7 +23,7 @@ describe('all that was written', () => {
     const { output, texts, take } = slowOutput()
     expect([output.write('a'), output.write('b')]).toEqual([true, true])
     const seen: string[] = []
-    void allWritten(output).then(() => seen.push(texts.join('')))
+    void waitUntilWritten(output).then(() => seen.push(texts.join('')))
     for (let turn = 0; turn < 5; turn++) {
       take()
       await new Promise((resolve) => setImmediate(resolve))
@@ -33,10 +33,10 @@ describe('all that was written', () => {
 
   it('is not waited for where nothing has been written, or the reader is gone', async () => {
     const { output, take } = slowOutput()
-    const written = allWritten(output)
+    const written = waitUntilWritten(output)
     take()
     await written
     output.destroy()
-    await allWritten(output)
+    await waitUntilWritten(output)
   })
 })

@@ -13,7 +13,7 @@ const STDOUT = 1
 /** The most bytes that may wait for the reader of the log. */
 const MAX_WAITING = 1024 * 1024
 
-/** The counts of what the log did not take. */
+/** The number of lines that were not written. */
 export interface LogCounts {
   dropped: number
 }
@@ -40,13 +40,13 @@ export function createLog(service: string, { file, worker, extension }: LogOptio
   }
   if (file !== undefined) return pino(options, copyLines(createLineWriter(openSync(file, 'a')), extension))
   if (!hasReader(STDOUT)) return pino(options, copyLines(createLineWriter(STDOUT), extension))
-  const lines = readerLines(process.stdout)
+  const lines = createReaderLines(process.stdout)
   const log = pino(options, copyLines(lines, extension))
-  lines.onDropped((count) => log.warn({ event: 'log_lines_dropped', count }, 'the reader of the log stood still'))
+  lines.onLinesDropped((count) => log.warn({ event: 'log_lines_dropped', count }, 'the reader of the log stood still'))
   return log
 }
 
-/** Makes a stream that copies each line as well, where there is anything that takes it. */
+/** Makes a stream that also copies each line to the collector, where the log has an extension. */
 function copyLines(lines: DestinationStream, extension: LogExtension | undefined): DestinationStream {
   if (extension === undefined) return lines
   return {
@@ -58,7 +58,7 @@ function copyLines(lines: DestinationStream, extension: LogExtension | undefined
 }
 
 /** Resolves when everything that was written to `output` has been taken, or when nothing reads it any more. */
-export function allWritten(output: Writable = process.stdout): Promise<void> {
+export function waitUntilWritten(output: Writable = process.stdout): Promise<void> {
   return new Promise((resolve) => {
     output.once('error', () => resolve())
     // The callback of an empty text comes after those of all texts before it; `drain` comes only where much has waited.
@@ -82,7 +82,7 @@ function createLineWriter(descriptor: number): DestinationStream {
       try {
         writeSync(descriptor, line)
       } catch {
-        // The log itself is the place where this would be told; the metrics have it.
+        // A failure of the log cannot be logged; the metrics count it.
         logCounts.dropped += 1
       }
     },
@@ -91,15 +91,15 @@ function createLineWriter(descriptor: number): DestinationStream {
 
 interface ReaderLines extends DestinationStream {
   /** Calls `report` with the number of dropped lines when lines flow again. */
-  readonly onDropped: (report: (count: number) => void) => void
+  readonly onLinesDropped: (report: (count: number) => void) => void
 }
 
 /**
  * Makes a stream that writes lines to a reader at once while there is room in the pipe, as Node does, and never waits.
  */
-function readerLines(reader: NodeJS.WriteStream): ReaderLines {
+function createReaderLines(reader: NodeJS.WriteStream): ReaderLines {
   let dropped = 0
-  // A reader that is gone.
+  // The reader may close the pipe.
   reader.on('error', () => undefined)
   // Workers write to one pipe, where only the bytes of one write stay together: waiting lines are not written as one.
   Object.assign(reader, { _writev: undefined })
@@ -112,7 +112,7 @@ function readerLines(reader: NodeJS.WriteStream): ReaderLines {
       dropped += 1
       logCounts.dropped += 1
     },
-    onDropped: (report) => {
+    onLinesDropped: (report) => {
       reader.on('drain', () => {
         const count = dropped
         dropped = 0

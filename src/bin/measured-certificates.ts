@@ -28,12 +28,12 @@ export function listCertificates(config: CertificateSettings): readonly Measured
         return { key, certificate, notAfter }
       }),
     ),
-    ...measureAnchors('issuerTrustAnchors', trustAnchors),
-    ...measureAnchors('keyAttestationTrustAnchors', keyAttestationTrustAnchors),
-    ...measureAnchors('walletProviderTrustAnchors', clientAuthentication?.anchors ?? []),
+    ...anchorsOf('issuerTrustAnchors', trustAnchors),
+    ...anchorsOf('keyAttestationTrustAnchors', keyAttestationTrustAnchors),
+    ...anchorsOf('walletProviderTrustAnchors', clientAuthentication?.anchors ?? []),
   ]
 }
 
-function measureAnchors(key: string, anchors: readonly Certificate[]): readonly MeasuredCertificate[] {
+function anchorsOf(key: string, anchors: readonly Certificate[]): readonly MeasuredCertificate[] {
   return anchors.map(({ notAfter }) => ({ key, certificate: 'anchor', notAfter }))
 }

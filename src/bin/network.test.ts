@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { defaultHost, freePort, lanAddress } from './network.ts'
+import { chooseDefaultHost, findFreePort, findLanAddress } from './network.ts'
 
 const at = (address: string, internal = false): NetworkInterfaceInfo[] => [
   { address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' } as NetworkInterfaceInfo,
@@ -9,17 +9,19 @@ const at = (address: string, internal = false): NetworkInterfaceInfo[] => [
 
 describe('the address on the local network', () => {
   it('is the first private IPv4 address that is not this machine alone', () => {
-    expect(lanAddress({ lo: at('127.0.0.1', true), eth0: [...at('fd00::2'), ...at('192.168.1.17')] })).toBe(
+    expect(findLanAddress({ lo: at('127.0.0.1', true), eth0: [...at('fd00::2'), ...at('192.168.1.17')] })).toBe(
       '192.168.1.17',
     )
-    expect(lanAddress({ wlan0: at('10.0.0.5'), eth0: at('192.168.1.17') })).toBe('10.0.0.5')
+    expect(findLanAddress({ wlan0: at('10.0.0.5'), eth0: at('192.168.1.17') })).toBe('10.0.0.5')
   })
 
   it('is none of a container network or a tunnel, and no public or self-assigned address', () => {
-    expect(lanAddress({ docker0: at('172.17.0.1'), 'br-1': at('172.18.0.1'), tun0: at('10.8.0.2') })).toBe(undefined)
-    expect(lanAddress({ eth0: at('203.0.113.5') })).toBe(undefined)
-    expect(lanAddress({ eth0: at('169.254.10.10') })).toBe(undefined)
-    expect(lanAddress({})).toBe(undefined)
+    expect(findLanAddress({ docker0: at('172.17.0.1'), 'br-1': at('172.18.0.1'), tun0: at('10.8.0.2') })).toBe(
+      undefined,
+    )
+    expect(findLanAddress({ eth0: at('203.0.113.5') })).toBe(undefined)
+    expect(findLanAddress({ eth0: at('169.254.10.10') })).toBe(undefined)
+    expect(findLanAddress({})).toBe(undefined)
   })
 })
 
@@ -30,7 +32,7 @@ describe('the host when none is named', () => {
     ['EAFNOSUPPORT', '0.0.0.0'],
     ['EADDRNOTAVAIL', '0.0.0.0'],
   ])('is, when listening on :: ends with %s, %s', async (problem, host) => {
-    expect(await defaultHost(() => Promise.resolve(problem))).toBe(host)
+    expect(await chooseDefaultHost(() => Promise.resolve(problem))).toBe(host)
   })
 })
 
@@ -39,10 +41,10 @@ describe('a free port', () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen({ port: 0, host }, resolve))
     const taken = (server.address() as { port: number }).port
-    const found = await freePort(taken)
+    const found = await findFreePort(taken)
     expect(found).not.toBe(taken)
     expect(found).toBeGreaterThan(0)
     await new Promise((resolve) => server.close(resolve))
-    expect(await freePort(taken)).toBe(taken)
+    expect(await findFreePort(taken)).toBe(taken)
   })
 })

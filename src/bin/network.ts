@@ -10,7 +10,7 @@ const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|vboxnet|cni|utun|tun|tap|wg|zt|ta
  * Returns the IPv4 address that a phone on the same network can reach; undefined when there is none. A public address
  * does not count: the internet could reach it, and wallets refuse plain http there.
  */
-export function lanAddress(interfaces = networkInterfaces()): string | undefined {
+export function findLanAddress(interfaces = networkInterfaces()): string | undefined {
   const addresses = Object.entries(interfaces)
     .filter(([name]) => !VIRTUAL.test(name))
     .flatMap(([, entries = []]) => entries)
@@ -20,7 +20,7 @@ export function lanAddress(interfaces = networkInterfaces()): string | undefined
 }
 
 /** Returns the reason for which listening fails (`EADDRINUSE`, `EACCES`, …); undefined when it works. */
-export function listenProblem(port: number, host: string): Promise<string | undefined> {
+export function findListenProblem(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', ({ code = 'unknown' }: NodeJS.ErrnoException) => {
@@ -35,16 +35,19 @@ export function listenProblem(port: number, host: string): Promise<string | unde
 }
 
 /** Returns the address of all interfaces: `::`, which includes IPv4, or the IPv4 one on a machine without IPv6. */
-export async function defaultHost(probe = listenProblem): Promise<string> {
+export async function chooseDefaultHost(probe = findListenProblem): Promise<string> {
   const problem = await probe(0, '::')
   return problem === 'EAFNOSUPPORT' || problem === 'EADDRNOTAVAIL' ? '0.0.0.0' : '::'
 }
 
 /** Returns `preferred` when it is free, else a port that the system picks. */
-export async function freePort(preferred: number): Promise<number> {
+export async function findFreePort(preferredPort: number): Promise<number> {
   // Loopback is tested as well: some systems allow listening on every address beside a listener on one address.
-  const problems = [await listenProblem(preferred, await defaultHost()), await listenProblem(preferred, '127.0.0.1')]
-  return problems.includes('EADDRINUSE') || problems.includes('EACCES') ? pickPort() : preferred
+  const problems = [
+    await findListenProblem(preferredPort, await chooseDefaultHost()),
+    await findListenProblem(preferredPort, '127.0.0.1'),
+  ]
+  return problems.includes('EADDRINUSE') || problems.includes('EACCES') ? pickPort() : preferredPort
 }
 
 function pickPort(): Promise<number> {

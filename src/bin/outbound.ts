@@ -36,7 +36,7 @@ export function createOutbound({ resolve = resolveBySystem, ca }: Options = {}):
   const secure = { public: new HttpsAgent({ ...pool, ca }), any: new HttpsAgent({ ...pool, ca }) }
   return async (request) => {
     const url = addressOf(request)
-    const lookup = lookupBy(resolve, request)
+    const lookup = createLookup(resolve, request)
     const send = (): ClientRequest => {
       const options = { method: request.method ?? 'GET', headers: headersOf(request), lookup }
       if (url.protocol === 'http:') return requestHttp(url, { ...options, agent: http })
@@ -69,7 +69,7 @@ function addressOf({ url: text, allowPrivateAddresses }: HttpClientRequest): URL
   if (username !== '' || password !== '') throw new OutboundError('the address has a user name or a password in it')
   if (protocol === 'http:' && !allowPrivateAddresses) throw new OutboundError('the address is not https')
   const literal = stripBrackets(url.hostname)
-  if (isIP(literal) !== 0 && !mayConnect(literal, protocol, allowPrivateAddresses)) throw refusal(url)
+  if (isIP(literal) !== 0 && !mayConnect(literal, protocol, allowPrivateAddresses)) throw addressRefusal(url)
   return url
 }
 
@@ -78,7 +78,7 @@ function mayConnect(address: string, protocol: string, allowPrivateAddresses: bo
   return isPublicAddress(address) ? protocol === 'https:' : allowPrivateAddresses
 }
 
-function refusal({ protocol, hostname }: URL): OutboundError {
+function addressRefusal({ protocol, hostname }: URL): OutboundError {
   const why =
     protocol === 'https:'
       ? 'is an address of this machine or its network, or of nobody, and those are not asked'
@@ -87,15 +87,15 @@ function refusal({ protocol, hostname }: URL): OutboundError {
 }
 
 /** Makes the look-up of a connection, which gets only the addresses that the request may use. */
-function lookupBy(resolve: Resolve, { url, allowPrivateAddresses }: HttpClientRequest): LookupFunction {
+function createLookup(resolve: Resolve, { url, allowPrivateAddresses }: HttpClientRequest): LookupFunction {
   const { protocol } = new URL(url)
   return (hostname, options, callback) => {
     resolve(hostname).then(
       (all) => {
-        const allowed = all.filter(({ address }) => mayConnect(address, protocol, allowPrivateAddresses))
-        const [first] = allowed
-        if (first === undefined) callback(refusal(new URL(url)), '')
-        else if (options.all === true) callback(null, allowed)
+        const allowedAddresses = all.filter(({ address }) => mayConnect(address, protocol, allowPrivateAddresses))
+        const [first] = allowedAddresses
+        if (first === undefined) callback(addressRefusal(new URL(url)), '')
+        else if (options.all === true) callback(null, allowedAddresses)
         else callback(null, first.address, first.family)
       },
       (error: unknown) => callback(error as NodeJS.ErrnoException, ''),
@@ -125,25 +125,25 @@ function exchange(
 ): Promise<HttpClientResponse> {
   return new Promise((resolve, reject) => {
     const request = send()
-    const end = (error: Error): void => {
+    const fail = (error: Error): void => {
       clearTimeout(timer)
       request.destroy()
       reject(error)
     }
     const timer = setTimeout(
-      () => end(new OutboundError(`${request.host} gave no whole answer within ${timeoutMs / 1000} s`, 'time')),
+      () => fail(new OutboundError(`${request.host} gave no whole answer within ${timeoutMs / 1000} s`, 'time')),
       Math.max(0, deadline - Date.now()),
     )
-    let answered = false
+    let hasAnswer = false
     request.on('error', (error: NodeJS.ErrnoException) => {
-      end(request.reusedSocket && !answered && error.code === 'ECONNRESET' ? new StaleConnection() : error)
+      fail(request.reusedSocket && !hasAnswer && error.code === 'ECONNRESET' ? new StaleConnection() : error)
     })
     request.on('response', (response) => {
-      answered = true
-      readBody(response, maxBytes, request.host).then((whole) => {
+      hasAnswer = true
+      readBody(response, maxBytes, request.host).then((responseBody) => {
         clearTimeout(timer)
-        resolve({ status: response.statusCode ?? 0, headers: headersFrom(response), body: whole })
-      }, end)
+        resolve({ status: response.statusCode ?? 0, headers: headersFrom(response), body: responseBody })
+      }, fail)
     })
     request.end(body ?? bytes)
   })
@@ -157,15 +157,15 @@ function headersFrom({ headers }: IncomingMessage): Record<string, string> {
 
 /** Reads and decodes at most `maxBytes`. */
 async function readBody(response: IncomingMessage, maxBytes: number, host: string): Promise<Uint8Array> {
-  const tooLarge = (): never => {
+  const refuseSize = (): never => {
     throw new OutboundError(`the answer of ${host} is larger than ${maxBytes} bytes`, 'size')
   }
-  if (Number(response.headers['content-length']) > maxBytes) tooLarge()
+  if (Number(response.headers['content-length']) > maxBytes) refuseSize()
   const parts: Buffer[] = []
   let size = 0
   for await (const part of response as AsyncIterable<Buffer>) {
     size += part.length
-    if (size > maxBytes) tooLarge()
+    if (size > maxBytes) refuseSize()
     parts.push(part)
   }
   const body = Buffer.concat(parts)
@@ -174,7 +174,7 @@ async function readBody(response: IncomingMessage, maxBytes: number, host: strin
   if (encoding !== 'gzip')
     throw new OutboundError(`the answer of ${host} has a content encoding that was not asked for`)
   return promisify(gunzip)(body, { maxOutputLength: maxBytes }).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') tooLarge()
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') refuseSize()
     throw new OutboundError(`the answer of ${host} is not the gzip that it says it is`)
   })
 }

@@ -1,4 +1,4 @@
-/** The metrics of what became of sessions, counted where it is committed, and of the callbacks that wait. */
+/** The metrics of the events of sessions, counted at their commit, and of the callbacks that wait. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { CallbackCollections } from '../callback/queue.ts'
 import { isObject } from '../codec/json.ts'
@@ -14,7 +14,7 @@ const COUNTS_MS = 5000
 /** Counts a batch of changes that was committed. */
 export type CommitObserver = (changes: readonly Change<Record<string, unknown>>[]) => void
 
-/** Makes the counters of events and of failed checks; the observer is told of every batch. */
+/** Makes the counters of events and of failed checks, and returns the observer that counts each batch. */
 export function countOutcomes(name: 'issuer' | 'verifier', prefix: string, registry: Registry): CommitObserver {
   const events = new Counter({
     name: `${prefix}events_total`,
@@ -22,8 +22,8 @@ export function countOutcomes(name: 'issuer' | 'verifier', prefix: string, regis
     labelNames: ['type'],
     registers: [registry],
   })
-  for (const type of Object.keys(carriedByCallback)) if (!isOfOther(name, type)) events.inc({ type }, 0)
-  const failed =
+  for (const type of Object.keys(carriedByCallback)) if (!isOfOtherService(name, type)) events.inc({ type }, 0)
+  const failedCheckCounter =
     name === 'verifier' &&
     new Counter({
       name: `${prefix}failed_checks_total`,
@@ -36,19 +36,19 @@ export function countOutcomes(name: 'issuer' | 'verifier', prefix: string, regis
       'insert' in change && change.insert === 'event' ? [(change.value as Event).type] : [],
     )
     for (const type of types) events.inc({ type })
-    if (failed && types.includes('verification.failed')) {
-      for (const check of checksThatFailed(changes)) failed.inc({ check })
+    if (failedCheckCounter && types.includes('verification.failed')) {
+      for (const check of failedChecksIn(changes)) failedCheckCounter.inc({ check })
     }
   }
 }
 
 /** Tests whether events of the type are of the other service. */
-function isOfOther(name: 'issuer' | 'verifier', type: string): boolean {
+function isOfOtherService(name: 'issuer' | 'verifier', type: string): boolean {
   const others = name === 'issuer' ? /^(query|presentation|verification)\./ : /^(configuration|issuance|credential)\./
   return others.test(type)
 }
 
-function checksThatFailed(changes: readonly Change<Record<string, unknown>>[]): readonly string[] {
+function failedChecksIn(changes: readonly Change<Record<string, unknown>>[]): readonly string[] {
   return changes.flatMap((change) => {
     if (!('update' in change && change.update === 'verification_session' && isObject(change.value))) return []
     const { outcome } = change.value as unknown as VerificationSession
@@ -56,7 +56,7 @@ function checksThatFailed(changes: readonly Change<Record<string, unknown>>[]): 
   })
 }
 
-/** Wraps a store so that `observe` hears of every batch that was committed. */
+/** Wraps a store so that `observe` is called with every batch that was committed. */
 export function observeCommits<C>(store: Store<C>, observe: CommitObserver): Store<C> {
   return {
     ...store,
@@ -75,7 +75,7 @@ export function measureCallbacks(
   store: () => Store<CallbackCollections>,
   now: () => Date,
 ): void {
-  const count = keepCounts(store, now)
+  const count = createCachedCount(store, now)
   new Gauge({
     name: `${prefix}callbacks`,
     help: 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000',
@@ -108,8 +108,8 @@ export function measureCallbacks(
   })
 }
 
-/** Gives a function that counts callbacks in the database, and again after a while; undefined where it cannot. */
-function keepCounts(
+/** Makes a function that counts callbacks at most once in {@link COUNTS_MS}; undefined where the count fails. */
+function createCachedCount(
   store: () => Store<CallbackCollections>,
   now: () => Date,
 ): () => Promise<CallbackCounts | undefined> {

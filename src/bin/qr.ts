@@ -16,16 +16,16 @@ const RESET = '\u001b[0m'
  * Formats a code as lines of text: dark on light in every terminal with colours, also under NO_COLOR, because a camera
  * cannot read inverted codes. Without colours the code is drawn in light, which is right on a dark background.
  */
-export function qrLines(text: string, coloured = isColourTerminal()): string[] {
+export function qrLines(text: string, hasColours = isColourTerminal()): string[] {
   const dark = encodeQR(text, 'raw', { ecc: 'low', border: BORDER })
   const lines: string[] = []
   for (let row = 0; row < dark.length; row += 2) {
     const upper = dark[row] ?? []
     const lower = dark[row + 1] ?? []
     const line = upper
-      .map((isDark, column) => block(isDark === coloured, (lower[column] ?? false) === coloured))
+      .map((isDark, column) => characterOf(isDark === hasColours, (lower[column] ?? false) === hasColours))
       .join('')
-    lines.push(coloured ? `${BLACK_ON_WHITE}${line}${RESET}` : line)
+    lines.push(hasColours ? `${BLACK_ON_WHITE}${line}${RESET}` : line)
   }
   return lines
 }
@@ -36,6 +36,6 @@ function isColourTerminal(): boolean {
   return stdout.isTTY === true && process.env.TERM !== 'dumb'
 }
 
-function block(upper: boolean, lower: boolean): string {
+function characterOf(upper: boolean, lower: boolean): string {
   return BLOCKS[upper ? 1 : 0][lower ? 1 : 0]
 }

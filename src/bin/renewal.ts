@@ -10,20 +10,20 @@ import type { Signals } from './stopping.ts'
 
 export interface Hangup {
   /** Calls `renewal` at each signal from now on, and at once when a signal came before. */
-  act(renewal: () => void): void
+  setAction(renewal: () => void): void
 }
 
 /** Handles SIGHUP from the beginning, since the signal alone would end the process. */
-export function onHangup(signals: Signals): Hangup {
-  let [action, missed]: [(() => void) | undefined, boolean] = [undefined, false]
+export function createHangup(signals: Signals): Hangup {
+  let [action, wasMissed]: [(() => void) | undefined, boolean] = [undefined, false]
   signals.on('SIGHUP', () => {
-    if (action === undefined) missed = true
+    if (action === undefined) wasMissed = true
     else action()
   })
   return {
-    act: (renewal) => {
+    setAction: (renewal) => {
       action = renewal
-      if (missed) renewal()
+      if (wasMissed) renewal()
     },
   }
 }
@@ -35,16 +35,16 @@ interface Renewable<Config> {
 /** The files of the settings, read anew. */
 export interface Rereading<Config> {
   /** Reads the settings of the start with their files as they are now. */
-  readonly read: () => ReadResult<Config>
-  /** Names the changes since the start that need a restart. */
-  readonly fixed: (config: Config) => readonly string[]
+  readonly readSettings: () => ReadResult<Config>
+  /** Returns the changes since the start that need a restart, as mistakes. */
+  readonly findRestartMistakes: (config: Config) => readonly string[]
 }
 
 /**
  * Renews all of the files, or none: with a mistake in one, the service goes on as it was, and the log says where it is.
  */
 export function renew<Config>(service: Renewable<Config>, rereading: Rereading<Config>, log: Logger): void {
-  const result = readAgain(rereading)
+  const result = rereadSettings(rereading)
   if ('mistakes' in result) {
     const { mistakes } = result
     log.error({ event: 'renewal_failed', mistakes }, 'certificates and trust anchors stay as they were')
@@ -61,10 +61,10 @@ export function renew<Config>(service: Renewable<Config>, rereading: Rereading<C
 }
 
 /** Reads the files of the settings as they are now; a change that needs a restart is a mistake. */
-export function readAgain<Config>({ read, fixed }: Rereading<Config>): ReadResult<Config> {
+export function rereadSettings<Config>({ readSettings, findRestartMistakes }: Rereading<Config>): ReadResult<Config> {
   try {
-    const result = read()
-    const mistakes = 'mistakes' in result ? [] : fixed(result.config)
+    const result = readSettings()
+    const mistakes = 'mistakes' in result ? [] : findRestartMistakes(result.config)
     return mistakes.length > 0 ? { mistakes } : result
   } catch (error) {
     return { mistakes: [(error as Error).message] }

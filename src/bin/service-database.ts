@@ -11,7 +11,7 @@ import { builtDirectory } from '../toolchain/places.ts'
 import { openDatabase } from './effects.ts'
 import { confirmDatabase } from './generation.ts'
 import type { OpeningMistake, OpeningTerms } from './service-kind.ts'
-import { watchedDatabase } from './watched-database.ts'
+import { watchDatabase } from './watched-database.ts'
 
 /** The time for which the check of a large database may delay the start. */
 const CHECK_MS = 5000
@@ -26,8 +26,8 @@ export async function openServiceDatabase<C>(
   { log, isRestored }: OpeningTerms,
 ): Promise<Store<C>> {
   const isFile = database.kind === 'sqlite' && database.file !== ':memory:'
-  const opened = await openDatabase<C>(database, migrations, isFile ? openInThreads : undefined)
-  const store = isFile ? watchedDatabase(opened, database.file, log) : opened
+  const openedStore = await openDatabase<C>(database, migrations, isFile ? openInThreads : undefined)
+  const store = isFile ? watchDatabase(openedStore, database.file, log) : openedStore
   try {
     if (isFile) await refuseDamaged(database.file, log)
     await confirmDatabase(store as unknown as Store<GenerationCollections>, database, { log, isRestored })
@@ -39,7 +39,7 @@ export async function openServiceDatabase<C>(
 }
 
 /** Returns the mistake of a database that could not be opened. */
-export function databaseMistake(database: DatabaseConfig, error: unknown): OpeningMistake {
+export function openingMistakeOf(database: DatabaseConfig, error: unknown): OpeningMistake {
   const mistake = `database.url: ${describeDatabase(database)}: ${(error as Error).message}`
   return { mistake, isTemporary: database.kind === 'postgresql' && isUnreachable(error) }
 }
@@ -49,9 +49,9 @@ function openInThreads<C>(file: string, migrations: readonly Migration[]): Promi
 }
 
 async function refuseDamaged(file: string, log: Logger): Promise<void> {
-  const { damage, unchecked } = await findDamage(file, CHECK_MS)
+  const { damage, unchecked: uncheckedTables } = await findDamage(file, CHECK_MS)
   if (damage !== undefined) throw new Error(`the file is damaged (${damage}); put back a backup`)
-  if (unchecked.length === 0) return
-  const line = { event: 'database_unchecked', tables: unchecked }
+  if (uncheckedTables.length === 0) return
+  const line = { event: 'database_unchecked', tables: uncheckedTables }
   log.warn(line, 'the database is large: these tables were not looked at for damage')
 }

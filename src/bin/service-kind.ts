@@ -48,34 +48,34 @@ export interface OpeningMistake {
 export interface OpenedStore {
   readonly store: { close(): Promise<void> }
   /** How many sessions were made void, where the database is a copy. */
-  readonly voided?: number | undefined
+  readonly voidedSessions?: number | undefined
 }
 
-/** Where a service says what it does. */
+/** The log and the telemetry of a service. */
 export interface Outputs {
   readonly log: Logger
   /** Absent without the setting `telemetry`. */
   readonly telemetry?: Telemetry | undefined
 }
 
-/** A kind of service. `Parts` is what it stands on, such as its open database. */
+/** A kind of service. `Parts` are its open resources, such as its database. */
 export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, Parts = unknown> {
   readonly name: KindName
   /** The schema of its `server.json`. */
   readonly settings: Parameters<typeof checkSettings>[0]
-  read(value: unknown, files: Files, at: Date): ReadResult<Config>
+  readConfig(value: unknown, files: Files, at: Date): ReadResult<Config>
   /** The schema of its database. */
   readonly migrations: readonly Migration[]
   /** Opens the database alone, or says why it cannot be opened, in words that begin with the setting. */
   openStore(config: Config, terms: OpeningTerms): Promise<OpenedStore | OpeningMistake>
   /** Opens the parts, or says why they cannot be opened, in words that begin with the setting. */
-  open(config: Config, log: Logger): Promise<{ readonly parts: Parts } | OpeningMistake>
+  openParts(config: Config, log: Logger): Promise<{ readonly parts: Parts } | OpeningMistake>
   /** Makes a server that does not listen yet. */
-  build(config: Config, parts: Parts, outputs: Outputs): Promise<BuiltService<Config>>
+  buildServer(config: Config, parts: Parts, outputs: Outputs): Promise<BuiltService<Config>>
   /** Closes the parts, after the server has closed or could not be built. */
-  close(parts: Parts): Promise<void>
-  /** Names the changes from `before` to `after` that need a restart. */
-  fixedMistakes(before: Config, after: Config): readonly string[]
+  closeParts(parts: Parts): Promise<void>
+  /** Returns the changes from `before` to `after` that need a restart, as mistakes. */
+  findRestartMistakes(before: Config, after: Config): readonly string[]
   /** Is called once when the service listens. */
   onListening?(): void
 }
@@ -90,6 +90,6 @@ export interface BuiltService<Config> {
   readonly facts?: object
   /** Begins no more work, and resolves when the work that runs has ended. */
   stop?(): Promise<void>
-  /** Goes on with the parts of a configuration that a renewal may change, beside the TLS certificate. */
+  /** Applies the parts of a configuration that a renewal may change, beside the TLS certificate. */
   renew?(config: Config): void
 }

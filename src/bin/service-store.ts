@@ -6,7 +6,7 @@ import type { EventCollections } from '../event/event.ts'
 import type { IssuerCollections } from '../issuer/collections.ts'
 import type { IssuerConfig } from '../issuer/config.ts'
 import type { Migration, Store } from '../store/store.ts'
-import { addEnvironment, placeHint, readConfigFile } from './config-file.ts'
+import { addEnvironment, readConfigFile, workingDirectoryHint } from './config-file.ts'
 import { type CredentialServiceName, credentialServices, isCredentialServiceName } from './credential-services.ts'
 import { files, now, openDatabase } from './effects.ts'
 import { serviceOf } from './which-service.ts'
@@ -27,7 +27,7 @@ export async function withStore<T>(
 ): Promise<T> {
   const { service, config } = await readServiceConfig(words)
   const { migrations } = credentialServices[service]
-  return onDatabase<EventCollections, T>(config.database, migrations, work)
+  return withDatabase<EventCollections, T>(config.database, migrations, work)
 }
 
 /** Runs `work` on the database of an issuer and its configuration. Throws as {@link withStore} does. */
@@ -37,7 +37,7 @@ export async function withIssuer<T>(
 ): Promise<T> {
   const { config } = await readServiceConfig({ service: 'issuer', config: configFile })
   const { migrations } = credentialServices.issuer
-  return onDatabase<IssuerCollections, T>(config.database, migrations, (store) => work(store, config as IssuerConfig))
+  return withDatabase<IssuerCollections, T>(config.database, migrations, (store) => work(store, config as IssuerConfig))
 }
 
 async function readServiceConfig({
@@ -46,21 +46,21 @@ async function readServiceConfig({
 }: ServiceWords): Promise<{ readonly service: CredentialServiceName; readonly config: CommonConfig }> {
   const file = readConfigFile(config, name)
   if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
-  const service = name === undefined ? await serviceOf(file.value) : serviceNamed(name)
+  const service = name === undefined ? await serviceOf(file.value) : parseServiceName(name)
   if (service === 'engine')
     throw new Error(`${config} is an engine's configuration; name one of an issuer or a verifier`)
   if (service === undefined) {
     throw new Error(`${config} could be of either service; say which: --service issuer, or --service verifier`)
   }
   const { read, settings } = credentialServices[service]
-  const all = addEnvironment(settings, file)
-  const result = 'mistakes' in all ? all : read(all.value, files, now())
+  const settingsResult = addEnvironment(settings, file)
+  const result = 'mistakes' in settingsResult ? settingsResult : read(settingsResult.value, files, now())
   if ('mistakes' in result)
-    throw new Error([...result.mistakes, placeHint(config, result.mistakes) ?? []].flat().join('\n'))
+    throw new Error([...result.mistakes, workingDirectoryHint(config, result.mistakes) ?? []].flat().join('\n'))
   return { service, config: result.config }
 }
 
-async function onDatabase<C, T>(
+async function withDatabase<C, T>(
   database: DatabaseConfig,
   migrations: readonly Migration[],
   work: (store: Store<C>) => Promise<T>,
@@ -79,7 +79,7 @@ async function onDatabase<C, T>(
   }
 }
 
-function serviceNamed(word: string): CredentialServiceName {
+function parseServiceName(word: string): CredentialServiceName {
   if (isCredentialServiceName(word)) return word
   throw new Error(`--service ${word}: say issuer or verifier`)
 }

@@ -6,20 +6,26 @@ import { endOrLate } from '../async/end-or-late.ts'
 import { isObject } from '../codec/json.ts'
 import type { App } from '../http/app-type.ts'
 import { createMetricsServer } from '../http/metrics-server.ts'
-import { addEnvironment, type ReadValue, readConfigFile } from './config-file.ts'
+import { addEnvironment, type ConfigFileResult, readConfigFile } from './config-file.ts'
 import { files, now } from './effects.ts'
 import { createLog } from './log.ts'
-import { defaultHost } from './network.ts'
-import { type Hangup, onHangup, type Rereading, readAgain, renew } from './renewal.ts'
+import { chooseDefaultHost } from './network.ts'
+import { createHangup, type Hangup, type Rereading, renew, rereadSettings } from './renewal.ts'
 import type { BuiltService, KindName, ListeningConfig, Outputs, ServiceKind } from './service-kind.ts'
 import { serviceKinds } from './service-kinds.ts'
-import { listenMistake, refuseToStart, startLater, TemporaryFailure, TRY_LATER } from './start-refusal.ts'
+import {
+  describeListenMistake,
+  reportMistakes,
+  reportTemporaryFailure,
+  TemporaryFailure,
+  TRY_LATER,
+} from './start-refusal.ts'
 import { endService, exitAfterLog, type ListeningService, type Signals, stopOnSignal } from './stopping.ts'
 import { runTasks } from './tasks.ts'
 import { openOutputs } from './telemetry.ts'
 import { otherServiceMistake } from './which-service.ts'
 import { connectToPrimary, type PrimaryConnection } from './worker.ts'
-import { createWorkers, workersMistake } from './workers.ts'
+import { createWorkers, findWorkersMistake } from './workers.ts'
 
 /** The time for which work beside the server may keep a service from stopping. The next start finds what was left. */
 const STOP_WAIT_MS = 6000
@@ -40,7 +46,7 @@ interface ServiceWords {
 }
 
 /** The process of a service before it has read its configuration. */
-interface Starting extends ServiceWords {
+interface StartingProcess extends ServiceWords {
   readonly log: Logger
   readonly signals: Signals
   readonly hangup: Hangup
@@ -58,15 +64,15 @@ export async function runService(name: KindName, words: ServiceWords): Promise<v
   const primary = cluster.isWorker ? await connectToPrimary() : undefined
   const log = createLog(name, { worker: primary?.orders.number })
   const signals = primary?.signals ?? process
-  const hangup = onHangup(signals)
+  const hangup = createHangup(signals)
   try {
-    const mistakes = await start(await serviceKinds[name](), { ...words, log, signals, hangup, primary })
-    if (mistakes.length > 0) refuseToStart(log, words.configFile, mistakes)
+    const mistakes = await startService(await serviceKinds[name](), { ...words, log, signals, hangup, primary })
+    if (mistakes.length > 0) reportMistakes(log, words.configFile, mistakes)
     // The connection with the primary process keeps this one alive.
     if (mistakes.length > 0 && primary !== undefined) exitAfterLog(2)
   } catch (err) {
     if (err instanceof TemporaryFailure) {
-      startLater(log, err)
+      reportTemporaryFailure(log, err)
       if (primary !== undefined) exitAfterLog(TRY_LATER)
       return
     }
@@ -83,13 +89,13 @@ export async function buildService<Config extends ListeningConfig, Parts>(
   parts: Parts,
   outputs: Outputs,
 ): Promise<Service<Config>> {
-  const built = await kind.build(config, parts, outputs).catch(async (error: unknown) => {
-    await kind.close(parts)
+  const builtService = await kind.buildServer(config, parts, outputs).catch(async (error: unknown) => {
+    await kind.closeParts(parts)
     throw error
   })
-  const { app, metrics, facts } = built
+  const { app, metrics, facts } = builtService
   const management = config.management && metrics && (await createMetricsServer(metrics))
-  const stopTasks = runTasks(built.tasks, outputs.log)
+  const stopTasks = runTasks(builtService.tasks, outputs.log)
   return {
     app,
     management,
@@ -98,21 +104,21 @@ export async function buildService<Config extends ListeningConfig, Parts>(
     renew: (next) => {
       const { tls } = next
       if (tls !== undefined && app.server instanceof TlsServer) app.server.setSecureContext(tls)
-      built.renew?.(next)
+      builtService.renew?.(next)
     },
     close: async () => {
-      const stopped = built.stop?.()
+      const workEnd = builtService.stop?.()
       await Promise.all([app.close(), management?.close()])
-      if (stopped !== undefined) await endOrLate(stopped, STOP_WAIT_MS)
+      if (workEnd !== undefined) await endOrLate(workEnd, STOP_WAIT_MS)
       await stopTasks()
-      await kind.close(parts)
+      await kind.closeParts(parts)
       await outputs.telemetry?.close()
     },
   }
 }
 
 /** A service whose configuration was read. */
-interface Configured {
+interface ConfiguredService {
   readonly kind: ServiceKind
   readonly config: ListeningConfig
   /** The settings of the file, the environment and the command line. */
@@ -122,46 +128,52 @@ interface Configured {
 }
 
 /** Starts a service, or gives every mistake for which it cannot start. */
-async function start(kind: ServiceKind, starting: Starting): Promise<readonly string[]> {
+async function startService(kind: ServiceKind, starting: StartingProcess): Promise<readonly string[]> {
   const { configFile, primary, log: ownLog } = starting
   const file = primary ? { value: primary.orders.settings } : readSettings(kind, starting)
   if ('mistakes' in file) return file.mistakes
-  const read = () => kind.read(file.value, files, now())
-  const result = read()
+  const readConfig = () => kind.readConfig(file.value, files, now())
+  const result = readConfig()
   if ('mistakes' in result) {
     const other = await otherServiceMistake(file.value, { name: kind.name, configFile })
     return other === undefined ? result.mistakes : [other]
   }
   const { config, warnings } = result
-  const tooMany = workersMistake(config)
+  const tooMany = findWorkersMistake(config)
   if (tooMany !== undefined) return [tooMany]
   const outputs = await openOutputs(kind.name, config.telemetry, { ownLog, worker: primary?.orders.number })
   if (primary === undefined) {
     for (const warning of warnings) outputs.log.warn({ event: 'configuration_warning', warning }, warning)
   }
-  const rereading = { read, fixed: (again: ListeningConfig) => kind.fixedMistakes(config, again) }
-  const configured = { kind, config, settings: file.value, rereading, outputs }
+  const rereading = {
+    readSettings: readConfig,
+    findRestartMistakes: (next: ListeningConfig) => kind.findRestartMistakes(config, next),
+  }
+  const configuredService = { kind, config, settings: file.value, rereading, outputs }
   return primary === undefined && (config.workers ?? 1) > 1
-    ? runPrimary(configured, starting)
-    : serve(configured, starting)
+    ? runPrimary(configuredService, starting)
+    : runServer(configuredService, starting)
 }
 
-function readSettings(kind: ServiceKind, { configFile, workers }: ServiceWords): ReadValue {
+function readSettings(kind: ServiceKind, { configFile, workers }: ServiceWords): ConfigFileResult {
   const file = addEnvironment(kind.settings, readConfigFile(configFile, kind.name))
   if (workers === undefined || !('value' in file) || !isObject(file.value)) return file
   return { value: { ...file.value, workers } }
 }
 
 /** Serves in this process, alone or as one of the workers. */
-async function serve(configured: Configured, { signals, hangup, primary }: Starting): Promise<readonly string[]> {
-  const { kind, config, rereading, outputs } = configured
+async function runServer(
+  configuredService: ConfiguredService,
+  { signals, hangup, primary }: StartingProcess,
+): Promise<readonly string[]> {
+  const { kind, config, rereading, outputs } = configuredService
   const { log } = outputs
-  const opened = await kind.open(config, log)
-  if ('mistake' in opened) {
-    if (opened.isTemporary === true) throw new TemporaryFailure(opened.mistake)
-    return [opened.mistake]
+  const openedParts = await kind.openParts(config, log)
+  if ('mistake' in openedParts) {
+    if (openedParts.isTemporary === true) throw new TemporaryFailure(openedParts.mistake)
+    return [openedParts.mistake]
   }
-  const service = await buildService(kind, config, opened.parts, outputs)
+  const service = await buildService(kind, config, openedParts.parts, outputs)
   const { app, facts, metrics } = service
   const management = primary === undefined ? service.management : undefined
   const mistake = await listen(app, management, config)
@@ -173,18 +185,21 @@ async function serve(configured: Configured, { signals, hangup, primary }: Start
   // A reader of the next line may stop the service at once.
   stopOnSignal((signal) => endService(service, config.stopping, { signal, log }), log, signals)
   const port = addressPort(app)
-  if (primary !== undefined) primary.listens({ port, ...facts }, metrics)
+  if (primary !== undefined) primary.reportListening({ port, ...facts }, metrics)
   else logListening(log, { port, ...facts }, management)
-  hangup.act(() => renew(service, rereading, log))
+  hangup.setAction(() => renew(service, rereading, log))
   return []
 }
 
 /** Runs the process that starts the workers, which listen, and serves the metrics of all of them. */
-async function runPrimary(configured: Configured, { signals, hangup }: Starting): Promise<readonly string[]> {
-  const { config, settings, rereading, outputs } = configured
+async function runPrimary(
+  configuredService: ConfiguredService,
+  { signals, hangup }: StartingProcess,
+): Promise<readonly string[]> {
+  const { config, settings, rereading, outputs } = configuredService
   const { log, telemetry } = outputs
   const findMistakes = (): readonly string[] => {
-    const again = readAgain(rereading)
+    const again = rereadSettings(rereading)
     return 'mistakes' in again ? again.mistakes : []
   }
   const workers = createWorkers({ config, settings, findMistakes, log })
@@ -197,11 +212,11 @@ async function runPrimary(configured: Configured, { signals, hangup }: Starting)
     }
   }
   stopOnSignal(end, log, signals)
-  const started = await workers.start()
-  if ('isStopping' in started) return []
+  const workersStart = await workers.start()
+  if ('isStopping' in workersStart) return []
   // The worker has told why it cannot start.
-  if ('status' in started) {
-    exitAfterLog(started.status)
+  if ('status' in workersStart) {
+    exitAfterLog(workersStart.status)
     return []
   }
   const { management: place } = config
@@ -210,9 +225,9 @@ async function runPrimary(configured: Configured, { signals, hangup }: Starting)
     await end('SIGINT')
     return [mistake]
   }
-  logListening(log, started.facts, management)
-  hangup.act(() => workers.signal('SIGHUP'))
-  void started.givenUp.then(async (worker) => {
+  logListening(log, workersStart.facts, management)
+  hangup.setAction(() => workers.signal('SIGHUP'))
+  void workersStart.givenUp.then(async (worker) => {
     log.fatal({ event: 'worker_given_up', worker }, 'a worker ended again and again, and the service ends')
     await end('SIGINT').catch(() => undefined)
     exitAfterLog(1)
@@ -226,18 +241,18 @@ async function listen(
   management: App | undefined,
   { port, host, management: place }: ListeningConfig,
 ): Promise<string | undefined> {
-  const mistake = await listenAt(app, { port, host: host ?? (await defaultHost()) })
+  const mistake = await listenAt(app, { port, host: host ?? (await chooseDefaultHost()) })
   if (mistake !== undefined || management === undefined || place === undefined) return mistake
   return listenAt(management, { ...place, within: 'management.' })
 }
 
 /** Listens at one address; `within` is the path of the settings that name it. */
-async function listenAt(app: App, where: Parameters<typeof listenMistake>[1]): Promise<string | undefined> {
+async function listenAt(app: App, where: Parameters<typeof describeListenMistake>[1]): Promise<string | undefined> {
   try {
     await app.listen({ port: where.port, host: where.host })
     return undefined
   } catch (error) {
-    return listenMistake(error as NodeJS.ErrnoException, where)
+    return describeListenMistake(error as NodeJS.ErrnoException, where)
   }
 }
 

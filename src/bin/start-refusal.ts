@@ -1,28 +1,28 @@
 /** The refusal of a service to start: its mistakes, for the log and for the person who configured it. */
 import type { Logger } from 'pino'
-import { placeHint } from './config-file.ts'
-import { plain } from './terminal.ts'
-import { whoListens } from './who-listens.ts'
+import { workingDirectoryHint } from './config-file.ts'
+import { removeControlCharacters } from './terminal.ts'
+import { describeListener } from './who-listens.ts'
 
 /**
  * The address at which a service was to listen; `within` is the path of the settings of that address, up to their
  * names.
  */
-interface Wanted {
+interface ListenAddress {
   readonly port: number
   readonly host: string
   readonly within?: string
 }
 
-/** Says why the service cannot listen, for the person who configured it. */
-export async function listenMistake(
+/** Describes why the service cannot listen, for the person who configured it. */
+export async function describeListenMistake(
   { code, message }: NodeJS.ErrnoException,
-  { port, host, within = '' }: Wanted,
+  { port, host, within = '' }: ListenAddress,
 ): Promise<string> {
   const setting = `${within}port`
   if (code === 'EADDRINUSE') {
     const change = within === '' ? 'port and baseUrl' : setting
-    return `${setting}: ${port} (host ${host}) is in use by ${await whoListens(port)}; stop that one, or change ${change}`
+    return `${setting}: ${port} (host ${host}) is in use by ${await describeListener(port)}; stop that one, or change ${change}`
   }
   if (code === 'EACCES') return `${setting}: ${port} may not be used by this user`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
@@ -37,20 +37,22 @@ export const TRY_LATER = 75
 export class TemporaryFailure extends Error {}
 
 /** Tells why the service does not start now, in the log and to people; the exit status is {@link TRY_LATER}. */
-export function startLater(log: Logger, { message }: TemporaryFailure): void {
+export function reportTemporaryFailure(log: Logger, { message }: TemporaryFailure): void {
   log.fatal({ event: 'start_later', why: message }, 'not started: the database cannot be reached; start again later')
-  process.stderr.write(`not started, since the database cannot be reached; start again later:\n  - ${plain(message)}\n`)
+  process.stderr.write(
+    `not started, since the database cannot be reached; start again later:\n  - ${removeControlCharacters(message)}\n`,
+  )
   process.exitCode = TRY_LATER
 }
 
 /** Tells every mistake, in the log and to people; the exit status is 2. */
-export function refuseToStart(log: Logger, configFile: string, mistakes: readonly string[]): void {
+export function reportMistakes(log: Logger, configFile: string, mistakes: readonly string[]): void {
   const count = `${mistakes.length} mistake${mistakes.length === 1 ? '' : 's'}`
   log.fatal({ event: 'refused_to_start', mistakes }, `${configFile}: ${count}, not started`)
-  const lines = mistakes.map((mistake) => `  - ${plain(mistake.replaceAll('\n', ' '))}\n`)
-  const hint = placeHint(configFile, mistakes)
+  const lines = mistakes.map((mistake) => `  - ${removeControlCharacters(mistake.replaceAll('\n', ' '))}\n`)
+  const hint = workingDirectoryHint(configFile, mistakes)
   process.stderr.write(
-    `${configFile} cannot be used:\n${lines.join('')}${hint === undefined ? '' : `${plain(hint)}\n`}`,
+    `${configFile} cannot be used:\n${lines.join('')}${hint === undefined ? '' : `${removeControlCharacters(hint)}\n`}`,
   )
   process.exitCode = 2
 }

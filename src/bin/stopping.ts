@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Stopping } from '../config/stopping.ts'
 import type { App } from '../http/app-type.ts'
 import { wait } from './effects.ts'
-import { allWritten } from './log.ts'
+import { waitUntilWritten } from './log.ts'
 
 /** Where signals come from: the process, or what the primary process tells one of its workers. */
 export interface Signals {
@@ -23,8 +23,8 @@ const LAST_WAIT_MS = 2_000
 /** The time within which a process has ended after its time of grace, whatever it waits for. */
 export const LONGEST_END_MS = GRACE_MS + 2 * LAST_WAIT_MS
 /** The time for requests that are on their way on open connections. */
-const LAST_CALL_SECONDS = 0.2
-const LOOK_SECONDS = 0.01
+const OPEN_CONNECTION_SECONDS = 0.2
+const POLL_SECONDS = 0.01
 
 /** Ends the process by `end` when a signal comes; a second signal ends it at once. */
 export function stopOnSignal(end: (signal: string) => Promise<void>, log: Logger, signals: Signals): void {
@@ -65,20 +65,24 @@ async function endConnections(service: ListeningService, graceSeconds: number, l
   const { connections } = service.app
   connections.endAfterAnswers()
   await wait(graceSeconds)
-  for (let waited = 0; waited < LAST_CALL_SECONDS && connections.countOpen() > 0; waited += LOOK_SECONDS) {
-    await wait(LOOK_SECONDS)
+  for (
+    let waitedSeconds = 0;
+    waitedSeconds < OPEN_CONNECTION_SECONDS && connections.countOpen() > 0;
+    waitedSeconds += POLL_SECONDS
+  ) {
+    await wait(POLL_SECONDS)
   }
   endAfterGrace(service, log)
-  const closed = service.close()
+  const closing = service.close()
   connections.closeIdle()
-  await closed
+  await closing
 }
 
 /** Exits when the log is written, or soon even if its reader stands still. */
 export function exitAfterLog(status: number): void {
   const exit = (): never => process.exit(status)
   setTimeout(exit, LAST_WAIT_MS)
-  void allWritten().then(exit)
+  void waitUntilWritten().then(exit)
 }
 
 /** Ends, after the time of grace, connections that never end their request or never read their answer. */

@@ -13,12 +13,12 @@ const STOP_WAIT_MS = 3000
 export function runTasks(tasks: readonly Task[], log: Logger): () => Promise<void> {
   const stop = new AbortController()
   const rounds = tasks.map(async (task) => {
-    while (await hasPassed(task.everyMs, stop.signal)) await runRound(task, log, stop.signal)
+    while (await waitOrAbort(task.everyMs, stop.signal)) await runRound(task, log, stop.signal)
   })
   return async () => {
     stop.abort()
     const late = new AbortController()
-    await Promise.race([Promise.all(rounds), hasPassed(STOP_WAIT_MS, late.signal)])
+    await Promise.race([Promise.all(rounds), waitOrAbort(STOP_WAIT_MS, late.signal)])
     late.abort()
     for (const task of tasks.filter(({ atStop }) => atStop === true)) await runRound(task, log)
   }
@@ -31,7 +31,7 @@ async function runRound(task: Task, log: Logger, stop?: AbortSignal): Promise<vo
 }
 
 /** Resolves with true after the time, and with false as soon as the signal is given. */
-async function hasPassed(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+async function waitOrAbort(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   try {
     await wait(milliseconds, undefined, { signal, ref: false })
     return true

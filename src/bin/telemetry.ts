@@ -11,12 +11,12 @@ import { outbound, random } from './effects.ts'
 import { createLog } from './log.ts'
 import type { KindName, Outputs } from './service-kind.ts'
 
-/** The difference from the clock of the machine after which that is followed: somebody has set it. */
+/** The difference from the clock of the machine at which the fine clock is set to it again. */
 const CLOCKS_DIFFER_MS = 50
 
 /**
- * Returns the log of a service and its telemetry, if the setting is there. What is wrong with the collector is said in
- * `ownLog`, whose lines are not sent.
+ * Returns the log of a service and its telemetry, if the setting is there. Problems with the collector go to `ownLog`,
+ * whose lines are not sent to it.
  */
 export async function openOutputs(
   service: KindName,
@@ -43,8 +43,8 @@ export async function openOutputs(
   return { log: createLog(service, { worker, extension: telemetry.log }), telemetry }
 }
 
-/** Returns the effects of a service that make traces, in place of those that make none. */
-export function tracedEffects<C>(
+/** Returns the effects of a service that make spans, in place of the effects without telemetry. */
+export function createTracedEffects<C>(
   { traceStore, outbound: tracedOutbound, requests, inSpan }: Telemetry,
   store: Store<C>,
   { kind }: DatabaseConfig,
@@ -57,9 +57,9 @@ function createFineClock(): () => number {
   let offset = performance.timeOrigin
   return () => {
     const fine = offset + performance.now()
-    const behind = Date.now() - fine
-    if (Math.abs(behind) <= CLOCKS_DIFFER_MS) return fine
-    offset += behind
-    return fine + behind
+    const difference = Date.now() - fine
+    if (Math.abs(difference) <= CLOCKS_DIFFER_MS) return fine
+    offset += difference
+    return fine + difference
   }
 }

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { hanging, hasColours, plain, plainLines, wrap, wrapIndented } from './terminal.ts'
+import {
+  hangingIndent,
+  hasColours,
+  removeControlCharacters,
+  removeControlCharactersByLine,
+  wrap,
+  wrapIndented,
+} from './terminal.ts'
 
 describe('wrapped text', () => {
   it('is broken between words, of which a long one stands alone', () => {
@@ -8,10 +15,11 @@ describe('wrapped text', () => {
 
   it('has nothing in it that steers the terminal', () => {
     const evil = 'red \u001b[31m \u202edlrow\u0007'
-    expect(hanging('- ', 2, evil)).toBe('- red \ufffd[31m \ufffddlrow\ufffd')
+    expect(hangingIndent('- ', 2, evil)).toBe('- red \ufffd[31m \ufffddlrow\ufffd')
     expect(wrapIndented(evil, ' ')).toBe(' red \ufffd[31m \ufffddlrow\ufffd')
-    for (const turn of ['\u061c', '\u200f', '\u202b', '\u2067', '\u206a']) expect(plain(turn)).toBe('\ufffd')
-    expect(plainLines('one\n\u001b[2Jtwo')).toBe('one\n\ufffd[2Jtwo')
+    for (const turn of ['\u061c', '\u200f', '\u202b', '\u2067', '\u206a'])
+      expect(removeControlCharacters(turn)).toBe('\ufffd')
+    expect(removeControlCharactersByLine('one\n\u001b[2Jtwo')).toBe('one\n\ufffd[2Jtwo')
   })
 })
 

@@ -31,7 +31,7 @@ export function paint(style: Style, text: string, stream: Output = process.stdou
 /** Wraps the text to lines of at most `width`, between words; a longer word stands alone. Each word is plain. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
-  for (const word of text.split(/\s+/).map(plain)) {
+  for (const word of text.split(/\s+/).map(removeControlCharacters)) {
     const last = lines.at(-1)
     if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
     else lines.push(word)
@@ -40,7 +40,7 @@ export function wrap(text: string, width: number): string[] {
 }
 
 /** Formats the text after `head` with a hanging indent. `head` is `headWidth` characters wide without colours. */
-export function hanging(head: string, headWidth: number, text: string): string {
+export function hangingIndent(head: string, headWidth: number, text: string): string {
   return head + wrap(text, WIDTH - headWidth).join(`\n${' '.repeat(headWidth)}`)
 }
 
@@ -52,17 +52,17 @@ export function wrapIndented(text: string, indent = ''): string {
 }
 
 /** Removes from `text` what moves the cursor, changes colours or turns the direction of writing. */
-export function plain(text: string): string {
+export function removeControlCharacters(text: string): string {
   return text.replace(/[\p{Cc}\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u206f]/gu, '\ufffd')
 }
 
-/** Makes each line of `text` {@link plain}. */
-export function plainLines(text: string): string {
-  return text.split('\n').map(plain).join('\n')
+/** Makes each line of `text` {@link removeControlCharacters}. */
+export function removeControlCharactersByLine(text: string): string {
+  return text.split('\n').map(removeControlCharacters).join('\n')
 }
 
 /** Formats two columns; the first is as wide as its widest text, within limits. */
-export function columns(rows: readonly (readonly [string, string])[], indent = ''): string[] {
+export function formatColumns(rows: readonly (readonly [string, string])[], indent = ''): string[] {
   const width = Math.min(WIDEST_COLUMN, Math.max(0, ...rows.map(([left]) => left.length)))
   return rows.map(([left, right]) => `${indent}${left.padEnd(width)}  ${right}`.trimEnd())
 }

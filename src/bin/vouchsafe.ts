@@ -8,12 +8,12 @@ import type { KindName } from './service-kind.ts'
 
 /** The function of each command, which takes the words after it. */
 const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>> = {
-  issuer: (args) => runServiceWord('issuer', args),
-  verifier: (args) => runServiceWord('verifier', args),
-  engine: (args) => runServiceWord('engine', args),
-  chain: (args) => runWord('chain', args),
-  component: (args) => runWord('component', args),
-  secret: (args) => runWord('secret', args),
+  issuer: (args) => runServiceCommand('issuer', args),
+  verifier: (args) => runServiceCommand('verifier', args),
+  engine: (args) => runServiceCommand('engine', args),
+  chain: (args) => runEngineCommand('chain', args),
+  component: (args) => runEngineCommand('component', args),
+  secret: (args) => runEngineCommand('secret', args),
   demo: async (args) => (await import('./demo/demo.ts')).runDemo(args),
   init: async (args) => (await import('./init/init.ts')).runInit(args),
   doctor: async (args) => (await import('./doctor/doctor.ts')).runDoctor(args),
@@ -27,12 +27,12 @@ const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>>
 }
 
 /** Runs a command of the execution engine. */
-async function runWord(word: 'chain' | 'component' | 'secret', args: string[]): Promise<void> {
+async function runEngineCommand(word: 'chain' | 'component' | 'secret', args: string[]): Promise<void> {
   return (await import('./engine/commands.ts')).engineCommands[word](args)
 }
 
 /** Runs the service with the configuration that its command line names. */
-async function runServiceWord(name: KindName, args: string[]): Promise<void> {
+async function runServiceCommand(name: KindName, args: string[]): Promise<void> {
   const words = name === 'engine' ? readEngineWords(args) : readWords(name, args).values
   const { runService } = await import('./service.ts')
   const { config: configFile, workers } = words
@@ -54,27 +54,27 @@ function readWorkers(name: KindName, text: string): number {
 
 async function main(): Promise<void> {
   const [word = 'help', ...args] = process.argv.slice(2)
-  if (word === 'help' || asksForHelp([word])) explain(args)
+  if (word === 'help' || asksForHelp([word])) printHelp(args)
   else if (word === '--version') print(`${PACKAGE_VERSION}\n`)
   else if (isCommandName(word)) await runCommand(word, args)
-  else throw new Error(unknownText(word))
+  else throw new Error(unknownCommandText(word))
 }
 
 async function runCommand(word: CommandName, args: string[]): Promise<void> {
   const hint = wordHint(word, args[0])
   if (hint !== undefined) throw new Error(hint)
-  if (asksForHelp(args)) explain([word, ...args.filter((arg) => !asksForHelp([arg]))])
+  if (asksForHelp(args)) printHelp([word, ...args.filter((arg) => !asksForHelp([arg]))])
   else await commands[word](args)
 }
 
 /** Prints the help of a command, or of one of its subcommands; without a word that of all. */
-function explain([word, subcommand]: readonly string[]): void {
+function printHelp([word, subcommand]: readonly string[]): void {
   if (word === undefined) print(overallHelp())
   else if (isCommandName(word)) print(helpOf(word, subcommand))
-  else throw new Error(unknownText(word))
+  else throw new Error(unknownCommandText(word))
 }
 
-function unknownText(word: string): string {
+function unknownCommandText(word: string): string {
   const hint = wordHint(word, undefined)
   return `There is no command ${word}. ${hint === undefined ? '' : `${hint} `}${commandName()} help lists all.`
 }

@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { openSqlite } from '../store/sqlite.ts'
 import { createCollection } from '../store/store.ts'
-import { watchedDatabase } from './watched-database.ts'
+import { watchDatabase } from './watched-database.ts'
 
 interface Things {
   readonly thing: { readonly text: string }
@@ -19,7 +19,7 @@ async function onDisk(errcode: number) {
   const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-watched-')), 'test.db')
   const store = await openSqlite<Things>(file, migrations)
   const refusal = () => Promise.reject(Object.assign(new Error('no room'), { errcode }))
-  return watchedDatabase({ ...store, commit: refusal }, file, pino({ enabled: false }))
+  return watchDatabase({ ...store, commit: refusal }, file, pino({ enabled: false }))
 }
 
 describe('a database on a disk that has refused a write', () => {

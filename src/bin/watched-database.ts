@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import type { Store } from '../store/store.ts'
 import { type FileState, readFileState } from './database-file.ts'
 
-const LOOK_EVERY_MS = 500
+const CHECK_EVERY_MS = 500
 /** The free space below which a service is not ready, before its writes fail. */
 const LEAST_FREE_BYTES = 1024 * 1024
 /** The time for which a failed write keeps a service from being ready. */
@@ -16,59 +16,60 @@ const REMEMBERED_MS = 5000
 /** SQLite result codes: the disk is full, or broken; the database can only be read, or is damaged. */
 const MEDIUM_ERRORS: readonly unknown[] = [13, 10, 8, 11, 26]
 
-const TAKEN_AWAY = 'the database file was taken away; put it back, or a backup of it, and start again'
-const REPLACED = 'another file was put in the place of the database, or into it; start again to use that'
-const CUT_OFF = 'the database file was cut off; put back a backup, and start again'
+const FILE_REMOVED = 'the database file was taken away; put it back, or a backup of it, and start again'
+const FILE_REPLACED = 'another file was put in the place of the database, or into it; start again to use that'
+const FILE_TRUNCATED = 'the database file was cut off; put back a backup, and start again'
 
 /** Watches the file: whether it exists, and whether it can be written. */
 interface Watch {
   /** Returns the result of `work`; rejects when the file is lost, and from then on. */
-  guarded<T>(work: () => Promise<T>): Promise<T>
+  runGuarded<T>(work: () => Promise<T>): Promise<T>
   /** Rejects while the file cannot be written. */
   checkMedium(): Promise<void>
-  /** Checks a last time, and returns the reason when the file is lost. */
-  end(): string | undefined
+  /** Ends the watch with a last check; returns the problem when the file is lost. */
+  endWatch(): string | undefined
 }
 
 /** Wraps the store, which rejects every call after `file` was deleted, replaced or truncated; this is logged once. */
-export function watchedDatabase<C>(store: Store<C>, file: string, log: Logger): Store<C> {
+export function watchDatabase<C>(store: Store<C>, file: string, log: Logger): Store<C> {
   const watch = watchFile(file, log)
   return {
     ...store,
-    get: (collection, id) => watch.guarded(() => store.get(collection, id)),
-    list: (collection) => watch.guarded(() => store.list(collection)),
-    listDue: (collection, now, limit) => watch.guarded(() => store.listDue(collection, now, limit)),
-    listNewest: (collection, limit, after) => watch.guarded(() => store.listNewest(collection, limit, after)),
-    purge: (collection, now) => watch.guarded(() => store.purge(collection, now)),
-    commit: (changes) => watch.guarded(() => store.commit(changes)),
-    tidy: () => watch.guarded(() => store.tidy?.() ?? Promise.resolve()),
+    get: (collection, id) => watch.runGuarded(() => store.get(collection, id)),
+    list: (collection) => watch.runGuarded(() => store.list(collection)),
+    listDue: (collection, now, limit) => watch.runGuarded(() => store.listDue(collection, now, limit)),
+    listNewest: (collection, limit, after) => watch.runGuarded(() => store.listNewest(collection, limit, after)),
+    purge: (collection, now) => watch.runGuarded(() => store.purge(collection, now)),
+    commit: (changes) => watch.runGuarded(() => store.commit(changes)),
+    tidy: () => watch.runGuarded(() => store.tidy?.() ?? Promise.resolve()),
     checkMedium: () => watch.checkMedium(),
     close: async () => {
-      const lost = watch.end()
+      const problem = watch.endWatch()
       await store.close()
-      if (lost !== undefined) throw new Error(`${file}: ${lost}; what was answered shortly before may be lost`)
+      if (problem !== undefined) throw new Error(`${file}: ${problem}; what was answered shortly before may be lost`)
     },
   }
 }
 
 function watchFile(file: string, log: Logger): Watch {
-  const lookAt = lookout(file)
-  let lost: string | undefined
+  const findProblem = createFileCheck(file)
+  let lossProblem: string | undefined
   let refusedAt = -Infinity
-  const look = (): void => {
-    if (lost !== undefined) return
-    lost = lookAt()
-    if (lost !== undefined) log.fatal({ event: 'database_lost', problem: lost }, `${file}: ${lost}`)
+  const checkFile = (): void => {
+    if (lossProblem !== undefined) return
+    lossProblem = findProblem()
+    if (lossProblem !== undefined)
+      log.fatal({ event: 'database_lost', problem: lossProblem }, `${file}: ${lossProblem}`)
   }
-  const timer = setInterval(look, LOOK_EVERY_MS).unref()
+  const timer = setInterval(checkFile, CHECK_EVERY_MS).unref()
   const refuseLost = (): void => {
-    if (lost !== undefined) throw new Error(`${file}: ${lost}`)
+    if (lossProblem !== undefined) throw new Error(`${file}: ${lossProblem}`)
   }
   return {
-    guarded: async (work) => {
+    runGuarded: async (work) => {
       refuseLost()
       const result = await work().catch((error: unknown) => {
-        if (isOfMedium(error)) refusedAt = performance.now()
+        if (isMediumError(error)) refusedAt = performance.now()
         throw error
       })
       // The file may have been lost during the write.
@@ -83,35 +84,35 @@ function watchFile(file: string, log: Logger): Watch {
         if (problem !== undefined) throw new Error(`${file}: ${problem}`)
         resolve()
       }),
-    end: () => {
+    endWatch: () => {
       clearInterval(timer)
-      look()
-      return lost
+      checkFile()
+      return lossProblem
     },
   }
 }
 
-/** Creates the function that describes why the file is no longer the opened one. */
-function lookout(file: string): () => string | undefined {
-  const opened = statSync(file)
-  let before = readFileState(file)
+/** Makes the function that returns why the path is no longer the opened file; undefined while it is. */
+function createFileCheck(file: string): () => string | undefined {
+  const openedFile = statSync(file)
+  let stateBefore = readFileState(file)
   return () => {
     const current = statSync(file, { throwIfNoEntry: false })
-    if (current === undefined) return TAKEN_AWAY
-    if (current.ino !== opened.ino || current.dev !== opened.dev) return REPLACED
+    if (current === undefined) return FILE_REMOVED
+    if (current.ino !== openedFile.ino || current.dev !== openedFile.dev) return FILE_REPLACED
     const state = readFileState(file)
-    const problem = stateProblem(state, before)
-    before = state
+    const problem = stateProblem(state, stateBefore)
+    stateBefore = state
     return problem
   }
 }
 
 function stateProblem(state: FileState | undefined, before: FileState | undefined): string | undefined {
-  if (state === undefined) return CUT_OFF
-  if (!state.hasLog || state.logs < (before?.logs ?? 0)) return REPLACED
+  if (state === undefined) return FILE_TRUNCATED
+  if (!state.hasLog || state.logs < (before?.logs ?? 0)) return FILE_REPLACED
   if (state.isWhole) return undefined
   // A checkpoint that began or ended between two parts of one look makes a file seem cut off, and no two looks.
-  return before?.isWhole === true && state.bytes >= before.bytes ? undefined : CUT_OFF
+  return before?.isWhole === true && state.bytes >= before.bytes ? undefined : FILE_TRUNCATED
 }
 
 function mediumProblem(file: string): string | undefined {
@@ -125,7 +126,7 @@ function mediumProblem(file: string): string | undefined {
   return bavail * bsize < LEAST_FREE_BYTES ? 'the disk is full' : undefined
 }
 
-function isOfMedium(error: unknown): boolean {
+function isMediumError(error: unknown): boolean {
   const code = (error as { readonly errcode?: number }).errcode
   // The extended codes have the others in their lowest byte.
   return code !== undefined && MEDIUM_ERRORS.includes(code & 0xff)

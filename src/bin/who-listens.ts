@@ -4,7 +4,7 @@
 export const ANSWER_MS = 3000
 
 /** Returns the title of the OpenAPI document at the address. */
-export async function titleAt(baseUrl: string): Promise<string | undefined> {
+export async function fetchTitle(baseUrl: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${baseUrl}/openapi`, { signal: AbortSignal.timeout(ANSWER_MS) })
     const { info } = (await response.json()) as { info?: { title?: unknown } }
@@ -15,7 +15,7 @@ export async function titleAt(baseUrl: string): Promise<string | undefined> {
 }
 
 /** Describes the program that listens on a port of this machine. */
-export async function whoListens(port: number): Promise<string> {
-  const title = await titleAt(`http://127.0.0.1:${port}`)
+export async function describeListener(port: number): Promise<string> {
+  const title = await fetchTitle(`http://127.0.0.1:${port}`)
   return title === undefined ? 'another program' : `a ${title}`
 }

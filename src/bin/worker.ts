@@ -1,4 +1,4 @@
-/** The side of a worker: what the primary process tells one of the processes that share the port, and hears from it. */
+/** A worker's side of the messages between the primary process and the processes that share the port. */
 import { EventEmitter } from 'node:events'
 import type { MeasuredMetric, ProcessMetrics } from '../http/metrics-server.ts'
 import type { Signals } from './stopping.ts'
@@ -31,8 +31,8 @@ export type MessageOfWorker =
 export interface PrimaryConnection {
   readonly orders: WorkerOrders
   readonly signals: Signals
-  /** Tells that the worker listens, and gives its metrics from now on. */
-  listens(facts: ListeningFacts, metrics: ProcessMetrics | undefined): void
+  /** Reports that the worker listens, and answers questions for its metrics from now on. */
+  reportListening(facts: ListeningFacts, metrics: ProcessMetrics | undefined): void
 }
 
 /**
@@ -45,26 +45,27 @@ export function connectToPrimary(): Promise<PrimaryConnection> {
   const signals = new EventEmitter()
   let source: ProcessMetrics | undefined
   return new Promise((resolve) => {
-    const listens: PrimaryConnection['listens'] = (listening, metrics) => {
+    const reportListening: PrimaryConnection['reportListening'] = (listening, metrics) => {
       source = metrics
-      tellPrimary({ listening })
+      sendToPrimary({ listening })
     }
     process.on('message', (message: MessageToWorker) => {
-      if ('orders' in message) resolve({ orders: message.orders, signals, listens })
-      else if ('measure' in message) answerMeasure(message.measure, source)
+      if ('orders' in message) resolve({ orders: message.orders, signals, reportListening })
+      else if ('measure' in message) sendMetrics(message.measure, source)
       // A worker that does not listen yet has nothing to finish.
       else if (!signals.emit(message.signal, message.signal)) process.exit(0)
     })
   })
 }
 
-function answerMeasure(measured: number, source: ProcessMetrics | undefined): void {
-  const answer = async (): Promise<void> => tellPrimary({ measured, metrics: (await source?.getMetricsAsJSON()) ?? [] })
-  // Metrics that cannot be read are not an answer, which the primary process does not wait for long.
+function sendMetrics(measured: number, source: ProcessMetrics | undefined): void {
+  const answer = async (): Promise<void> =>
+    sendToPrimary({ measured, metrics: (await source?.getMetricsAsJSON()) ?? [] })
+  // Without an answer, the primary process stops waiting after a while.
   answer().catch(() => undefined)
 }
 
-function tellPrimary(message: MessageOfWorker): void {
-  // A primary process that is gone is told nothing, and its end ends this process.
+function sendToPrimary(message: MessageOfWorker): void {
+  // The message to a primary process that has ended is lost; this process ends with it.
   process.send?.(message, undefined, undefined, () => undefined)
 }

@@ -23,7 +23,7 @@ const MOST_ENDS = 5
 /** The time within which a worker gives its metrics. */
 const MEASURE_MS = 5000
 /** The exit status of a worker that has told why it cannot start. */
-const REFUSED = 2
+const REFUSED_STATUS = 2
 
 /** The terms of a service with several workers. */
 interface WorkerTerms {
@@ -73,12 +73,12 @@ interface Pool extends WorkerTerms {
   /** The workers that run, also those that do not listen yet. */
   readonly running: Set<StartedWorker>
   /** Starts one at a time: each that opens an embedded database writes a text beside it. */
-  readonly inTurn: ReturnType<typeof serialQueue>
+  readonly runInTurn: ReturnType<typeof serialQueue>
   isStopping: boolean
 }
 
 /** Says why a service cannot have the workers that its settings want; undefined when it can. */
-export function workersMistake({
+export function findWorkersMistake({
   workers = 1,
   database,
 }: Pick<ListeningConfig, 'workers' | 'database'>): string | undefined {
@@ -94,28 +94,28 @@ export function workersMistake({
 
 /** Makes the workers of a service, which are not started yet. */
 export function createWorkers(terms: WorkerTerms): Workers {
-  const pool: Pool = { ...terms, running: new Set(), inTurn: serialQueue(), isStopping: false }
+  const pool: Pool = { ...terms, running: new Set(), runInTurn: serialQueue(), isStopping: false }
   return {
     start: () => startWorkers(pool),
     metrics: addUpMetrics(pool),
-    signal: (signal) => tellAll(pool, { signal }),
+    signal: (signal) => sendToAll(pool, { signal }),
     end: (signal) => endWorkers(pool, signal),
   }
 }
 
 async function startWorkers(pool: Pool): Promise<WorkersStart> {
   const { workers = 1 } = pool.config
-  const kept: Promise<number>[] = []
+  const workersGivenUp: Promise<number>[] = []
   for (let number = 1; ; number++) {
-    const started = await pool.inTurn(() => startWorker(pool, number))
+    const startedWorker = await pool.runInTurn(() => startWorker(pool, number))
     if (pool.isStopping) return { isStopping: true }
-    if (started.facts === undefined) {
-      const { status } = await started.ended
+    if (startedWorker.facts === undefined) {
+      const { status } = await startedWorker.ended
       await endWorkers(pool, 'SIGINT').catch(() => undefined)
       return { status: status ?? 1 }
     }
-    kept.push(keepWorker(pool, started))
-    if (number === workers) return { facts: started.facts, givenUp: Promise.race(kept) }
+    workersGivenUp.push(keepWorker(pool, startedWorker))
+    if (number === workers) return { facts: startedWorker.facts, givenUp: Promise.race(workersGivenUp) }
   }
 }
 
@@ -130,21 +130,22 @@ async function startWorker(pool: Pool, number: number): Promise<StartedWorker> {
       resolve({ status: 1, signal: null })
     })
   })
-  const started: StartedWorker = { number, worker, ended }
-  pool.running.add(started)
-  void ended.then(() => pool.running.delete(started))
+  const startedWorker: StartedWorker = { number, worker, ended }
+  pool.running.add(startedWorker)
+  void ended.then(() => pool.running.delete(startedWorker))
   const listening = new Promise<void>((resolve) => {
     worker.on('message', (message: MessageOfWorker) => {
       if (!('listening' in message)) return
-      started.facts = message.listening
+      startedWorker.facts = message.listening
       resolve()
     })
   })
-  tellWorker(worker, { orders: { settings: pool.settings, number } })
+  sendToWorker(worker, { orders: { settings: pool.settings, number } })
   await Promise.race([listening, ended])
   const { pid } = worker.process
-  if (started.facts) pool.log.info({ event: 'worker_listening', worker: number, pid }, 'a worker accepts connections')
-  return started
+  if (startedWorker.facts)
+    pool.log.info({ event: 'worker_listening', worker: number, pid }, 'a worker accepts connections')
+  return startedWorker
 }
 
 /**
@@ -154,9 +155,9 @@ async function startWorker(pool: Pool, number: number): Promise<StartedWorker> {
 function closeLastConnection({ process: child }: Worker): void {
   let last: { close(): void } | undefined
   const send = child.send.bind(child) as (...words: unknown[]) => boolean
-  child.send = (message: unknown, handle?: unknown, ...more: unknown[]) => {
+  child.send = (message: unknown, handle?: unknown, ...rest: unknown[]) => {
     if (typeof handle === 'object' && handle !== null && 'close' in handle) last = handle as typeof last
-    return send(message, handle, ...more)
+    return send(message, handle, ...rest)
   }
   child.once('exit', () => last?.close())
 }
@@ -167,15 +168,15 @@ async function keepWorker(pool: Pool, first: StartedWorker): Promise<number> {
   let ends: { readonly at: number; readonly isRefused: boolean }[] = []
   for (let current = first; ; ) {
     const { status, signal } = await current.ended
-    if (pool.isStopping) return endless()
+    if (pool.isStopping) return waitForever()
     const { pid } = current.worker.process
     pool.log.error({ event: 'worker_ended', worker: number, pid, status, signal }, 'a worker ended; another follows')
     const at = performance.now()
-    const isRefused = status === REFUSED || status === TRY_LATER
+    const isRefused = status === REFUSED_STATUS || status === TRY_LATER
     ends = [...ends, { at, isRefused }].filter((end) => at - end.at < COUNTED_MS)
     if (ends.filter(({ isRefused }) => !isRefused).length >= MOST_ENDS) return number
     const next = await replaceWorker(pool, number, ends.length)
-    if (next === undefined) return endless()
+    if (next === undefined) return waitForever()
     current = next
   }
 }
@@ -186,7 +187,7 @@ async function replaceWorker(pool: Pool, number: number, ends: number): Promise<
     await wait(backOffMs(PAUSES, pauses))
     const mistakes = pool.isStopping ? [] : pool.findMistakes()
     if (mistakes.length === 0) {
-      return pool.inTurn(async () => (pool.isStopping ? undefined : startWorker(pool, number)))
+      return pool.runInTurn(async () => (pool.isStopping ? undefined : startWorker(pool, number)))
     }
     const line = { event: 'worker_not_started', worker: number, mistakes }
     pool.log.error(line, 'no worker follows until these files are as they were, or the service is restarted')
@@ -200,13 +201,13 @@ async function endWorkers(pool: Pool, signal: string): Promise<void> {
   const killAll = (): void => {
     for (const { worker } of running) worker.process.kill('SIGKILL')
   }
-  const late = setTimeout(killAll, graceSeconds * 1000 + LONGEST_END_MS)
-  tellAll(pool, { signal })
+  const timeoutSignal = setTimeout(killAll, graceSeconds * 1000 + LONGEST_END_MS)
+  sendToAll(pool, { signal })
   const ends = await Promise.all(running.map(async ({ number, ended }) => ({ number, ...(await ended) })))
-  clearTimeout(late)
-  const failed = ends.filter(({ status }) => status !== 0)
-  if (failed.length === 0) return
-  throw new Error(failed.map((end) => `worker ${end.number} ended with ${end.signal ?? end.status}`).join(', '))
+  clearTimeout(timeoutSignal)
+  const failedWorkers = ends.filter(({ status }) => status !== 0)
+  if (failedWorkers.length === 0) return
+  throw new Error(failedWorkers.map((end) => `worker ${end.number} ended with ${end.signal ?? end.status}`).join(', '))
 }
 
 /**
@@ -233,18 +234,18 @@ async function measureWorker(
 ): Promise<readonly MeasuredMetric[]> {
   const late = new AbortController()
   const answer = new Promise<readonly MeasuredMetric[]>((resolve) => {
-    const take = (message: MessageOfWorker): void => {
+    const onMessage = (message: MessageOfWorker): void => {
       if (!('measured' in message && message.measured === measure)) return
       resolve(message.metrics)
     }
-    worker.on('message', take)
-    late.signal.addEventListener('abort', () => worker.off('message', take))
+    worker.on('message', onMessage)
+    late.signal.addEventListener('abort', () => worker.off('message', onMessage))
   })
   const timeout = wait(MEASURE_MS, undefined, { signal: late.signal }).then(
     () => Promise.reject(new Error(`worker ${number} does not give its metrics`)),
     () => [],
   )
-  tellWorker(worker, { measure })
+  sendToWorker(worker, { measure })
   try {
     return await Promise.race([answer, ended.then(() => []), timeout])
   } finally {
@@ -252,16 +253,16 @@ async function measureWorker(
   }
 }
 
-function tellAll({ running }: Pool, message: MessageToWorker): void {
-  for (const { worker } of running) tellWorker(worker, message)
+function sendToAll({ running }: Pool, message: MessageToWorker): void {
+  for (const { worker } of running) sendToWorker(worker, message)
 }
 
-function tellWorker(worker: Worker, message: MessageToWorker): void {
-  // A worker that is gone is told nothing, and its end is seen by itself.
+function sendToWorker(worker: Worker, message: MessageToWorker): void {
+  // The message to a worker that has ended is lost; the event `exit` reports that end.
   worker.send(message, undefined, undefined, () => undefined)
 }
 
-/** Returns what never resolves, in the place of a worker that is not followed by another. */
-function endless(): Promise<never> {
+/** Returns a promise that never resolves, for a worker that no other follows. */
+function waitForever(): Promise<never> {
   return new Promise(() => undefined)
 }

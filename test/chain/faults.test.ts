@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { httpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
+import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import { ChainError } from '../../src/chain/chain.ts'
 import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
@@ -13,7 +13,7 @@ const CONTRACT = `00${'aa'.repeat(20)}`
 const NEWEST = { number: '0x5', hash: `0x${'05'.repeat(32)}`, timestamp: '0x5', gasLimit: '0x5' }
 const BLOCK = { number: 5, hash: `0x${'05'.repeat(32)}`, time: new Date(5000) }
 
-const over = (url: string): JsonRpc => httpJsonRpc(url, createOutbound(), { pausesMs: [10], timeoutMs: 1000 })
+const over = (url: string): JsonRpc => createHttpJsonRpc(url, createOutbound(), { pausesMs: [10], timeoutMs: 1000 })
 
 async function server(listener: RequestListener): Promise<string> {
   const http = createServer(listener).listen(0, '127.0.0.1')

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { party, submit } from '../../components/test/evm.ts'
-import { blockFiles } from '../../src/bin/chain/block-files.ts'
+import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
 import { openLedger } from '../../src/chain/local/ledger.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
@@ -24,7 +24,7 @@ describe('how much gas a transaction takes, on a local chain', () => {
   it.each(Object.entries(CODE))('is enough for code that %s, and little less is not', async (_, code) => {
     const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-    const rpc = await localJsonRpc(blockFiles(directory), () => new Date())
+    const rpc = await localJsonRpc(openBlockFiles(directory), () => new Date())
     const call = { data: `0x${code}` }
     const gas = Number(await rpc('eth_estimateGas', [call]))
     const result = (given: number) => rpc('eth_call', [{ ...call, gas: `0x${given.toString(16)}` }, 'latest'])
@@ -69,7 +69,7 @@ const MADE_BY = `0x60${(COUNTER.length / 2).toString(16)}8060095f395ff3${COUNTER
 async function counting() {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  const ledger = await openLedger(blockFiles(directory), () => new Date())
+  const ledger = await openLedger(openBlockFiles(directory), () => new Date())
   const rpc: JsonRpc = (method, params) => answer(ledger, method, params)
   return { rpc, runs: vi.spyOn(ledger.machine, 'execute') }
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { party, submit } from '../../components/test/evm.ts'
-import { blockFiles } from '../../src/bin/chain/block-files.ts'
+import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
 import type { Log as LogInBlock } from '../../src/chain/local/execute.ts'
 import { keepLogs } from '../../src/chain/local/kept-logs.ts'
@@ -36,7 +36,7 @@ const LARGE = '621000005fa0'.repeat(3)
 async function localChain() {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  const rpc = await localJsonRpc(blockFiles(directory), () => new Date())
+  const rpc = await localJsonRpc(openBlockFiles(directory), () => new Date())
   const sender = party()
   const send = async (to: string, { data = '0x', gas = 5_000_000n } = {}) => {
     const hash = await submit(rpc, sender, to, data, gas)

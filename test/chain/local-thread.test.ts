@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { blockFiles } from '../../src/bin/chain/block-files.ts'
+import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { openLocalChain } from '../../src/bin/chain/local-chain.ts'
 import { builtDirectory } from '../../src/toolchain/places.ts'
 
@@ -18,7 +18,7 @@ function directory(): string {
 
 it('says what is wrong with a directory that is not a chain', async () => {
   const place = directory()
-  await blockFiles(place).create(1, 'later')
+  await openBlockFiles(place).create(1, 'later')
   await expect(openLocalChain(place, worker())).rejects.toThrow(/block 0 is missing, and there are later ones/)
 })
 

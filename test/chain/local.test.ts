@@ -2,7 +2,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { blockFiles } from '../../src/bin/chain/block-files.ts'
+import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { openLocalChain } from '../../src/bin/chain/local-chain.ts'
 import { describeChain } from '../../src/chain/chain.contract.ts'
 import { chainIdOf } from '../../src/chain/evm/evm.ts'
@@ -11,7 +11,7 @@ import { builtDirectory } from '../../src/toolchain/places.ts'
 
 describeChain('a local chain', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
-  const rpc = await localJsonRpc(blockFiles(directory), () => new Date())
+  const rpc = await localJsonRpc(openBlockFiles(directory), () => new Date())
   return { rpc, id: await chainIdOf(rpc), key: Buffer.from('31'.repeat(32), 'hex') }
 })
 

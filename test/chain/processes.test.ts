@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { blockFiles, readStoredComponent, storeComponent } from '../../src/bin/chain/block-files.ts'
-import { httpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
+import { openBlockFiles, readStoredComponent, storeComponent } from '../../src/bin/chain/block-files.ts'
+import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/chain/chain.contract.ts'
 import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
@@ -24,7 +24,7 @@ function directory(): string {
   return made
 }
 
-const open = (place: string, now = (): Date => new Date()): Promise<JsonRpc> => localJsonRpc(blockFiles(place), now)
+const open = (place: string, now = (): Date => new Date()): Promise<JsonRpc> => localJsonRpc(openBlockFiles(place), now)
 
 async function underTest(rpc: JsonRpc): Promise<ChainUnderTest> {
   return { rpc, id: await chainIdOf(rpc), key: FIRST }
@@ -44,7 +44,7 @@ async function serve(place: string): Promise<{ rpc: JsonRpc; kill: () => Promise
   onTestFinished(async () => {
     if (child.exitCode === null && child.signalCode === null) await kill()
   })
-  return { rpc: httpJsonRpc(url, createOutbound(), { pausesMs: [] }), kill }
+  return { rpc: createHttpJsonRpc(url, createOutbound(), { pausesMs: [] }), kill }
 }
 
 /** Posts until it has so many, or the process is gone; whatever was acknowledged goes into `hashes`. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { chainServer } from '../../src/bin/chain/serve.ts'
+import { createChainServer } from '../../src/bin/chain/serve.ts'
 import { type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
 
 const MIB = 1024 * 1024
@@ -22,7 +22,7 @@ async function served() {
     if (method === 'fail') return Promise.reject(new JsonRpcError(3, 'reverted', 'x'.repeat(Number(size))))
     return Promise.resolve(method === 'give' ? 'x'.repeat(Number(size)) : method)
   }
-  const server = chainServer(rpc)
+  const server = createChainServer(rpc)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {

@@ -41,7 +41,10 @@ beforeAll(async () => {
   const chain = { type: 'evm', rpcUrl: node.url, confirmations: CONFIRMATIONS, blocksOnDemand: true }
   const contractFilter = await nextContracts(owner)
   engines = await Promise.all([0, 1].map(() => makeEngine({ chain, contractFilter, pollMilliseconds: 100 })))
-  const accounts = [...engines.map(({ address }) => address), stranger.chain.createAccount(stranger.key()).address]
+  const accounts = [
+    ...engines.map(({ address }) => address),
+    stranger.chain.createAccount(stranger.readAccountKey()).address,
+  ]
   for (const address of accounts) await owner.rpc('hardhat_setBalance', [evmAddress(address), '0xde0b6b3a7640000'])
   for (const engine of engines) for (const file of [SHARING, KEYS]) keepComponent(engine, readFileSync(file))
   await Promise.all(engines.map((engine) => engine.start()))
@@ -71,7 +74,7 @@ const whenMined = <T>(look: () => Promise<T>): Promise<Exclude<T, false | undefi
     return look()
   }, 600_000) as Promise<Exclude<T, false | undefined>>
 const createKey = (from: Place) => {
-  const signers = [evmAddress(from.chain.createAccount(from.key()).address)]
+  const signers = [evmAddress(from.chain.createAccount(from.readAccountKey()).address)]
   const policy = { signers, notAfter: '0', sharesPerDay: '0', prefix: '0x' }
   return send(from, contracts.keys, 'KeyManagement', 'createKey', ['1', '2', policy])
 }

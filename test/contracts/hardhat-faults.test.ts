@@ -1,6 +1,6 @@
 /** Tests what a chain port says of a hardhat node that takes back blocks, or is killed and started again. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { httpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
+import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/chain/chain.contract.ts'
 import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
@@ -13,7 +13,7 @@ describe('a hardhat node', () => {
   let under: ChainUnderTest
   beforeAll(async () => {
     hardhat = await startHardhat()
-    const rpc = httpJsonRpc(hardhat.url, createOutbound())
+    const rpc = createHttpJsonRpc(hardhat.url, createOutbound())
     under = { rpc, id: await chainIdOf(rpc), key: HARDHAT_KEY }
   }, STARTS_MS)
   afterAll(() => hardhat.stop())

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { engineClient } from '../../sdk/client/engine-client.ts'
 import { nodeChain } from '../../sdk/client/node-chain.ts'
 import { accountTransactor } from '../../sdk/client/transactor.ts'
-import { httpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
+import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import { call, deployedComponent, describeChain, ENGINE_1 } from '../../src/chain/chain.contract.ts'
 import { chainIdOf, type EvmChain } from '../../src/chain/evm/evm.ts'
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => hardhat.stop())
 
 const underTest = async () => {
-  const rpc = httpJsonRpc(hardhat.url, createOutbound())
+  const rpc = createHttpJsonRpc(hardhat.url, createOutbound())
   return { rpc, id: await chainIdOf(rpc), key: HARDHAT_KEY }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { blockFiles } from '../../src/bin/chain/block-files.ts'
+import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { builtIn, ENGINE_1 } from '../../src/chain/chain.contract.ts'
 import { customError, decodeAnswer, encodeCall, encodeConstructor, functionOf } from '../../src/chain/evm/abi.ts'
 import { evmAccount } from '../../src/chain/evm/account.ts'
@@ -168,7 +168,7 @@ describe('the ABI, as viem writes and reads it', () => {
 
 describe('a local chain, as viem uses it', () => {
   it('deploys, writes, reads, simulates, and finds logs', async () => {
-    const rpc = await localJsonRpc(blockFiles(mkdtempSync(join(tmpdir(), 'vouchsafe-viem-'))), () => new Date())
+    const rpc = await localJsonRpc(openBlockFiles(mkdtempSync(join(tmpdir(), 'vouchsafe-viem-'))), () => new Date())
     const transport = viem.custom({ request: ({ method, params }) => rpc(method, params ?? []) })
     const nativeCurrency = { name: 'none', symbol: 'NONE', decimals: 18 }
     const id = Number(await chainIdOf(rpc))

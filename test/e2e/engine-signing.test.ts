@@ -40,7 +40,7 @@ beforeAll(async () => {
   await Promise.all(engines.map((engine) => engine.start()))
   contract = await deployComponent(at, 'KeyManagement', KEYS, engines)
   await waitUntilServed(engines, contract)
-  signer = keySigner(at.key(), 'evm')
+  signer = keySigner(at.readAccountKey(), 'evm')
   const wait = (ms: number): Promise<void> => sleep(ms)
   client = engineClient({ chain: at.chain, contract, fetch, now: () => new Date(), random: randomBytes, wait })
   const policy = { signers: [evmAddress(signer.address)], notAfter: '0', sharesPerDay: '0', prefix: '0x' }

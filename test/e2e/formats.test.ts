@@ -3,7 +3,7 @@
  * verified.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { details } from '../../src/bin/wallet/text.ts'
+import { formatDetails } from '../../src/bin/wallet/text.ts'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { readJws, writeJws } from '../../src/codec/jws.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
@@ -55,7 +55,7 @@ describe.each(profiles)('a credential of the format $format', (profile) => {
     const { stored } = await issued()
     const [credential] = stored
     if (credential === undefined) throw new Error('nothing was stored')
-    const text = details(credential)
+    const text = formatDetails(credential)
     for (const shown of ['Lovelace', 'London', 'MSc', profile.format, ISSUER_URL]) expect(text).toContain(shown)
     expect(text).not.toMatch(/cnf|kty|_sd|\bexp\b|\biss\b/)
   })

@@ -58,12 +58,12 @@ it(
     const at = await place({ dir })
     // The other engine is nothing but an account that says it has its share.
     const other = await place({ dir })
-    const listed = [engine, { address: other.chain.createAccount(other.key()).address, url: '' }]
+    const listed = [engine, { address: other.chain.createAccount(other.readAccountKey()).address, url: '' }]
     const contract = await deployComponent(at, 'SecretSharing', SHARING, listed)
     await waitUntilServed([engine], contract)
     const share = Buffer.from(`a share that nobody is to read ${randomBytes(16).toString('hex')}`)
     await transact(at, contract, sharingMethods.registerSharing(7n, 2, [sha256(share), sha256(randomBytes(32))]))
-    const signer = keySigner(at.key(), 'evm')
+    const signer = keySigner(at.readAccountKey(), 'evm')
     const recipient = { engine: engine.address, contract, chain: at.chain }
     /** Signed once; sent as often as it is called. */
     const signed = async (method: string, body: Buffer) => {

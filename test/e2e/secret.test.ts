@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readSharing } from '../../sdk/client/sharing-contract.ts'
-import { secretEnd } from '../../src/bin/secret/secret.ts'
+import { runSecretCommand } from '../../src/bin/secret/secret.ts'
 import { type Ended, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { behave, forgetDeleted, type SharingEngines, startSharingEngines } from '../support/sharing-engines.ts'
 
@@ -34,7 +34,7 @@ const secretProcess = (...words: string[]): Promise<Ended> => vouchsafe(['secret
 /** In this process. */
 const secret = (...words: string[]) => end(...words, ...place())
 async function end(...words: string[]) {
-  const { stdout, stderr, status } = await secretEnd(words)
+  const { stdout, stderr, status } = await runSecretCommand(words)
   return { status, stdout: Buffer.from(stdout).toString(), stderr }
 }
 

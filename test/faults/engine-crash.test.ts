@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { blockFiles } from '../../src/bin/chain/block-files.ts'
+import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
 import { componentFile, deployComponent, keepComponent, type Place, place } from '../support/engine-contracts.ts'
@@ -38,7 +38,7 @@ async function started(settings: Record<string, unknown>): Promise<EngineProcess
 
 /** Starts a node of a local chain. `gate` may hold a question back. */
 async function node(dir: string) {
-  const rpc = await localJsonRpc(blockFiles(dir), () => new Date())
+  const rpc = await localJsonRpc(openBlockFiles(dir), () => new Date())
   const self = {
     url: '',
     gate: (method: string): Promise<void> =>
@@ -121,8 +121,8 @@ it(
 )
 
 /** Returns the address that CREATE gives: Keccak-256 of the RLP of sender and nonce. */
-async function nextContract({ chain, key }: Place): Promise<string> {
-  const account = chain.createAccount(key())
+async function nextContract({ chain, readAccountKey }: Place): Promise<string> {
+  const account = chain.createAccount(readAccountKey())
   const nonce = await account.fetchNextNonce()
   const sender = Buffer.from(account.address.slice(2), 'hex')
   const rlp = Buffer.concat([Buffer.from([0xd6, 0x94]), sender, Buffer.from([nonce === 0 ? 0x80 : nonce])])

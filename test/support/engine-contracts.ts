@@ -64,7 +64,11 @@ export async function send(
 }
 
 /** Makes a client of the SDK, as the owner of secrets. */
-export function ownerOf({ chain, key }: Place, contract: Address, fetching: typeof fetch = fetch): SecretSharing {
+export function ownerOf(
+  { chain, readAccountKey }: Place,
+  contract: Address,
+  fetching: typeof fetch = fetch,
+): SecretSharing {
   const wait = (ms: number): Promise<void> => sleep(ms)
   const now = (): Date => new Date()
   const client = engineClient({
@@ -76,7 +80,11 @@ export function ownerOf({ chain, key }: Place, contract: Address, fetching: type
     wait,
     requireSignature: true,
   })
-  return { client, signer: keySigner(key(), 'evm'), transactor: accountTransactor(chain, key(), { now, wait }) }
+  return {
+    client,
+    signer: keySigner(readAccountKey(), 'evm'),
+    transactor: accountTransactor(chain, readAccountKey(), { now, wait }),
+  }
 }
 
 /** Bundles a component of a test to a file; `text` is TypeScript. */
@@ -104,9 +112,9 @@ export function keepComponent({ directory }: { readonly directory: string }, byt
  * Returns the addresses of the next two contracts of a place: the Keccak-256 of the RLP of sender and nonce, as CREATE
  * has it.
  */
-export async function nextContracts({ chain, key }: Place): Promise<readonly string[]> {
+export async function nextContracts({ chain, readAccountKey }: Place): Promise<readonly string[]> {
   const { keccak_256 } = await import('@noble/hashes/sha3.js')
-  const account = chain.createAccount(key())
+  const account = chain.createAccount(readAccountKey())
   const nonce = await account.fetchNextNonce()
   return [nonce, nonce + 1].map((number) => {
     const rlp = Buffer.concat([

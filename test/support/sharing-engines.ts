@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deploy } from '../../components/test/evm.ts'
 import { readSharing } from '../../sdk/client/sharing-contract.ts'
-import { blockFiles } from '../../src/bin/chain/block-files.ts'
+import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import type { Account } from '../../src/chain/chain.ts'
 import { chainIdOf, type EvmChain, evmChain } from '../../src/chain/evm/evm.ts'
 import type { JsonRpc } from '../../src/chain/json-rpc.ts'
@@ -65,7 +65,7 @@ interface Running extends SharingEngine, Misbehaving {
 
 export async function startSharingEngines(count: number): Promise<SharingEngines> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-engines-'))
-  const rpc = await localJsonRpc(blockFiles(directory), () => new Date())
+  const rpc = await localJsonRpc(openBlockFiles(directory), () => new Date())
   const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0 })
   const world: { contract: Address; chain: EvmChain; engines: Running[] } = { contract: '', chain, engines: [] }
   for (let at = 0; at < count; at++) world.engines.push(await startEngine(world))
@@ -134,7 +134,7 @@ async function serve(
   response.writeHead(engineReply.status, {
     ...engineReply.headers,
     'x-engine-block': String(block),
-    ...signatureOf(world, engine, { engineRequest, engineReply: engineReply, block }),
+    ...signatureOf(world, engine, { engineRequest, engineReply, block }),
   })
   response.end(engineReply.body)
 }

@@ -12,7 +12,7 @@ import { readPemCertificates } from '../../keys/certificate.ts'
 import { commandName, readWords, shellWord, UsageError } from '../command-line.ts'
 import { files } from '../effects.ts'
 import { withStore } from '../service-store.ts'
-import { plain } from '../terminal.ts'
+import { removeControlCharacters } from '../terminal.ts'
 
 /** The most characters of a line of a copy; a record has some hundred. */
 const LONGEST_LINE = 1024 * 1024
@@ -23,9 +23,9 @@ export async function runAudit(args: string[]): Promise<void> {
   if (word === 'export' && file === undefined) return withStore(values, (store) => print(exportLog(store)))
   if (word !== 'verify' || more.length > 0) throw new UsageError('audit')
   if (file === undefined || values.certificate.length === 0) throw new Error(missingWords(file, values.certificate))
-  const keys = keysOf(values.certificate)
-  const kept = values.checkpoint.flatMap(checkpointsOf)
-  const report = await verifyCopy(linesOf(file), keys, kept)
+  const keys = readKeys(values.certificate)
+  const checkpoints = values.checkpoint.flatMap(readCheckpoints)
+  const report = await verifyCopy(readLines(file), keys, checkpoints)
   process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(file, report))
   if (!report.intact) process.exitCode = report.problems.length > 0 ? 1 : 2
 }
@@ -50,7 +50,7 @@ async function print(lines: AsyncIterable<string>): Promise<void> {
  * Splits a file at line feeds, and a line that is longer than any of ours into pieces, so that any file takes little
  * memory. Throws a message for the operator when the file cannot be read.
  */
-async function* linesOf(file: string): AsyncGenerator<string> {
+async function* readLines(file: string): AsyncGenerator<string> {
   let rest = ''
   try {
     for await (const part of createReadStream(file, 'utf8') as AsyncIterable<string>) {
@@ -63,7 +63,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
       for (const line of lines) yield withoutReturn(line)
     }
   } catch (error) {
-    unreadable(file, error)
+    refuseUnreadable(file, error)
   }
   if (rest !== '') yield withoutReturn(rest)
 }
@@ -72,10 +72,10 @@ function withoutReturn(line: string): string {
   return line.endsWith('\r') ? line.slice(0, -1) : line
 }
 
-function keysOf(certificateFiles: readonly string[]): CheckpointKeys {
+function readKeys(certificateFiles: readonly string[]): CheckpointKeys {
   return indexCheckpointKeys(
     certificateFiles.flatMap((file): KeyObject[] => {
-      const text = read(file)
+      const text = readFile(file)
       try {
         return readPemCertificates(text).map(({ publicKey }) => publicKey)
       } catch (error) {
@@ -86,36 +86,37 @@ function keysOf(certificateFiles: readonly string[]): CheckpointKeys {
 }
 
 /** Returns the checkpoint on the command line, or those in a file. */
-function checkpointsOf(word: string): readonly string[] {
-  const checkpoints = findCheckpoints(word).length > 0 ? findCheckpoints(word) : findCheckpoints(read(word))
+function readCheckpoints(word: string): readonly string[] {
+  const checkpoints = findCheckpoints(word).length > 0 ? findCheckpoints(word) : findCheckpoints(readFile(word))
   if (checkpoints.length === 0) throw new Error(`${word}: there is no checkpoint of an audit log in it`)
   return checkpoints
 }
 
-function read(file: string): string {
+function readFile(file: string): string {
   try {
     return files.read(file)
   } catch (error) {
-    return unreadable(file, error)
+    return refuseUnreadable(file, error)
   }
 }
 
-function unreadable(file: string, error: unknown): never {
+function refuseUnreadable(file: string, error: unknown): never {
   const { code, message } = error as NodeJS.ErrnoException
   throw new Error(`${file}: it cannot be read: ${code === 'ENOENT' ? 'there is no such file' : message}`)
 }
 
 function textOf(file: string, report: AuditReport): string {
   const { problems, undecided, records, vouchedFor, checkpoints } = report
-  const counts = `${many(records, 'record')}, ${many(checkpoints, 'checkpoint')}`
-  const listed = (reasons: readonly string[]) => reasons.map((reason) => `  - ${plain(reason)}\n`).join('')
-  if (problems.length > 0) return `${file} is not intact:\n${listed(problems)}`
-  if (undecided.length > 0) return `${file}: cannot tell whether it is intact:\n${listed(undecided)}`
+  const counts = `${countText(records, 'record')}, ${countText(checkpoints, 'checkpoint')}`
+  const bulletList = (reasons: readonly string[]) =>
+    reasons.map((reason) => `  - ${removeControlCharacters(reason)}\n`).join('')
+  if (problems.length > 0) return `${file} is not intact:\n${bulletList(problems)}`
+  if (undecided.length > 0) return `${file}: cannot tell whether it is intact:\n${bulletList(undecided)}`
   const rest = records - vouchedFor
   const end = rest === 0 ? '' : ` The last ${rest} came after the last checkpoint: nobody vouches for them yet.`
   return `${file} is intact: ${counts}.${end}\n`
 }
 
-function many(count: number, thing: string): string {
+function countText(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }

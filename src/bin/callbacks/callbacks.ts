@@ -12,11 +12,11 @@ import { partOf } from '../../store/store.ts'
 import { readWords, UsageError } from '../command-line.ts'
 import { now, retryOnConflict } from '../effects.ts'
 import { withStore } from '../service-store.ts'
-import { plain, timeText } from '../terminal.ts'
+import { removeControlCharacters, timeText } from '../terminal.ts'
 
 /** The most rows of the list. */
-const MOST_SHOWN = 1000
-const MOST_TRIED = 1_000_000
+const MAX_LISTED_ROWS = 1000
+const MAX_RETRIED_ROWS = 1_000_000
 const FOR_EVER = new Date(8.64e15)
 /** An id of 16 bytes that begins with a hyphen, as one in 64 does, and looks like an option. */
 const HYPHENED_ID = /^-[\w-]{21}$/
@@ -44,11 +44,11 @@ export async function runCallbacks(words: string[]): Promise<void> {
   if (word === 'list' && id === undefined) {
     const both = values.dead === values.pending
     const filter = { dead: both || values.dead, pending: both || values.pending }
-    const events = await withStore(values, (store) => list(partOf(store), filter))
+    const events = await withStore(values, (store) => listEvents(partOf(store), filter))
     process.stdout.write(values.json ? `${JSON.stringify(events, null, 2)}\n` : textOf(events, filter))
   } else if (word === 'retry' && more.length === 0 && (id === undefined) === values.all) {
     const outcome = await withStore(values, (store) =>
-      id === undefined ? retryAll(partOf(store)) : retry(partOf(store), id),
+      id === undefined ? retryAllEvents(partOf(store)) : retryEvent(partOf(store), id),
     )
     process.stdout.write(values.json ? `${JSON.stringify({ retried: outcome.retried })}\n` : `${outcome.text}\n`)
   } else throw new UsageError('callbacks')
@@ -60,9 +60,9 @@ interface StateFilter {
   readonly pending: boolean
 }
 
-async function list(store: CallbackStore, filter: StateFilter): Promise<readonly ListedEvent[]> {
-  const pending = filter.pending ? await store.listDue('callback', FOR_EVER, MOST_SHOWN) : []
-  const dead = filter.dead ? await store.listDue('dead_callback', FOR_EVER, MOST_SHOWN) : []
+async function listEvents(store: CallbackStore, filter: StateFilter): Promise<readonly ListedEvent[]> {
+  const pending = filter.pending ? await store.listDue('callback', FOR_EVER, MAX_LISTED_ROWS) : []
+  const dead = filter.dead ? await store.listDue('dead_callback', FOR_EVER, MAX_LISTED_ROWS) : []
   return [
     ...pending.flatMap(({ value: { events, claimed, nextAt, failures, problem } }) =>
       events.map((event, index) => ({
@@ -85,32 +85,36 @@ interface RetryOutcome {
   readonly text: string
 }
 
-async function retry(store: CallbackStore, id: string): Promise<RetryOutcome> {
-  const waiting = (await store.listDue('callback', FOR_EVER, MOST_TRIED)).find(({ value }) =>
+async function retryEvent(store: CallbackStore, id: string): Promise<RetryOutcome> {
+  const waiting = (await store.listDue('callback', FOR_EVER, MAX_RETRIED_ROWS)).find(({ value }) =>
     value.events.some((event) => event.id === id),
   )
   if (waiting !== undefined) {
     const isFirst = waiting.value.events[0]?.id === id
-    const hastened = isFirst && (await retryCallbackNow({ store, retryOnConflict }, waiting.id, now()))
-    return hastened ? RETRIED : { retried: 0, text: 'It is being delivered, or stands behind another of its session.' }
+    const isRetried = isFirst && (await retryCallbackNow({ store, retryOnConflict }, waiting.id, now()))
+    return isRetried
+      ? RETRY_DONE
+      : { retried: 0, text: 'It is being delivered, or stands behind another of its session.' }
   }
-  if (await redeliverDeadCallback({ store, retryOnConflict }, id, now())) return RETRIED
-  throw new Error(`There is no event ${plain(id)} that waits or is dead; see: vouchsafe callbacks list`)
+  if (await redeliverDeadCallback({ store, retryOnConflict }, id, now())) return RETRY_DONE
+  throw new Error(
+    `There is no event ${removeControlCharacters(id)} that waits or is dead; see: vouchsafe callbacks list`,
+  )
 }
 
-const RETRIED: RetryOutcome = { retried: 1, text: 'It is tried again at once.' }
+const RETRY_DONE: RetryOutcome = { retried: 1, text: 'It is tried again at once.' }
 
 /** Hastens the dead events, and those that wait for their next delivery. */
-async function retryAll(store: CallbackStore): Promise<RetryOutcome> {
+async function retryAllEvents(store: CallbackStore): Promise<RetryOutcome> {
   let count = 0
-  for (const { id } of await store.listDue('callback', FOR_EVER, MOST_TRIED)) {
+  for (const { id } of await store.listDue('callback', FOR_EVER, MAX_RETRIED_ROWS)) {
     if (await retryCallbackNow({ store, retryOnConflict }, id, now())) count += 1
   }
-  for (const { id } of await store.listDue('dead_callback', FOR_EVER, MOST_TRIED)) {
+  for (const { id } of await store.listDue('dead_callback', FOR_EVER, MAX_RETRIED_ROWS)) {
     if (await redeliverDeadCallback({ store, retryOnConflict }, id, now())) count += 1
   }
-  const some = `${count} tried again at once, by the service that runs.`
-  return { retried: count, text: count === 0 ? 'There is nothing to try again.' : some }
+  const resultText = `${count} tried again at once, by the service that runs.`
+  return { retried: count, text: count === 0 ? 'There is nothing to try again.' : resultText }
 }
 
 function textOf(all: readonly ListedEvent[], { dead, pending }: StateFilter): string {
@@ -119,11 +123,11 @@ function textOf(all: readonly ListedEvent[], { dead, pending }: StateFilter): st
     return dead ? 'Nothing waits, and nothing is dead.\n' : 'Nothing waits.\n'
   }
   const lines = all.map(({ id, type, state, timestamp, next, failures, problem }) => {
-    const tried = failures === undefined ? '' : `, failed ${failures === 1 ? 'once' : `${failures} times`}`
+    const failuresText = failures === undefined ? '' : `, failed ${failures === 1 ? 'once' : `${failures} times`}`
     const when = next === undefined ? '' : `, next attempt ${timeText(new Date(next))}`
-    const why = problem === undefined ? '' : `\n  ${plain(problem)}`
-    return `${id}  ${type}  ${timeText(new Date(timestamp))}  ${state}${tried}${when}${why}\n`
+    const why = problem === undefined ? '' : `\n  ${removeControlCharacters(problem)}`
+    return `${id}  ${type}  ${timeText(new Date(timestamp))}  ${state}${failuresText}${when}${why}\n`
   })
-  const more = all.length >= MOST_SHOWN ? `\nNo more than ${MOST_SHOWN} of each are shown.\n` : ''
+  const more = all.length >= MAX_LISTED_ROWS ? `\nNo more than ${MAX_LISTED_ROWS} of each are shown.\n` : ''
   return lines.join('') + more
 }

@@ -40,7 +40,7 @@ export function readArtifact(name: string): Artifact {
 }
 
 function parseArtifact(file: string): Record<string, Json> {
-  const text = textOf(file)
+  const text = readText(file)
   try {
     const value = JSON.parse(text) as Json
     if (isObject(value)) return value
@@ -50,7 +50,7 @@ function parseArtifact(file: string): Record<string, Json> {
   throw new Error(`${file} is not JSON, or no object`)
 }
 
-function textOf(file: string): string {
+function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
@@ -79,7 +79,7 @@ export function abiOf(artifact: string | undefined): readonly AbiItem[] {
  * there is none.
  */
 export function findFunction(word: string, artifact: string | undefined): AbiItem {
-  if (word.includes('(')) return inWords(word)
+  if (word.includes('(')) return parseSignature(word)
   const item = abiOf(artifact).find(({ type, name }) => type === 'function' && name === word)
   if (item !== undefined) return item
   throw new Error(
@@ -87,7 +87,7 @@ export function findFunction(word: string, artifact: string | undefined): AbiIte
   )
 }
 
-function inWords(signature: string): AbiItem {
+function parseSignature(signature: string): AbiItem {
   try {
     return functionOf(signature)
   } catch (error) {

@@ -15,13 +15,13 @@ const NAME = /^(\d{10})\.json$/
 const ASIDE = '.'
 
 /** Makes the access to the files of a chain in `directory`, which is made if need be. */
-export function blockFiles(directory: string): BlockFiles {
+export function openBlockFiles(directory: string): BlockFiles {
   const blocks = join(directory, 'blocks')
   makeDirectory(blocks)
   return {
     name: blocks,
     read: (number) => readIfThere(join(blocks, nameOf(number)))?.toString('utf8'),
-    create: (number, text) => createWhole(blocks, nameOf(number), Buffer.from(text)),
+    create: (number, text) => createAtomically(blocks, nameOf(number), Buffer.from(text)),
     numbers: () =>
       readdirSync(blocks).flatMap((name) => {
         if (name.startsWith(ASIDE)) return []
@@ -48,7 +48,7 @@ function readIfThere(path: string): Buffer | undefined {
 }
 
 /** Writes a block. Returns false when a file of that name exists. */
-async function createWhole(directory: string, name: string, bytes: Uint8Array): Promise<boolean> {
+async function createAtomically(directory: string, name: string, bytes: Uint8Array): Promise<boolean> {
   const aside = join(directory, `${ASIDE}${process.pid}-${randomBytes(6).toString('hex')}`)
   try {
     await writeDurably(aside, bytes)
@@ -76,11 +76,11 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
 /** Flushes a directory, which Windows cannot and need not do. */
 async function syncDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return
-  const opened = await open(directory, 'r')
+  const handle = await open(directory, 'r')
   try {
-    await opened.sync()
+    await handle.sync()
   } finally {
-    await opened.close()
+    await handle.close()
   }
 }
 
@@ -89,7 +89,7 @@ export async function storeComponent(directory: string, bytes: Uint8Array): Prom
   const components = join(directory, 'components')
   makeDirectory(components)
   const sha256 = digestOf(bytes)
-  await createWhole(components, sha256, bytes)
+  await createAtomically(components, sha256, bytes)
   return sha256
 }
 

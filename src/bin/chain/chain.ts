@@ -6,10 +6,10 @@ import { type Json, parseJson } from '../../codec/json.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
 import { readWords, UsageError } from '../command-line.ts'
-import { plain, timeText } from '../terminal.ts'
+import { removeControlCharacters, timeText } from '../terminal.ts'
 import { abiOf, findFunction } from './artifact.ts'
 import { type Connection, connect } from './connection.ts'
-import { deploy, newComponent } from './deploy.ts'
+import { deploy, readNewComponent } from './deploy.ts'
 import { serveChain } from './serve.ts'
 import { transact } from './transactions.ts'
 
@@ -20,30 +20,30 @@ interface ChainOutput {
 }
 
 export async function runChain(args: string[]): Promise<void> {
-  const { values, positionals } = readWords('chain', withNegatives(args))
+  const { values, positionals } = readWords('chain', separateNegatives(args))
   const [word = '', first, second, ...rest] = positionals
   const count = positionals.length - 1
   if (word === 'serve' && count === 0) return serveChain((await connect(values)).rpc, portOf(values.port))
-  const run = async (): Promise<ChainOutput> => {
+  const runSubcommand = async (): Promise<ChainOutput> => {
     if (word === 'deploy' && first !== undefined && count === 1)
-      return deployContract(await connect(values, { makes: true, abi: abiOf(first) }), first, values)
+      return deployContract(await connect(values, { createsChain: true, abi: abiOf(first) }), first, values)
     if (word === 'mine' && count === 0) return mineBlock(await connect(values))
     if (word === 'show' && count <= 1) return describeContract(await connect(values), first)
     if ((word === 'send' || word === 'call') && first !== undefined && second !== undefined) {
-      const called = findFunction(second, values.artifact)
+      const item = findFunction(second, values.artifact)
       const component = changesComponent(second, values)
-        ? newComponent(values.component ?? '', values['component-uri'])
+        ? readNewComponent(values.component ?? '', values['component-uri'])
         : undefined
-      const input = encodeCall(called, component?.values ?? valuesOf(called, rest))
+      const input = encodeCall(item, component?.values ?? valuesOf(item, rest))
       const [connection, to] = [await connect(values, { abi: abiOf(values.artifact) }), addressOf(first)]
-      if (word === 'call') return readContract(connection, to, { called, input })
-      await mustBeThere(connection, to)
-      if (connection.directory !== undefined) await component?.keep(connection.directory)
+      if (word === 'call') return readContract(connection, to, { item, input })
+      await refuseMissingContract(connection, to)
+      if (connection.directory !== undefined) await component?.store(connection.directory)
       return sendTransaction(connection, to, input)
     }
-    throw new UsageError('chain', missing(word, count))
+    throw new UsageError('chain', usageProblem(word, count))
   }
-  const { text, json } = await run()
+  const { text, json } = await runSubcommand()
   process.stdout.write(values.json ? `${JSON.stringify(json, null, 2)}\n` : text)
 }
 
@@ -54,7 +54,7 @@ function changesComponent(name: string, { component }: { readonly component?: st
   return component !== undefined
 }
 
-const WANTED: Readonly<Record<string, string>> = {
+const EXPECTED_WORDS: Readonly<Record<string, string>> = {
   deploy: 'deploy takes one contract: its name, or the file that its compiler wrote',
   send: 'send takes the address of a contract, a function of it, and its arguments',
   call: 'call takes the address of a contract, a function of it, and its arguments',
@@ -63,13 +63,13 @@ const WANTED: Readonly<Record<string, string>> = {
   serve: 'serve takes nothing but options',
 }
 
-function missing(word: string, count: number): string {
+function usageProblem(word: string, count: number): string {
   if (word === '' && count <= 0) return ''
-  return WANTED[word] ?? `there is no command chain ${plain(word)}`
+  return EXPECTED_WORDS[word] ?? `there is no command chain ${removeControlCharacters(word)}`
 }
 
 /** Separates negative numbers from options. */
-function withNegatives(args: string[]): string[] {
+function separateNegatives(args: string[]): string[] {
   const at = args.findIndex((arg) => /^-\d+$/.test(arg))
   return at === -1 || args.includes('--') ? args : [...args.slice(0, at), '--', ...args.slice(at)]
 }
@@ -104,9 +104,9 @@ async function deployContract(
   words: Parameters<typeof deploy>[2],
 ): Promise<ChainOutput> {
   const { missing: notGiven, ...result } = await deploy(connection, name, words)
-  const text = `${plain(result.contract)} is at ${result.address} (block ${result.block}).\n`
+  const text = `${removeControlCharacters(result.contract)} is at ${result.address} (block ${result.block}).\n`
   const engine = `Engines know it as ${parseAddress(result.address)}.\n`
-  const begun = connection.begun
+  const beginText = connection.isNew
     ? `This chain begins with it: it is in ${connection.directory}, which an engine watches when its chain.directory says so.\n`
     : ''
   const unknown =
@@ -114,7 +114,7 @@ async function deployContract(
       ? 'Engines must be given its component by their operators: it has no --component-uri.\n'
       : ''
   const hints = notGiven.map((hint) => `${hint}\n`).join('')
-  return { text: text + engine + begun + unknown + hints, json: { ...result } }
+  return { text: text + engine + beginText + unknown + hints, json: { ...result } }
 }
 
 async function mineBlock({ rpc, chain }: Connection): Promise<ChainOutput> {
@@ -140,18 +140,18 @@ async function describeContract(
   const contract = await chain.fetchContract(address, head)
   if (contract === undefined) fail(`At ${evmAddress(address)} there is no contract with an off-chain component.`)
   const { component, engines = [] } = contract
-  const from = component === undefined || component.uri === '' ? '' : ` from ${plain(component.uri)}`
+  const from = component === undefined || component.uri === '' ? '' : ` from ${removeControlCharacters(component.uri)}`
   const text = [
     `${evmAddress(address)}, which engines know as ${address}\n`,
     component === undefined ? 'names no component\n' : `component ${component.sha256}${from}\n`,
     engines.length === 0 ? 'no engines\n' : '',
-    ...engines.map((engine) => `engine ${evmAddress(engine.address)} ${plain(engine.endpoint)}\n`),
+    ...engines.map((engine) => `engine ${evmAddress(engine.address)} ${removeControlCharacters(engine.endpoint)}\n`),
   ].join('')
   return { text, json: { address, component: component ?? null, engines: engines.map((engine) => ({ ...engine })) } }
 }
 
 /** Checks that there is a contract at the address: a transaction to no contract succeeds and does nothing. */
-async function mustBeThere({ node, head }: Connection, to: Address): Promise<void> {
+async function refuseMissingContract({ node, head }: Connection, to: Address): Promise<void> {
   const { length } = await node.code(to, head.number)
   if (length === 0) fail(`There is no contract at ${evmAddress(to)} on this chain. Nothing was sent.`)
 }
@@ -162,18 +162,18 @@ async function sendTransaction(connection: Connection, to: Address, input: Uint8
 }
 
 interface FunctionCall {
-  readonly called: AbiItem
+  readonly item: AbiItem
   readonly input: Uint8Array
 }
 
 async function readContract(
   { chain, head }: Connection,
   to: Address,
-  { called, input }: FunctionCall,
+  { item, input }: FunctionCall,
 ): Promise<ChainOutput> {
   const answer = await chain.read(to, input, head)
   if (answer.length === 0)
     fail(`${evmAddress(to)} answers nothing: there is no such contract, or no such function in it.`)
-  const json = decodeAnswer(called, answer)
-  return { text: `${typeof json === 'string' ? plain(json) : JSON.stringify(json, null, 2)}\n`, json }
+  const json = decodeAnswer(item, answer)
+  return { text: `${typeof json === 'string' ? removeControlCharacters(json) : JSON.stringify(json, null, 2)}\n`, json }
 }

@@ -10,11 +10,11 @@ import type { JsonRpc } from '../../chain/json-rpc.ts'
 import { localJsonRpc } from '../../chain/local/local.ts'
 import { now, outbound } from '../effects.ts'
 import { readKey } from '../secret/files.ts'
-import { blockFiles } from './block-files.ts'
-import { namingErrors } from './custom-errors.ts'
-import { httpJsonRpc } from './json-rpc-http.ts'
+import { openBlockFiles } from './block-files.ts'
+import { nameCustomErrors } from './custom-errors.ts'
+import { createHttpJsonRpc } from './json-rpc-http.ts'
 
-export interface Where {
+export interface ChainLocation {
   readonly dir?: string | undefined
   readonly rpc?: string | undefined
   readonly key?: string | undefined
@@ -29,9 +29,9 @@ export interface Connection {
   /** The directory of a local chain. */
   readonly directory: string | undefined
   /** True when this command has started the local chain. */
-  readonly begun: boolean
+  readonly isNew: boolean
   /** Returns the key of the account. Throws a message for the user when there is none. */
-  readonly key: () => Uint8Array
+  readonly readAccountKey: () => Uint8Array
 }
 
 const DEFAULT_DIRECTORY = join('data', 'chain')
@@ -39,7 +39,7 @@ const KEY_BYTES = 32
 
 export interface ConnectOptions {
   /** True when a missing local chain is to be started. */
-  readonly makes?: boolean
+  readonly createsChain?: boolean
   /** The setting or option that names the directory. */
   readonly option?: string
   /** The ABI with the errors of the contracts that are called. */
@@ -51,26 +51,28 @@ export interface ConnectOptions {
  * started.
  */
 export async function connect(
-  { dir, rpc: url, key }: Where,
-  { makes = false, option = '--dir', abi = [] }: ConnectOptions = {},
+  { dir, rpc: url, key }: ChainLocation,
+  { createsChain = false, option = '--dir', abi = [] }: ConnectOptions = {},
 ): Promise<Connection> {
   if (dir !== undefined && url !== undefined)
     throw new Error('A chain is in a directory or at a URL: give --dir or --rpc.')
   if (url !== undefined && !/^https?:\/\//.test(url)) throw new Error(`--rpc ${url} is not a URL of http or https`)
   const directory = url === undefined ? (dir ?? DEFAULT_DIRECTORY) : undefined
-  const begun = directory !== undefined && !existsSync(directory)
-  if (begun && !makes) {
+  const isNew = directory !== undefined && !existsSync(directory)
+  if (isNew && !createsChain) {
     throw new Error(
       `There is no chain in ${directory}: say where it is (${option} DIR, or --rpc URL), or begin one with vouchsafe chain deploy.`,
     )
   }
-  const rpc = namingErrors(
-    directory === undefined ? httpJsonRpc(url ?? '', outbound) : await localJsonRpc(blockFiles(directory), now),
+  const rpc = nameCustomErrors(
+    directory === undefined
+      ? createHttpJsonRpc(url ?? '', outbound)
+      : await localJsonRpc(openBlockFiles(directory), now),
     abi,
   )
   const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0, note: warn })
   const head = await chain.fetchHead()
-  return { rpc, node: evmNode(rpc), chain, head, directory, begun, key: () => keyOf(key, directory) }
+  return { rpc, node: evmNode(rpc), chain, head, directory, isNew, readAccountKey: () => readOrMakeKey(key, directory) }
 }
 
 function warn(problem: string): void {
@@ -78,7 +80,7 @@ function warn(problem: string): void {
 }
 
 /** Reads the key of the file; on a local chain, where every account may do anything, makes one by default. */
-function keyOf(file: string | undefined, directory: string | undefined): Uint8Array {
+function readOrMakeKey(file: string | undefined, directory: string | undefined): Uint8Array {
   if (file !== undefined) return readKey(file)
   if (directory === undefined) {
     throw new Error(

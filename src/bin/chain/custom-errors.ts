@@ -2,17 +2,17 @@
 import { type AbiItem, customError } from '../../chain/evm/abi.ts'
 import { revertData } from '../../chain/evm/revert.ts'
 import { type JsonRpc, JsonRpcError, REVERTED } from '../../chain/json-rpc.ts'
-import { plain } from '../terminal.ts'
+import { removeControlCharacters } from '../terminal.ts'
 
 /** Wraps `rpc`, so that the message of a revert has the error's name in `abi`. */
-export function namingErrors(rpc: JsonRpc, abi: readonly AbiItem[]): JsonRpc {
+export function nameCustomErrors(rpc: JsonRpc, abi: readonly AbiItem[]): JsonRpc {
   return async (method, params) => {
     try {
       return await rpc(method, params)
     } catch (error) {
-      const thrown = error instanceof JsonRpcError ? revertData(error.data) : undefined
-      const description = thrown && customError(abi, thrown)
-      throw description === undefined ? error : new JsonRpcError(REVERTED, plain(description))
+      const revertBytes = error instanceof JsonRpcError ? revertData(error.data) : undefined
+      const description = revertBytes && customError(abi, revertBytes)
+      throw description === undefined ? error : new JsonRpcError(REVERTED, removeControlCharacters(description))
     }
   }
 }

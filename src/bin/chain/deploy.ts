@@ -13,21 +13,21 @@ import { shellWord } from '../command-line.ts'
 import { outbound } from '../effects.ts'
 import { readArtifact } from './artifact.ts'
 import { storeComponent } from './block-files.ts'
-import type { Connection, Where } from './connection.ts'
+import type { ChainLocation, Connection } from './connection.ts'
 import { jsonHttp } from './json-http.ts'
 import { transact } from './transactions.ts'
 
 /** The pauses for an engine that was just started. */
 const PAUSES_MS = [250, 500, 1000, 2000]
 
-export interface DeployWords extends Where {
+export interface DeployWords extends ChainLocation {
   readonly engine: readonly string[]
   readonly component?: string | undefined
   readonly 'component-uri': string
   readonly args: string
 }
 
-export interface Deployed {
+export interface Deployment {
   readonly contract: string
   readonly address: string
   readonly transaction: string
@@ -38,14 +38,14 @@ export interface Deployed {
 }
 
 /** Deploys a contract. Throws a message for the user when a part of it is invalid. */
-export async function deploy(connection: Connection, name: string, words: DeployWords): Promise<Deployed> {
+export async function deploy(connection: Connection, name: string, words: DeployWords): Promise<Deployment> {
   const { abi, bytecode, name: contract } = readArtifact(name)
-  const engines = await Promise.all(words.engine.map((word) => engineOf(word, connection.chain.id)))
-  const bytes = words.component === undefined ? undefined : moduleOf(words.component)
+  const engines = await Promise.all(words.engine.map((word) => resolveEngine(word, connection.chain.id)))
+  const bytes = words.component === undefined ? undefined : readModule(words.component)
   const digest = bytes === undefined ? '00'.repeat(32) : sha256Hex(bytes)
-  const values = argumentsOf(words.args)
+  const values = parseArguments(words.args)
   const ours = [engines, `0x${digest}`, words['component-uri']]
-  const offChain = beginsAsOurs(abi)
+  const offChain = hasVouchsafeConstructor(abi)
   if (!offChain && (engines.length > 0 || bytes !== undefined)) {
     throw new Error(`${contract} is told its engines and its component in a way of its own: give them by --args.`)
   }
@@ -55,32 +55,32 @@ export async function deploy(connection: Connection, name: string, words: Deploy
   if (bytes !== undefined && connection.directory !== undefined) await storeComponent(connection.directory, bytes)
   const component = bytes === undefined ? {} : { component: digest }
   const address = evmAddress(created)
-  const missing = offChain ? missingOf(address, abi, words) : []
+  const missing = offChain ? listMissingSettings(address, abi, words) : []
   return { contract, address, transaction, block, ...component, missing }
 }
 
 /** Lists the missing settings of engines, with the command that sets each where the contract has a function for it. */
-function missingOf(address: string, abi: readonly AbiItem[], options: DeployWords): readonly string[] {
+function listMissingSettings(address: string, abi: readonly AbiItem[], options: DeployWords): readonly string[] {
   const { component, engine } = options
-  const later = (name: string, words: string): string =>
+  const commandText = (name: string, words: string): string =>
     abi.some((item) => item.type === 'function' && item.name === name)
-      ? `vouchsafe chain send ${address} ${name} ${words}${sameWords(options)}`
+      ? `vouchsafe chain send ${address} ${name} ${words}${chainOptionsText(options)}`
       : 'deploy it again'
   const engines = `'[{"engine": "0x12…ef", "endpoint": "https://engine.example"}]'`
   return [
     ...(component === undefined
       ? [
-          `It names no component (--component MODULE), so there is nothing to run: ${later('setComponent', '--component MODULE')}`,
+          `It names no component (--component MODULE), so there is nothing to run: ${commandText('setComponent', '--component MODULE')}`,
         ]
       : []),
     ...(engine.length > 0
       ? []
-      : [`It lists no engine (--engine URL), so none runs it: ${later('setEngines', engines)}`]),
+      : [`It lists no engine (--engine URL), so none runs it: ${commandText('setEngines', engines)}`]),
   ]
 }
 
 /** Repeats the options of chain and account. The path of a URL may be a secret, and output is often stored. */
-function sameWords({ dir, rpc, key }: Where): string {
+function chainOptionsText({ dir, rpc, key }: ChainLocation): string {
   const isPlain = rpc === undefined || new URL(rpc).href === `${new URL(rpc).origin}/`
   return Object.entries({ dir, rpc: isPlain ? rpc : 'URL', key })
     .map(([name, value]) => (value === undefined ? '' : ` --${name} ${shellWord(value)}`))
@@ -88,19 +88,19 @@ function sameWords({ dir, rpc, key }: Where): string {
 }
 
 /** Prepares the arguments of `setComponent`, and stores the bytes for engines of a local chain. */
-export function newComponent(
+export function readNewComponent(
   file: string,
   uri: string,
-): { readonly values: readonly Json[]; keep(directory: string): Promise<unknown> } {
-  const bytes = moduleOf(file)
-  return { values: [`0x${sha256Hex(bytes)}`, uri], keep: (directory) => storeComponent(directory, bytes) }
+): { readonly values: readonly Json[]; store(directory: string): Promise<unknown> } {
+  const bytes = readModule(file)
+  return { values: [`0x${sha256Hex(bytes)}`, uri], store: (directory) => storeComponent(directory, bytes) }
 }
 
-function moduleOf(file: string): Uint8Array {
+function readModule(file: string): Uint8Array {
   if (/\.[cm]?tsx?$/.test(file)) {
-    const built = file.replace(/\.[cm]?tsx?$/, '.js')
+    const builtFile = file.replace(/\.[cm]?tsx?$/, '.js')
     throw new Error(
-      `--component ${file} is source, and engines run what is built of it: vouchsafe component build ${file} --out ${built}`,
+      `--component ${file} is source, and engines run what is built of it: vouchsafe component build ${file} --out ${builtFile}`,
     )
   }
   try {
@@ -118,30 +118,30 @@ function sha256Hex(bytes: Uint8Array): string {
  * Tests whether the constructor begins with engines, digest and address of the component, as in the contracts of
  * Vouchsafe.
  */
-function beginsAsOurs(abi: readonly AbiItem[]): boolean {
+function hasVouchsafeConstructor(abi: readonly AbiItem[]): boolean {
   const inputs = abi.find(({ type }) => type === 'constructor')?.inputs ?? []
   const [engines, digest, uri] = inputs.map(({ type }) => type)
   return engines === 'tuple[]' && digest === 'bytes32' && uri === 'string'
 }
 
 /** Returns the address and URL of an engine; an engine that is named by its URL alone is asked for its address. */
-async function engineOf(word: string, chainId: string): Promise<Json> {
-  if (isHttp(word)) return { engine: await askAddress(word, chainId), endpoint: word.replace(/\/+$/, '') }
+async function resolveEngine(word: string, chainId: string): Promise<Json> {
+  if (isHttp(word)) return { engine: await fetchAddress(word, chainId), endpoint: word.replace(/\/+$/, '') }
   const [address = '', ...rest] = word.split('=')
-  const read = orUndefined(() => parseAddress(address))
+  const parsedAddress = orUndefined(() => parseAddress(address))
   const endpoint = rest.join('=').replace(/\/+$/, '')
-  if (read === undefined || (endpoint !== '' && !isHttp(endpoint))) {
+  if (parsedAddress === undefined || (endpoint !== '' && !isHttp(endpoint))) {
     throw new Error(`--engine ${word}: it must be a URL, or an address and a URL, as in 0x12…ef=https://engine.example`)
   }
-  return { engine: evmAddress(read), endpoint }
+  return { engine: evmAddress(parsedAddress), endpoint }
 }
 
 function isHttp(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.canParse(text)
 }
 
-async function askAddress(url: string, chainId: string): Promise<string> {
-  const { address, chain } = await askEngine(url, PAUSES_MS).catch((error: unknown) => {
+async function fetchAddress(url: string, chainId: string): Promise<string> {
+  const { address, chain } = await fetchEngine(url, PAUSES_MS).catch((error: unknown) => {
     const why = error instanceof OutboundError ? `: ${error.message}` : ''
     throw new Error(
       `--engine ${url}: no engine answers there${why}. Start it, give it a few seconds where it was just started, or give its address too: 0x12…ef=${url}`,
@@ -156,7 +156,7 @@ async function askAddress(url: string, chainId: string): Promise<string> {
 }
 
 /** Asks the engine, again after each pause while it does not listen. */
-async function askEngine(
+async function fetchEngine(
   url: string,
   [pause, ...more]: readonly number[],
 ): Promise<{ readonly address: string; readonly chain: string | undefined }> {
@@ -171,11 +171,11 @@ async function askEngine(
   } catch (error) {
     if (pause === undefined || !(error instanceof OutboundError) || error.limit !== undefined) throw error
     await sleep(pause)
-    return askEngine(url, more)
+    return fetchEngine(url, more)
   }
 }
 
-function argumentsOf(text: string): readonly Json[] {
+function parseArguments(text: string): readonly Json[] {
   const list = orUndefined(() => parseJson(text))
   if (!Array.isArray(list)) throw new Error(`--args must be a list in JSON, as in '["0x12…ef", 3]'`)
   return list

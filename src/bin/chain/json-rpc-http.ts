@@ -17,26 +17,26 @@ export interface RequestLimits {
 }
 
 /** Creates a client. Plain http is for addresses of this machine and its network. Rejects as {@link JsonRpc} does. */
-export function httpJsonRpc(
+export function createHttpJsonRpc(
   url: string,
   outbound: Outbound,
   { pausesMs = PAUSES_MS, timeoutMs = TIMEOUT_MS }: RequestLimits = {},
 ): JsonRpc {
-  let last = 0
+  let lastId = 0
   const attempt = async (body: string, id: number, [pause, ...more]: readonly number[]): Promise<Json> => {
     try {
       const response = await outbound({ ...requestOf(url, body), timeoutMs })
       if (pause === undefined || !BUSY.includes(response.status)) return resultOf(response, id)
     } catch (error) {
       if (error instanceof OutboundError && error.limit === 'size') throw new AnswerTooLargeError(error.message)
-      if (pause === undefined || !mayPass(error)) throw error
+      if (pause === undefined || !isTemporary(error)) throw error
     }
     await sleep(pause)
     return attempt(body, id, more)
   }
   return (method, params) => {
-    last += 1
-    return attempt(writeQuestion(last, method, params), last, pausesMs)
+    lastId += 1
+    return attempt(writeQuestion(lastId, method, params), lastId, pausesMs)
   }
 }
 
@@ -53,7 +53,7 @@ function requestOf(url: string, body: string): Omit<HttpClientRequest, 'timeoutM
 }
 
 /** Tests whether the request is worth repeating after `error`, which it is not after its time limit. */
-function mayPass(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   return error instanceof OutboundError && error.limit === undefined
 }
 

@@ -3,9 +3,9 @@ import { workerData } from 'node:worker_threads'
 import { cacheValue } from '../../async/cache.ts'
 import { localJsonRpc } from '../../chain/local/local.ts'
 import { serveRequests } from '../../thread/worker-server.ts'
-import { blockFiles } from './block-files.ts'
+import { openBlockFiles } from './block-files.ts'
 
-const chain = cacheValue(() => localJsonRpc(blockFiles(workerData as string), () => new Date()))
+const chain = cacheValue(() => localJsonRpc(openBlockFiles(workerData as string), () => new Date()))
 
 serveRequests(async ([method, params]: [method: string, params: readonly unknown[]]) => {
   const rpc = await chain.get()

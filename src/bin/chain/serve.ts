@@ -17,7 +17,7 @@ const MAX_BODY_BYTES = 2 * 1024 * 1024
 const MAX_BATCH = 1000
 /** The most bytes of the answers to a batch: as much as an engine reads of a node. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
-const MAX_HELD_BYTES = 256 * 1024 * 1024
+const MAX_USED_BYTES = 256 * 1024 * 1024
 /** The size up to which an answer is always sent: methods that change the chain have short answers. */
 const SHORT_ANSWER = 1024
 const PARSE_ERROR = -32700
@@ -27,7 +27,7 @@ const TOO_LARGE = -32003
 
 /** Serves the chain on loopback until the process ends; resolves when the server listens. */
 export async function serveChain(rpc: JsonRpc, port: number): Promise<void> {
-  const server = chainServer(rpc)
+  const server = createChainServer(rpc)
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   process.stdout.write(`The chain answers at http://127.0.0.1:${(server.address() as AddressInfo).port}\n`)
@@ -40,44 +40,49 @@ export async function serveChain(rpc: JsonRpc, port: number): Promise<void> {
 }
 
 /** Creates the server, which does not listen yet. */
-export function chainServer(rpc: JsonRpc): Server {
-  const held: Held = { bytes: 0 }
+export function createChainServer(rpc: JsonRpc): Server {
+  const usedMemory: UsedMemory = { bytes: 0 }
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-    answerHttp(rpc, roomIn(held, response), request, response).catch(() => response.destroy())
+    answerHttp(rpc, createAllowanceFor(usedMemory, response), request, response).catch(() => response.destroy())
   })
   return Object.assign(server, { maxConnections: MAX_CONNECTIONS, timeout: IDLE_TIMEOUT_MS })
 }
 
 /** The most bytes of all request bodies and unread answers. */
-interface Held {
+interface UsedMemory {
   bytes: number
 }
 
 /** The memory that a request may use. */
-interface Room {
-  readonly left: () => number
+interface MemoryAllowance {
+  readonly countFreeBytes: () => number
   /** Reserves bytes until the request is over. */
-  readonly take: (bytes: number) => void
+  readonly reserve: (bytes: number) => void
 }
 
-function roomIn(held: Held, response: ServerResponse): Room {
-  let taken = 0
+function createAllowanceFor(usedMemory: UsedMemory, response: ServerResponse): MemoryAllowance {
+  let takenBytes = 0
   let isOver = false
   response.once('close', () => {
-    held.bytes -= taken
+    usedMemory.bytes -= takenBytes
     isOver = true
   })
   return {
-    left: () => (isOver ? 0 : MAX_HELD_BYTES - held.bytes),
-    take: (bytes) => {
+    countFreeBytes: () => (isOver ? 0 : MAX_USED_BYTES - usedMemory.bytes),
+    reserve: (bytes) => {
       if (isOver) return
-      taken += bytes
-      held.bytes += bytes
+      takenBytes += bytes
+      usedMemory.bytes += bytes
     },
   }
 }
 
-async function answerHttp(rpc: JsonRpc, room: Room, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answerHttp(
+  rpc: JsonRpc,
+  room: MemoryAllowance,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const text = await readRequest(request, room, (status, why) => {
     const headers = { connection: 'close', 'content-type': 'text/plain', ...(status === 405 ? { allow: 'POST' } : {}) }
     response.writeHead(status, headers).end(`${why}\n`)
@@ -91,7 +96,11 @@ async function answerHttp(rpc: JsonRpc, room: Room, request: IncomingMessage, re
 type Refuse = (status: number, why: string) => void
 
 /** Reads the body; undefined when the request was refused. */
-async function readRequest(request: IncomingMessage, room: Room, refuse: Refuse): Promise<Uint8Array | undefined> {
+async function readRequest(
+  request: IncomingMessage,
+  room: MemoryAllowance,
+  refuse: Refuse,
+): Promise<Uint8Array | undefined> {
   const refusal = refusalOf(request)
   if (refusal !== undefined) {
     refuse(...refusal)
@@ -101,12 +110,12 @@ async function readRequest(request: IncomingMessage, room: Room, refuse: Refuse)
   let size = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length
-    if (size > MAX_BODY_BYTES || part.length > room.left()) {
+    if (size > MAX_BODY_BYTES || part.length > room.countFreeBytes()) {
       if (size > MAX_BODY_BYTES) refuse(413, `The request is larger than ${MAX_BODY_BYTES} bytes: ask for less.`)
       else refuse(503, 'Too much is asked at once: ask again.')
       return undefined
     }
-    room.take(part.length)
+    room.reserve(part.length)
     parts.push(part)
   }
   return Buffer.concat(parts)
@@ -120,7 +129,7 @@ function refusalOf({ method, headers }: IncomingMessage): Parameters<Refuse> | u
   const { host = '', origin, 'content-type': type = '' } = headers
   if (!isLoopback(urlOf(`http://${host}`)?.hostname ?? ''))
     return [403, 'Ask at http://127.0.0.1 or http://localhost: other hosts are not answered.']
-  if (origin !== undefined && !mayAsk(urlOf(origin)))
+  if (origin !== undefined && !isAllowedOrigin(urlOf(origin)))
     return [403, 'Pages are answered from http://localhost alone, and extensions of the browser.']
   if (method !== 'POST') return [405, 'Ask by POST.']
   if (!/^application\/json *(;|$)/i.test(type)) return [415, 'Ask with the header content-type: application/json.']
@@ -128,7 +137,7 @@ function refusalOf({ method, headers }: IncomingMessage): Parameters<Refuse> | u
 }
 
 /** Parses an origin; undefined for `null`, which any page can have. */
-function mayAsk(origin: URL | undefined): boolean {
+function isAllowedOrigin(origin: URL | undefined): boolean {
   if (origin === undefined) return false
   return isLoopback(origin.hostname) || !['http:', 'https:'].includes(origin.protocol)
 }
@@ -138,16 +147,16 @@ function urlOf(text: string): URL | undefined {
 }
 
 /** Answers a request or a batch; undefined when no answer is due. */
-async function answerText(rpc: JsonRpc, room: Room, json: Uint8Array): Promise<string | undefined> {
+async function answerText(rpc: JsonRpc, room: MemoryAllowance, json: Uint8Array): Promise<string | undefined> {
   let body: Json
   try {
     body = parseJson(json)
   } catch {
-    return failure(null, PARSE_ERROR, 'it is not JSON')
+    return errorText(null, PARSE_ERROR, 'it is not JSON')
   }
-  const answerNext = answering(rpc, room)
+  const answerNext = createBatchAnswerer(rpc, room)
   if (!Array.isArray(body)) return answerNext(body)
-  if (body.length === 0 || body.length > MAX_BATCH) return failure(null, INVALID_REQUEST, 'none, or too many at once')
+  if (body.length === 0 || body.length > MAX_BATCH) return errorText(null, INVALID_REQUEST, 'none, or too many at once')
   const answers: string[] = []
   for (const one of body) {
     const answer = await answerNext(one)
@@ -157,21 +166,21 @@ async function answerText(rpc: JsonRpc, room: Room, json: Uint8Array): Promise<s
 }
 
 /** Answers the requests of a batch one by one. After an answer that is too large, the rest is refused. */
-function answering(rpc: JsonRpc, room: Room): (request: Json) => Promise<string | undefined> {
-  let most = MAX_ANSWER_BYTES
-  const left = (): number => Math.min(most, room.left())
+function createBatchAnswerer(rpc: JsonRpc, room: MemoryAllowance): (request: Json) => Promise<string | undefined> {
+  let remainingBytes = MAX_ANSWER_BYTES
+  const countAllowedBytes = (): number => Math.min(remainingBytes, room.countFreeBytes())
   return async (request) => {
     const question = readQuestion(request)
-    if (question === undefined) return failure(null, INVALID_REQUEST, 'it is not a request')
+    if (question === undefined) return errorText(null, INVALID_REQUEST, 'it is not a request')
     const { id } = question
-    const answer = left() > 0 ? await answerOne(rpc, question) : undefined
+    const answer = countAllowedBytes() > 0 ? await answerOne(rpc, question) : undefined
     if (id === undefined) return undefined
-    if (answer === undefined || answer.length > Math.max(left(), SHORT_ANSWER)) {
-      most = 0
-      return failure(id, TOO_LARGE, 'response too large: ask for less at once')
+    if (answer === undefined || answer.length > Math.max(countAllowedBytes(), SHORT_ANSWER)) {
+      remainingBytes = 0
+      return errorText(id, TOO_LARGE, 'response too large: ask for less at once')
     }
-    most -= answer.length
-    room.take(answer.length)
+    remainingBytes -= answer.length
+    room.reserve(answer.length)
     return answer
   }
 }
@@ -194,11 +203,11 @@ async function answerOne(rpc: JsonRpc, { id = null, method, params }: Question):
   try {
     return JSON.stringify({ jsonrpc: '2.0', id, result: await rpc(method, params) })
   } catch (error) {
-    if (error instanceof JsonRpcError) return failure(id, error.code, error.message, error.data)
-    return failure(id, INTERNAL_ERROR, (error as Error).message)
+    if (error instanceof JsonRpcError) return errorText(id, error.code, error.message, error.data)
+    return errorText(id, INTERNAL_ERROR, (error as Error).message)
   }
 }
 
-function failure(id: Question['id'], code: number, message: string, data?: unknown): string {
+function errorText(id: Question['id'], code: number, message: string, data?: unknown): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } })
 }

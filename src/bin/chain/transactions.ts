@@ -20,14 +20,14 @@ export interface SentTransaction {
  * fails, or is not included for two minutes.
  */
 export async function transact(
-  { node, chain, key }: Connection,
+  { node, chain, readAccountKey }: Connection,
   to: Address | undefined,
   payload: Uint8Array,
 ): Promise<SentTransaction> {
-  const account = chain.createAccount(key())
-  const transaction = await signedBy(account, to, payload)
+  const account = chain.createAccount(readAccountKey())
+  const transaction = await signTransaction(account, to, payload)
   await account.submit(transaction)
-  const receipt = await receiptOf(node, transaction.hash)
+  const receipt = await waitForReceipt(node, transaction.hash)
   if (!receipt.succeeded) {
     const from = evmAddress(account.address)
     throw new Error(`The transaction ${transaction.hash} from ${from} failed in block ${receipt.block}.`)
@@ -39,7 +39,11 @@ export async function transact(
  * Signs a transaction. Rejects with a message for the user when the contract would refuse, most often because another
  * account has to send.
  */
-async function signedBy(account: EvmAccount, to: Address | undefined, payload: Uint8Array): Promise<SignedTransaction> {
+async function signTransaction(
+  account: EvmAccount,
+  to: Address | undefined,
+  payload: Uint8Array,
+): Promise<SignedTransaction> {
   try {
     return await account.sign(to, payload, 0n, await account.fetchNextNonce())
   } catch (error) {
@@ -49,8 +53,8 @@ async function signedBy(account: EvmAccount, to: Address | undefined, payload: U
   }
 }
 
-async function receiptOf(node: Connection['node'], hash: string): Promise<Receipt> {
-  for (let waited = 0; waited < LONGEST_MS; waited += POLL_MS) {
+async function waitForReceipt(node: Connection['node'], hash: string): Promise<Receipt> {
+  for (let waitedMs = 0; waitedMs < LONGEST_MS; waitedMs += POLL_MS) {
     const receipt = await node.receipt(hash)
     if (receipt !== undefined) return receipt
     await sleep(POLL_MS)

@@ -14,33 +14,36 @@ export async function runComponent(args: string[]): Promise<void> {
   const [word, file, ...more] = positionals
   if (word !== 'build' && word !== 'test') throw new UsageError('component', word && 'there is no such command')
   if (file === undefined || more.length > 0) throw new UsageError('component', `${word} takes one file`)
-  return word === 'build' ? build(file, values) : test(file)
+  return word === 'build' ? buildComponent(file, values) : testComponent(file)
 }
 
 /** Builds a component. Writes nothing that an engine would not run. */
-async function build(file: string, { out, json }: { readonly out?: string | undefined; readonly json: boolean }) {
+async function buildComponent(
+  file: string,
+  { out, json }: { readonly out?: string | undefined; readonly json: boolean },
+) {
   const component = await readComponent(file)
   const runtime = await startRuntime(1, DEFAULT_LIMITS)
   const { kind, hooks } = await runtime.describe(component).finally(() => runtime.close())
-  const to = out ?? (kind === 'wasm' ? file : file.replace(/(\.[cm]?[jt]s)?$/, '.component.js'))
-  if (to !== file) writeFileSync(to, component.bytes)
+  const outputFile = out ?? (kind === 'wasm' ? file : file.replace(/(\.[cm]?[jt]s)?$/, '.component.js'))
+  if (outputFile !== file) writeFileSync(outputFile, component.bytes)
   const { sha256, bytes } = component
   const lines = [
-    `${to}  (${bytes.length} bytes, ${kind === 'wasm' ? 'WebAssembly' : 'JavaScript'})`,
+    `${outputFile}  (${bytes.length} bytes, ${kind === 'wasm' ? 'WebAssembly' : 'JavaScript'})`,
     `sha256  ${sha256}`,
     `hooks   ${hooks.join(', ')}`,
   ]
-  const facts = { file: to, bytes: bytes.length, kind, sha256, hooks }
+  const facts = { file: outputFile, bytes: bytes.length, kind, sha256, hooks }
   process.stdout.write(json ? `${JSON.stringify(facts)}\n` : `${lines.join('\n')}\n`)
 }
 
 /** Runs the tests, and exits with their status. */
-async function test(file: string): Promise<void> {
+async function testComponent(file: string): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-component-'))
   try {
-    const bundled = join(directory, `${basename(file).replace(/\.[cm]?[jt]s$/, '')}.mjs`)
-    writeFileSync(bundled, await bundleTest(file))
-    const child = spawn(process.execPath, ['--test', '--test-reporter=spec', bundled], { stdio: 'inherit' })
+    const testFile = join(directory, `${basename(file).replace(/\.[cm]?[jt]s$/, '')}.mjs`)
+    writeFileSync(testFile, await bundleTest(file))
+    const child = spawn(process.execPath, ['--test', '--test-reporter=spec', testFile], { stdio: 'inherit' })
     const [status] = (await once(child, 'exit')) as [number | null]
     process.exitCode = status ?? 2
   } finally {

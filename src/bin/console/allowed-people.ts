@@ -14,7 +14,7 @@ export interface ConsoleClient {
   readonly clientId: string
   readonly clientSecret?: string
   readonly scope: string
-  readonly allowed: readonly AllowedClaim[]
+  readonly allowedClaims: readonly AllowedClaim[]
 }
 
 interface SignInWords {
@@ -30,16 +30,16 @@ const DEFAULT_SCOPE = 'openid email'
  * Tests whether the claims have one of the allowed values. An e-mail address counts only when the provider has verified
  * it: otherwise anybody may write any.
  */
-export function mayEnter(claims: JsonObject, allowed: readonly AllowedClaim[]): boolean {
+export function mayPersonEnter(claims: JsonObject, allowed: readonly AllowedClaim[]): boolean {
   return allowed.some(({ claim, value }) => {
-    const has = own(claims, claim)
-    if (claim !== 'email') return has === value || stringsIn(has).includes(value)
-    return own(claims, 'email_verified') === true && isSameEmail(has, value)
+    const actual = own(claims, claim)
+    if (claim !== 'email') return actual === value || stringsIn(actual).includes(value)
+    return own(claims, 'email_verified') === true && isSameEmail(actual, value)
   })
 }
 
-/** Lists the claims that {@link mayEnter} looks at. */
-export function claimsToAsk(allowed: readonly AllowedClaim[]): readonly string[] {
+/** Lists the claims that {@link mayPersonEnter} looks at. */
+export function requiredClaims(allowed: readonly AllowedClaim[]): readonly string[] {
   return allowed.flatMap(({ claim }) => (claim === 'email' ? ['email', 'email_verified'] : [claim]))
 }
 
@@ -62,10 +62,10 @@ export function readSignInWords(words: SignInWords, clientSecret: string | undef
   if (allow.length === 0) {
     throw new Error('--allow: say who may sign in, as in --allow email=ada@example.edu or --allow groups=operators')
   }
-  return { issuer, clientId, scope, allowed: allow.map(readAllowed), ...(clientSecret && { clientSecret }) }
+  return { issuer, clientId, scope, allowedClaims: allow.map(parseAllowedClaim), ...(clientSecret && { clientSecret }) }
 }
 
-function readAllowed(text: string): AllowedClaim {
+function parseAllowedClaim(text: string): AllowedClaim {
   const [, claim = '', value = ''] = /^([^=]+)=(.+)$/.exec(text) ?? []
   if (claim === '') throw new Error(`--allow: ${text} is not a CLAIM=VALUE; write one as in email=ada@example.edu`)
   return { claim, value }

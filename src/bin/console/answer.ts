@@ -39,7 +39,7 @@ export function refusalAnswer(refusal: ConsoleRefusal, accepts: string | undefin
  * Returns the page after signing in, which goes on to the console by itself; a redirect would not carry the cookie
  * where the link was opened from another site.
  */
-export function enteredAnswer(path: string, cookie: string): ConsoleAnswer {
+export function signedInAnswer(path: string, cookie: string): ConsoleAnswer {
   const body = `<h1>You are signed in</h1><p><a href="${path}">Go on to the console.</a></p>`
   const answer = pageAnswer(body, 200, `<meta http-equiv="refresh" content="0; url=${path}">`)
   return { ...answer, headers: { 'set-cookie': cookie } }

@@ -36,22 +36,24 @@ export interface OpenConsole {
 export async function runConsole(args: string[]): Promise<void> {
   const { values } = readWords('console', args)
   const services = {
-    ...serviceOf('issuer', values.issuer, process.env.VOUCHSAFE_ISSUER_API_KEY),
-    ...serviceOf('verifier', values.verifier, process.env.VOUCHSAFE_VERIFIER_API_KEY),
-    engines: enginesOf(values.engine, process.env.VOUCHSAFE_ENGINE_API_KEYS),
+    ...readService('issuer', values.issuer, process.env.VOUCHSAFE_ISSUER_API_KEY),
+    ...readService('verifier', values.verifier, process.env.VOUCHSAFE_VERIFIER_API_KEY),
+    engines: readEngines(values.engine, process.env.VOUCHSAFE_ENGINE_API_KEYS),
   }
   if (services.issuer === undefined && services.verifier === undefined && services.engines.length === 0) {
     throw new UsageError('console', 'Say where a service is: --issuer URL, --verifier URL, --engine URL, or several.')
   }
   const client = readSignInWords(values, process.env.VOUCHSAFE_CONSOLE_CLIENT_SECRET)
-  const opened = await openConsole(services, portOf(values.port), '', client)
-  const stop = (): void => void opened.close().then(() => process.exit(0))
+  const openedConsole = await openConsole(services, portOf(values.port), '', client)
+  const stop = (): void => void openedConsole.close().then(() => process.exit(0))
   // A signal may follow the first output at once.
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
-  process.stdout.write(`The console is open. This link signs in once, within ten minutes:\n\n  ${opened.link}\n\n`)
+  process.stdout.write(
+    `The console is open. This link signs in once, within ten minutes:\n\n  ${openedConsole.link}\n\n`,
+  )
   if (client !== undefined) {
-    process.stdout.write(`Whoever --allow names signs in at ${client.issuer}:\n\n  ${opened.address}\n\n`)
+    process.stdout.write(`Whoever --allow names signs in at ${client.issuer}:\n\n  ${openedConsole.address}\n\n`)
   }
 }
 
@@ -75,9 +77,9 @@ export async function openConsole(
     throw new Error(code === 'EADDRINUSE' ? `--port: ${port} is in use; name another` : `--port: ${message}`)
   })
   const address = server.address()
-  const listening = typeof address === 'object' && address !== null ? address.port : port
+  const actualPort = typeof address === 'object' && address !== null ? address.port : port
   // Another user of this machine may listen at ::1, which browsers try first for localhost.
-  const origin = `http://127.0.0.1:${listening}`
+  const origin = `http://127.0.0.1:${actualPort}`
   return {
     link: origin + signInPath,
     address: `${origin}/`,
@@ -104,7 +106,11 @@ function report(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-function serviceOf(name: 'issuer' | 'verifier', url: string | undefined, apiKey: string | undefined): ConsoleServices {
+function readService(
+  name: 'issuer' | 'verifier',
+  url: string | undefined,
+  apiKey: string | undefined,
+): ConsoleServices {
   if (url === undefined) return {}
   const variable = `VOUCHSAFE_${name.toUpperCase()}_API_KEY`
   const base = baseUrlOf(name, url)
@@ -113,7 +119,7 @@ function serviceOf(name: 'issuer' | 'verifier', url: string | undefined, apiKey:
 }
 
 /** Reads the engines, which may be those of other operators: each key goes to the engine in its place alone. */
-function enginesOf(urls: readonly string[], apiKeys = ''): readonly ConsoleEngine[] {
+function readEngines(urls: readonly string[], apiKeys = ''): readonly ConsoleEngine[] {
   const keys = apiKeys.split(' ').filter((key) => key !== '')
   if (keys.length > urls.length) {
     throw new Error(

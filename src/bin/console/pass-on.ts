@@ -14,8 +14,8 @@ export async function passOn(
   body: Buffer<ArrayBuffer>,
   response: ServerResponse,
 ): Promise<void> {
-  const gone = new AbortController()
-  response.on('close', () => gone.abort())
+  const clientAbort = new AbortController()
+  response.on('close', () => clientAbort.abort())
   // A stream of events goes on for as long as somebody looks.
   const isStream = target.includes('/events/')
   const hasBody = body.length > 0
@@ -27,7 +27,7 @@ export async function passOn(
     },
     ...(hasBody && { body }),
     redirect: 'error',
-    signal: isStream ? gone.signal : AbortSignal.any([gone.signal, AbortSignal.timeout(SERVICE_MS)]),
+    signal: isStream ? clientAbort.signal : AbortSignal.any([clientAbort.signal, AbortSignal.timeout(SERVICE_MS)]),
   })
   for (const name of ['content-type', 'x-request-id', 'retry-after']) {
     const value = answer.headers.get(name)

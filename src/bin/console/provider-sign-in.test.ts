@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { PROVIDER, PROVIDER_CLIENT, testProvider } from '../../../test/support/openid-provider.ts'
 import { OutboundError } from '../../http/outbound.ts'
 import { random } from '../effects.ts'
-import { mayEnter, readSignInWords } from './allowed-people.ts'
+import { mayPersonEnter, readSignInWords } from './allowed-people.ts'
 import { createProviderSignIn } from './provider-sign-in.ts'
 import { createConsoleServer } from './server.ts'
 
@@ -33,7 +33,7 @@ async function started(allowed = [{ claim: 'email', value: 'Ada@example.edu' }])
   provider.account = { ...ADA }
   const clock = { now: new Date() }
   const reports: string[] = []
-  const client = { issuer: PROVIDER, ...PROVIDER_CLIENT, scope: 'openid email', allowed }
+  const client = { issuer: PROVIDER, ...PROVIDER_CLIENT, scope: 'openid email', allowedClaims: allowed }
   const { server, signInPath } = createConsoleServer({
     services: { issuer: { url: 'http://127.0.0.1:1', apiKey: 'a-key' } },
     files: new Map([['/', { type: 'text/html', body: Buffer.from('the page') }]]),
@@ -137,9 +137,9 @@ describe('a person who may not enter', () => {
     expect((await comeBack()).status).toBe(200)
     provider.account = { ...ADA, groups: ['staff', 'operators-emeriti'] }
     expect((await comeBack()).status).toBe(403)
-    expect(mayEnter({ toString: 'x' }, [{ claim: 'constructor', value: 'x' }])).toBe(false)
-    expect(mayEnter({ groups: 'operators' }, allowed)).toBe(true)
-    expect(mayEnter({ groups: { operators: true } }, allowed)).toBe(false)
+    expect(mayPersonEnter({ toString: 'x' }, [{ claim: 'constructor', value: 'x' }])).toBe(false)
+    expect(mayPersonEnter({ groups: 'operators' }, allowed)).toBe(true)
+    expect(mayPersonEnter({ groups: { operators: true } }, allowed)).toBe(false)
   })
 })
 
@@ -223,7 +223,7 @@ describe('the words about it', () => {
       clientId: 'console',
       clientSecret: 'a secret',
       scope: 'openid email',
-      allowed: [
+      allowedClaims: [
         { claim: 'email', value: 'ada@example.edu' },
         { claim: 'a', value: 'b=c' },
       ],

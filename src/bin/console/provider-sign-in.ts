@@ -1,6 +1,6 @@
 /**
- * Signing in to the console at an OpenID Connect provider: whoever the operator has named may, and nobody else. What
- * began in one browser ends there, by a cookie that the way to the provider has alone.
+ * Signing in to the console at an OpenID Connect provider, for the people that the operator has named. A cookie binds a
+ * sign-in to the browser in which it began.
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
@@ -8,7 +8,7 @@ import type { JsonObject } from '../../codec/json.ts'
 import type { Outbound } from '../../http/outbound.ts'
 import { createOpenidProvider, type OpenidProvider, type SignInAttempt } from '../../openid-connect/provider.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { type ConsoleClient, claimsToAsk, mayEnter } from './allowed-people.ts'
+import { type ConsoleClient, mayPersonEnter, requiredClaims } from './allowed-people.ts'
 import { type ConsoleAnswer, type ConsoleRefusal, redirectAnswer } from './answer.ts'
 
 export interface ProviderSignInOptions {
@@ -20,7 +20,7 @@ export interface ProviderSignInOptions {
   readonly report: (line: string) => void
 }
 
-/** A request to one of the two addresses, as far as it matters. */
+/** The parts of a request to one of the two addresses that the sign-in reads. */
 export interface SignInRequest {
   readonly url: string
   readonly host: string
@@ -31,12 +31,12 @@ export interface SignInRequest {
 
 export interface ProviderSignIn {
   /** Sends a browser to the provider. */
-  begin(request: SignInRequest): Promise<ConsoleAnswer | ConsoleRefusal>
-  /** Takes the answer that a browser brings; `allowed` when its person may enter. */
-  finish(request: SignInRequest): Promise<'allowed' | ConsoleRefusal>
+  beginSignIn(request: SignInRequest): Promise<ConsoleAnswer | ConsoleRefusal>
+  /** Handles the authorization response that a browser brings; returns `allowed` when its person may enter. */
+  finishSignIn(request: SignInRequest): Promise<'allowed' | ConsoleRefusal>
 }
 
-interface Pending extends SignInAttempt {
+interface PendingSignIn extends SignInAttempt {
   /** The digest of the cookie of the browser that began. */
   readonly browser: string
   readonly until: number
@@ -48,34 +48,34 @@ const COOKIE = 'vouchsafe_console_sign_in'
 const PENDING_SECONDS = 600
 /** The most attempts that wait at once, each a few hundred bytes; the oldest make room. */
 const MOST_PENDING = 1000
-const NOT_BEGUN = {
+const UNKNOWN_ATTEMPT = {
   status: 400,
   title: 'Please begin again',
   message: 'Nobody began to sign in with this address in this browser, or too long ago.',
   signIn: START_PATH,
 }
-const NOT_ALLOWED = {
+const PERSON_REFUSED = {
   status: 403,
   title: 'This account may not enter',
   message: 'You are signed in at the provider, but the console was started for other people (--allow).',
 }
 
-/** Makes the sign-in of one console; nothing is asked before somebody begins. */
+/** Makes the sign-in of one console; the provider is called first when somebody begins. */
 export function createProviderSignIn(options: ProviderSignInOptions): ProviderSignIn {
   const { client, random, now, report } = options
-  const pending = new Map<string, Pending>()
+  const pending = new Map<string, PendingSignIn>()
   let current: { readonly port: number; readonly provider: OpenidProvider } | undefined
   const providerAt = (port: number): OpenidProvider => {
     if (current?.port !== port) current = { port, provider: providerFor(options, port) }
     return current.provider
   }
   return {
-    begin: async ({ host, port }) => {
+    beginSignIn: async ({ host, port }) => {
       // The provider sends browsers to this name alone, and a cookie is for one name.
       if (host !== originOf(port).slice('http://'.length)) return redirectAnswer(originOf(port) + START_PATH)
-      const secret = (): string => toBase64url(random(32))
-      const [attempt, browser] = [{ state: secret(), nonce: secret(), verifier: secret() }, secret()]
-      const address = await orRefusal(report, () => providerAt(port).makeAuthorizationUrl(attempt))
+      const randomText = (): string => toBase64url(random(32))
+      const [attempt, browser] = [{ state: randomText(), nonce: randomText(), verifier: randomText() }, randomText()]
+      const address = await resultOrRefusal(report, () => providerAt(port).makeAuthorizationUrl(attempt))
       if (typeof address !== 'string') return address
       dropOldest(pending)
       const until = now().getTime() + PENDING_SECONDS * 1000
@@ -83,41 +83,43 @@ export function createProviderSignIn(options: ProviderSignInOptions): ProviderSi
       const cookie = `${COOKIE}=${browser}; Path=/sign-in/; Max-Age=${PENDING_SECONDS}; HttpOnly; SameSite=Lax`
       return redirectAnswer(address, cookie)
     },
-    finish: async ({ url, port, cookies }) => {
+    finishSignIn: async ({ url, port, cookies }) => {
       const parameters = new URL(url, originOf(port)).searchParams
       const state = parameters.get('state') ?? ''
       const attempt = pending.get(state)
-      if (attempt === undefined) return NOT_BEGUN
+      if (attempt === undefined) return UNKNOWN_ATTEMPT
       pending.delete(state)
-      if (now().getTime() >= attempt.until || !isBrowserOf(attempt, cookies)) return NOT_BEGUN
-      const result = await orRefusal(report, () => providerAt(port).readAuthorizationResponse(parameters, attempt))
+      if (now().getTime() >= attempt.until || !isBrowserOf(attempt, cookies)) return UNKNOWN_ATTEMPT
+      const result = await resultOrRefusal(report, () =>
+        providerAt(port).readAuthorizationResponse(parameters, attempt),
+      )
       if ('message' in result) return result
-      if ('refused' in result) return { ...NOT_BEGUN, message: 'The provider signed nobody in.' }
-      return admit(client, result.claims, report)
+      if ('refused' in result) return { ...UNKNOWN_ATTEMPT, message: 'The provider signed nobody in.' }
+      return decideEntry(client, result.claims, report)
     },
   }
 }
 
-function admit(
-  { allowed }: ConsoleClient,
+function decideEntry(
+  { allowedClaims }: ConsoleClient,
   claims: JsonObject,
   report: (line: string) => void,
 ): 'allowed' | ConsoleRefusal {
-  if (mayEnter(claims, allowed)) return 'allowed'
+  if (mayPersonEnter(claims, allowedClaims)) return 'allowed'
   report('Somebody signed in at the provider whom no --allow names, and was not let in.')
-  return NOT_ALLOWED
+  return PERSON_REFUSED
 }
 
 function providerFor({ client, outbound, now }: ProviderSignInOptions, port: number): OpenidProvider {
-  const { allowed, ...rest } = client
-  const claims = claimsToAsk(allowed)
+  const { allowedClaims, ...rest } = client
+  const claims = requiredClaims(allowedClaims)
   return createOpenidProvider({ ...rest, claims, redirectUri: originOf(port) + ANSWER_PATH }, { outbound, now })
 }
 
 /** Returns the result, or a refusal for the person; the operator is told why. */
-async function orRefusal<T>(report: (line: string) => void, run: () => Promise<T>): Promise<T | ConsoleRefusal> {
+async function resultOrRefusal<T>(report: (line: string) => void, work: () => Promise<T>): Promise<T | ConsoleRefusal> {
   try {
-    return await run()
+    return await work()
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error
     const why = error.cause instanceof Error ? `: ${error.cause.message}` : ''
@@ -134,13 +136,13 @@ async function orRefusal<T>(report: (line: string) => void, run: () => Promise<T
   }
 }
 
-function isBrowserOf({ browser }: Pending, cookies = ''): boolean {
+function isBrowserOf({ browser }: PendingSignIn, cookies = ''): boolean {
   // Programs at other ports may have set cookies of this name.
   const values = cookies.split('; ').filter((cookie) => cookie.startsWith(`${COOKIE}=`))
   return values.some((cookie) => isSameSecret(digestOf(cookie.slice(COOKIE.length + 1)), browser))
 }
 
-function dropOldest(pending: Map<string, Pending>): void {
+function dropOldest(pending: Map<string, PendingSignIn>): void {
   const [oldest] = pending.keys()
   if (pending.size >= MOST_PENDING && oldest !== undefined) pending.delete(oldest)
 }

@@ -7,10 +7,10 @@ import {
   type ConsoleAnswer,
   type ConsoleFile,
   type ConsoleRefusal,
-  enteredAnswer,
   jsonAnswer,
   refusalAnswer,
   sendAnswer,
+  signedInAnswer,
 } from './answer.ts'
 import { type ConsoleServices, findEndpoint, type PassedOn } from './endpoints.ts'
 import { passOn, readBody } from './pass-on.ts'
@@ -46,7 +46,7 @@ const UNREACHABLE = {
   message: 'The service could not be reached. Look at its log, and whether it runs.',
 }
 const TOO_LARGE = { status: 413, title: 'Too large', message: 'The body is too large.' }
-const NOTHING = { status: 404, title: 'Nothing here', message: 'There is nothing here.' }
+const NOT_FOUND = { status: 404, title: 'Nothing here', message: 'There is nothing here.' }
 const FOREIGN_PAGE = { status: 403, title: 'Not from here', message: 'Only the page of the console may do that.' }
 const FOREIGN_NAME = { status: 421, title: 'Another name', message: 'The console is at localhost only.' }
 const SIGNED_OUT = {
@@ -55,7 +55,7 @@ const SIGNED_OUT = {
   message:
     'Sign in by the link that the console printed when it started; it works once, within ten minutes. For a new link, end the console in its terminal by Ctrl-C, and start it again as before (vouchsafe console, or npm start).',
 }
-const USED_LINK = {
+const LINK_REFUSED = {
   status: 401,
   title: 'This link is over',
   message:
@@ -95,8 +95,8 @@ async function respond(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const atProvider = signInAtProvider(options, signIn, request)
-  const decision = atProvider === undefined ? decide(options, signIn, request) : await atProvider
+  const providerAnswer = signInAtProvider(options, signIn, request)
+  const decision = providerAnswer === undefined ? decide(options, signIn, request) : await providerAnswer
   if ('message' in decision) sendAnswer(response, refusalAnswer(decision, request.headers.accept))
   else if ('service' in decision) {
     const body = decision.method === 'POST' ? await readBody(request) : Buffer.alloc(0)
@@ -113,7 +113,7 @@ function decide(
 ): Decision {
   // A page of another name that leads to this address would else read what the console shows (DNS rebinding).
   if (!OWN_HOST.test(headers.host ?? '')) return FOREIGN_NAME
-  if (method === 'GET' && url.split('?', 1)[0] === '/sign-in') return enter(signIn, url, firstPage)
+  if (method === 'GET' && url.split('?', 1)[0] === '/sign-in') return redeemLink(signIn, url, firstPage)
   const style = files.get(STYLE)
   // The pages of who is not signed in have the style sheet, which says nothing of anybody.
   if (method === 'GET' && url === STYLE && style !== undefined) return { status: 200, ...style }
@@ -124,9 +124,9 @@ function decide(
   const [path = ''] = target.split('?', 1)
   const file = files.get(path)
   if (method === 'GET' && file !== undefined) return { status: 200, ...file }
-  if (method === 'GET' && path === '/api/services') return jsonAnswer(addresses(services))
+  if (method === 'GET' && path === '/api/services') return jsonAnswer(serviceAddresses(services))
   const passedOn = findEndpoint(services, method, target)
-  if (passedOn === undefined) return NOTHING
+  if (passedOn === undefined) return NOT_FOUND
   // A browser names the page that a change comes from; those of others change nothing, whatever cookies come along.
   if (method === 'POST' && headers.origin !== `http://${headers.host ?? ''}`) return FOREIGN_PAGE
   return passedOn
@@ -142,23 +142,25 @@ function signInAtProvider(
   if (providerSignIn === undefined || method !== 'GET' || !OWN_HOST.test(host)) return undefined
   const request = { url, host, port: socket.localPort ?? 0, cookies }
   const [path] = url.split('?', 1)
-  if (path === START_PATH) return providerSignIn.begin(request)
+  if (path === START_PATH) return providerSignIn.beginSignIn(request)
   if (path !== ANSWER_PATH) return undefined
   return providerSignIn
-    .finish(request)
-    .then((result) => (result === 'allowed' ? enteredAnswer(firstPageOf(signIn, firstPage), signIn.open()) : result))
+    .finishSignIn(request)
+    .then((result) =>
+      result === 'allowed' ? signedInAnswer(firstPageOf(signIn, firstPage), signIn.openSession()) : result,
+    )
 }
 
 function firstPageOf({ path }: SignIn, firstPage = ''): string {
   return path + (firstPage === '' ? '' : `#/${firstPage}`)
 }
 
-function enter(signIn: SignIn, url: string, firstPage: string | undefined): Decision {
-  const cookie = signIn.redeem(new URLSearchParams(url.split('?')[1]).get('code') ?? '')
-  return cookie === undefined ? USED_LINK : enteredAnswer(firstPageOf(signIn, firstPage), cookie)
+function redeemLink(signIn: SignIn, url: string, firstPage: string | undefined): Decision {
+  const cookie = signIn.redeemCode(new URLSearchParams(url.split('?')[1]).get('code') ?? '')
+  return cookie === undefined ? LINK_REFUSED : signedInAnswer(firstPageOf(signIn, firstPage), cookie)
 }
 
-function addresses({ issuer, verifier, engines = [] }: ConsoleServices): object {
+function serviceAddresses({ issuer, verifier, engines = [] }: ConsoleServices): object {
   return {
     ...(issuer && { issuer: { url: issuer.url } }),
     ...(verifier && { verifier: { url: verifier.url } }),

@@ -21,9 +21,9 @@ export interface SignIn {
   /**
    * Makes the `Set-Cookie` header of a browser that came with the code; undefined when the code is wrong, used or old.
    */
-  redeem(code: string): string | undefined
+  redeemCode(code: string): string | undefined
   /** Makes the `Set-Cookie` header of a browser whose person may enter. */
-  open(): string
+  openSession(): string
   /** Tests whether the `Cookie` header names an open session. */
   isSignedIn(cookies: string | undefined): boolean
 }
@@ -39,7 +39,7 @@ export function createSignIn(random: (bytes: number) => Uint8Array, now: () => D
   let isUsed = false
   /** When each session ends, by the digest of its id. */
   const sessions = new Map<string, number>()
-  const open = (): string => {
+  const openSession = (): string => {
     const id = toBase64url(random(24))
     const [oldest] = sessions.keys()
     if (sessions.size >= MOST_SESSIONS && oldest !== undefined) sessions.delete(oldest)
@@ -47,13 +47,13 @@ export function createSignIn(random: (bytes: number) => Uint8Array, now: () => D
     return `${COOKIE}=${id}; Path=${path}; Max-Age=${SESSION_MS / 1000}; HttpOnly; SameSite=Strict`
   }
   return {
-    open,
+    openSession,
     code,
     path,
-    redeem: (attempt) => {
+    redeemCode: (attempt) => {
       if (isUsed || now().getTime() > openedAt + CODE_MS || !isEqual(attempt, code)) return undefined
       isUsed = true
-      return open()
+      return openSession()
     },
     isSignedIn: (cookies = '') => {
       const at = now().getTime()

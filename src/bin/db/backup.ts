@@ -11,7 +11,7 @@ import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { bytesText, type CommandResult, rowsText } from './command-result.ts'
-import { mustBeThere, type Subject, withTables } from './subject.ts'
+import { refuseMissingFile, type Subject, withTables } from './subject.ts'
 
 const BUSY_TIMEOUT_MS = 5000
 
@@ -27,7 +27,7 @@ export async function backUp({ kind, config }: Subject, file: string): Promise<C
     throw new Error(`${partial}: another backup is being made, or was cut off; take the file away if none is`)
   }
   try {
-    await copyInto(database, kind.migrations, partial)
+    await copyToFile(database, kind.migrations, partial)
     const { damage } = await findDamage(partial, Infinity)
     if (damage !== undefined) throw new Error(`the copy is damaged (${damage}), and so may be the database`)
     const counts = await withTables({ kind: 'sqlite', file: partial }, countTables)
@@ -43,11 +43,11 @@ export async function backUp({ kind, config }: Subject, file: string): Promise<C
   }
 }
 
-async function copyInto(database: DatabaseConfig, migrations: readonly Migration[], file: string): Promise<void> {
+async function copyToFile(database: DatabaseConfig, migrations: readonly Migration[], file: string): Promise<void> {
   if (database.kind === 'postgresql') {
     return withTables(database, (reader) => copyReadTables(reader, migrations, file))
   }
-  mustBeThere(database.file)
+  refuseMissingFile(database.file)
   const source = new (await loadDriver())(database.file)
   try {
     source.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
@@ -62,9 +62,9 @@ async function copyInto(database: DatabaseConfig, migrations: readonly Migration
 async function copyReadTables(reader: TableReader, migrations: readonly Migration[], file: string): Promise<void> {
   const { makeSqliteTables, withSqliteTables } = await import('../../store/sqlite-tables.ts')
   await makeSqliteTables(file, stepsLike(reader, migrations), (writer) => copyTables(reader, writer, reader.tables))
-  const expected = await digestTables(reader, reader.tables)
+  const expectedDigest = await digestTables(reader, reader.tables)
   const { digest } = await withSqliteTables(file, (copy) => digestTables(copy, copy.tables))
-  if (digest !== expected.digest) throw new Error('the copy differs from the database')
+  if (digest !== expectedDigest.digest) throw new Error('the copy differs from the database')
 }
 
 function resultOf(database: DatabaseConfig, file: string, tables: readonly TableCount[]): CommandResult {

@@ -5,7 +5,7 @@ import { findDamage } from '../../store/sqlite-check.ts'
 import { compactSqlite } from '../../store/sqlite-compact.ts'
 import { bytesText, type CommandResult } from './command-result.ts'
 import { refuseWhileOpen } from './replace-file.ts'
-import { mustBeThere, type Subject } from './subject.ts'
+import { refuseMissingFile, type Subject } from './subject.ts'
 
 /** Compacts the database. Throws a message for the operator; then the database is as it was. */
 export async function compactDatabase({ config: { database, port } }: Subject): Promise<CommandResult> {
@@ -13,17 +13,17 @@ export async function compactDatabase({ config: { database, port } }: Subject): 
     throw new Error(`${describeDatabase(database)}: PostgreSQL clears up by itself (autovacuum); this is for SQLite`)
   }
   const { file } = database
-  mustBeThere(file)
+  refuseMissingFile(file)
   await refuseWhileOpen(file, port)
   const { damage } = await findDamage(file, Infinity)
   if (damage !== undefined) throw new Error(`${file}: the file is damaged (${damage}); put back a backup`)
-  const before = statSync(file).size
+  const bytesBefore = statSync(file).size
   await compactSqlite(file).catch((error: unknown) => {
     throw new Error(`${file}: not compacted: ${(error as Error).message}`, { cause: error })
   })
   const bytes = statSync(file).size
   return {
-    text: `${file} has ${bytesText(bytes)}, and had ${bytesText(before)}; nothing that was deleted is in it.`,
-    facts: { database: file, bytes, before },
+    text: `${file} has ${bytesText(bytes)}, and had ${bytesText(bytesBefore)}; nothing that was deleted is in it.`,
+    facts: { database: file, bytes, before: bytesBefore },
   }
 }

@@ -15,20 +15,20 @@ import { refuseWhileOpen } from './replace-file.ts'
 import { readSubject, withTables } from './subject.ts'
 
 /** The pause between two reports of progress. */
-const TELL_EVERY_MS = 2000
+const REPORT_EVERY_MS = 2000
 
-interface Ends {
+interface CopyOptions {
   readonly from: string
   readonly to: string
 }
 
 /** Copies a database into another. Throws a message for the operator; the source is as it was. */
 export async function copyDatabase(
-  { from, to }: Ends,
+  { from, to }: CopyOptions,
   tell: (text: string) => void = () => undefined,
-  progress: CopyProgress = teller(tell),
+  progress: CopyProgress = createProgressReport(tell),
 ): Promise<CommandResult> {
-  const [source, target] = [await databaseNamed('from', from), await databaseNamed('to', to)]
+  const [source, target] = [await readDatabaseOption('from', from), await readDatabaseOption('to', to)]
   const [sourceName, targetName] = [describeDatabase(source), describeDatabase(target)]
   if (sourceName === targetName) throw new Error(`--from and --to name the same database: ${sourceName}`)
   await refuseInUse(source)
@@ -51,7 +51,7 @@ export async function copyDatabase(
  * Returns the database that an option names: by URL, or by a configuration, which keeps a password off the command
  * line.
  */
-async function databaseNamed(option: 'from' | 'to', text: string): Promise<DatabaseConfig> {
+async function readDatabaseOption(option: 'from' | 'to', text: string): Promise<DatabaseConfig> {
   if (text.endsWith('.json')) return (await readSubject({ config: text })).config.database
   const result = readDatabase({ url: text }, '', files)
   if ('mistakes' in result) throw new Error(`--${option}: ${result.mistakes.join('; ')}`)
@@ -80,11 +80,11 @@ async function withTarget<T>(
   return (await import('../../store/sqlite-tables.ts')).withSqliteTarget(database.file, migrations, work)
 }
 
-function teller(tell: (text: string) => void): CopyProgress {
-  let toldAt = performance.now()
+function createProgressReport(tell: (text: string) => void): CopyProgress {
+  let reportedAt = performance.now()
   return (table, rows) => {
-    if (performance.now() - toldAt < TELL_EVERY_MS) return
-    toldAt = performance.now()
+    if (performance.now() - reportedAt < REPORT_EVERY_MS) return
+    reportedAt = performance.now()
     tell(`${table}: ${rowsText(rows)} copied`)
   }
 }

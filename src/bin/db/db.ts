@@ -1,7 +1,7 @@
 /** `vouchsafe db`: backups of a database, restoring them, its state and its schema. */
 
 import { readWords, UsageError } from '../command-line.ts'
-import { plainLines } from '../terminal.ts'
+import { removeControlCharactersByLine } from '../terminal.ts'
 import type { CommandResult } from './command-result.ts'
 import { readSubject } from './subject.ts'
 
@@ -10,24 +10,24 @@ export async function runDb(args: string[]): Promise<void> {
   process.umask(0o077)
   const { values, positionals } = readWords('db', args)
   const [word, file, ...more] = positionals
-  const { text, facts, status = 0 } = await resultOf(word, { file, more }, values)
-  process.stdout.write(values.json ? `${JSON.stringify(facts, null, 2)}\n` : `${plainLines(text)}\n`)
+  const { text, facts, status = 0 } = await runSubcommand(word, { file, more }, values)
+  process.stdout.write(values.json ? `${JSON.stringify(facts, null, 2)}\n` : `${removeControlCharactersByLine(text)}\n`)
   process.exitCode = status
 }
 
-async function copyByWords({ from, to, json }: Values): Promise<CommandResult> {
+async function runCopy({ from, to, json }: Values): Promise<CommandResult> {
   if (from === undefined || to === undefined) throw new UsageError('db', 'db copy: name --from and --to')
-  return (await import('./copy.ts')).copyDatabase({ from, to }, json ? undefined : toStderr)
+  return (await import('./copy.ts')).copyDatabase({ from, to }, json ? undefined : writeToStderr)
 }
 
 /** Shows how far a copy is, to whoever waits for it. */
-function toStderr(text: string): void {
+function writeToStderr(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
 type Values = ReturnType<typeof readWords<'db'>>['values']
 
-async function resultOf(
+async function runSubcommand(
   word: string | undefined,
   { file, more }: { readonly file: string | undefined; readonly more: readonly string[] },
   values: Values,
@@ -47,7 +47,7 @@ async function resultOf(
     case 'compact':
       return (await import('./compact.ts')).compactDatabase(await readSubject(values))
     case 'copy':
-      return copyByWords(values)
+      return runCopy(values)
     default:
       throw new UsageError('db')
   }

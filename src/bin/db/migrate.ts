@@ -16,13 +16,15 @@ import { type Subject, withTables } from './subject.ts'
 export async function migrateSchema({ kind, config }: Subject, onlyCheck: boolean): Promise<CommandResult> {
   const { database } = config
   const place = describeDatabase(database)
-  const steps = isMissing(database) ? [] : await withTables(database, ({ steps: applied }) => Promise.resolve(applied))
-  const before = schemaOf(steps, kind.migrations)
-  if (before.unknown.length > 0) throw new Error(`${place}: the schema is ${schemaText(before)}`)
-  const { missing } = before
+  const steps = isMissing(database)
+    ? []
+    : await withTables(database, ({ steps: appliedSteps }) => Promise.resolve(appliedSteps))
+  const schemaBefore = schemaOf(steps, kind.migrations)
+  if (schemaBefore.unknown.length > 0) throw new Error(`${place}: the schema is ${schemaText(schemaBefore)}`)
+  const { missing } = schemaBefore
   if (onlyCheck) {
-    const facts = { database: place, schema: before.version, missing }
-    return { text: `${place}: ${schemaText(before)}`, facts, ...(missing.length > 0 && { status: 1 as const }) }
+    const facts = { database: place, schema: schemaBefore.version, missing }
+    return { text: `${place}: ${schemaText(schemaBefore)}`, facts, ...(missing.length > 0 && { status: 1 as const }) }
   }
   await refuseDamaged(database)
   const store = await openDatabase(database, kind.migrations)

@@ -5,7 +5,7 @@ import { loadDriver } from '../../store/sqlite.ts'
 import { fileProblem } from '../database-file.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { generationFile, readWitnesses, writeWitnesses } from '../generation-file.ts'
-import { titleAt } from '../who-listens.ts'
+import { fetchTitle } from '../who-listens.ts'
 
 const LOCK_TIMEOUT_MS = 500
 /** SQLite result codes: another process has the database open, or a lock on it. */
@@ -15,23 +15,23 @@ export interface FileReplacement {
   readonly file: string
   readonly copy: string
   /** Where the file of before goes. */
-  readonly kept: string
+  readonly keptFile: string
   /** The text that the generation of the copy has, for the file beside it. */
   readonly witness: string | undefined
 }
 
 /** Puts `copy` in the place of `file`, and returns where the file of before is; undefined where there was none. */
-export function replaceFile({ file, copy, kept, witness = '' }: FileReplacement): string | undefined {
+export function replaceFile({ file, copy, keptFile, witness = '' }: FileReplacement): string | undefined {
   flushToDisk(copy)
-  const beside = generationFile(file)
+  const witnessFile = generationFile(file)
   // The file has both generations while the database changes, as the process may end in between.
-  writeWitnesses(beside, [...readWitnesses(beside), witness])
-  const isThere = existsSync(file)
-  for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) renameSync(file + end, kept + end)
+  writeWitnesses(witnessFile, [...readWitnesses(witnessFile), witness])
+  const hasFile = existsSync(file)
+  for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) renameSync(file + end, keptFile + end)
   renameSync(copy, file)
   flushToDisk(dirname(file))
-  writeWitnesses(beside, [witness])
-  return isThere ? kept : undefined
+  writeWitnesses(witnessFile, [witness])
+  return hasFile ? keptFile : undefined
 }
 
 /**
@@ -40,14 +40,14 @@ export function replaceFile({ file, copy, kept, witness = '' }: FileReplacement)
  */
 export async function refuseWhileOpen(file: string, port?: number): Promise<void> {
   if (!existsSync(file)) return
-  const state = fileProblem(file) === undefined ? await lockState(file) : 'unknown'
-  const isServed = async () => port !== undefined && (await titleAt(`http://127.0.0.1:${port}`)) !== undefined
+  const state = fileProblem(file) === undefined ? await tryLock(file) : 'unknown'
+  const isServed = async () => port !== undefined && (await fetchTitle(`http://127.0.0.1:${port}`)) !== undefined
   const isOpen = state === 'in use' || (state === 'unknown' && (await isServed()))
   if (isOpen) throw new Error(`${file}: another process has the database open; stop the service first`)
 }
 
 /** Tries what SQLite grants only to the one process that has the database open: to change its kind of journal. */
-async function lockState(file: string): Promise<'free' | 'in use' | 'unknown'> {
+async function tryLock(file: string): Promise<'free' | 'in use' | 'unknown'> {
   const database = new (await loadDriver())(file)
   try {
     database.exec(`pragma busy_timeout = ${LOCK_TIMEOUT_MS}`)

@@ -16,10 +16,10 @@ import { generationFile } from '../generation-file.ts'
 import type { OpenedStore } from '../service-kind.ts'
 import { type CommandResult, rowsText } from './command-result.ts'
 import { refuseWhileOpen, replaceFile } from './replace-file.ts'
-import { mustBeThere, type Subject, withTables } from './subject.ts'
+import { refuseMissingFile, type Subject, withTables } from './subject.ts'
 
 /** The result of a restore. */
-interface Restored {
+interface RestoreResult {
   /** Where the database of before is; undefined where there was none. */
   readonly kept: string | undefined
   readonly voided: number | undefined
@@ -29,30 +29,30 @@ interface Restored {
 
 /** Restores a backup. Throws a message for the operator; then the database is as it was. */
 export async function restoreBackup(subject: Subject, file: string): Promise<CommandResult> {
-  mustBeThere(file)
+  refuseMissingFile(file)
   const { database } = subject.config
   if (database.kind === 'sqlite' && isSameFile(file, database.file)) {
     throw new Error(`${file}: it is the database itself; name a backup of it`)
   }
   if (database.kind === 'sqlite') await refuseWhileOpen(database.file, subject.config.port)
-  if (database.kind === 'sqlite') return restoreBeside(subject, file, `${database.file}.restoring`)
+  if (database.kind === 'sqlite') return restoreByCopy(subject, file, `${database.file}.restoring`)
   // The directory is new, so that nobody can have put a link into it.
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-restore-'))
   try {
-    return await restoreBeside(subject, file, join(directory, 'backup.db'))
+    return await restoreByCopy(subject, file, join(directory, 'backup.db'))
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
 }
 
-async function restoreBeside(subject: Subject, file: string, copy: string): Promise<CommandResult> {
+async function restoreByCopy(subject: Subject, file: string, copy: string): Promise<CommandResult> {
   makeDirectory(dirname(copy), 0o700)
   if (existsSync(copy)) {
     throw new Error(`${copy}: another backup is being restored, or was cut off; take the file away if none is`)
   }
   try {
-    const restored = await restoreCopy(subject, file, copy)
-    return resultOf(subject, file, restored)
+    const result = await restoreCopy(subject, file, copy)
+    return resultOf(subject, file, result)
   } finally {
     for (const each of filesOf(copy)) rmSync(each, { force: true })
   }
@@ -62,7 +62,7 @@ function isSameFile(one: string, other: string): boolean {
   return existsSync(other) && realpathSync(one) === realpathSync(other)
 }
 
-async function restoreCopy({ kind, config }: Subject, file: string, copy: string): Promise<Restored> {
+async function restoreCopy({ kind, config }: Subject, file: string, copy: string): Promise<RestoreResult> {
   const { database } = config
   // The log of a file that was copied while its service was stopped belongs to it.
   for (const end of ['', '-wal']) {
@@ -78,9 +78,9 @@ async function restoreCopy({ kind, config }: Subject, file: string, copy: string
     }
   })
   const voided = await prepare({ kind, config: { ...config, database: asFile(database, copy) } })
-  const kept = await putInPlace({ kind, config }, copy)
-  const counted = await withTables(database, countAll)
-  return { kept, voided, ...counted }
+  const kept = await replaceDatabase({ kind, config }, copy)
+  const rowCount = await withTables(database, countAll)
+  return { kept, voided, ...rowCount }
 }
 
 function asFile({ generation }: DatabaseConfig, file: string): DatabaseConfig {
@@ -89,36 +89,39 @@ function asFile({ generation }: DatabaseConfig, file: string): DatabaseConfig {
 
 /** Opens the copy as a service does, which makes of it a database of another generation; gives what was made void. */
 async function prepare({ kind, config }: Subject): Promise<number | undefined> {
-  const opened: OpenedStore | { readonly mistake: string } = await kind.openStore(config, {
+  const openedStore: OpenedStore | { readonly mistake: string } = await kind.openStore(config, {
     log: pino({ level: 'silent' }),
     isRestored: true,
   })
-  if ('mistake' in opened) throw new Error(opened.mistake)
-  await opened.store.close()
-  return opened.voided
+  if ('mistake' in openedStore) throw new Error(openedStore.mistake)
+  await openedStore.store.close()
+  return openedStore.voidedSessions
 }
 
 /**
  * Puts the copy in the place of the database, and returns where the database of before is kept; undefined where there
  * was none.
  */
-async function putInPlace({ kind, config: { database, port } }: Subject, copy: string): Promise<string | undefined> {
+async function replaceDatabase(
+  { kind, config: { database, port } }: Subject,
+  copy: string,
+): Promise<string | undefined> {
   const stamp = now().toISOString().replace(/\D/g, '').slice(0, 14)
-  const prepared: DatabaseConfig = { kind: 'sqlite', file: copy }
+  const preparedCopy: DatabaseConfig = { kind: 'sqlite', file: copy }
   if (database.kind === 'sqlite') {
-    const witness = await withTables(prepared, ({ generation }) => Promise.resolve(generation?.witness))
+    const witness = await withTables(preparedCopy, ({ generation }) => Promise.resolve(generation?.witness))
     // A service may have started meanwhile.
     await refuseWhileOpen(database.file, port)
-    return replaceFile({ file: database.file, copy, kept: `${database.file}.before-${stamp}`, witness })
+    return replaceFile({ file: database.file, copy, keptFile: `${database.file}.before-${stamp}`, witness })
   }
   const { replacePostgresTables } = await import('../../store/postgres-tables.ts')
   const replacement = { server: database, migrations: kind.migrations, kept: `vouchsafe_before_${stamp}` }
-  return withTables(prepared, (reader) =>
+  return withTables(preparedCopy, (reader) =>
     replacePostgresTables(replacement, (writer) => copyTables(reader, writer, reader.tables)),
   )
 }
 
-async function countAll(reader: TableReader): Promise<Pick<Restored, 'rows' | 'schema'>> {
+async function countAll(reader: TableReader): Promise<Pick<RestoreResult, 'rows' | 'schema'>> {
   let rows = 0
   for (const table of reader.tables) rows += await reader.count(table)
   return { rows, schema: reader.steps.at(-1) }
@@ -128,7 +131,7 @@ function filesOf(copy: string): readonly string[] {
   return [copy, `${copy}-wal`, `${copy}-shm`, generationFile(copy)]
 }
 
-function resultOf({ kind, config: { database } }: Subject, file: string, restored: Restored): CommandResult {
+function resultOf({ kind, config: { database } }: Subject, file: string, restored: RestoreResult): CommandResult {
   const { kept, voided, rows, schema } = restored
   const place = describeDatabase(database)
   const isFile = database.kind === 'sqlite'

@@ -4,7 +4,7 @@ import type { DatabaseGeneration } from '../../store/generation.ts'
 import { UNFINISHED_COPY } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
-import { columns } from '../terminal.ts'
+import { formatColumns } from '../terminal.ts'
 import { bytesText, type CommandResult, rowsText } from './command-result.ts'
 import { type Subject, withTables } from './subject.ts'
 
@@ -21,7 +21,7 @@ export async function describeState({ kind, config }: Subject): Promise<CommandR
     ['size', bytesText(bytes)],
     ...tables.map(({ table, rows: count }) => [table, rowsText(count)] as const),
   ]
-  return { text: columns(rows).join('\n'), facts }
+  return { text: formatColumns(rows).join('\n'), facts }
 }
 
 interface SchemaState {

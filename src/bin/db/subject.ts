@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseConfig } from '../../config/database.ts'
 import type { TableReader } from '../../store/tables.ts'
-import { placeHint, readConfigFile } from '../config-file.ts'
+import { readConfigFile, workingDirectoryHint } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
 import { files, now } from '../effects.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service-kind.ts'
@@ -24,9 +24,9 @@ export async function readSubject(words: { readonly service?: string; readonly c
   const file = readConfigFile(path, name)
   if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
   const kind = await serviceKinds[name ?? (await kindOf(file.value, path))]()
-  const result = kind.read(file.value, files, now())
+  const result = kind.readConfig(file.value, files, now())
   if ('mistakes' in result) {
-    throw new Error([...result.mistakes, placeHint(path, result.mistakes) ?? []].flat().join('\n'))
+    throw new Error([...result.mistakes, workingDirectoryHint(path, result.mistakes) ?? []].flat().join('\n'))
   }
   return { kind, config: result.config }
 }
@@ -45,12 +45,12 @@ export async function withTables<T>(database: DatabaseConfig, work: (reader: Tab
   if (database.kind === 'postgresql') {
     return (await import('../../store/postgres-tables.ts')).withPostgresTables(database, work)
   }
-  mustBeThere(database.file)
+  refuseMissingFile(database.file)
   return (await import('../../store/sqlite-tables.ts')).withSqliteTables(database.file, work)
 }
 
 /** Throws where there is no database, or SQLite would read what does not belong to it. */
-export function mustBeThere(file: string): void {
+export function refuseMissingFile(file: string): void {
   const problem = fileProblem(file)
   if (problem !== undefined) throw new Error(`${file}: ${problem}`)
   if (!existsSync(file)) throw new Error(`${file}: there is no such database; has the service run here?`)

@@ -19,7 +19,7 @@ export interface Status {
 
 const LIMIT_MS = 10_000
 
-export async function call(service: DemoService, path: string, body?: object): Promise<ApiResult> {
+export async function callService(service: DemoService, path: string, body?: object): Promise<ApiResult> {
   const url = `${service.url}${path}`
   const method = body === undefined ? 'GET' : 'POST'
   const json = body === undefined ? {} : { body: JSON.stringify(body) }
@@ -43,16 +43,16 @@ export async function fetchStatus(
   sessionId: string,
 ): Promise<Status> {
   const path = kind === 'issuance' ? '/issuance/oid4vci/status/' : '/presentation/oid4vp/status/'
-  return JSON.parse(requireSuccess(await call(service, path + sessionId)).text) as Status
+  return JSON.parse(requireSuccess(await callService(service, path + sessionId)).text) as Status
 }
 
 /** A session and the link that starts it in a wallet. */
-export interface Started {
+export interface StartedSession {
   readonly sessionId: string
   readonly link: string
 }
 
-export function readStarted({ text }: Pick<ApiResult, 'text'>): Started {
+export function readStartedSession({ text }: Pick<ApiResult, 'text'>): StartedSession {
   const answer = parseJsonObject(text)
   const link = ownString(answer, 'credential_offer_uri') ?? ownString(answer, 'request_uri')
   return { sessionId: ownString(answer, 'session_id') ?? '', link: link ?? '' }

@@ -11,8 +11,8 @@ const CLAIMS = {
   enrolled_until: ['Enrolled until', '2030-09-30'],
 } as const
 
-const ASKED = ['given_name', 'programme'] as const
-type RequestedClaims = Readonly<Record<(typeof ASKED)[number], string>>
+const REQUESTED_CLAIMS = ['given_name', 'programme'] as const
+type RequestedClaims = Readonly<Record<(typeof REQUESTED_CLAIMS)[number], string>>
 
 export const configuration = {
   format: 'jwt_vc_json-ld',
@@ -41,10 +41,10 @@ export const dcqlQuery = {
       id: 'card',
       format: configuration.format,
       meta: { type_values: [TYPE] },
-      claims: ASKED.map((name) => ({ path: ['credentialSubject', name] })),
+      claims: REQUESTED_CLAIMS.map((name) => ({ path: ['credentialSubject', name] })),
     },
   ],
 }
 
 export const CLAIM_COUNT = Object.keys(CLAIMS).length
-export const ASKED_NAMES = ASKED.join(', ')
+export const REQUESTED_CLAIM_NAMES = REQUESTED_CLAIMS.join(', ')

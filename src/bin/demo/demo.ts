@@ -13,15 +13,15 @@ import type { ConsoleEngine } from '../console/endpoints.ts'
 import { type CredentialServiceName, credentialServices } from '../credential-services.ts'
 import { makeDirectory } from '../directory.ts'
 import { now, random } from '../effects.ts'
-import { hanging, paint } from '../terminal.ts'
+import { hangingIndent, paint } from '../terminal.ts'
 import { walletFiles } from '../wallet/files.ts'
 import { listenAsFront } from './front.ts'
 import { createNarrator, type Narrator } from './narrator.ts'
 import { listenAsPortal, type Portal } from './portal.ts'
 import { type DemoAddress, findAddress, logFile, makeHome, startService } from './services.ts'
-import { stay } from './stay.ts'
-import { type Cast, type Declared, walk } from './walk.ts'
-import { walkUnoffered } from './wallet-asks.ts'
+import { showLinks } from './stay.ts'
+import { type Cast, type DeclaredIds, walkThroughOffer } from './walk.ts'
+import { walkWithoutOffer } from './wallet-asks.ts'
 
 /** The usual ports; the verifier's is two above the issuer's. */
 const PORT_BASE = credentialServices.issuer.defaults.port
@@ -34,7 +34,7 @@ const ENGINES = 3
 /** The longest time for which running requests may delay the end. */
 const CLOSE_LIMIT_MS = 3000
 /** The exit status of a shell for SIGINT. */
-const INTERRUPTED = 130
+const INTERRUPT_STATUS = 130
 
 type Part = 'credential' | 'secret'
 
@@ -59,8 +59,8 @@ interface Closable {
 
 /** The progress of the demo, for its end. */
 interface Progress {
-  walked: boolean
-  signalled: boolean
+  hasWalked: boolean
+  isStopping: boolean
 }
 
 export async function runDemo(args: string[]): Promise<void> {
@@ -68,21 +68,21 @@ export async function runDemo(args: string[]): Promise<void> {
   process.umask(0o077)
   const options = readOptions(args)
   const services: Closable[] = []
-  const progress: Progress = { walked: false, signalled: false }
-  stopOnSignal(services, progress)
+  const progress: Progress = { hasWalked: false, isStopping: false }
+  stopDemoOnSignal(services, progress)
   if (options.isTemporary) process.once('exit', () => removeHome(options.home))
   const narrator = createNarrator(write)
   try {
     const scene = options.part === 'secret' ? undefined : await showCredential(options, narrator, services)
-    const engines = options.part === 'credential' ? [] : await keepSecret(options, narrator, services)
-    progress.walked = true
+    const engines = options.part === 'credential' ? [] : await playSecretPart(options, narrator, services)
+    progress.hasWalked = true
     if (scene !== undefined && !options.once) {
-      await stay(scene.cast, scene.declared, { ...options, engines })
+      await showLinks(scene.cast, scene.declared, { ...options, engines })
       return
     }
   } catch (error) {
     // Stopping makes the running step fail, which the user expects.
-    if (progress.signalled) return
+    if (progress.isStopping) return
     reportDemoFailure(narrator, error as Error)
   }
   await closeAll(services)
@@ -133,19 +133,19 @@ async function showCredential(
   options: Options,
   narrator: Narrator,
   services: Closable[],
-): Promise<{ readonly cast: Cast; readonly declared: Declared }> {
-  const { cast, portal } = await start(options, narrator, services)
-  const declared = await walk(cast)
-  await walkUnoffered(cast, declared, portal)
+): Promise<{ readonly cast: Cast; readonly declared: DeclaredIds }> {
+  const { cast, portal } = await startServices(options, narrator, services)
+  const declaredIds = await walkThroughOffer(cast)
+  await walkWithoutOffer(cast, declaredIds, portal)
   write(`\n${paint('green', 'The credential was issued, presented and verified.')}\n`)
-  return { cast, declared }
+  return { cast, declared: declaredIds }
 }
 
 /**
  * Plays the second part, in a new directory: each run has new engines and a new chain. The engines go on running, for
  * the console, where the demo stays.
  */
-async function keepSecret(
+async function playSecretPart(
   { home, portBase, once, part }: Options,
   narrator: Narrator,
   services: Closable[],
@@ -153,16 +153,16 @@ async function keepSecret(
   makeDirectory(home, 0o700)
   const place = mkdtempSync(join(home, 'engines-'))
   process.once('exit', () => removeHome(place))
-  const whenStopped = (kill: () => Promise<void>): unknown => services.push({ close: kill })
+  const registerKill = (kill: () => Promise<void>): unknown => services.push({ close: kill })
   const engineCommands = await import('../engine/commands.ts')
-  const play = { home: place, port: portBase + ENGINE_OFFSET, narrator, whenStopped }
-  const engines = await engineCommands.keepSecret({ ...play, stays: !once && part === undefined })
+  const play = { home: place, port: portBase + ENGINE_OFFSET, narrator, registerKill }
+  const engines = await engineCommands.playSecretPart({ ...play, keepsEngines: !once && part === undefined })
   write(`\n${paint('green', 'The secret was shared, recovered without one engine, and the liar was named.')}\n`)
   return engines
 }
 
 /** Makes what is missing, and starts what listens; the wallet has no server. Shows where everything is. */
-async function start(
+async function startServices(
   options: Options,
   narrator: Narrator,
   services: Closable[],
@@ -186,7 +186,7 @@ async function start(
   services.push(verifier)
   const front = baseUrl ? await listenAsFront([issuer, verifier], portBase + FRONT_OFFSET) : undefined
   if (front) services.push(front)
-  write(placesText(options, places, front))
+  write(addressesText(options, places, front))
   const walletHome = join(home, 'wallet')
   const wallet: WalletContext = {
     fetch,
@@ -194,14 +194,14 @@ async function start(
     random,
     store: walletFiles(walletHome),
     onStep: (step) => {
-      narrator.step({ who: 'The wallet', ...step })
+      narrator.tellStep({ who: 'The wallet', ...step })
     },
   }
   return { cast: { issuer, verifier, wallet, walletHome, narrator, write }, portal }
 }
 
 /** Tells where everything is. */
-function placesText(
+function addressesText(
   { home, isTemporary, baseUrl }: Options,
   { issuer, verifier }: Readonly<Record<CredentialServiceName, DemoAddress>>,
   front: { readonly url: string } | undefined,
@@ -223,18 +223,20 @@ function describeAddress({ preferredPort, port, url }: DemoAddress): string {
 /** Prints the failure, and makes it the exit status. */
 function reportDemoFailure(narrator: Narrator, { message, cause }: Error): void {
   const reason = cause instanceof Error ? ` (${cause.message})` : ''
-  const why = `${message}${message.includes(reason) ? '' : reason}`.split('\n').map((line) => hanging('', 0, line))
-  process.stderr.write(`\n${paint('red', 'The demo failed')}, at: ${narrator.currentPart()}\n${why.join('\n')}\n`)
+  const why = `${message}${message.includes(reason) ? '' : reason}`
+    .split('\n')
+    .map((line) => hangingIndent('', 0, line))
+  process.stderr.write(`\n${paint('red', 'The demo failed')}, at: ${narrator.getCurrentPart()}\n${why.join('\n')}\n`)
   process.exitCode = 1
 }
 
 /** Stops at the first signal: with 0 when the walk is over, as a failure before. */
-function stopOnSignal(services: readonly Closable[], progress: Progress): void {
+function stopDemoOnSignal(services: readonly Closable[], progress: Progress): void {
   const stop = (): void => {
-    if (progress.signalled) return
-    progress.signalled = true
+    if (progress.isStopping) return
+    progress.isStopping = true
     write('\nStopping.\n')
-    const exit = (): never => process.exit(progress.walked ? 0 : INTERRUPTED)
+    const exit = (): never => process.exit(progress.hasWalked ? 0 : INTERRUPT_STATUS)
     setTimeout(exit, CLOSE_LIMIT_MS).unref()
     void closeAll(services).finally(exit)
   }

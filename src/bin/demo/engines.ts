@@ -7,7 +7,7 @@ import type { Address } from '../../offchain/address.ts'
 import { makeDirectory } from '../directory.ts'
 import { makeEngineFiles } from '../engine/init.ts'
 import { writeFiles } from '../init/files.ts'
-import { freePort } from '../network.ts'
+import { findFreePort } from '../network.ts'
 
 export interface DemoEngine {
   readonly name: string
@@ -31,39 +31,39 @@ export async function makeEngine(
   preferredPort: number,
 ): Promise<DemoEngine> {
   const directory = join(home, `engine-${name.toLowerCase()}`)
-  const url = `http://127.0.0.1:${await freePort(preferredPort)}`
+  const url = `http://127.0.0.1:${await findFreePort(preferredPort)}`
   makeDirectory(directory, 0o700)
   const { newFiles, address, apiKey } = await makeEngineFiles(url, chain)
   writeFiles(directory, newFiles)
-  let running: ChildProcess | undefined
+  let engineProcess: ChildProcess | undefined
   const kill = async (): Promise<void> => {
-    const child = running
+    const child = engineProcess
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
+    const exit = once(child, 'exit')
     child.kill('SIGKILL')
-    await ended
+    await exit
   }
   const start = async (): Promise<void> => {
     const log = openSync(join(directory, 'engine.log'), 'a', 0o600)
-    running = spawn(process.execPath, [process.argv[1] ?? '', 'engine'], {
+    engineProcess = spawn(process.execPath, [process.argv[1] ?? '', 'engine'], {
       cwd: directory,
-      env: withoutSettings(process.env),
+      env: removeSettings(process.env),
       // The channel only reports its end: an engine of the demo ends with the demo, however that ends.
       stdio: ['ignore', 'pipe', log, 'ipc'],
     })
-    await listening(running, `engine ${name}`)
+    await waitUntilListening(engineProcess, `engine ${name}`)
   }
   // The engines end with the demo, however it ends, and before its directory is removed: a live engine writes into it.
-  process.prependOnceListener('exit', () => running?.kill('SIGKILL'))
+  process.prependOnceListener('exit', () => engineProcess?.kill('SIGKILL'))
   return { name, directory, url, address, apiKey, start, kill }
 }
 
 /** Leaves out the settings of the caller's own services, which an engine would take for its own. */
-function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function removeSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('VOUCHSAFE_')))
 }
 
-function listening(child: ChildProcess, name: string): Promise<void> {
+function waitUntilListening(child: ChildProcess, name: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error(`${name} did not start within a minute`)), STARTS_WITHIN_MS)
     let output = ''

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, request as requestFrom, type Server, type ServerResponse } from 'node:http'
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
-import { freePort } from '../network.ts'
+import { findFreePort } from '../network.ts'
 
 /** A service behind the front. */
 export interface FrontService {
@@ -31,12 +31,12 @@ export async function listenAsFront(
   services: readonly { readonly url: string; readonly port: number }[],
   preferredPort: number,
 ): Promise<ListeningFront> {
-  const documented = services.map(async ({ url, port }) => {
+  const frontServices = services.map(async ({ url, port }) => {
     const response = await fetch(`${url}/openapi`)
     return { port, openapi: (await response.json()) as JsonObject }
   })
-  const server = createFront(await Promise.all(documented))
-  const port = await freePort(preferredPort)
+  const server = createFront(await Promise.all(frontServices))
+  const port = await findFreePort(preferredPort)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ port, host: '127.0.0.1' }, resolve)
@@ -63,9 +63,9 @@ export function createFront(services: readonly FrontService[]): Server {
 }
 
 function openOperations({ port, openapi }: FrontService): readonly OpenOperation[] {
-  return Object.entries(members(own(openapi, 'paths'))).flatMap(([path, methods]) =>
-    Object.entries(members(methods))
-      .filter(([, operation]) => !needsApiKey(members(operation)))
+  return Object.entries(membersOf(own(openapi, 'paths'))).flatMap(([path, methods]) =>
+    Object.entries(membersOf(methods))
+      .filter(([, operation]) => !needsApiKey(membersOf(operation)))
       .map(([method]) => ({ port, method: method.toUpperCase(), path: patternOf(path) })),
   )
 }
@@ -73,7 +73,7 @@ function openOperations({ port, openapi }: FrontService): readonly OpenOperation
 /** Tests whether an operation has a way in by an API key; one without `security` counts as one that has. */
 function needsApiKey(operation: JsonObject): boolean {
   const ways = own(operation, 'security')
-  return !Array.isArray(ways) || ways.some((way) => Object.hasOwn(members(way), 'apiKey'))
+  return !Array.isArray(ways) || ways.some((way) => Object.hasOwn(membersOf(way), 'apiKey'))
 }
 
 function patternOf(path: string): RegExp {
@@ -81,22 +81,22 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${parts.join('[\\w-]+')}$`)
 }
 
-function members(value: unknown): JsonObject {
+function membersOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }
 
 function passToService(request: IncomingMessage, response: ServerResponse, port: number): void {
   const { method, url, headers } = request
-  const passed = requestFrom({ host: '127.0.0.1', port, method, path: url, headers }, (answer) => {
+  const serviceRequest = requestFrom({ host: '127.0.0.1', port, method, path: url, headers }, (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers)
     answer.pipe(response)
   })
-  passed.on('error', () => {
+  serviceRequest.on('error', () => {
     if (response.headersSent) response.destroy()
     else refuseRequest(response, 502, 'the service does not answer')
   })
-  response.on('close', () => passed.destroy())
-  request.pipe(passed)
+  response.on('close', () => serviceRequest.destroy())
+  request.pipe(serviceRequest)
 }
 
 function refuseRequest(response: ServerResponse, status: number, why: string): void {

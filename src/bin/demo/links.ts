@@ -4,15 +4,15 @@ import { isLoopback } from '../../protocol/private-host.ts'
 import { commandName, shellWord } from '../command-line.ts'
 import { certificateFile } from '../init/files.ts'
 import { qrLines } from '../qr.ts'
-import { hanging, paint } from '../terminal.ts'
-import { call, readStarted, requireSuccess, type Started } from './calls.ts'
+import { hangingIndent, paint } from '../terminal.ts'
+import { callService, readStartedSession, requireSuccess, type StartedSession } from './calls.ts'
 import { dataset, newDataset } from './data.ts'
 import type { DemoService } from './services.ts'
-import type { Declared } from './walk.ts'
+import type { DeclaredIds } from './walk.ts'
 
 export interface Links {
-  readonly offer: Started
-  readonly request: Started
+  readonly offer: StartedSession
+  readonly request: StartedSession
 }
 
 interface Services {
@@ -24,20 +24,22 @@ const LIFETIME_SECONDS = 86_400
 
 export async function startLinks(
   { issuer, verifier }: Services,
-  { configurationId, queryId }: Declared,
+  { configurationId, queryId }: DeclaredIds,
 ): Promise<Links> {
   const expiry = { expires_in: LIFETIME_SECONDS }
   const offer = { credential_dataset: dataset, credential_configurations: [configurationId], ...expiry }
   const request = { verification_query_id: queryId, ...expiry }
   return {
-    offer: readStarted(requireSuccess(await call(issuer, '/issuance/oid4vci/new-session', offer))),
-    request: readStarted(requireSuccess(await call(verifier, '/presentation/oid4vp/new-session', request))),
+    offer: readStartedSession(requireSuccess(await callService(issuer, '/issuance/oid4vci/new-session', offer))),
+    request: readStartedSession(
+      requireSuccess(await callService(verifier, '/presentation/oid4vp/new-session', request)),
+    ),
   }
 }
 
 export function linksText(
   { offer, request }: Links,
-  { configurationId }: Declared,
+  { configurationId }: DeclaredIds,
   { issuer, walletHome }: Services & { walletHome: string },
 ): string {
   const home = ` --home ${shellWord(walletHome)}`
@@ -72,7 +74,7 @@ export function linksText(
   ].join('\n')
 }
 
-export function curlText(services: Services, { configurationId, queryId }: Declared): string {
+export function curlText(services: Services, { configurationId, queryId }: DeclaredIds): string {
   const { issuer, verifier } = services
   const json = "-H 'Content-Type: application/json'"
   return `${paint('bold', 'Or by hand, in another terminal')}
@@ -116,5 +118,5 @@ function reachText(baseUrl: string): string {
 }
 
 function paragraph(text: string): string[] {
-  return hanging('', 0, text).split('\n')
+  return hangingIndent('', 0, text).split('\n')
 }

@@ -1,6 +1,6 @@
 /** The output of the demo: numbered steps, each with its request and its meaning. */
 import type { Step } from '../../wallet/context.ts'
-import { hanging, paint, plain } from '../terminal.ts'
+import { hangingIndent, paint, removeControlCharacters } from '../terminal.ts'
 
 /** A step of the wallet or of a similar actor. `what` follows `who`. */
 export interface ShownStep extends Omit<Step, 'spec'> {
@@ -9,12 +9,13 @@ export interface ShownStep extends Omit<Step, 'spec'> {
 
 export interface Narrator {
   /** Begins a part of the walk. */
-  part(title: string): void
-  step(step: ShownStep): void
+  beginPart(title: string): void
+  /** Writes the next numbered step. */
+  tellStep(step: ShownStep): void
   /** Writes a line about the last step. */
-  say(label: string, text: string): void
+  addLine(label: string, text: string): void
   /** Returns the title of the current part. */
-  currentPart(): string
+  getCurrentPart(): string
 }
 
 const MARGIN = 5
@@ -24,33 +25,33 @@ export const INDENT = ' '.repeat(MARGIN)
 export function createNarrator(write: (text: string) => void): Narrator {
   let [count, title] = [0, 'The services start']
   return {
-    part: (next) => {
+    beginPart: (next) => {
       title = next
       write(`\n${paint('bold', title)}\n${paint('dim', '-'.repeat(title.length))}\n`)
     },
-    step: (step) => {
+    tellStep: (step) => {
       count += 1
       write(`\n${stepText(step, count)}`)
     },
-    say: (label, text) => write(`${labelText(label, text)}\n`),
-    currentPart: () => title,
+    addLine: (label, text) => write(`${labelText(label, text)}\n`),
+    getCurrentPart: () => title,
   }
 }
 
 function stepText({ who, what, means, request, status }: ShownStep, count: number): string {
-  const lines = [`${paint('dim', String(count).padStart(MARGIN - 2))}  ${plain(`${who} ${what}`)}.`]
+  const lines = [`${paint('dim', String(count).padStart(MARGIN - 2))}  ${removeControlCharacters(`${who} ${what}`)}.`]
   if (request !== undefined) {
     const answer = status === undefined ? '' : ` ${paint(status < 400 ? 'green' : 'red', String(status))}`
     lines.push(`${INDENT}${paint('bold', `${request.method} ${shortPath(request.url)}`)}${answer}`)
     if (request.sent !== undefined) lines.push(labelText('sent', request.sent))
   }
-  lines.push(paint('dim', hanging(INDENT, MARGIN, means)))
+  lines.push(paint('dim', hangingIndent(INDENT, MARGIN, means)))
   return `${lines.join('\n')}\n`
 }
 
 function labelText(label: string, text: string): string {
   const head = `${INDENT}${label}: `
-  return hanging(head, head.length, text)
+  return hangingIndent(head, head.length, text)
 }
 
 /** Shortens long random parts of a path. */

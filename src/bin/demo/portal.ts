@@ -5,8 +5,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { ownString, parseJsonObject } from '../../codec/json.ts'
 import { escapeHtml } from '../../http/browser-page.ts'
-import { defaultHost } from '../network.ts'
-import { type ApiResult, call, requireSuccess } from './calls.ts'
+import { chooseDefaultHost } from '../network.ts'
+import { type ApiResult, callService, requireSuccess } from './calls.ts'
 import { dataset } from './data.ts'
 import type { DemoService } from './services.ts'
 
@@ -25,14 +25,14 @@ const HEADERS = {
 
 /** Has the page listen at `port` for the people whom `issuer` sends. */
 export async function listenAsPortal(issuer: DemoService, port: number): Promise<Portal> {
-  const host = await defaultHost()
+  const host = await chooseDefaultHost()
   return new Promise((resolve, reject) => {
     const server = createServer((request, response) => {
-      void answer(issuer, portal, request, response).catch(() => response.destroy())
+      void answerRequest(issuer, portal, request, response).catch(() => response.destroy())
     })
     const close = (): Promise<void> =>
-      new Promise((closed) => {
-        server.close(() => closed())
+      new Promise((resolveClose) => {
+        server.close(() => resolveClose())
         server.closeAllConnections()
       })
     const portal: Portal = { close }
@@ -41,24 +41,26 @@ export async function listenAsPortal(issuer: DemoService, port: number): Promise
   })
 }
 
-async function answer(
+async function answerRequest(
   issuer: DemoService,
   { onCall }: Portal,
   { method, url = '' }: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const ask = async (path: string, body?: object): Promise<ApiResult> => {
-    const result = await call(issuer, path, body)
+  const callIssuer = async (path: string, body?: object): Promise<ApiResult> => {
+    const result = await callService(issuer, path, body)
     onCall?.(result)
     return result
   }
   const id = encodeURIComponent(new URL(url, 'http://portal').searchParams.get('interaction') ?? '')
   if (method === 'POST') {
-    const { text } = requireSuccess(await ask(`/auth/interaction/complete/${id}`, { credential_dataset: dataset }))
+    const { text } = requireSuccess(
+      await callIssuer(`/auth/interaction/complete/${id}`, { credential_dataset: dataset }),
+    )
     response.writeHead(303, { location: ownString(parseJsonObject(text), 'redirect_uri') ?? '' }).end()
     return
   }
-  const interaction = await ask(`/auth/interaction/${id}`)
+  const interaction = await callIssuer(`/auth/interaction/${id}`)
   response.writeHead(interaction.status, HEADERS).end(pageOf(interaction))
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { VerificationReport } from '../../verifier/verification.ts'
-import { plain } from '../terminal.ts'
+import { removeControlCharacters } from '../terminal.ts'
 import { createNarrator } from './narrator.ts'
 import { claimLines, issuerLines, reportLines } from './report.ts'
 
@@ -21,7 +21,7 @@ const report = {
 describe('what the demo shows of strangers', () => {
   it('does not steer the terminal: reports and claims', () => {
     for (const line of [...reportLines(report), ...issuerLines(report), ...claimLines(report)]) {
-      expect(plain(line.replaceAll('\n', ''))).toBe(line.replaceAll('\n', ''))
+      expect(removeControlCharacters(line.replaceAll('\n', ''))).toBe(line.replaceAll('\n', ''))
     }
     expect(claimLines(report).join()).toContain('\ufffd[2J')
     expect(issuerLines(report).join()).toMatch(/CN=\ufffd\[2J.* \(SHA-256 (ab){8}…\)/s)
@@ -32,9 +32,9 @@ describe('what the demo shows of strangers', () => {
     const narrator = createNarrator((text) => {
       shown += text
     })
-    narrator.step({ who: 'The wallet', what: `chose the ${evil}`, means: evil })
-    narrator.say('link', evil)
+    narrator.tellStep({ who: 'The wallet', what: `chose the ${evil}`, means: evil })
+    narrator.addLine('link', evil)
     expect(shown).toContain('chose the \ufffd[2J')
-    expect(plain(shown.replaceAll('\n', ''))).toBe(shown.replaceAll('\n', ''))
+    expect(removeControlCharacters(shown.replaceAll('\n', ''))).toBe(shown.replaceAll('\n', ''))
   })
 })

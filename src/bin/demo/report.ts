@@ -3,7 +3,7 @@
 import type { CheckResult } from '../../check/check.ts'
 import { isObject, type Json } from '../../codec/json.ts'
 import type { VerificationReport } from '../../verifier/verification.ts'
-import { hanging, paint, plain } from '../terminal.ts'
+import { hangingIndent, paint, removeControlCharacters } from '../terminal.ts'
 import { INDENT } from './narrator.ts'
 
 /** The shown characters of a fingerprint in hexadecimal. */
@@ -19,7 +19,7 @@ const COLOURS = {
 /** Formats every check of the response and of each credential in it. */
 export function reportLines({ checks, credentials }: VerificationReport): string[] {
   const groups = Object.entries(credentials).flatMap(([id, reports]) =>
-    reports.map((report) => ({ title: `The credential "${plain(id)}"`, checks: report.checks })),
+    reports.map((report) => ({ title: `The credential "${removeControlCharacters(id)}"`, checks: report.checks })),
   )
   return [{ title: 'The response', checks }, ...groups].flatMap((group) => {
     const width = Math.max(...group.checks.map(({ outcome }) => outcome.length))
@@ -35,7 +35,7 @@ export function issuerLines({ credentials }: VerificationReport): string[] {
       const { subject, sha256, anchor } = certificate
       const under = anchor === undefined ? '' : `, under the trust anchor ${anchor.subject}`
       const text = `${subject}${under} (SHA-256 ${sha256.slice(0, FINGERPRINT_SHOWN)}…)`
-      return [hanging(INDENT, INDENT.length, text)]
+      return [hangingIndent(INDENT, INDENT.length, text)]
     }),
   )
 }
@@ -43,12 +43,14 @@ export function issuerLines({ credentials }: VerificationReport): string[] {
 /** Formats the disclosed claims, one a line. */
 export function claimLines({ credentials }: VerificationReport): string[] {
   return Object.values(credentials).flatMap((reports) =>
-    reports.flatMap(({ claims = {} }) => leaves(claims.credentialSubject ?? {}, '').map((line) => `${INDENT}${line}`)),
+    reports.flatMap(({ claims = {} }) =>
+      leafLines(claims.credentialSubject ?? {}, '').map((line) => `${INDENT}${line}`),
+    ),
   )
 }
 
 /** Formats the failed checks as `id: why`. */
-export function failures({ checks, credentials }: VerificationReport): string[] {
+export function failureLines({ checks, credentials }: VerificationReport): string[] {
   const all = [
     ...checks,
     ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks)),
@@ -62,13 +64,13 @@ export function failures({ checks, credentials }: VerificationReport): string[] 
 function checkText({ id, asks, outcome, detail }: CheckResult, outcomeWidth: number): string {
   const head = `${INDENT}${paint(COLOURS[outcome], outcome.replace('_', ' ').padEnd(outcomeWidth))}  `
   const width = INDENT.length + outcomeWidth + 2
-  const question = hanging(head, width, asks)
+  const question = hangingIndent(head, width, asks)
   const answer = [...(outcome === 'passed' ? [] : [id]), ...(detail === undefined ? [] : [detail])].join(': ')
-  return answer === '' ? question : `${question}\n${paint('dim', hanging(' '.repeat(width), width, answer))}`
+  return answer === '' ? question : `${question}\n${paint('dim', hangingIndent(' '.repeat(width), width, answer))}`
 }
 
-function leaves(value: Json, path: string): string[] {
-  if (Array.isArray(value)) return value.flatMap((element, index) => leaves(element, `${path}[${index}]`))
-  if (!isObject(value)) return [plain(`${path}: ${String(value)}`)]
-  return Object.entries(value).flatMap(([name, member]) => leaves(member, path === '' ? name : `${path}.${name}`))
+function leafLines(value: Json, path: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((element, index) => leafLines(element, `${path}[${index}]`))
+  if (!isObject(value)) return [removeControlCharacters(`${path}: ${String(value)}`)]
+  return Object.entries(value).flatMap(([name, member]) => leafLines(member, path === '' ? name : `${path}.${name}`))
 }

@@ -35,24 +35,24 @@ export interface SecretPlay {
   /** The port of the first engine; the others listen above. */
   readonly port: number
   readonly narrator: Narrator
-  /** Is given what kills each engine, for a demo that is stopped meanwhile. */
-  readonly whenStopped: (kill: () => Promise<void>) => void
+  /** Registers the function that kills an engine, for a demo that is stopped meanwhile. */
+  readonly registerKill: (kill: () => Promise<void>) => void
   /** Whether the engines go on running after the play. */
-  readonly stays: boolean
+  readonly keepsEngines: boolean
 }
 
 /** Plays the second part. Throws at the step that fails, after which no engine runs; else resolves with the engines. */
 export async function playSecret(play: SecretPlay): Promise<readonly DemoEngine[]> {
-  const { home, port, narrator, whenStopped, stays } = play
+  const { home, port, narrator, registerKill, keepsEngines } = play
   const engines: DemoEngine[] = []
-  let goOn = false
+  let keepsRunning = false
   try {
-    narrator.part('Three engines keep a secret')
+    narrator.beginPart('Three engines keep a secret')
     const chain = join(home, 'chain')
     for (const [at, name] of NAMES.entries()) {
       const engine = await makeEngine(name, home, chain, port + at)
       engines.push(engine)
-      whenStopped(() => engine.kill())
+      registerKill(() => engine.kill())
     }
     await Promise.all(engines.map((engine) => engine.start()))
     const [first, second, third] = engines
@@ -62,12 +62,12 @@ export async function playSecret(play: SecretPlay): Promise<readonly DemoEngine[
       narrator,
       owner: await deploySharing(engines, chain, narrator),
     }
-    await share(scene)
+    await shareSecret(scene)
     await loseAnEngine(scene)
     await findTheLiar(scene)
-    goOn = stays
+    keepsRunning = keepsEngines
   } finally {
-    if (!goOn) await Promise.all(engines.map((engine) => engine.kill()))
+    if (!keepsRunning) await Promise.all(engines.map((engine) => engine.kill()))
   }
   return engines
 }
@@ -77,42 +77,42 @@ async function deploySharing(
   chain: string,
   narrator: Narrator,
 ): Promise<SecretSharing> {
-  narrator.step({
+  narrator.tellStep({
     who: 'Three operators',
     what: 'each started an engine',
     means:
       'Three processes, each with a key and a database of its own. The chain that they watch is a directory here; it could be any EVM chain.',
   })
-  narrator.say('engines', engines.map(({ name, url }) => `${name} ${url}`).join(', '))
-  const connection = await connect({ dir: chain }, { makes: true })
+  narrator.addLine('engines', engines.map(({ name, url }) => `${name} ${url}`).join(', '))
+  const connection = await connect({ dir: chain }, { createsChain: true })
   const { address } = await deploy(connection, CONTRACT, {
     engine: engines.map((engine) => `${engine.address}=${engine.url}`),
     component: join(builtDirectory(), 'components', 'secret-sharing.js'),
     'component-uri': '',
     args: '[]',
   })
-  narrator.step({
+  narrator.tellStep({
     who: 'The owner of a secret',
     what: `deployed the contract ${CONTRACT}`,
     means:
       'It lists the three engines, and the component that they are to run. Each engine finds itself in the list, fetches the component by its digest, and serves it from now on.',
   })
-  narrator.say('contract', address)
-  return ownerOf(connection, address)
+  narrator.addLine('contract', address)
+  return createOwner(connection, address)
 }
 
-function ownerOf({ chain, key }: Connection, contract: string): SecretSharing {
+function createOwner({ chain, readAccountKey }: Connection, contract: string): SecretSharing {
   const client = engineClient({ chain, contract: parseAddress(contract), fetch, now, random, wait: (ms) => sleep(ms) })
-  const transactor = accountTransactor(chain, key(), { now, wait: (ms) => sleep(ms) })
-  return { client, signer: keySigner(key(), 'evm'), transactor }
+  const transactor = accountTransactor(chain, readAccountKey(), { now, wait: (ms) => sleep(ms) })
+  return { client, signer: keySigner(readAccountKey(), 'evm'), transactor }
 }
 
-async function share({ engines, owner, narrator }: Scene): Promise<void> {
-  const prepared = await prepareUpload(owner, { secret: Buffer.from(SECRET), threshold: THRESHOLD, id: ID })
-  const { complete } = await upload(owner, prepared)
+async function shareSecret({ engines, owner, narrator }: Scene): Promise<void> {
+  const preparedUpload = await prepareUpload(owner, { secret: Buffer.from(SECRET), threshold: THRESHOLD, id: ID })
+  const { complete } = await upload(owner, preparedUpload)
   if (!complete) throw new Error('not every engine took its share; what each said is in its engine.log')
   const contract = evmAddress(owner.client.contract)
-  narrator.step({
+  narrator.tellStep({
     who: 'The owner',
     what: 'cut the secret into three shares, and sent one to each engine',
     request: {
@@ -128,21 +128,21 @@ async function share({ engines, owner, narrator }: Scene): Promise<void> {
 async function loseAnEngine({ engines, owner, narrator }: Scene): Promise<void> {
   const [, , third] = engines
   await third.kill()
-  narrator.step({
+  narrator.tellStep({
     who: `Engine ${third.name}`,
     what: 'was killed (SIGKILL)',
     means: 'Its operator is gone, for all that the owner knows.',
   })
   const { secret } = await downloadSecret(owner, { id: ID })
-  expectSecret(secret)
-  narrator.step({
+  requireSecret(secret)
+  narrator.tellStep({
     who: 'The owner',
     what: 'asked on the chain, and fetched shares from the others',
     request: { method: 'GET', url: `${engines[0].url}/offchain/${evmAddress(owner.client.contract)}/shares/${ID}` },
     status: 200,
     means: 'The contract opens a window of five minutes; outside of it engines give nothing to anybody.',
   })
-  narrator.say('recovered', Buffer.from(secret).toString())
+  narrator.addLine('recovered', Buffer.from(secret).toString())
 }
 
 async function findTheLiar({ engines, owner, narrator }: Scene): Promise<void> {
@@ -150,28 +150,28 @@ async function findTheLiar({ engines, owner, narrator }: Scene): Promise<void> {
   await second.kill()
   await corruptShare(second, owner)
   await Promise.all([second.start(), third.start()])
-  narrator.step({
+  narrator.tellStep({
     who: `The operator of engine ${second.name}`,
     what: 'changed the share in his own database',
     means: `He has its key, so nobody can keep him from it. Engine ${third.name} is back meanwhile.`,
   })
   const { secret, errors } = await downloadSecret(owner, { id: ID, askAll: true })
-  expectSecret(secret)
+  requireSecret(secret)
   const [liar, ...others] = errors
   if (liar?.code !== 'wrong-share' || liar.engine.address !== second.address || others.length > 0)
     throw new Error(
       `engine ${second.name} should have been found out, and nobody else: ${errors.map(({ message }) => message).join('; ')}`,
     )
-  narrator.step({
+  narrator.tellStep({
     who: 'The owner',
     what: 'fetched the shares again, and held each against its commitment',
     means: 'Without the commitments, a wrong share would have given a wrong secret, and nobody would have known why.',
   })
-  narrator.say('recovered', Buffer.from(secret).toString())
-  narrator.say('wrong share from', `engine ${second.name}, ${liar.engine.endpoint}`)
+  narrator.addLine('recovered', Buffer.from(secret).toString())
+  narrator.addLine('wrong share from', `engine ${second.name}, ${liar.engine.endpoint}`)
 }
 
-function expectSecret(secret: Uint8Array): void {
+function requireSecret(secret: Uint8Array): void {
   if (Buffer.from(secret).toString() !== SECRET) throw new Error('the engines gave back another secret')
 }
 
@@ -184,12 +184,12 @@ async function corruptShare({ directory, address }: DemoEngine, { client }: Secr
     for (const { id, value } of await store.list('component_storage')) {
       const bytes = Buffer.from(value.value, 'base64')
       // The component stores a share behind its commitment, at the end of the value.
-      const stored = bytes.subarray(bytes.indexOf(commitment) + commitment.length)
-      if (!createHash('sha256').update(stored).digest().equals(commitment)) continue
-      stored.writeUInt8(stored.readUInt8(0) ^ 1, 0)
+      const shareBytes = bytes.subarray(bytes.indexOf(commitment) + commitment.length)
+      if (!createHash('sha256').update(shareBytes).digest().equals(commitment)) continue
+      shareBytes.writeUInt8(shareBytes.readUInt8(0) ^ 1, 0)
       const row = await store.get('component_storage', id)
-      const changed = { ...value, value: bytes.toString('base64') }
-      await store.commit([{ update: 'component_storage', id, version: row?.version ?? 0, value: changed }])
+      const changedValue = { ...value, value: bytes.toString('base64') }
+      await store.commit([{ update: 'component_storage', id, version: row?.version ?? 0, value: changedValue }])
       return
     }
     throw new Error('the engine has no share to change')

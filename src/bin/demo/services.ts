@@ -16,7 +16,7 @@ import {
 import { files, now, openDatabase } from '../effects.ts'
 import { certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from '../init/files.ts'
 import { createLog } from '../log.ts'
-import { defaultHost, freePort, lanAddress } from '../network.ts'
+import { chooseDefaultHost, findFreePort, findLanAddress } from '../network.ts'
 import { buildService, type Service } from '../service.ts'
 
 /** A listening service. */
@@ -50,9 +50,9 @@ export interface DemoAddress {
  * and applications stay on this machine.
  */
 export async function findAddress(preferredPort: number, baseUrl: string | undefined): Promise<DemoAddress> {
-  const port = await freePort(preferredPort)
+  const port = await findFreePort(preferredPort)
   if (baseUrl !== undefined) return { preferredPort, port, baseUrl, url: `http://127.0.0.1:${port}` }
-  const url = `http://${lanAddress() ?? '127.0.0.1'}:${port}`
+  const url = `http://${findLanAddress() ?? '127.0.0.1'}:${port}`
   return { preferredPort, port, baseUrl: url, url }
 }
 
@@ -61,12 +61,12 @@ export const logFile = (home: string): string => join(home, 'services.log')
 /** Makes the missing files of both services, and gives the verifier the issuer's certificate. */
 export async function makeHome(
   home: string,
-  places: Readonly<Record<CredentialServiceName, DemoAddress>>,
+  addresses: Readonly<Record<CredentialServiceName, DemoAddress>>,
 ): Promise<void> {
   for (const service of credentialServiceNames) {
     const directory = join(home, service)
     if (existsSync(join(directory, CONFIG_FILE))) continue
-    const { baseUrl, port } = places[service]
+    const { baseUrl, port } = addresses[service]
     writeFiles(directory, await makeFiles({ service, baseUrl, port, displayName: NAMES[service] }))
     if (service === 'verifier') {
       const certificate = certificateFile('issuer')
@@ -87,15 +87,15 @@ export async function startService(
   const kind = credentialServiceKind(name)
   const store: StoreOf<CredentialServiceName> = await openDatabase(config.database, credentialServices[name].migrations)
   const service = await buildService(kind, config, store, { log: createLog(name, { file: logFile(home) }) })
-  await listen(service, config)
+  await listenOrClose(service, config)
   const [apiKey = ''] = Object.keys(config.apiKeys)
   const { baseUrl, port, url } = place
   return { baseUrl, url, port, apiKey, directory, close: () => service.close() }
 }
 
-async function listen(service: Service<CommonConfig>, { port }: CommonConfig): Promise<void> {
+async function listenOrClose(service: Service<CommonConfig>, { port }: CommonConfig): Promise<void> {
   try {
-    await service.app.listen({ port, host: await defaultHost() })
+    await service.app.listen({ port, host: await chooseDefaultHost() })
   } catch (error) {
     await service.close()
     throw error
@@ -112,19 +112,20 @@ function readConfig(
   const { read } = credentialServices[name]
   const path = join(directory, CONFIG_FILE)
   const file = readConfigFile(path)
-  const inDirectory: Files = {
+  const directoryFiles: Files = {
     read: (relative) => files.read(resolve(directory, relative)),
     list: (relative) => files.list(resolve(directory, relative)),
   }
   // A revocation in the demo shows at once.
-  const fresh = name === 'issuer' ? { statusList: { ttlSeconds: LIST_SECONDS } } : {}
+  const listSettings = name === 'issuer' ? { statusList: { ttlSeconds: LIST_SECONDS } } : {}
   const result =
     'mistakes' in file
       ? file
-      : read({ ...fresh, ...(file.value as object), ...settings, port, baseUrl }, inDirectory, now())
+      : read({ ...listSettings, ...(file.value as object), ...settings, port, baseUrl }, directoryFiles, now())
   if ('mistakes' in result)
     throw new Error(`${path} cannot be used:\n${result.mistakes.map((each) => `  - ${each}`).join('\n')}`)
   const { database } = result.config
-  const inPlace = database.kind === 'sqlite' ? { ...database, file: resolve(directory, database.file) } : database
-  return { ...result.config, database: inPlace }
+  const resolvedDatabase =
+    database.kind === 'sqlite' ? { ...database, file: resolve(directory, database.file) } : database
+  return { ...result.config, database: resolvedDatabase }
 }

@@ -2,12 +2,12 @@
 import { CONSOLE_PORT, openConsole } from '../console/console.ts'
 import type { ConsoleEngine, ConsoleServices } from '../console/endpoints.ts'
 import { credentialServices } from '../credential-services.ts'
-import { freePort } from '../network.ts'
+import { findFreePort } from '../network.ts'
 import { browserCommand, openBrowser } from '../open-browser.ts'
-import { hanging, paint } from '../terminal.ts'
+import { hangingIndent, paint } from '../terminal.ts'
 import { curlText, linksText, startLinks } from './links.ts'
-import type { Cast, Declared } from './walk.ts'
-import { watch } from './watch.ts'
+import type { Cast, DeclaredIds } from './walk.ts'
+import { reportWalletUse } from './watch.ts'
 
 const CONSOLE_OFFSET = CONSOLE_PORT - credentialServices.issuer.defaults.port
 
@@ -21,29 +21,29 @@ interface StayOptions {
 }
 
 /** Shows how to continue, and what a wallet does with the links. The services keep the process alive. */
-export async function stay(cast: Cast, declared: Declared, options: StayOptions): Promise<void> {
+export async function showLinks(cast: Cast, declaredIds: DeclaredIds, options: StayOptions): Promise<void> {
   const { write } = cast
-  const links = await startLinks(cast, declared)
-  const opened = await openConsole(
+  const links = await startLinks(cast, declaredIds)
+  const openedConsole = await openConsole(
     { ...servicesOf(cast), engines: options.engines },
-    await freePort(options.portBase + CONSOLE_OFFSET),
+    await findFreePort(options.portBase + CONSOLE_OFFSET),
     'wallet',
   )
-  write(`\n${linksText(links, declared, cast)}\n${curlText(cast, declared)}\n`)
-  const removed = options.isTemporary ? ', and remove their keys, databases and the wallet' : ''
+  write(`\n${linksText(links, declaredIds, cast)}\n${curlText(cast, declaredIds)}\n`)
+  const removalText = options.isTemporary ? ', and remove their keys, databases and the wallet' : ''
   const who = options.engines.length === 0 ? 'Both services' : 'Both services and the engines'
-  const running = hanging('', 0, `${who} are running. Press Ctrl-C to stop them${removed}.`)
+  const running = hangingIndent('', 0, `${who} are running. Press Ctrl-C to stop them${removalText}.`)
   write(`${running.replace('Press Ctrl-C', paint('bold', 'Press Ctrl-C'))}\n`)
-  write(consoleText(opened.link))
+  write(consoleText(openedConsole.link))
   const command = options.mayOpen ? browserCommand(process) : undefined
-  if (command !== undefined && (await openBrowser(command, opened.link))) write('Your browser opens it.\n')
-  watch(cast, links)
+  if (command !== undefined && (await openBrowser(command, openedConsole.link))) write('Your browser opens it.\n')
+  reportWalletUse(cast, links)
 }
 
 function consoleText(link: string): string {
   const what =
     'The same walk in your browser, with a wallet in the page: issue, receive, present, break and revoke a credential in eleven clicks. The link signs in once, within ten minutes:'
-  return `\n${paint('bold', 'Now in your browser')}\n\n${hanging('', 0, what)}\n\n${paint('bold', link)}\n\n`
+  return `\n${paint('bold', 'Now in your browser')}\n\n${hangingIndent('', 0, what)}\n\n${paint('bold', link)}\n\n`
 }
 
 /** Returns the services of the demo as its console and the wallet in its page call them. */

@@ -3,11 +3,11 @@ import type { WalletContext } from '../../wallet/context.ts'
 import { WalletError } from '../../wallet/error.ts'
 import { type PresentationPlan, planPresentation, present } from '../../wallet/present.ts'
 import { receive } from '../../wallet/receive.ts'
-import { hanging, paint } from '../terminal.ts'
-import { call, fetchStatus, readStarted, requireSuccess, type Started } from './calls.ts'
-import { ASKED_NAMES, CLAIM_COUNT, configuration, dataset, dcqlQuery } from './data.ts'
+import { hangingIndent, paint } from '../terminal.ts'
+import { callService, fetchStatus, readStartedSession, requireSuccess, type StartedSession } from './calls.ts'
+import { CLAIM_COUNT, configuration, dataset, dcqlQuery, REQUESTED_CLAIM_NAMES } from './data.ts'
 import { INDENT, type Narrator, type ShownStep } from './narrator.ts'
-import { claimLines, failures, issuerLines, reportLines } from './report.ts'
+import { claimLines, failureLines, issuerLines, reportLines } from './report.ts'
 import type { DemoService } from './services.ts'
 
 export interface Cast {
@@ -21,33 +21,33 @@ export interface Cast {
 }
 
 /** The ids that the walk has made, for continuing by hand. */
-export interface Declared {
+export interface DeclaredIds {
   readonly configurationId: string
   readonly queryId: string
 }
 
 /** Takes every step, or throws at the one that fails. */
-export async function walk(cast: Cast): Promise<Declared> {
+export async function walkThroughOffer(cast: Cast): Promise<DeclaredIds> {
   const { narrator, wallet } = cast
   const configurationId = await declareConfiguration(cast)
   const offer = await startIssuance(cast, configurationId)
-  narrator.part('The wallet receives it')
-  const [received] = await receive(wallet, offer.link)
-  if (received === undefined) throw new Error('the offer had no credential')
+  narrator.beginPart('The wallet receives it')
+  const [receivedCredential] = await receive(wallet, offer.link)
+  if (receivedCredential === undefined) throw new Error('the offer had no credential')
   await readIssuanceStatus(cast, offer)
   const queryId = await storeQuery(cast)
   const request = await startVerification(cast, queryId)
-  narrator.part('The wallet shows two claims, and keeps the others')
+  narrator.beginPart('The wallet shows two claims, and keeps the others')
   const plan = await planPresentation(wallet, request.link)
   showPlan(cast, plan)
-  const refused = await presentOrRefusal(wallet, plan)
+  const refusal = await presentOrRefusal(wallet, plan)
   await readReport(cast, request, plan)
-  if (refused !== undefined) throw refused
+  if (refusal !== undefined) throw refusal
   return { configurationId, queryId }
 }
 
 async function declareConfiguration(cast: Cast): Promise<string> {
-  cast.narrator.part('A university offers a student card')
+  cast.narrator.beginPart('A university offers a student card')
   return takeStep(cast, cast.issuer, '/credential-configuration/create', {
     who: 'The university',
     what: 'declared what it issues',
@@ -57,7 +57,7 @@ async function declareConfiguration(cast: Cast): Promise<string> {
   })
 }
 
-async function startIssuance(cast: Cast, configurationId: string): Promise<Started> {
+async function startIssuance(cast: Cast, configurationId: string): Promise<StartedSession> {
   const text = await takeStep(cast, cast.issuer, '/issuance/oid4vci/new-session', {
     who: 'The university',
     what: 'started a session for one student',
@@ -65,32 +65,32 @@ async function startIssuance(cast: Cast, configurationId: string): Promise<Start
     means: 'The answer is a link. As a QR code on a web page, it brings a wallet here.',
     body: { credential_dataset: dataset, credential_configurations: [configurationId] },
   })
-  return startedLink(cast, text)
+  return readSessionAndTell(cast, text)
 }
 
-async function readIssuanceStatus(cast: Cast, { sessionId }: Started): Promise<void> {
+async function readIssuanceStatus(cast: Cast, { sessionId }: StartedSession): Promise<void> {
   const text = await takeStep(cast, cast.issuer, `/issuance/oid4vci/status/${sessionId}`, {
     who: 'The university',
     what: 'asked how it went',
     means: 'SUCCEEDED means that a wallet has the card.',
   })
   const { status } = JSON.parse(text) as { status: string }
-  cast.narrator.say('status', status)
+  cast.narrator.addLine('status', status)
   if (status !== 'SUCCEEDED') throw new Error(`the issuance session is ${status}`)
 }
 
 async function storeQuery(cast: Cast): Promise<string> {
-  cast.narrator.part('A library asks for a part of it')
+  cast.narrator.beginPart('A library asks for a part of it')
   return takeStep(cast, cast.verifier, '/verification-query/create', {
     who: 'The library',
     what: 'stored what it wants to know',
-    sent: `a DCQL query for a StudentCard with ${ASKED_NAMES}`,
+    sent: `a DCQL query for a StudentCard with ${REQUESTED_CLAIM_NAMES}`,
     means: 'Once for all visitors. The answer is the id of this verification query.',
     body: { dcql_query: dcqlQuery },
   })
 }
 
-async function startVerification(cast: Cast, queryId: string): Promise<Started> {
+async function startVerification(cast: Cast, queryId: string): Promise<StartedSession> {
   const text = await takeStep(cast, cast.verifier, '/presentation/oid4vp/new-session', {
     who: 'The library',
     what: 'started a session for one visitor',
@@ -98,27 +98,27 @@ async function startVerification(cast: Cast, queryId: string): Promise<Started> 
     means: 'Again the answer is a link; it names the hash of the certificate that the request will be signed with.',
     body: { verification_query_id: queryId },
   })
-  return startedLink(cast, text)
+  return readSessionAndTell(cast, text)
 }
 
-function startedLink({ narrator }: Cast, text: string): Started {
-  const started = readStarted({ text })
-  narrator.say('link', started.link)
-  return started
+function readSessionAndTell({ narrator }: Cast, text: string): StartedSession {
+  const startedSession = readStartedSession({ text })
+  narrator.addLine('link', startedSession.link)
+  return startedSession
 }
 
 function showPlan({ narrator }: Cast, { answers, problem }: PresentationPlan): void {
   if (problem !== undefined) throw new Error(problem)
   const [answer] = answers
   if (answer === undefined || !('credential' in answer)) throw new Error('the wallet has nothing to answer with')
-  const requested = answer.disclosed.filter(({ because }) => because !== 'always')
-  narrator.step({
+  const requestedClaims = answer.disclosed.filter(({ because }) => because !== 'always')
+  narrator.tellStep({
     who: 'The wallet',
     what: `chose the ${answer.credential.name}, and asks its owner`,
     means: 'Each claim was signed on its own, so that each can be shown or kept. In the demo the owner agrees.',
   })
-  narrator.say('would show', requested.map(({ position }) => position.at(-1)).join(', '))
-  narrator.say('would keep', answer.hidden.map((position) => position.at(-1)).join(', '))
+  narrator.addLine('would show', requestedClaims.map(({ position }) => position.at(-1)).join(', '))
+  narrator.addLine('would keep', answer.hidden.map((position) => position.at(-1)).join(', '))
 }
 
 /**
@@ -135,36 +135,36 @@ async function presentOrRefusal(wallet: WalletContext, plan: PresentationPlan): 
   }
 }
 
-async function readReport(cast: Cast, { sessionId }: Started, plan: PresentationPlan): Promise<void> {
+async function readReport(cast: Cast, { sessionId }: StartedSession, plan: PresentationPlan): Promise<void> {
   const { narrator, verifier, write } = cast
-  narrator.part('The library reads the report')
+  narrator.beginPart('The library reads the report')
   await takeStep(cast, verifier, `/presentation/oid4vp/status/${sessionId}`, {
     who: 'The library',
     what: 'asked how it went',
     means: 'The answer has every check with its question, its source and its outcome, whether it held or not.',
   })
   const { status, result } = await fetchStatus(verifier, 'presentation', sessionId)
-  narrator.say('status', status)
+  narrator.addLine('status', status)
   if (result === undefined) throw new Error(`the verification session is ${status}, without a report`)
   write(`${reportLines(result).join('\n')}\n`)
-  const [first, ...more] = failures(result)
+  const [first, ...more] = failureLines(result)
   if (!result.verified) {
     throw new Error(`the presentation was not accepted; ${[first ?? 'no check says why', ...more].join('; ')}`)
   }
-  const hidden = plan.answers.flatMap((answer) => ('hidden' in answer ? answer.hidden : []))
-  const names = hidden.map((place) => String(place.at(-1))).join(', ')
+  const hiddenClaims = plan.answers.flatMap((answer) => ('hidden' in answer ? answer.hidden : []))
+  const names = hiddenClaims.map((place) => String(place.at(-1))).join(', ')
   write(`\n${INDENT}${paint('bold', 'It was issued by')}\n${issuerLines(result).join('\n')}\n`)
   write(`\n${INDENT}${paint('bold', 'The library now knows')}\n${claimLines(result).join('\n')}\n`)
-  write(`\n${INDENT}${paint('bold', 'and not')}\n${hanging(INDENT, INDENT.length, names)}\n`)
+  write(`\n${INDENT}${paint('bold', 'and not')}\n${hangingIndent(INDENT, INDENT.length, names)}\n`)
 }
 
-type ToTake = Omit<ShownStep, 'request' | 'status'> & { readonly sent?: string; readonly body?: object }
+type ServiceStep = Omit<ShownStep, 'request' | 'status'> & { readonly sent?: string; readonly body?: object }
 
 /** Calls a service, shows the step, and returns the text of the response. Throws when the call fails. */
-async function takeStep({ narrator }: Cast, service: DemoService, path: string, step: ToTake): Promise<string> {
-  const { sent, body, ...narrated } = step
-  const answer = await call(service, path, body)
+async function takeStep({ narrator }: Cast, service: DemoService, path: string, step: ServiceStep): Promise<string> {
+  const { sent, body, ...narratedStep } = step
+  const answer = await callService(service, path, body)
   const request = { method: answer.method, url: answer.url, ...(sent === undefined ? {} : { sent }) }
-  narrator.step({ ...narrated, request, status: answer.status })
+  narrator.tellStep({ ...narratedStep, request, status: answer.status })
   return requireSuccess(answer).text
 }

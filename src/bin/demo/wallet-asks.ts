@@ -5,7 +5,7 @@ import type { ApiResult } from './calls.ts'
 import { CLAIM_COUNT } from './data.ts'
 import type { Narrator, ShownStep } from './narrator.ts'
 import type { Portal } from './portal.ts'
-import type { Cast, Declared } from './walk.ts'
+import type { Cast, DeclaredIds } from './walk.ts'
 
 /** An address of this machine that nothing listens at: the browser of the demo stops before it. */
 const REDIRECT_URI = 'http://127.0.0.1/callback'
@@ -13,13 +13,13 @@ const LIMIT_MS = 10_000
 const MAX_PAGES = 5
 
 /** Takes every step, or throws at the one that fails. */
-export async function walkUnoffered(
+export async function walkWithoutOffer(
   { issuer, wallet, narrator }: Cast,
-  { configurationId }: Declared,
+  { configurationId }: DeclaredIds,
   portal: Portal,
 ): Promise<void> {
-  narrator.part('The wallet asks for another card, which nobody has offered')
-  portal.onCall = (result) => narrator.step(stepOfPortal(result))
+  narrator.beginPart('The wallet asks for another card, which nobody has offered')
+  portal.onCall = (result) => narrator.tellStep(stepOfPortal(result))
   try {
     const ask = { credentialIssuer: issuer.baseUrl, credential: { configurationId } }
     await receiveUnoffered({ ...wallet, openBrowser: () => Promise.resolve(openBrowser(narrator)) }, ask)
@@ -55,7 +55,7 @@ async function followPages(narrator: Narrator, address: string): Promise<string>
     const signal = AbortSignal.timeout(LIMIT_MS)
     const { status, headers } = await fetch(url, { method, headers: { cookie }, redirect: 'manual', signal })
     const location = headers.get('location')
-    if (new URL(url).pathname.startsWith('/auth/')) narrator.step(stepOfBrowser(url, status))
+    if (new URL(url).pathname.startsWith('/auth/')) narrator.tellStep(stepOfBrowser(url, status))
     cookie = headers.getSetCookie()[0]?.split(';')[0] ?? cookie
     if (location?.startsWith(REDIRECT_URI)) return location.slice(REDIRECT_URI.length + 1)
     if (status >= 400)
@@ -67,11 +67,11 @@ async function followPages(narrator: Narrator, address: string): Promise<string>
 }
 
 function stepOfBrowser(url: string, status: number): ShownStep {
-  const begins = url.includes('/auth/authorize')
+  const isFirst = url.includes('/auth/authorize')
   return {
     who: 'The browser',
-    what: begins ? 'came to the issuer, which sent it on to the university' : 'came back to the issuer',
-    means: begins
+    what: isFirst ? 'came to the issuer, which sent it on to the university' : 'came back to the issuer',
+    means: isFirst
       ? 'The issuer marks the browser by a cookie, so that only the one that began can end it.'
       : 'It is the browser that began, so the issuer sends it on to the wallet, with a code.',
     request: { method: 'GET', url },

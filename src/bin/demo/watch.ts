@@ -1,6 +1,6 @@
 /** Reports when a wallet has used a link that the demo left. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { paint, plain } from '../terminal.ts'
+import { paint, removeControlCharacters } from '../terminal.ts'
 import { fetchStatus, type Status } from './calls.ts'
 import type { Links } from './links.ts'
 import { claimLines, reportLines } from './report.ts'
@@ -9,18 +9,18 @@ import type { Cast } from './walk.ts'
 const PAUSE_MS = 1000
 
 /** Polls both sessions until they or the services have ended. */
-export function watch({ issuer, verifier, write }: Cast, { offer, request }: Links): void {
-  const tell = (text: string): void => write(`\n${text}\n`)
-  void whenOver(() => fetchStatus(issuer, 'issuance', offer.sessionId)).then((status) => {
-    if (status) tell(issuanceText(status))
+export function reportWalletUse({ issuer, verifier, write }: Cast, { offer, request }: Links): void {
+  const writeLine = (text: string): void => write(`\n${text}\n`)
+  void waitForEnd(() => fetchStatus(issuer, 'issuance', offer.sessionId)).then((status) => {
+    if (status) writeLine(issuanceText(status))
   })
-  void whenOver(() => fetchStatus(verifier, 'presentation', request.sessionId)).then((status) => {
-    if (status) tell(verificationText(status))
+  void waitForEnd(() => fetchStatus(verifier, 'presentation', request.sessionId)).then((status) => {
+    if (status) writeLine(verificationText(status))
   })
 }
 
 /** Returns the last status of a session; undefined when the service cannot be reached any more. */
-async function whenOver(ask: () => Promise<Status>): Promise<Status | undefined> {
+async function waitForEnd(ask: () => Promise<Status>): Promise<Status | undefined> {
   try {
     for (;;) {
       const status = await ask()
@@ -35,14 +35,16 @@ async function whenOver(ask: () => Promise<Status>): Promise<Status | undefined>
 function issuanceText({ status }: Status): string {
   return paint(
     'bold',
-    status === 'SUCCEEDED' ? 'A wallet has received the student card.' : `The offer: ${plain(status)}`,
+    status === 'SUCCEEDED'
+      ? 'A wallet has received the student card.'
+      : `The offer: ${removeControlCharacters(status)}`,
   )
 }
 
 function verificationText({ status, result, wallet_error: error }: Status): string {
-  const title = paint('bold', `A wallet has answered the request: ${plain(status)}`)
+  const title = paint('bold', `A wallet has answered the request: ${removeControlCharacters(status)}`)
   if (error !== undefined)
-    return `${title}\n${plain([error.error, error.error_description].filter(Boolean).join(': '))}`
+    return `${title}\n${removeControlCharacters([error.error, error.error_description].filter(Boolean).join(': '))}`
   if (result === undefined) return title
   return [title, ...reportLines(result), '', ...claimLines(result)].join('\n')
 }

@@ -2,8 +2,8 @@
 import { findAddressMistakes } from '../../config/address.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
 import { now } from '../effects.ts'
-import { defaultHost, lanAddress, listenProblem } from '../network.ts'
-import { ANSWER_MS, titleAt } from '../who-listens.ts'
+import { chooseDefaultHost, findLanAddress, findListenProblem } from '../network.ts'
+import { ANSWER_MS, fetchTitle } from '../who-listens.ts'
 import type { Finding } from './finding.ts'
 import { clockFinding } from './machine.ts'
 
@@ -22,17 +22,17 @@ const ENGINE = 'Vouchsafe execution engine'
 export async function addressFindings(address: ServiceAddress): Promise<Finding[]> {
   const { baseUrl } = address
   const usable = baseUrl !== undefined && findAddressMistakes(baseUrl).length === 0
-  const reached = usable ? await reach(baseUrl, address.title) : undefined
+  const reachability = usable ? await reachAddress(baseUrl, address.title) : undefined
   return [
     ...(usable ? [...loopbackFindings(address, baseUrl), ...mismatchFindings(baseUrl, address.port)] : []),
-    ...(reached ?? []),
-    ...(await portFindings(address, reached?.[0]?.outcome === 'ok')),
+    ...(reachability ?? []),
+    ...(await portFindings(address, reachability?.[0]?.outcome === 'ok')),
   ]
 }
 
 function loopbackFindings({ port, title }: ServiceAddress, baseUrl: string): Finding[] {
   if (!isLoopback(new URL(baseUrl).hostname)) return []
-  const address = lanAddress()
+  const address = findLanAddress()
   const instead =
     address === undefined || port === undefined ? '' : `; on this network that is http://${address}:${port}`
   const text = `${baseUrl} means this machine alone: ${title === ENGINE ? 'others cannot' : 'a phone cannot'} reach it. Name an address of yours${instead}`
@@ -42,14 +42,14 @@ function loopbackFindings({ port, title }: ServiceAddress, baseUrl: string): Fin
 /** Warns when the ports of `baseUrl` and of the service differ on a private network, where a proxy is rare. */
 function mismatchFindings(baseUrl: string, port: number | undefined): Finding[] {
   const { protocol, hostname, port: explicitPort } = new URL(baseUrl)
-  const expected = Number(explicitPort || (protocol === 'https:' ? 443 : 80))
-  if (!isPrivateHost(hostname) || port === undefined || port === 0 || port === expected) return []
-  const text = `${baseUrl} is port ${expected}, and the service listens on ${port}: right only behind a proxy`
+  const expectedTitle = Number(explicitPort || (protocol === 'https:' ? 443 : 80))
+  if (!isPrivateHost(hostname) || port === undefined || port === 0 || port === expectedTitle) return []
+  const text = `${baseUrl} is port ${expectedTitle}, and the service listens on ${port}: right only behind a proxy`
   return [{ subject: 'baseUrl', outcome: 'warning', text }]
 }
 
 /** Asks the service at `baseUrl`: the first finding is on its answer, another on its clock. */
-async function reach(baseUrl: string, title: string): Promise<Finding[]> {
+async function reachAddress(baseUrl: string, title: string): Promise<Finding[]> {
   const url = `${baseUrl}/health/live`
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' })
@@ -59,7 +59,7 @@ async function reach(baseUrl: string, title: string): Promise<Finding[]> {
       const text = `${url} answers ${response.status}: something else is there`
       return [{ subject: 'baseUrl', outcome: 'warning', text }]
     }
-    const there = (await titleAt(baseUrl)) ?? title
+    const there = (await fetchTitle(baseUrl)) ?? title
     const text = `${baseUrl} is answered by a ${there}, and not by a ${title}`
     return there === title
       ? [{ subject: 'baseUrl', outcome: 'ok', text: `${url} answers` }, ...clock]
@@ -89,15 +89,15 @@ async function portFindings({ port, host, title }: ServiceAddress, answers: bool
   const finding = (outcome: Finding['outcome'], text: string): Finding[] => [{ subject: 'port', outcome, text }]
   if (port === undefined) return []
   if (port === 0) return finding('warning', '0 is a port that the system picks, so that baseUrl cannot name it')
-  const at = host ?? (await defaultHost())
-  const problem = await listenProblem(port, at)
+  const at = host ?? (await chooseDefaultHost())
+  const problem = await findListenProblem(port, at)
   if (problem === undefined) return finding('ok', `${port} is free`)
   if (problem === 'EACCES') return finding('problem', `${port}: this user may not listen there; take one above 1023`)
   if (problem === 'EADDRNOTAVAIL' || problem === 'EAFNOSUPPORT') {
     return finding('problem', `the host ${at} is not an address of this machine`)
   }
   if (problem !== 'EADDRINUSE') return finding('problem', `${port}: nobody can listen there (${problem})`)
-  const running = (await titleAt(`http://127.0.0.1:${port}`)) ?? (answers ? title : undefined)
+  const running = (await fetchTitle(`http://127.0.0.1:${port}`)) ?? (answers ? title : undefined)
   if (running === title) {
     const otherwise = 'if it is not this one, change port and baseUrl, or stop the other'
     return finding('warning', `${port} is in use by a ${title}; ${otherwise}`)

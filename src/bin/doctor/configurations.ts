@@ -18,27 +18,27 @@ const QUERY = 'select id, value from credential_configuration order by id'
 /** Returns the findings; none where the database cannot be read, which is reported elsewhere, or has none. */
 export async function configurationFindings(database: DatabaseConfig, config: IssuerConfig): Promise<Finding[]> {
   const rows = await readRows(database).catch(() => [])
-  const offered = rows.filter(({ stored }) => !stored.removed)
-  if (offered.length === 0) return []
-  const findings = offered.flatMap(({ id, stored }) =>
+  const offeredRows = rows.filter(({ stored }) => !stored.removed)
+  if (offeredRows.length === 0) return []
+  const findings = offeredRows.flatMap(({ id, stored }) =>
     problemsOf(stored.configuration, config).map(
       (problem): Finding => ({ subject: `${SUBJECT} ${id}`, outcome: 'warning', text: problem }),
     ),
   )
-  const fine: Finding = { subject: SUBJECT, outcome: 'ok', text: `all ${offered.length} can be issued` }
+  const fine: Finding = { subject: SUBJECT, outcome: 'ok', text: `all ${offeredRows.length} can be issued` }
   return findings.length === 0 ? [fine] : findings
 }
 
-function problemsOf(posted: CredentialConfiguration, config: IssuerConfig): string[] {
-  const unreadable = problemIn(() => parseConfiguration(posted))
+function problemsOf(configuration: CredentialConfiguration, config: IssuerConfig): string[] {
+  const unreadable = problemIn(() => parseConfiguration(configuration))
   if (unreadable !== undefined) return [`it cannot be issued any more (${unreadable}); declare it anew`]
-  const unprofiled = config.profile && profileProblem(posted)
-  const unattestable = problemIn(() => refuseUnattestable(posted, config))
+  const profileText = config.profile && profileProblem(configuration)
+  const unattestable = problemIn(() => refuseUnattestable(configuration, config))
   const { datasets } = config.codeFlow?.openidConnect ?? {}
-  const { scope } = posted
+  const { scope } = configuration
   const isUnnamed = datasets !== undefined && scope !== undefined && !datasets.has(scope)
   return [
-    ...(unprofiled === undefined ? [] : [`it is not offered: ${unprofiled}`]),
+    ...(profileText === undefined ? [] : [`it is not offered: ${profileText}`]),
     ...(unattestable === undefined ? [] : [`no wallet gets it: ${unattestable}`]),
     ...(isUnnamed
       ? [`who signs in gets none without an offer: name ${scope} in authentication.openidConnect.datasets`]
@@ -73,5 +73,5 @@ async function rowsOfFile(file: string) {
 
 async function rowsOfServer(database: Extract<DatabaseConfig, { readonly kind: 'postgresql' }>) {
   const { withConnection } = await import('../../store/postgres-connections.ts')
-  return withConnection(database, async (run) => (await run({ text: QUERY, values: [] })).rows)
+  return withConnection(database, async (result) => (await result({ text: QUERY, values: [] })).rows)
 }

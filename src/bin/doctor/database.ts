@@ -28,18 +28,18 @@ async function sqliteFindings(file: string, migrations: readonly Migration[]): P
   }
   const problem = fileProblem(file)
   if (problem !== undefined) return [makeFinding('problem', `${file} cannot be used: ${problem}`)]
-  if (!existsSync(file)) return [couldBeMade(file)]
+  if (!existsSync(file)) return [canBeMade(file)]
   const { damage } = await findDamage(file, CHECK_MS)
   if (damage !== undefined) return [makeFinding('problem', `${file} is damaged (${damage}); put back a backup`)]
   try {
-    return [existing(new Database(file), file, migrations), ...privateFileFindings('database', file)]
+    return [existingDatabaseFindings(new Database(file), file, migrations), ...privateFileFindings('database', file)]
   } catch (error) {
     return [makeFinding('problem', `${file} cannot be used: ${(error as Error).message}`)]
   }
 }
 
 /** Checks an existing database: that it can be written, and its schema. */
-function existing(
+function existingDatabaseFindings(
   database: InstanceType<Awaited<ReturnType<typeof loadDriver>>>,
   file: string,
   migrations: readonly Migration[],
@@ -59,27 +59,32 @@ function existing(
       .all()
       .map(({ name }) => name)
     const ids = tables.includes('migration') ? database.prepare('select id from migration order by id').all() : []
-    const applied = ids.map(({ id }) => String(id))
-    return schemaFinding(file, tables.length > 0, applied, migrations)
+    const appliedSteps = ids.map(({ id }) => String(id))
+    return schemaFinding(file, tables.length > 0, appliedSteps, migrations)
   } finally {
     database.close()
   }
 }
 
-function schemaFinding(file: string, hasTables: boolean, applied: string[], migrations: readonly Migration[]): Finding {
+function schemaFinding(
+  file: string,
+  hasTables: boolean,
+  appliedSteps: string[],
+  migrations: readonly Migration[],
+): Finding {
   const steps = migrations.map(({ id }) => id)
-  const foreign = applied.find((id) => !steps.includes(id))
+  const foreign = appliedSteps.find((id) => !steps.includes(id))
   if (foreign !== undefined) {
     return makeFinding('problem', `${file} is of another service or a newer release: it has the schema step ${foreign}`)
   }
-  if (applied.length === 0 && hasTables) return makeFinding('problem', `${file} is the database of something else`)
-  const missing = steps.length - applied.length
+  if (appliedSteps.length === 0 && hasTables) return makeFinding('problem', `${file} is the database of something else`)
+  const missing = steps.length - appliedSteps.length
   if (missing > 0) return makeFinding('note', `${file} can be written; its schema is brought up to date at the start`)
-  return makeFinding('ok', `${file} can be written; its schema is ${applied.at(-1) ?? 'empty'}, the newest`)
+  return makeFinding('ok', `${file} can be written; its schema is ${appliedSteps.at(-1) ?? 'empty'}, the newest`)
 }
 
 /** Checks the directory of a missing database, which is made at the start. */
-function couldBeMade(file: string): Finding {
+function canBeMade(file: string): Finding {
   let directory = dirname(file)
   while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory)
   if (!lstatSync(directory).isDirectory())

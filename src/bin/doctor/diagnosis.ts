@@ -10,7 +10,7 @@ import type { Files } from '../../config/files.ts'
 import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
 import { type IssuerConfig, readIssuerConfig } from '../../issuer/config.ts'
 import { type CredentialServiceName, credentialServices } from '../credential-services.ts'
-import { workersMistake } from '../workers.ts'
+import { findWorkersMistake } from '../workers.ts'
 import { addressFindings } from './address.ts'
 import { anchorFindings, identifierFinding, tlsFindings } from './certificates.ts'
 import { configurationFindings } from './configurations.ts'
@@ -38,7 +38,7 @@ export async function diagnose(
   const { defaults, migrations, read, settings: schema, title } = credentialServices[service]
   const settings = checkSettings(schema, value).settings as Settings
   const { baseUrl, host } = settings
-  const database = namedDatabase(value, settings, defaults.databaseFile, files)
+  const database = readNamedDatabase(value, settings, defaults.databaseFile, files)
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
   return removeRepetitions([
     ...settingsFindings(read(value, files, at)),
@@ -64,9 +64,9 @@ async function findingsOnConfigurations(
 }
 
 /** Returns the configured database; undefined when the setting is malformed. */
-function namedDatabase(value: unknown, settings: Settings, embedded: string, files: Files) {
+function readNamedDatabase(value: unknown, settings: Settings, defaultFile: string, files: Files) {
   const isMisshapen = isObject(value) && Object.hasOwn(value, 'database') && settings.database === undefined
-  return isMisshapen ? { mistakes: [] } : readDatabase(settings.database, embedded, files)
+  return isMisshapen ? { mistakes: [] } : readDatabase(settings.database, defaultFile, files)
 }
 
 /** Removes repeated findings, since the findings on certificates repeat the certificate warnings of start-up. */
@@ -77,7 +77,7 @@ function removeRepetitions(findings: readonly Finding[]): Finding[] {
 
 function settingsFindings(result: ReadResult<CommonConfig>): Finding[] {
   if ('mistakes' in result) return result.mistakes.map((mistake) => finding('problem', mistake))
-  const tooMany = workersMistake(result.config)
+  const tooMany = findWorkersMistake(result.config)
   if (tooMany !== undefined) return [finding('problem', tooMany)]
   const fine: Finding = { subject: 'settings', outcome: 'ok', text: 'every one is known and complete' }
   return [fine, ...result.warnings.map((warning) => finding('warning', warning))]

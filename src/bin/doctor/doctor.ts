@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { readWords, serviceProblem } from '../command-line.ts'
-import { addEnvironment, placeHint, readConfigFile } from '../config-file.ts'
+import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-file.ts'
 import { type CredentialServiceName, credentialServices } from '../credential-services.ts'
 import { files, now } from '../effects.ts'
 import type { KindName } from '../service-kind.ts'
@@ -14,7 +14,7 @@ import { diagnose } from './diagnosis.ts'
 import type { Finding } from './finding.ts'
 import { describeMachine } from './machine.ts'
 import { redactSettings } from './redact.ts'
-import { tell } from './report.ts'
+import { printReport } from './report.ts'
 
 export async function runDoctor(args: string[]): Promise<void> {
   const { values, positionals } = readWords('doctor', args)
@@ -34,7 +34,7 @@ export async function runDoctor(args: string[]): Promise<void> {
       ? undefined
       : redactSettings(credentialServices[service].settings, value, existsSync)
   const machine = describeMachine(now())
-  tell({ service: service ?? null, config: values.config, machine, settings, findings }, values.json)
+  printReport({ service: service ?? null, config: values.config, machine, settings, findings }, values.json)
 }
 
 /** Runs the diagnosis, and adds findings about the place and the kind of the file. */
@@ -42,7 +42,7 @@ async function findingsOf(service: CredentialServiceName, value: unknown, config
   const findings = await diagnose(service, value, files, now())
   const start = { name: service, configFile, before: ['doctor'] }
   const other = (await otherServiceMistake(value, start))?.replace(/^configuration: /, '')
-  const hint = placeHint(
+  const hint = workingDirectoryHint(
     configFile,
     findings.map(({ text }) => text),
   )

@@ -1,5 +1,5 @@
 /** Output of the findings of `vouchsafe doctor`, and its exit status. */
-import { hanging, paint } from '../terminal.ts'
+import { hangingIndent, paint } from '../terminal.ts'
 import type { Finding } from './finding.ts'
 import type { MachineFacts } from './machine.ts'
 
@@ -17,7 +17,7 @@ interface Report {
 }
 
 /** Writes the findings, and sets the exit status to 2 when a service could not start. */
-export function tell(report: Report, json: boolean): void {
+export function printReport(report: Report, json: boolean): void {
   const { service, config, machine, settings, findings } = report
   const ready = findings.every(({ outcome }) => outcome !== 'problem')
   const text = json
@@ -31,7 +31,7 @@ function textOf({ service, config, machine, findings }: Report, isReady: boolean
   const count = (kind: Finding['outcome']) => findings.filter(({ outcome }) => outcome === kind).length
   const lines = findings.map(({ subject, outcome, text }) => {
     const head = `  ${paint(COLOURS[outcome], outcome.padEnd(OUTCOME_WIDTH - 2))}`
-    return hanging(head, OUTCOME_WIDTH, `${subject}: ${text}`)
+    return hangingIndent(head, OUTCOME_WIDTH, `${subject}: ${text}`)
   })
   const counts = `${formatCount(count('problem'), 'problem')}, ${formatCount(count('warning'), 'warning')}`
   const verdict = isReady ? 'Ready to start' : 'Not ready to start'
@@ -41,7 +41,7 @@ function textOf({ service, config, machine, findings }: Report, isReady: boolean
     `vouchsafe ${vouchsafe}, Node ${node.slice(1)}, ${platform},`,
     `${formatCount(processors, 'processor')}, ${(bytes / 1e9).toFixed(1)} GB of memory`,
   ]
-  return `${title}\n${hanging('', 0, facts.join(' '))}\n\n${lines.join('\n')}\n\n${verdict}: ${counts}.\n`
+  return `${title}\n${hangingIndent('', 0, facts.join(' '))}\n\n${lines.join('\n')}\n\n${verdict}: ${counts}.\n`
 }
 
 function formatCount(count: number, what: string): string {

@@ -9,7 +9,7 @@ import { partisiaReader } from '../../chain/partisia/reader.ts'
 import type { EngineConfig } from '../../engine/config.ts'
 import { builtDirectory } from '../../toolchain/places.ts'
 import { jsonHttp } from '../chain/json-http.ts'
-import { httpJsonRpc } from '../chain/json-rpc-http.ts'
+import { createHttpJsonRpc } from '../chain/json-rpc-http.ts'
 import { openLocalChain } from '../chain/local-chain.ts'
 import { outbound } from '../effects.ts'
 
@@ -21,7 +21,7 @@ const PARTISIA_GAS = 100_000n
 const MOST_TOLD = 1000
 
 /** Makes a function that calls `tell` once for each text, and forgets all texts when there are very many. */
-export function onceEach(tell: (text: string) => void): (text: string) => void {
+export function createOncePerText(tell: (text: string) => void): (text: string) => void {
   const texts = new Set<string>()
   return (text) => {
     if (texts.has(text)) return
@@ -44,9 +44,9 @@ export async function openChain(config: ChainSettings, note: (problem: string) =
   })
   const confirmations = chain.type === 'evm' ? chain.confirmations : 0
   const id = (chain.type === 'evm' ? chain.chainId : undefined) ?? (await idOf(rpc, chain))
-  const opened = evmChain(rpc, { id, confirmations, note, ...(registry === undefined ? {} : { registry }) })
+  const evm = evmChain(rpc, { id, confirmations, note, ...(registry === undefined ? {} : { registry }) })
   const listsAll = chain.type === 'local' && registry === undefined
-  return listsAll ? { ...opened, listContracts: deployedContracts(rpc) } : opened
+  return listsAll ? { ...evm, listContracts: deployedContracts(rpc) } : evm
 }
 
 type PartisiaConfig = Extract<EngineConfig['chain'], { type: 'partisia' }>
@@ -61,21 +61,23 @@ async function openPartisia(
 ): Promise<Chain> {
   const http = jsonHttp(readerUrl, outbound)
   const answer = chainId === undefined ? partisiaReader(http).chain() : undefined
-  const node = await answer?.catch((error: unknown) => cannotSay('chain.readerUrl', error))
+  const node = await answer?.catch((error: unknown) => rejectUnknownChain('chain.readerUrl', error))
   const id =
-    chainId ?? node?.id ?? cannotSay('chain.readerUrl', new Error('this is not a reader node: it has no /chain'))
-  const opened = partisiaChain(http, { id, defaultGas: PARTISIA_GAS })
-  return { ...opened, listContracts: () => Promise.resolve([...components.keys()]) }
+    chainId ??
+    node?.id ??
+    rejectUnknownChain('chain.readerUrl', new Error('this is not a reader node: it has no /chain'))
+  const partisia = partisiaChain(http, { id, defaultGas: PARTISIA_GAS })
+  return { ...partisia, listContracts: () => Promise.resolve([...components.keys()]) }
 }
 
-function cannotSay(setting: string, error: unknown): never {
+function rejectUnknownChain(setting: string, error: unknown): never {
   throw new Error(
     `${setting}: ${(error as Error).message}; or write chain.chainId, and the engine starts without asking`,
   )
 }
 
 async function jsonRpc(chain: Exclude<EngineConfig['chain'], PartisiaConfig>): Promise<JsonRpc> {
-  if (chain.type === 'evm') return httpJsonRpc(chain.rpcUrl, outbound)
+  if (chain.type === 'evm') return createHttpJsonRpc(chain.rpcUrl, outbound)
   return openLocalChain(chain.directory, join(builtDirectory(), 'local-chain-worker.cjs'))
 }
 
@@ -83,7 +85,7 @@ async function idOf(rpc: JsonRpc, { type }: EngineConfig['chain']): Promise<stri
   try {
     return await chainIdOf(rpc)
   } catch (error) {
-    if (type !== 'local') return cannotSay('chain.rpcUrl', error)
+    if (type !== 'local') return rejectUnknownChain('chain.rpcUrl', error)
     throw new Error(`chain.directory: ${(error as Error).message}`, { cause: error })
   }
 }

@@ -29,6 +29,6 @@ export async function runDoctorEngine(configFile: string, json: boolean): Promis
 }
 
 /** Plays the second part of `vouchsafe demo`, and returns the engines that it started. */
-export async function keepSecret(play: SecretPlay): Promise<readonly DemoEngine[]> {
+export async function playSecretPart(play: SecretPlay): Promise<readonly DemoEngine[]> {
   return (await import('../demo/secret.ts')).playSecret(play)
 }

@@ -8,7 +8,7 @@ import { engineMigrations } from '../../engine/collections.ts'
 import { type EngineConfig, EngineSettings, engineDefaults, readEngineConfig } from '../../engine/config.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { checkBuilt } from '../../toolchain/places.ts'
-import { addEnvironment, placeHint, readConfigFile } from '../config-file.ts'
+import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-file.ts'
 import { addressFindings } from '../doctor/address.ts'
 import { tlsFindings } from '../doctor/certificates.ts'
 import { databaseFindings } from '../doctor/database.ts'
@@ -16,7 +16,7 @@ import type { Finding } from '../doctor/finding.ts'
 import { describeMachine, storageFindings } from '../doctor/machine.ts'
 import { privateFileFindings } from '../doctor/private-file.ts'
 import { redactSettings } from '../doctor/redact.ts'
-import { tell } from '../doctor/report.ts'
+import { printReport } from '../doctor/report.ts'
 import { files, now } from '../effects.ts'
 import { chainComponents, openChain } from './chain.ts'
 import { createComponentFiles } from './component-files.ts'
@@ -27,15 +27,15 @@ const MOST_CONTRACTS = 50
 export async function doctorEngine(configFile: string, json: boolean): Promise<void> {
   const file = addEnvironment(EngineSettings, readConfigFile(configFile, 'engine'))
   const findings =
-    'mistakes' in file ? file.mistakes.map((text) => problem('configuration', text)) : await diagnose(file.value)
-  const hint = placeHint(
+    'mistakes' in file ? file.mistakes.map((text) => problemFinding('configuration', text)) : await diagnose(file.value)
+  const hint = workingDirectoryHint(
     configFile,
     findings.map(({ text }) => text),
   )
   const hints: Finding[] = hint === undefined ? [] : [{ subject: 'configuration', outcome: 'note', text: hint }]
   const settings = 'value' in file ? redactSettings(EngineSettings, file.value, existsSync) : undefined
   const machine = describeMachine(now())
-  tell({ service: 'engine', config: configFile, machine, settings, findings: [...hints, ...findings] }, json)
+  printReport({ service: 'engine', config: configFile, machine, settings, findings: [...hints, ...findings] }, json)
 }
 
 async function diagnose(value: unknown): Promise<Finding[]> {
@@ -50,7 +50,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
     ...installation,
     ...('mistakes' in read
       ? read.mistakes.map(toFinding)
-      : [ok('settings', 'every one is known and complete'), ...read.warnings.map(warning)]),
+      : [okFinding('settings', 'every one is known and complete'), ...read.warnings.map(warningFinding)]),
     ...(identity ? privateFileFindings('identity', identity.keyFile) : []),
     ...(tlsKey && 'key' in tlsKey ? tlsFindings(tlsKey, baseUrl, now()) : []),
     ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
@@ -67,7 +67,7 @@ function installationFindings(): Finding[] {
     checkBuilt()
     return []
   } catch (error) {
-    return [problem('installation', (error as Error).message)]
+    return [problemFinding('installation', (error as Error).message)]
   }
 }
 
@@ -88,14 +88,14 @@ async function chainFindings(config: EngineConfig): Promise<Finding[]> {
     const chain = await openChain(config, (text) => notes.push({ subject: 'chain', outcome: 'warning', text }))
     const head = await chain.fetchHead()
     const engine = chain.createAccount(config.identity.privateKey).address
-    const answer = ok(
+    const answer = okFinding(
       'chain',
       `chain ${chain.id} answers, at block ${head.number}; this engine is ${formatAddress(engine, config)}`,
     )
     return [answer, ...notes, ...(await contractFindings(config, chain, engine))]
   } catch (error) {
     const text = (error as Error).message
-    return [/^chain(\.\w+)?: /.test(text) ? toFinding(text) : problem('chain', text)]
+    return [/^chain(\.\w+)?: /.test(text) ? toFinding(text) : problemFinding('chain', text)]
   }
 }
 
@@ -115,11 +115,11 @@ async function contractFindings(config: EngineConfig, chain: Chain, engine: Addr
     const name = formatAddress(address, config)
     const component = contract?.component?.sha256 ?? config.components.get(address)
     const lists = contract?.engines?.find((each) => each.address === engine)
-    if (contract === undefined) findings.push(warning(`contractFilter: ${name} has no off-chain component`))
+    if (contract === undefined) findings.push(warningFinding(`contractFilter: ${name} has no off-chain component`))
     else if (contract.engines !== undefined && lists === undefined) {
-      findings.push(warning(`contractFilter: ${name} does not list this engine, which will answer 421`))
+      findings.push(warningFinding(`contractFilter: ${name} does not list this engine, which will answer 421`))
     } else if (component === undefined) {
-      findings.push(warning(`components: ${name} says of no component which is its own; name one here`))
+      findings.push(warningFinding(`components: ${name} says of no component which is its own; name one here`))
     } else findings.push(...(await componentFindings(config, name, { sha256: component, endpoint: lists?.endpoint })))
   }
   return findings
@@ -133,33 +133,33 @@ async function componentFindings(
   const kept = createComponentFiles([config.componentDirectory, ...chainComponents(config)])
   const isHere = (await kept.read(sha256, config.limits.moduleBytes)) !== undefined
   const presence = isHere
-    ? ok('contracts', `${name} is served`)
-    : warning(
+    ? okFinding('contracts', `${name} is served`)
+    : warningFinding(
         `componentDirectory: the component ${sha256} of ${name} is not there; it is fetched if outbound.allow has its host`,
       )
   const isElsewhere = endpoint !== '' && config.baseUrl !== undefined && endpoint !== config.baseUrl
   return [
     presence,
     ...(isElsewhere
-      ? [warning(`baseUrl: ${name} lists this engine at ${endpoint}, and not at ${config.baseUrl}`)]
+      ? [warningFinding(`baseUrl: ${name} lists this engine at ${endpoint}, and not at ${config.baseUrl}`)]
       : []),
   ]
 }
 
-function ok(subject: string, text: string): Finding {
+function okFinding(subject: string, text: string): Finding {
   return { subject, outcome: 'ok', text }
 }
 
-function problem(subject: string, text: string): Finding {
+function problemFinding(subject: string, text: string): Finding {
   return { subject, outcome: 'problem', text }
 }
 
 /** Makes a finding of a mistake, whose path becomes the subject. */
 function toFinding(mistake: string): Finding {
   const [, subject = 'settings', text = mistake] = /^([^\s:]+): (.*)$/s.exec(mistake) ?? []
-  return problem(subject, text)
+  return problemFinding(subject, text)
 }
 
-function warning(text: string): Finding {
+function warningFinding(text: string): Finding {
   return { ...toFinding(text), outcome: 'warning' }
 }

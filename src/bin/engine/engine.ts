@@ -7,11 +7,11 @@ import { type EngineStore, engineMigrations } from '../../engine/collections.ts'
 import { type EngineConfig, EngineSettings, readEngineConfig } from '../../engine/config.ts'
 import { createEngine } from '../../engine/engine.ts'
 import { checkBuilt, startRuntime } from '../../toolchain/places.ts'
-import { conflictTask } from '../conflict-log.ts'
+import { createConflictTask } from '../conflict-log.ts'
 import { now, outbound, random, retryOnConflict } from '../effects.ts'
 import type { BuiltService, Outputs, ServiceKind } from '../service-kind.ts'
-import { tracedEffects } from '../telemetry.ts'
-import { chainComponents, onceEach, openChain } from './chain.ts'
+import { createTracedEffects } from '../telemetry.ts'
+import { chainComponents, createOncePerText, openChain } from './chain.ts'
 import { createComponentFiles } from './component-files.ts'
 import { openStore } from './store.ts'
 
@@ -27,19 +27,19 @@ interface EngineParts {
 export const engineKind: ServiceKind<EngineConfig, EngineParts> = {
   name: 'engine',
   settings: EngineSettings,
-  read: readEngineConfig,
+  readConfig: readEngineConfig,
   migrations: engineMigrations,
   openStore: async (config, terms) => {
     const store = await openStore(config, terms)
     return 'mistake' in store ? store : { store }
   },
-  open: openParts,
-  build,
-  close: async ({ runtime, store }) => {
+  openParts,
+  buildServer,
+  closeParts: async ({ runtime, store }) => {
     await runtime.close()
     await store.close()
   },
-  fixedMistakes: findIdentityMistakes,
+  findRestartMistakes: findIdentityMistakes,
   onListening: () => {
     // A process that started the engine with a channel, as the demo does, wants it no longer than itself.
     if (process.connected) process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
@@ -60,7 +60,7 @@ async function openParts(
   checkBuilt()
   let chain: Chain
   try {
-    const note = onceEach((problem) => log.warn({ event: 'contract_unreadable', problem }, problem))
+    const note = createOncePerText((problem) => log.warn({ event: 'contract_unreadable', problem }, problem))
     chain = await openChain(config, note)
   } catch (error) {
     return { mistake: (error as Error).message }
@@ -71,7 +71,7 @@ async function openParts(
   return { parts: { chain, store, runtime: await startRuntime(workers, config.limits) } }
 }
 
-async function build(
+async function buildServer(
   config: EngineConfig,
   parts: EngineParts,
   { log, telemetry }: Outputs,
@@ -80,7 +80,7 @@ async function build(
   const outside = { outbound, now, random, log, files: createComponentFiles(directories) }
   const { app, metrics, checkReady, tasks, stop } = await createEngine(config, {
     ...{ ...parts, retryOnConflict, ...outside },
-    ...(telemetry && tracedEffects(telemetry, parts.store, config.database)),
+    ...(telemetry && createTracedEffects(telemetry, parts.store, config.database)),
     telemetryCounts: telemetry?.counts,
   })
   if (config.management !== undefined) {
@@ -89,7 +89,7 @@ async function build(
   }
   return {
     app,
-    tasks: [...tasks, conflictTask(log)],
+    tasks: [...tasks, createConflictTask(log)],
     metrics: metrics.registry,
     facts: { address: parts.chain.createAccount(config.identity.privateKey).address },
     // A hook that takes longer than a service waits for leaves nothing, and runs again at the next start.

@@ -5,7 +5,7 @@ import type { EngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/identity.ts'
 import { encryptStore, MissingKeyError, makeEncryptionKey } from '../../store/encrypted.ts'
 import { now, openDatabase, random } from '../effects.ts'
-import { databaseMistake, openServiceDatabase } from '../service-database.ts'
+import { openingMistakeOf, openServiceDatabase } from '../service-database.ts'
 import type { OpeningMistake, OpeningTerms } from '../service-kind.ts'
 
 /**
@@ -23,7 +23,7 @@ export async function openStore(
         ? await openDatabase(database, engineMigrations)
         : await openServiceDatabase(database, engineMigrations, terms)
   } catch (error) {
-    return databaseMistake(database, error)
+    return openingMistakeOf(database, error)
   }
   try {
     const keys = [makeEncryptionKey(storageEncryptionKey(identity))]
@@ -31,7 +31,7 @@ export async function openStore(
     return await encryptStore(store, { ...settings, keys, random, now: now() })
   } catch (error) {
     await store.close()
-    if (!(error instanceof MissingKeyError)) return databaseMistake(database, error)
+    if (!(error instanceof MissingKeyError)) return openingMistakeOf(database, error)
     return { mistake: `identity.keyFile: the database ${describeDatabase(database)} is of an engine with another key` }
   }
 }

@@ -8,7 +8,7 @@ import { isLoopback } from '../../protocol/private-host.ts'
 import { commandName, readWords, serviceProblem, shellWord } from '../command-line.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import { type CredentialServiceName, credentialServices, isCredentialServiceName } from '../credential-services.ts'
-import { lanAddress } from '../network.ts'
+import { findLanAddress } from '../network.ts'
 import {
   certificateFile,
   existingFiles,
@@ -45,7 +45,7 @@ const NAMES: Readonly<Record<CredentialServiceName, string>> = {
   verifier: 'Example Verifier',
 }
 
-interface Written extends NewFiles {
+interface WrittenFiles extends NewFiles {
   readonly profile: 'haip' | undefined
   readonly service: CredentialServiceName
   readonly directory: string
@@ -74,7 +74,9 @@ export async function writeFirstFiles(args: string[]): Promise<string> {
   if (existing.length > 0) refuseToOverwrite(service, directory, existing)
   writeFiles(directory, files)
   const facts = { service, directory, base_url: baseUrl, port, certificate_valid_until: files.validUntil.toISOString() }
-  return values.json ? writtenJson(files, facts) : explain({ ...files, service, directory, baseUrl, port, profile })
+  return values.json
+    ? writtenJson(files, facts)
+    : explainFiles({ ...files, service, directory, baseUrl, port, profile })
 }
 
 function serviceOf(positionals: readonly string[]): CredentialServiceName {
@@ -100,28 +102,28 @@ function refuseToOverwrite(service: CredentialServiceName, directory: string, ex
   )
 }
 
-function explain(written: Written): string {
-  return [filesText(written), settingsText(written), addressText(written), nextText(written)]
+function explainFiles(writtenFiles: WrittenFiles): string {
+  return [filesText(writtenFiles), settingsText(writtenFiles), addressText(writtenFiles), nextText(writtenFiles)]
     .filter((text) => text !== '')
     .join('\n')
 }
 
-function nextText(written: Written): string {
-  if (written.profile === 'haip') return haipNext(written)
-  return written.service === 'issuer' ? issuerNext(written) : verifierNext(written)
+function nextText(writtenFiles: WrittenFiles): string {
+  if (writtenFiles.profile === 'haip') return haipNext(writtenFiles)
+  return writtenFiles.service === 'issuer' ? issuerNext(writtenFiles) : verifierNext(writtenFiles)
 }
 
-function filesText({ service, directory, validUntil, profile }: Written): string {
+function filesText({ service, directory, validUntil, profile }: WrittenFiles): string {
   return `Written into ${directory}:
 
   ${CONFIG_FILE.padEnd(20)}  the configuration, with an API key: keep it private
   ${keyFile(service).padEnd(20)}  the signing key (EC P-256); it never leaves this machine
-  ${certificateFile(service).padEnd(20)}  its certificate: ${profile === 'haip' ? 'of a test CA' : 'self-signed'}, valid until ${day(validUntil)}
+  ${certificateFile(service).padEnd(20)}  its certificate: ${profile === 'haip' ? 'of a test CA' : 'self-signed'}, valid until ${dayText(validUntil)}
 ${OWN_FILES[service]}${profile === 'haip' ? haipFilesText : ''}`
 }
 
-function settingsText(written: Written): string {
-  const { service, baseUrl, port, profile } = written
+function settingsText(writtenFiles: WrittenFiles): string {
+  const { service, baseUrl, port, profile } = writtenFiles
   const { settings, defaults } = credentialServices[service]
   const database = `embedded, in ${defaults.databaseFile}`
   const hints = { ...HINTS, database, ...(service === 'verifier' ? VERIFIER_HINTS : {}) }
@@ -143,13 +145,13 @@ ${own}  signing               the key file, and the files of its certificate cha
 ${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}${profile === 'haip' ? haipSettingsText : ''}  integrations          authentication: who may call the service. Each key is a
                         secret of one application, its value a label in logs
 
-${otherSettings(settings, written, hints)}
+${otherSettings(settings, writtenFiles, hints)}
 `
 }
 
-function addressText({ service, baseUrl, port, profile }: Written): string {
+function addressText({ service, baseUrl, port, profile }: WrittenFiles): string {
   if (!isLoopback(new URL(baseUrl).hostname)) return ''
-  const address = lanAddress() ?? 'ADDRESS'
+  const address = findLanAddress() ?? 'ADDRESS'
   return `A phone cannot reach ${baseUrl}. For one on the same network, put
 this machine's address there and take out host, or make files that have it:
 
@@ -157,7 +159,7 @@ this machine's address there and take out host, or make files that have it:
 `
 }
 
-function issuerNext({ directory, port, apiKey }: Written): string {
+function issuerNext({ directory, port, apiKey }: WrittenFiles): string {
   return `Next:
 
   1. Check it, and start it:
@@ -181,7 +183,7 @@ function issuerNext({ directory, port, apiKey }: Written): string {
 `
 }
 
-function verifierNext({ directory, port, apiKey }: Written): string {
+function verifierNext({ directory, port, apiKey }: WrittenFiles): string {
   return `Next:
 
   1. Trust an issuer: the service does not start while the directory is empty.
@@ -207,6 +209,6 @@ function verifierNext({ directory, port, apiKey }: Written): string {
 `
 }
 
-function day(date: Date): string {
+function dayText(date: Date): string {
   return date.toISOString().slice(0, 10)
 }

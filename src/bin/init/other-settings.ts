@@ -13,8 +13,8 @@ export function otherSettings(
   { files }: Pick<NewFiles, 'files'>,
   hints: Readonly<Record<string, string>>,
 ): string {
-  const written = parseJson(files.find(({ path }) => path === CONFIG_FILE)?.text ?? '{}') as object
-  const others = Object.keys(schema.properties).filter((name) => !Object.hasOwn(written, name))
+  const writtenSettings = parseJson(files.find(({ path }) => path === CONFIG_FILE)?.text ?? '{}') as object
+  const others = Object.keys(schema.properties).filter((name) => !Object.hasOwn(writtenSettings, name))
   const entries = others.map((name) => (hints[name] === undefined ? name : `${name} (${hints[name]})`))
   return wrap(`Not there, and good without: ${entries.join(', ')}. docs/reference.md has them all.`)
 }

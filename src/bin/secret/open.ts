@@ -8,12 +8,12 @@ import { connect } from '../chain/connection.ts'
 import { UsageError } from '../command-line.ts'
 import { now, random } from '../effects.ts'
 import { readKey } from './files.ts'
-import type { Command, SecretOptions } from './words.ts'
+import type { SecretCommand, SecretOptions } from './words.ts'
 
 const wait = (ms: number): Promise<void> => sleep(ms)
 
 /** Reads the key of `--key`; without it, on a local chain, the default key of `vouchsafe chain`. */
-export async function openCommand(options: SecretOptions): Promise<Command> {
+export async function openCommand(options: SecretOptions): Promise<SecretCommand> {
   if (options.chain !== undefined && options.rpc !== undefined) {
     throw new UsageError('secret', 'a chain is in a directory or at a URL: give --chain or --rpc')
   }
@@ -21,13 +21,13 @@ export async function openCommand(options: SecretOptions): Promise<Command> {
   const { chain } = connection
   const { contract } = options
   const client = engineClient({ chain, contract, fetch: globalThis.fetch, now, random, wait })
-  const sharing = (): SecretSharing => {
-    const key = Uint8Array.from(options.key === undefined ? connection.key() : readKey(options.key))
+  const openSharing = (): SecretSharing => {
+    const key = Uint8Array.from(options.key === undefined ? connection.readAccountKey() : readKey(options.key))
     return { client, signer: keySigner(key, chain.addresses), transactor: accountTransactor(chain, key, { now, wait }) }
   }
-  return { options, client, sharing, id: () => options.id ?? missingId() }
+  return { options, client, openSharing, requireId: () => options.id ?? refuseMissingId() }
 }
 
-function missingId(): never {
+function refuseMissingId(): never {
   throw new UsageError('secret', '--id ID is missing: the one that vouchsafe secret put told')
 }

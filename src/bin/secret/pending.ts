@@ -5,13 +5,13 @@ import { isObject, own, ownString, parseJson, stringsIn } from '../../codec/json
 import { malformed } from '../../codec/malformed.ts'
 import { shellWord } from '../command-line.ts'
 import { readSecret, readText, writePrivate } from './files.ts'
-import type { Command } from './words.ts'
+import type { SecretCommand } from './words.ts'
 
-export interface Pending {
+export interface PendingUpload {
   readonly upload: Upload
   /** The advice for an incomplete upload. */
   readonly hint: string
-  readonly done: () => void
+  readonly removeFile: () => void
 }
 
 const DEFAULT_THRESHOLD = 2
@@ -20,9 +20,9 @@ const DEFAULT_THRESHOLD = 2
  * Returns the upload of the file of `--resume`, or a new upload, which is written to that file. Throws a message for
  * the user when the file is invalid.
  */
-export async function openUpload({ options, client }: Command): Promise<Pending> {
+export async function openUpload({ options, client }: SecretCommand): Promise<PendingUpload> {
   const { resume, file, threshold = DEFAULT_THRESHOLD, id, scheme } = options
-  if (resume !== undefined && existsSync(resume)) return pending(readUpload(resume), resume)
+  if (resume !== undefined && existsSync(resume)) return createPendingUpload(readUpload(resume), resume)
   const { engines } = await client.engines()
   const secret = await readSecret(file)
   const sharing = {
@@ -33,17 +33,17 @@ export async function openUpload({ options, client }: Command): Promise<Pending>
   }
   const upload = await prepareUpload({ client }, sharing)
   if (resume !== undefined) writePrivate(resume, Buffer.from(JSON.stringify(upload)))
-  return pending(upload, resume)
+  return createPendingUpload(upload, resume)
 }
 
-function pending(upload: Upload, file: string | undefined): Pending {
+function createPendingUpload(upload: Upload, file: string | undefined): PendingUpload {
   if (file === undefined) {
     const hint =
       'It cannot be gone on with: share the secret anew. With --resume FILE the next time can go on where this one ended.'
-    return { upload, hint, done: () => undefined }
+    return { upload, hint, removeFile: () => undefined }
   }
   const hint = `What is missing is in ${file}, which is as secret as the secret. Go on with the same command and --resume ${shellWord(file)}`
-  return { upload, hint, done: () => unlinkSync(file) }
+  return { upload, hint, removeFile: () => unlinkSync(file) }
 }
 
 function readUpload(file: string): Upload {

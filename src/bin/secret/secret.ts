@@ -8,31 +8,31 @@ import { deleteSecret, type SharingState, sharingStatus } from '../../../sdk/cli
 import { type UploadOutcome, upload } from '../../../sdk/client/upload.ts'
 import { evmAddress } from '../../offchain/address.ts'
 import { UsageError } from '../command-line.ts'
-import { type CommandEnd, failureEnd } from '../failure.ts'
-import { plain, timeText } from '../terminal.ts'
+import { type CommandEnd, endOfFailure } from '../failure.ts'
+import { removeControlCharacters, timeText } from '../terminal.ts'
 import { makeKey, printBytes, writePrivate } from './files.ts'
 import { openUpload } from './pending.ts'
-import { type Command, readCommand, type SecretOptions } from './words.ts'
+import { readCommand, type SecretCommand, type SecretOptions } from './words.ts'
 
 /** The output of a command. `failed` when it succeeded only in part. */
 interface Output {
   readonly text: string
   readonly json: Readonly<Record<string, unknown>>
-  readonly failed?: boolean
+  readonly hasFailed?: boolean
   /** The bytes for stdout; the text then goes to stderr. */
   readonly bytes?: Uint8Array
 }
 
-const commands: Readonly<Record<string, (command: Command) => Promise<Output>>> = {
-  put,
-  get,
-  delete: forget,
-  status,
+const commands: Readonly<Record<string, (command: SecretCommand) => Promise<Output>>> = {
+  put: putSecret,
+  get: getSecret,
+  delete: forgetSecret,
+  status: readStatus,
 }
 
 /** Runs a command, and prints its output. */
 export async function runSecret(args: string[]): Promise<void> {
-  const { stdout, stderr, status } = await secretEnd(args)
+  const { stdout, stderr, status } = await runSecretCommand(args)
   if (status !== 0) process.exitCode = status
   process.stderr.write(stderr)
   if (typeof stdout === 'string') process.stdout.write(stdout)
@@ -40,11 +40,11 @@ export async function runSecret(args: string[]): Promise<void> {
 }
 
 /** Runs a command. The status is 1 when it failed or succeeded only in part, 2 when the command line is wrong. */
-export async function secretEnd(args: string[]): Promise<CommandEnd> {
+export async function runSecretCommand(args: string[]): Promise<CommandEnd> {
   const isJson = args.includes('--json')
   try {
-    const { text, json, failed, bytes } = await run(args)
-    const status = failed === true ? 1 : 0
+    const { text, json, hasFailed, bytes } = await runSubcommand(args)
+    const status = hasFailed === true ? 1 : 0
     if (isJson) return { stdout: `${JSON.stringify(json)}\n`, stderr: '', status }
     return bytes === undefined ? { stdout: text, stderr: '', status } : { stdout: bytes, stderr: text, status }
   } catch (error) {
@@ -52,30 +52,30 @@ export async function secretEnd(args: string[]): Promise<CommandEnd> {
   }
 }
 
-async function run(args: string[]): Promise<Output> {
+async function runSubcommand(args: string[]): Promise<Output> {
   const { word, rest, options } = readCommand(args)
-  if (word === 'key') return key(rest)
+  if (word === 'key') return makeKeyFile(rest)
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command === undefined || rest.length > 0)
     throw new UsageError('secret', `there is no command secret ${[word, ...rest].join(' ')}`)
-  return command(await open(options)).catch((error: unknown) => {
-    throw options.key === undefined ? withKeyHint(error) : error
+  return command(await openOptions(options)).catch((error: unknown) => {
+    throw options.key === undefined ? addKeyHint(error) : error
   })
 }
 
 /** Hints, on a local chain, that another key may have been intended. */
-function withKeyHint(error: unknown): unknown {
+function addKeyHint(error: unknown): unknown {
   if (!(error instanceof SharingError && error.code === 'not-owner')) return error
   const hint = "Without --key it is the key of this chain that asks: name the owner's by --key FILE"
   return new SharingError(error.code, `${error.message}. ${hint}`)
 }
 
-async function open(options: SecretOptions): Promise<Command> {
+async function openOptions(options: SecretOptions): Promise<SecretCommand> {
   // The code for chains is loaded when the command line is valid.
   return (await import('./open.ts')).openCommand(options)
 }
 
-async function key([file, ...more]: readonly string[]): Promise<Output> {
+async function makeKeyFile([file, ...more]: readonly string[]): Promise<Output> {
   if (file === undefined || more.length > 0)
     throw new UsageError('secret', 'vouchsafe secret key takes the file that is to be made')
   const { address } = await makeKey(file)
@@ -83,14 +83,14 @@ async function key([file, ...more]: readonly string[]): Promise<Output> {
   return { text, json: { file, address } }
 }
 
-async function put(command: Command): Promise<Output> {
+async function putSecret(command: SecretCommand): Promise<Output> {
   // The check comes before the secret is read.
-  const sharing = command.sharing()
+  const sharing = command.openSharing()
   const pending = await openUpload(command)
   const outcome = await upload(sharing, pending.upload)
-  if (outcome.complete) pending.done()
+  if (outcome.complete) pending.removeFile()
   const hint = outcome.complete ? '' : `${pending.hint}\n`
-  return { text: uploadText(outcome) + hint, json: uploadJson(outcome), failed: !outcome.complete }
+  return { text: uploadText(outcome) + hint, json: uploadJson(outcome), hasFailed: !outcome.complete }
 }
 
 function uploadText({ id, complete, engines }: UploadOutcome): string {
@@ -98,7 +98,7 @@ function uploadText({ id, complete, engines }: UploadOutcome): string {
     const state = uploaded
       ? 'holds its share'
       : `does not hold its share: ${error?.message ?? 'the chain does not say so yet'}`
-    return `  ${evmAddress(engine.address)} ${plain(`${engine.endpoint} ${state}`)}\n`
+    return `  ${evmAddress(engine.address)} ${removeControlCharacters(`${engine.endpoint} ${state}`)}\n`
   })
   return `${complete ? 'Shared' : 'Not shared with all engines'}; the id is ${id}\n${lines.join('')}`
 }
@@ -111,31 +111,32 @@ function uploadJson({ id, complete, engines }: UploadOutcome) {
   return { id, complete, engines: states }
 }
 
-async function get({ sharing, options, id }: Command): Promise<Output> {
+async function getSecret({ openSharing, options, requireId }: SecretCommand): Promise<Output> {
   const { scheme, all: askAll } = options
-  const downloaded = await downloadSecret(sharing(), { id: id(), scheme, askAll })
-  const text = downloaded.errors.map(({ message }) => `${plain(message)}\n`).join('')
-  const failures = { engine_errors: downloaded.errors.map(engineJson) }
+  const download = await downloadSecret(openSharing(), { id: requireId(), scheme, askAll })
+  const text = download.errors.map(({ message }) => `${removeControlCharacters(message)}\n`).join('')
+  const failures = { engine_errors: download.errors.map(engineJson) }
   if (options.out === undefined) {
-    const { secret } = downloaded
+    const { secret } = download
     return { text, json: { secret: Buffer.from(secret).toString('base64'), ...failures }, bytes: secret }
   }
-  writePrivate(options.out, downloaded.secret)
+  writePrivate(options.out, download.secret)
   return { text: `${text}The secret is in ${options.out}\n`, json: { out: options.out, ...failures } }
 }
 
-async function forget({ sharing, id }: Command): Promise<Output> {
-  const { gone } = await deleteSecret(sharing(), id())
-  const text = gone
+async function forgetSecret({ openSharing, requireId }: SecretCommand): Promise<Output> {
+  const { gone: isDeleted } = await deleteSecret(openSharing(), requireId())
+  const text = isDeleted
     ? 'Deleted: every engine has forgotten its share.\n'
     : 'Asked: some engines have not forgotten it yet, and will when they can.\n'
-  return { text, json: { id: id().toString(), gone }, failed: !gone }
+  return { text, json: { id: requireId().toString(), gone: isDeleted }, hasFailed: !isDeleted }
 }
 
-async function status({ client, id }: Command): Promise<Output> {
-  const state = await sharingStatus(client, id())
-  if (state === undefined) throw new SharingError('unknown-sharing', `there is no sharing ${id()} in this contract`)
-  return { text: statusText(id(), state), json: statusJson(id(), state) }
+async function readStatus({ client, requireId }: SecretCommand): Promise<Output> {
+  const state = await sharingStatus(client, requireId())
+  if (state === undefined)
+    throw new SharingError('unknown-sharing', `there is no sharing ${requireId()} in this contract`)
+  return { text: statusText(requireId(), state), json: statusJson(requireId(), state) }
 }
 
 function statusText(
@@ -149,7 +150,7 @@ function statusText(
     isOpen ? `Shares are given out until ${timeText(downloadDeadline)}.\n` : '',
     ...engines.map(({ address, endpoint }, at) => {
       const state = uploaded[at] === true ? 'holds its share' : 'does not hold its share'
-      return `  ${evmAddress(address)} ${plain(`${endpoint} ${state}`)}\n`
+      return `  ${evmAddress(address)} ${removeControlCharacters(`${endpoint} ${state}`)}\n`
     }),
   ].join('')
 }
@@ -162,15 +163,19 @@ function statusJson(id: bigint, state: SharingState) {
 }
 
 function engineJson({ engine, code, message, status: httpStatus, problem }: EngineError) {
-  const seen = {
+  const details = {
     ...(httpStatus === undefined ? {} : { status: httpStatus }),
     ...(problem === undefined ? {} : { problem }),
   }
-  return { engine: engine.address, endpoint: engine.endpoint, code, message, ...seen }
+  return { engine: engine.address, endpoint: engine.endpoint, code, message, ...details }
 }
 
 function secretFailure(error: unknown, json: boolean): CommandEnd {
   const [code, engines] = error instanceof SharingError ? [error.code, error.engines] : [undefined, []]
   const failures = engines.length === 0 ? {} : { engine_errors: engines.map(engineJson) }
-  return failureEnd(error, { json, status: 1, facts: { ...(code === undefined ? {} : { error: code }), ...failures } })
+  return endOfFailure(error, {
+    json,
+    status: 1,
+    facts: { ...(code === undefined ? {} : { error: code }), ...failures },
+  })
 }

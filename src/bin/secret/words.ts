@@ -20,13 +20,13 @@ export interface SecretOptions {
   readonly all: boolean
 }
 
-export interface Command {
+export interface SecretCommand {
   readonly options: SecretOptions
   readonly client: EngineClient
   /** Returns the signer of the command. Throws a message for the user when there is no key. */
-  readonly sharing: () => SecretSharing
+  readonly openSharing: () => SecretSharing
   /** Returns the id of the sharing. Throws a {@link UsageError} when it was not given. */
-  readonly id: () => bigint
+  readonly requireId: () => bigint
 }
 
 const WORDS = ['key', 'put', 'get', 'delete', 'status']
@@ -46,31 +46,31 @@ export function readCommand(args: string[]): { word: string; rest: readonly stri
     file: values.file,
     out: values.out,
     resume: values.resume,
-    contract: word === 'key' ? '' : contractOf(contract),
-    id: id === undefined ? undefined : idOf(id),
-    threshold: threshold === undefined ? undefined : thresholdOf(threshold),
+    contract: word === 'key' ? '' : parseContract(contract),
+    id: id === undefined ? undefined : parseId(id),
+    threshold: threshold === undefined ? undefined : parseThreshold(threshold),
     scheme: scheme === 'xor' ? 'xor' : 'shamir',
   } as const
   return { word, rest, options }
 }
 
-function contractOf(contract: string | undefined): Address {
+function parseContract(contract: string | undefined): Address {
   if (contract === undefined) throw new UsageError('secret', '--contract ADDRESS is missing')
-  return orUndefined(() => parseAddress(contract)) ?? wrong(`--contract ${contract} is not an address`)
+  return orUndefined(() => parseAddress(contract)) ?? refuseWords(`--contract ${contract} is not an address`)
 }
 
-function idOf(id: string): bigint {
+function parseId(id: string): bigint {
   try {
     return parseSharingId(id)
   } catch {
-    return wrong(`--id ${id} is not a decimal number below 2^128`)
+    return refuseWords(`--id ${id} is not a decimal number below 2^128`)
   }
 }
 
-function thresholdOf(threshold: string): number {
-  return /^\d{1,3}$/.test(threshold) ? Number(threshold) : wrong(`--threshold ${threshold} is not a number`)
+function parseThreshold(threshold: string): number {
+  return /^\d{1,3}$/.test(threshold) ? Number(threshold) : refuseWords(`--threshold ${threshold} is not a number`)
 }
 
-function wrong(why: string): never {
+function refuseWords(why: string): never {
   throw new UsageError('secret', why)
 }

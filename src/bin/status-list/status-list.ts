@@ -10,7 +10,7 @@ import { now, pkcs11Tokens } from '../effects.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { withIssuer } from '../service-store.ts'
 
-interface Export {
+interface ExportResult {
   readonly written: readonly string[]
   readonly unchanged: number
   readonly removed: readonly string[]
@@ -35,42 +35,45 @@ export async function runStatusList(args: string[]): Promise<void> {
  * gone, and then writes the index: the entity tag of each file, by which the next export knows what has changed. It is
  * not public, since it has all lists of the issuer. It is written at each export: its time is that of the last one.
  */
-async function writeLists(directory: string, lists: AsyncIterable<ListFile>): Promise<Omit<Export, 'ttlSeconds'>> {
+async function writeLists(
+  directory: string,
+  lists: AsyncIterable<ListFile>,
+): Promise<Omit<ExportResult, 'ttlSeconds'>> {
   const index = `${resolve(directory)}.index.json`
-  const before = readIndex(index)
+  const previousTags = readIndex(index)
   const tags: Record<string, string> = {}
-  const written: string[] = []
+  const writtenPaths: string[] = []
   for await (const { path, etag, document } of lists) {
     const file = join(directory, path)
     tags[path] = etag
-    if (before.get(path) === etag && existsSync(file) && existsSync(`${file}.gz`)) continue
-    replaceWhole(file, await document('identity'), 0o644)
-    replaceWhole(`${file}.gz`, await document('gzip'), 0o644)
-    written.push(path)
+    if (previousTags.get(path) === etag && existsSync(file) && existsSync(`${file}.gz`)) continue
+    replaceAtomically(file, await document('identity'), 0o644)
+    replaceAtomically(`${file}.gz`, await document('gzip'), 0o644)
+    writtenPaths.push(path)
   }
-  const gone = [...before.keys()].filter((path) => isListPath(path) && !Object.hasOwn(tags, path))
-  const removed = removeLists(directory, gone, Object.keys(tags).length)
+  const removedPaths = [...previousTags.keys()].filter((path) => isListPath(path) && !Object.hasOwn(tags, path))
+  const removed = removeLists(directory, removedPaths, Object.keys(tags).length)
   // Last: an export that ends early is done again.
-  replaceWhole(index, Buffer.from(`${JSON.stringify(tags, null, 2)}\n`), 0o600)
-  return { written, unchanged: Object.keys(tags).length - written.length, removed }
+  replaceAtomically(index, Buffer.from(`${JSON.stringify(tags, null, 2)}\n`), 0o600)
+  return { written: writtenPaths, unchanged: Object.keys(tags).length - writtenPaths.length, removed }
 }
 
 /** Removes the files of lists that are gone. Refuses where no list is left: that is rather another database. */
-function removeLists(directory: string, gone: readonly string[], left: number): readonly string[] {
-  if (gone.length > 0 && left === 0) {
+function removeLists(directory: string, removedPaths: readonly string[], remainingCount: number): readonly string[] {
+  if (removedPaths.length > 0 && remainingCount === 0) {
     throw new Error(
       `the database has no status list, and ${directory} has files of some: is it the database of this issuer? Nothing was removed`,
     )
   }
-  for (const path of gone) {
+  for (const path of removedPaths) {
     const file = join(directory, path)
     for (const each of [file, `${file}.gz`]) rmSync(each, { force: true })
-    if (path.includes('/')) removeEmpty(dirname(file))
+    if (path.includes('/')) removeDirectoryIfEmpty(dirname(file))
   }
-  return gone
+  return removedPaths
 }
 
-function removeEmpty(directory: string): void {
+function removeDirectoryIfEmpty(directory: string): void {
   try {
     rmdirSync(directory)
   } catch (error) {
@@ -88,7 +91,7 @@ function readIndex(file: string): ReadonlyMap<string, unknown> {
 }
 
 /** Puts a file in the place of the one before: a web server reads either, and never a part. */
-function replaceWhole(file: string, bytes: Uint8Array, mode: number): void {
+function replaceAtomically(file: string, bytes: Uint8Array, mode: number): void {
   const temporary = `${file}.${process.pid}.tmp`
   try {
     makeDirectory(dirname(file), 0o755)
@@ -100,7 +103,7 @@ function replaceWhole(file: string, bytes: Uint8Array, mode: number): void {
   }
 }
 
-function textOf(directory: string, { written, unchanged, removed, ttlSeconds }: Export): string {
+function textOf(directory: string, { written, unchanged, removed, ttlSeconds }: ExportResult): string {
   const counts = `${written.length} written, ${unchanged} as they were, ${removed.length} removed`
   return `Status lists in ${directory}: ${counts}. Export again within ${ttlSeconds} seconds.\n`
 }

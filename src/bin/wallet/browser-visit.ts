@@ -37,37 +37,37 @@ export async function startBrowserVisit({ show, seconds }: VisitTerms): Promise<
   server.listen(0, HOST)
   await once(server, 'listening')
   const host = `${HOST}:${(server.address() as AddressInfo).port}`
-  const query = queryOfVisit(server, host)
+  const query = waitForQuery(server, host)
   return {
     redirectUri: `http://${host}${PATH}`,
     sendPerson: async (address) => {
       await show(address)
-      return inTime(query, seconds)
+      return limitTime(query, seconds)
     },
     close: async () => {
-      const closed = once(server, 'close')
+      const closing = once(server, 'close')
       server.close()
       server.closeAllConnections()
-      await closed
+      await closing
     },
   }
 }
 
 /** Resolves with the query of the first request that can only be the response; others change nothing. */
-function queryOfVisit(server: Server, host: string): Promise<string> {
+function waitForQuery(server: Server, host: string): Promise<string> {
   return new Promise((resolve) => {
     let isOver = false
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const refusal = refusalOf(request, host, isOver)
       if (refusal !== undefined) {
-        answer(response, refusal)
+        sendAnswer(response, refusal)
         return
       }
       isOver = true
       const [, query = ''] = splitAtQuestionMark(request.url ?? '')
       // The person reads the answer before the connection is closed.
       response.once('close', () => resolve(query))
-      answer(response, [200, 'The wallet has the answer of the issuer. Close this page and go on where you began.'])
+      sendAnswer(response, [200, 'The wallet has the answer of the issuer. Close this page and go on where you began.'])
     })
   })
 }
@@ -80,7 +80,7 @@ function refusalOf({ headers, method, url = '' }: IncomingMessage, host: string,
   return isOver ? [410, 'The wallet has an answer already.'] : undefined
 }
 
-async function inTime(query: Promise<string>, seconds: number): Promise<string> {
+async function limitTime(query: Promise<string>, seconds: number): Promise<string> {
   const waiting = new AbortController()
   const late = wait(seconds * 1000, undefined, { signal: waiting.signal }).then(() => {
     const why = `nobody came back from the page of the issuer within ${Math.ceil(seconds / 60)} minutes; begin anew`
@@ -99,6 +99,6 @@ function splitAtQuestionMark(url: string): readonly [string, string?] {
   return at < 0 ? [url] : [url.slice(0, at), url.slice(at + 1)]
 }
 
-function answer(response: ServerResponse, [status, text]: Answer): void {
+function sendAnswer(response: ServerResponse, [status, text]: Answer): void {
   response.writeHead(status, HEADERS).end(`${text}\n`)
 }

@@ -34,10 +34,10 @@ export function walletFiles(home: string): WalletStore {
 function textFiles(directory: string): TextStore {
   return {
     list: async () => {
-      const names = await readdir(directory).catch(emptyIfMissing)
+      const names = await readdir(directory).catch(readIfExists)
       // A name with a leading dot is an incomplete write.
-      const kept = names.filter((name) => name.endsWith(SUFFIX) && !name.startsWith('.'))
-      return kept.map((name) => name.slice(0, -SUFFIX.length)).sort()
+      const storedText = names.filter((name) => name.endsWith(SUFFIX) && !name.startsWith('.'))
+      return storedText.map((name) => name.slice(0, -SUFFIX.length)).sort()
     },
     read: (name) => readFile(join(directory, name + SUFFIX), 'utf8'),
     write: (name, text) => replaceText(directory, name + SUFFIX, text),
@@ -75,11 +75,11 @@ export async function readAttestationFile(home: string): Promise<StoredAttestati
  * the wallet. Throws a MalformedError when it is something else.
  */
 function readWalletAttestation(text: string): StoredAttestation {
-  const stored = parseJsonObject(text)
-  const jwt = ownString(stored, 'attestation') ?? malformed('it has no attestation')
+  const storedAttestation = parseJsonObject(text)
+  const jwt = ownString(storedAttestation, 'attestation') ?? malformed('it has no attestation')
   readJws(jwt)
-  const key = createSigner(importPrivateKey((own(stored, 'key') ?? {}) as JsonObject), [])
-  return { jwt, key, provider: ownString(stored, 'provider') }
+  const key = createSigner(importPrivateKey((own(storedAttestation, 'key') ?? {}) as JsonObject), [])
+  return { jwt, key, provider: ownString(storedAttestation, 'provider') }
 }
 
 /** Replaces a file completely or not at all. */
@@ -105,7 +105,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-function emptyIfMissing(error: NodeJS.ErrnoException): string[] {
+function readIfExists(error: NodeJS.ErrnoException): string[] {
   if (error.code === 'ENOENT') return []
   throw error
 }

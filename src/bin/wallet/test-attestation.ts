@@ -37,8 +37,8 @@ export interface TestAttestation {
  */
 export async function attestForTests(directory: string, before: string | undefined): Promise<TestAttestation> {
   const provider = await readProvider(directory)
-  const kept = before === undefined ? undefined : keyIn(before)
-  const privateKey = kept === undefined ? makeHolderKey(random) : importPrivateKey(kept)
+  const previousKey = before === undefined ? undefined : readKeyIn(before)
+  const privateKey = previousKey === undefined ? makeHolderKey(random) : importPrivateKey(previousKey)
   const { jwk } = createSigner(privateKey, [])
   const issuedAt = Math.floor(now().getTime() / 1000)
   const expiresAt = issuedAt + VALID_SECONDS
@@ -54,14 +54,14 @@ export async function attestForTests(directory: string, before: string | undefin
     },
     (data) => provider.sign(data),
   )
-  const stored = { attestation, key: privateJwkOf(privateKey), provider: resolve(directory) }
-  const text = `${JSON.stringify(stored, null, 2)}\n`
+  const storedAttestation = { attestation, key: privateJwkOf(privateKey), provider: resolve(directory) }
+  const text = `${JSON.stringify(storedAttestation, null, 2)}\n`
   return { text, until: new Date(expiresAt * 1000) }
 }
 
 /** Makes an attester that attests keys by the provider that attested the wallet, wherever the keys are kept. */
 export function keyAttesterOf(directory: string): KeyAttester {
-  return async (keys, { nonce, requirements: required }) => {
+  return async (keys, { nonce, requirements }) => {
     const provider = await readProvider(directory)
     const issuedAt = Math.floor(now().getTime() / 1000)
     return writeJws(
@@ -71,7 +71,7 @@ export function keyAttesterOf(directory: string): KeyAttester {
         exp: issuedAt + KEYS_VALID_SECONDS,
         attested_keys: keys.map((key) => ({ ...key })),
         ...(nonce && { nonce }),
-        ...firstLevels(required),
+        ...firstLevels(requirements),
       },
       (data) => provider.sign(data),
     )
@@ -79,18 +79,18 @@ export function keyAttesterOf(directory: string): KeyAttester {
 }
 
 /** Returns the levels that the issuer accepts: a provider for tests claims what it is asked for. */
-function firstLevels(required: JsonObject): JsonObject {
+function firstLevels(requirements: JsonObject): JsonObject {
   return Object.fromEntries(
     LEVELS.flatMap((name) => {
-      const [first] = stringsIn(own(required, name))
+      const [first] = stringsIn(own(requirements, name))
       return first === undefined ? [] : [[name, [first]] as const]
     }),
   )
 }
 
 async function readProvider(directory: string): Promise<Signer> {
-  const key = await read(directory, PROVIDER_KEY)
-  const certificate = await read(directory, PROVIDER_CERTIFICATE)
+  const key = await readProviderFile(directory, PROVIDER_KEY)
+  const certificate = await readProviderFile(directory, PROVIDER_CERTIFICATE)
   try {
     const signingKey = within(PROVIDER_KEY, () => readPrivateKey(key))
     return createSigner(
@@ -103,7 +103,7 @@ async function readProvider(directory: string): Promise<Signer> {
   }
 }
 
-function read(directory: string, name: string): Promise<string> {
+function readProviderFile(directory: string, name: string): Promise<string> {
   return readFile(join(directory, name), 'utf8').catch((error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException
     const how = 'vouchsafe init issuer --profile haip makes a provider for tests'
@@ -111,7 +111,7 @@ function read(directory: string, name: string): Promise<string> {
   })
 }
 
-function keyIn(text: string): JsonObject | undefined {
+function readKeyIn(text: string): JsonObject | undefined {
   const key = orUndefined(() => own(parseJsonObject(text), 'key'))
   return isObject(key) ? key : undefined
 }

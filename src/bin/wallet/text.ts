@@ -7,56 +7,56 @@ import { claimLabel, holderClaims, isEnvelopeClaim, sortClaims } from '../../wal
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { OutstandingCredential } from '../../wallet/renewal.ts'
 import type { StoredCredential, UnreadableCredential } from '../../wallet/stored-credential.ts'
-import { columns, paint, plain, timeText, wrapIndented } from '../terminal.ts'
+import { formatColumns, paint, removeControlCharacters, timeText, wrapIndented } from '../terminal.ts'
 import { transactionText } from './transaction-text.ts'
 
 const MAX_VALUE = 72
 const INDENT = '  '
 
 /** Formats a received credential at a glance. */
-export function card(stored: StoredCredential): string {
-  const rows = holderClaims(stored).map(
-    ({ position, value }) => [label(stored, position), shorten(valueText(value))] as const,
+export function formatCard(credential: StoredCredential): string {
+  const rows = holderClaims(credential).map(
+    ({ position, value }) => [labelText(credential, position), shorten(valueText(value))] as const,
   )
-  return frameCredential(stored, columns(rows))
+  return frameCredential(credential, formatColumns(rows))
 }
 
 /** Formats a credential in full, and marks the claims that its holder may hide. */
-export function details(stored: StoredCredential): string {
-  const { hidable } = stored
-  const rows = holderClaims(stored).map(({ position, value }) => {
+export function formatDetails(credential: StoredCredential): string {
+  const { hidable } = credential
+  const rows = holderClaims(credential).map(({ position, value }) => {
     const mark = hidable.some((cover) => isWithin(position, cover)) ? '○' : '●'
-    return [`${mark} ${label(stored, position)}`, shorten(valueText(value))] as const
+    return [`${mark} ${labelText(credential, position)}`, shorten(valueText(value))] as const
   })
-  const types = stored.types.filter((type) => type !== 'VerifiableCredential').map(plain)
-  const facts = columns([
+  const types = credential.types.filter((type) => type !== 'VerifiableCredential').map(removeControlCharacters)
+  const facts = formatColumns([
     ['type', types.join(', ') || 'VerifiableCredential'],
-    ['format', stored.format],
-    ['received', timeText(stored.receivedAt)],
+    ['format', credential.format],
+    ['received', timeText(credential.receivedAt)],
   ])
   const legend = '○ can stay hidden when you present this   ● every verifier sees it'
-  return `${frameCredential(stored, [...columns(rows), '', ...facts.map((line) => paint('dim', line))])}\n\n${legend}`
+  return `${frameCredential(credential, [...formatColumns(rows), '', ...facts.map((line) => paint('dim', line))])}\n\n${legend}`
 }
 
 /** Formats one line for each credential. */
 export function formatList(credentials: readonly StoredCredential[], now: Date): string {
-  const nameWidth = Math.max(...credentials.map((each) => plain(each.name).length))
+  const nameWidth = Math.max(...credentials.map((each) => removeControlCharacters(each.name).length))
   const issuerWidth = Math.max(...credentials.map((each) => issuerName(each).length))
   const lines = credentials.map((each) => {
-    const name = paint('bold', plain(each.name).padEnd(nameWidth))
-    return `${each.id}  ${name}  ${issuerName(each).padEnd(issuerWidth)}  ${validity(each, now)}${copies(each)}`
+    const name = paint('bold', removeControlCharacters(each.name).padEnd(nameWidth))
+    return `${each.id}  ${name}  ${issuerName(each).padEnd(issuerWidth)}  ${validityText(each, now)}${copiesText(each)}`
   })
   return lines.join('\n')
 }
 
 export function describeDamage({ id, problem }: UnreadableCredential): string {
-  return paint('red', `Credential ${id} is damaged and was left as it is: ${plain(problem)}`)
+  return paint('red', `Credential ${id} is damaged and was left as it is: ${removeControlCharacters(problem)}`)
 }
 
 /** Describes a credential that did not come yet. */
 export function describeOutstanding({ credentialIssuer, configurationId, problem }: OutstandingCredential): string {
-  const why = problem === undefined ? 'has not decided yet' : `did not give it: ${plain(problem)}`
-  return `${plain(credentialIssuer)} was asked for ${plain(configurationId)}, and ${why}.`
+  const why = problem === undefined ? 'has not decided yet' : `did not give it: ${removeControlCharacters(problem)}`
+  return `${removeControlCharacters(credentialIssuer)} was asked for ${removeControlCharacters(configurationId)}, and ${why}.`
 }
 
 /**
@@ -69,29 +69,29 @@ export function planText(plan: PresentationPlan): string {
     const answer = answers.find(({ query }) => query.id === approval.queryId)
     return transactionText(approval, answer?.credential.name ?? approval.queryId)
   })
-  return [whoAsks(plan), ...answers.map(wouldSee), ...transactions].join('\n\n')
+  return [verifierText(plan), ...answers.map(disclosureText), ...transactions].join('\n\n')
 }
 
 /** Returns the name that the verifier claims, or the name in its certificate. */
 export function verifierName({ request }: PresentationPlan): string {
-  return plain(request.clientName ?? request.certificate.subjectText)
+  return removeControlCharacters(request.clientName ?? request.certificate.subjectText)
 }
 
-function whoAsks(plan: PresentationPlan): string {
+function verifierText(plan: PresentationPlan): string {
   const { certificate } = plan.request
-  const vouched = certificate.selfIssued
+  const voucherText = certificate.selfIssued
     ? 'which it made itself: nobody else vouches for that name'
-    : `which ${plain(certificate.issuerText)} issued`
-  const sealed = plan.request.encryption ? ' The answer would be encrypted for it.' : ''
-  const about = `The request is signed with the certificate ${plain(certificate.subjectText)}, ${vouched}.${sealed}`
+    : `which ${removeControlCharacters(certificate.issuerText)} issued`
+  const encryptionText = plan.request.encryption ? ' The answer would be encrypted for it.' : ''
+  const about = `The request is signed with the certificate ${removeControlCharacters(certificate.subjectText)}, ${voucherText}.${encryptionText}`
   return [`${paint('bold', verifierName(plan))} asks for a presentation.`, paint('dim', wrapIndented(about))].join('\n')
 }
 
-function wouldSee({ credential, disclosed, hidden }: AnsweredQuery): string {
+function disclosureText({ credential, disclosed, hidden }: AnsweredQuery): string {
   const claims = disclosed.filter(({ position }) => !isEnvelopeClaim(credential, position))
   const rows = sortClaims(credential, claims).map(({ position, value, because }) => {
     const why = { asked: '', always: '  (cannot be hidden)', inseparable: '  (comes with what was asked)' }[because]
-    return [label(credential, position), `${shorten(valueText(value))}${why}`] as const
+    return [labelText(credential, position), `${shorten(valueText(value))}${why}`] as const
   })
   const always = new Set(
     disclosed
@@ -101,57 +101,62 @@ function wouldSee({ credential, disclosed, hidden }: AnsweredQuery): string {
   // An mdoc has its type and dates beside its claims.
   const facts = always.size > 0 ? [...always] : ['its type', 'its dates']
   const envelope = `and what every presentation shows: ${[...facts, 'the key it is bound to'].join(', ')}`
-  const kept = sortClaims(
+  const hiddenLabels = sortClaims(
     credential,
     hidden.map((position) => ({ position })),
-  ).map(({ position }) => label(credential, position))
+  ).map(({ position }) => labelText(credential, position))
   return [
-    `From ${paint('bold', plain(credential.name))} of ${issuerName(credential)} (${credential.id}) it would see`,
-    ...(rows.length > 0 ? columns(rows, INDENT).map((line) => paint('green', line)) : [`${INDENT}no claim at all`]),
+    `From ${paint('bold', removeControlCharacters(credential.name))} of ${issuerName(credential)} (${credential.id}) it would see`,
+    ...(rows.length > 0
+      ? formatColumns(rows, INDENT).map((line) => paint('green', line))
+      : [`${INDENT}no claim at all`]),
     paint('dim', wrapIndented(envelope, INDENT)),
     'and it would not see',
-    wrapIndented(kept.join(', ') || '(nothing stays hidden)', INDENT),
+    wrapIndented(hiddenLabels.join(', ') || '(nothing stays hidden)', INDENT),
   ].join('\n')
 }
 
-function frameCredential(stored: StoredCredential, lines: readonly string[]): string {
-  const { name, id, issuer, expiresAt } = stored
-  const from = stored.issuerName === undefined ? plain(issuer) : `${plain(stored.issuerName)} (${plain(issuer)})`
+function frameCredential(credential: StoredCredential, lines: readonly string[]): string {
+  const { name, id, issuer, expiresAt } = credential
+  const from =
+    credential.issuerName === undefined
+      ? removeControlCharacters(issuer)
+      : `${removeControlCharacters(credential.issuerName)} (${removeControlCharacters(issuer)})`
   const until = expiresAt === undefined ? 'no expiry' : `valid until ${timeText(expiresAt)}`
-  const inside = [from, ...signedBy(stored), '', ...lines, ''].map((line) => `│ ${line}`.trimEnd())
-  return [`┌ ${paint('bold', plain(name))}  ${paint('dim', id)}`, ...inside, `└ ${until}`].join('\n')
+  const inside = [from, ...signedBy(credential), '', ...lines, ''].map((line) => `│ ${line}`.trimEnd())
+  return [`┌ ${paint('bold', removeControlCharacters(name))}  ${paint('dim', id)}`, ...inside, `└ ${until}`].join('\n')
 }
 
 /** Describes the certificate of the key that signed the credential, whatever issuer the credential names. */
 function signedBy({ issuerCertificate: certificate }: StoredCredential): string[] {
   if (certificate === undefined) return []
   const { subjectText, issuerText, selfIssued } = certificate
-  const issued = selfIssued ? 'made by itself' : `issued by ${plain(issuerText)}`
-  return [paint('dim', `signed with the certificate ${plain(subjectText)}, ${issued}`)]
+  const attribution = selfIssued ? 'made by itself' : `issued by ${removeControlCharacters(issuerText)}`
+  return [paint('dim', `signed with the certificate ${removeControlCharacters(subjectText)}, ${attribution}`)]
 }
 
-function validity({ expiresAt }: StoredCredential, now: Date): string {
+function validityText({ expiresAt }: StoredCredential, now: Date): string {
   if (expiresAt === undefined) return 'no expiry'
   const time = timeText(expiresAt)
   return expiresAt <= now ? paint('red', `expired ${time}`) : paint('dim', `until ${time}`)
 }
 
 /** Tells of the copies, where there are several. */
-function copies({ copies: { all, unseen } }: StoredCredential): string {
+function copiesText({ copies: { all, unseen } }: StoredCredential): string {
   return all === 1 ? '' : paint(unseen === 0 ? 'red' : 'dim', `  ${unseen} of ${all} copies unseen`)
 }
 
 function issuerName({ issuerName: name, issuer }: StoredCredential): string {
-  return plain(name ?? issuer)
+  return removeControlCharacters(name ?? issuer)
 }
 
 /** Returns the issuer's name of the claim; its path when there is none. */
-function label(stored: StoredCredential, position: ClaimPosition): string {
-  return plain(claimLabel(stored, position))
+function labelText(credential: StoredCredential, position: ClaimPosition): string {
+  return removeControlCharacters(claimLabel(credential, position))
 }
 
 function valueText(value: Json): string {
-  return plain(typeof value === 'string' ? value : JSON.stringify(value))
+  return removeControlCharacters(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
 function shorten(text: string): string {

@@ -5,21 +5,23 @@ import type { OutstandingCredential } from '../../wallet/renewal.ts'
 import type { StoredCredential } from '../../wallet/stored-credential.ts'
 
 /** Describes a credential for programs, without its key. */
-export function credentialToJson(stored: StoredCredential) {
+export function credentialToJson(credential: StoredCredential) {
   return {
-    id: stored.id,
-    name: stored.name,
-    issuer: stored.issuer,
-    issuer_name: stored.issuerName,
-    issuer_certificate: certificateToJson(stored.issuerCertificate),
-    format: stored.format,
-    type: stored.types,
-    claims: Object.fromEntries(Object.entries(stored.claims).filter(([name]) => !stored.envelope.includes(name))),
-    received_at: stored.receivedAt,
-    valid_from: stored.validFrom,
-    valid_until: stored.expiresAt,
-    copies: stored.copies,
-    renewable: stored.source !== undefined,
+    id: credential.id,
+    name: credential.name,
+    issuer: credential.issuer,
+    issuer_name: credential.issuerName,
+    issuer_certificate: certificateToJson(credential.issuerCertificate),
+    format: credential.format,
+    type: credential.types,
+    claims: Object.fromEntries(
+      Object.entries(credential.claims).filter(([name]) => !credential.envelope.includes(name)),
+    ),
+    received_at: credential.receivedAt,
+    valid_from: credential.validFrom,
+    valid_until: credential.expiresAt,
+    copies: credential.copies,
+    renewable: credential.source !== undefined,
   }
 }
 

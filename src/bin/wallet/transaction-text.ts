@@ -2,7 +2,7 @@
 import { pathText } from '../../protocol/claim-path.ts'
 import { leavesOf } from '../../wallet/disclosure.ts'
 import type { Approval } from '../../wallet/transaction.ts'
-import { columns, hanging, paint, plain } from '../terminal.ts'
+import { formatColumns, hangingIndent, paint, removeControlCharacters } from '../terminal.ts'
 
 /** The members that are about the request and not about the transaction. */
 const ABOUT = new Set(['type', 'credential_ids', 'transaction_data_hashes_alg'])
@@ -11,14 +11,16 @@ const INDENT = '  '
 /** Formats the transaction; `credential` is the name of the credential whose key would approve it. */
 export function transactionText({ type, content }: Approval, credential: string): string {
   const leaves = leavesOf(content, []).filter(({ position }) => !ABOUT.has(String(position[0])))
-  const labels = columns(leaves.map(({ position }) => [plain(pathText(position)), ''])).map((label) => label.trimEnd())
+  const labels = formatColumns(leaves.map(({ position }) => [removeControlCharacters(pathText(position)), ''])).map(
+    (label) => label.trimEnd(),
+  )
   const width = INDENT.length + Math.max(0, ...labels.map((label) => label.length)) + 2
   const lines = leaves.map(({ value }, index) => {
     const head = `${INDENT}${labels[index] ?? ''}`.padEnd(width)
-    return hanging(head, head.length, typeof value === 'string' ? value : JSON.stringify(value))
+    return hangingIndent(head, head.length, typeof value === 'string' ? value : JSON.stringify(value))
   })
   return [
-    `${paint('bold', 'Presenting approves')} the transaction ${paint('bold', plain(type))} with ${plain(credential)}:`,
+    `${paint('bold', 'Presenting approves')} the transaction ${paint('bold', removeControlCharacters(type))} with ${removeControlCharacters(credential)}:`,
     ...(lines.length > 0 ? lines.map((line) => paint('yellow', line)) : [`${INDENT}(it says nothing more)`]),
   ].join('\n')
 }

@@ -14,39 +14,47 @@ import { commandName, readWords, shellWord, UsageError } from '../command-line.t
 import { now, random, wait } from '../effects.ts'
 import { reportFailure } from '../failure.ts'
 import { browserCommand, openBrowser } from '../open-browser.ts'
-import { paint, plain, timeText, wrapIndented } from '../terminal.ts'
+import { paint, removeControlCharacters, timeText, wrapIndented } from '../terminal.ts'
 import { startBrowserVisit } from './browser-visit.ts'
 import { readAttestationFile, readAttestationText, walletFiles, writeAttestationFile } from './files.ts'
 import { attestForTests, keyAttesterOf } from './test-attestation.ts'
-import { card, describeDamage, describeOutstanding, details, formatList, planText, verifierName } from './text.ts'
+import {
+  describeDamage,
+  describeOutstanding,
+  formatCard,
+  formatDetails,
+  formatList,
+  planText,
+  verifierName,
+} from './text.ts'
 import { credentialToJson, outstandingToJson, planToJson } from './to-json.ts'
 
-interface Command {
+interface WalletCommand {
   /** The directory of the wallet. */
   readonly home: string
   readonly wallet: WalletContext
   /** The word after the command's name. */
   readonly subject: string
   /** The credential to ask for without an offer. */
-  readonly unoffered: UnofferedRequest | undefined
+  readonly unofferedRequest: UnofferedRequest | undefined
   /** Returns a command line of this wallet for copying. */
-  readonly line: (...words: readonly string[]) => string
+  readonly formatCommandLine: (...words: readonly string[]) => string
   /** Shows a text to a person at once; programs get one object at the end. */
-  readonly say: (text: string) => void
+  readonly show: (text: string) => void
   /** Shows `what` and asks whether to continue. Refuses with `not_agreed` when no person can answer. */
-  readonly agree: (what: string) => Promise<boolean>
+  readonly askConsent: (what: string) => Promise<boolean>
   /** Asks for the transaction code of an offer. Refuses with `needs_tx_code` when no person can answer. */
-  readonly txCode: (asked: TxCodeDescription) => Promise<string>
+  readonly askTxCode: (description: TxCodeDescription) => Promise<string>
 }
 
 /** The time for the person at the page of the issuer, which gives them ten minutes and five for the way back. */
 const PERSON_SECONDS = 900
 
 /** The result for programs; `failed` when the work was done and its result is negative. */
-type Outcome = { readonly json: Readonly<Record<string, unknown>>; readonly failed?: boolean }
+type Outcome = { readonly json: Readonly<Record<string, unknown>>; readonly hasFailed?: boolean }
 
 /** The commands, each with its argument and its work. */
-const commands: Readonly<Record<string, { readonly takes?: string; run(command: Command): Promise<Outcome> }>> = {
+const commands: Readonly<Record<string, { readonly takes?: string; run(command: WalletCommand): Promise<Outcome> }>> = {
   receive: { takes: 'OFFER-URI', run: runReceive },
   collect: { run: runCollect },
   list: { run: runList },
@@ -61,28 +69,32 @@ const commands: Readonly<Record<string, { readonly takes?: string; run(command: 
 export async function runWallet(args: string[]): Promise<void> {
   const json = args.includes('--json')
   try {
-    const { json: outcome, failed } = await run(args, json)
+    const { json: outcome, hasFailed } = await runSubcommand(args, json)
     if (json) printLine(JSON.stringify(outcome))
-    if (failed) process.exitCode = 1
+    if (hasFailed) process.exitCode = 1
   } catch (error) {
     reportWalletFailure(error, json)
   }
 }
 
-async function run(args: string[], json: boolean): Promise<Outcome> {
+async function runSubcommand(args: string[], json: boolean): Promise<Outcome> {
   const { values, positionals } = readWords('wallet', args)
   const [word = '', subject, ...more] = positionals
-  const say = json ? () => undefined : printLine
+  const show = json ? () => undefined : printLine
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command === undefined) throw new UsageError('wallet', word === '' ? '' : `there is no command wallet ${word}`)
-  const unoffered = readUnofferedAsk(values)
-  const takesWord = command.takes !== undefined && unoffered === undefined
+  const unofferedRequest = readUnofferedRequest(values)
+  const takesWord = command.takes !== undefined && unofferedRequest === undefined
   if ((subject !== undefined) !== takesWord || more.length > 0) {
     const takes = (takesWord && command.takes) || 'nothing after it'
-    throw new UsageError('wallet', `wallet ${word}${unoffered === undefined ? '' : ' --issuer'} takes ${takes}`)
+    throw new UsageError('wallet', `wallet ${word}${unofferedRequest === undefined ? '' : ' --issuer'} takes ${takes}`)
   }
   const home = values.home ?? (process.env.VOUCHSAFE_WALLET_HOME || join(homedir(), '.vouchsafe', 'wallet'))
-  const agree = values.yes ? agreeUnasked(say) : process.stdin.isTTY ? ask : nobodyToAsk(say)
+  const askConsent = values.yes
+    ? createStandingConsent(show)
+    : process.stdin.isTTY
+      ? askConsentAtTerminal
+      : createConsentRefusal(show)
   const { 'client-id': clientId } = values
   const client = clientId === undefined ? {} : { clientId }
   const attestation = await readAttestationFile(home)
@@ -96,21 +108,22 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
     ...(attestation && { attestation }),
     ...(attestation?.provider && { attestKeys: keyAttesterOf(attestation.provider) }),
   }
-  const txCode = values['tx-code'] === undefined ? askTxCode : () => Promise.resolve(values['tx-code'] ?? '')
+  const askTxCode =
+    values['tx-code'] === undefined ? askTxCodeAtTerminal : () => Promise.resolve(values['tx-code'] ?? '')
   return command.run({
     home,
     wallet,
     subject: subject?.trim() ?? '',
-    unoffered,
-    line: lineWith(values.home),
-    say,
-    agree,
-    txCode,
+    unofferedRequest,
+    formatCommandLine: createCommandLineFormat(values.home),
+    show,
+    askConsent,
+    askTxCode,
   })
 }
 
 /** Reads the options that stand in the place of an offer. */
-function readUnofferedAsk(values: {
+function readUnofferedRequest(values: {
   readonly issuer?: string | undefined
   readonly configuration?: string | undefined
   readonly scope?: string | undefined
@@ -127,29 +140,38 @@ function readUnofferedAsk(values: {
 function showAddress(noBrowser: boolean): (address: string) => Promise<void> {
   return async (address) => {
     const command = noBrowser ? undefined : browserCommand(process)
-    const opened = command !== undefined && (await openBrowser(command, address))
-    const what = opened ? 'The page of the issuer is open in your browser:' : 'Open this page in a browser here:'
-    process.stderr.write(`${what}\n${plain(address)}\n`)
+    const isOpen = command !== undefined && (await openBrowser(command, address))
+    const what = isOpen ? 'The page of the issuer is open in your browser:' : 'Open this page in a browser here:'
+    process.stderr.write(`${what}\n${removeControlCharacters(address)}\n`)
   }
 }
 
-function lineWith(home: string | undefined): Command['line'] {
+function createCommandLineFormat(home: string | undefined): WalletCommand['formatCommandLine'] {
   const place = home === undefined ? [] : ['--home', home]
   return (...words) => `${commandName()} wallet ${[...words, ...place].map(shellWord).join(' ')}`
 }
 
-async function runReceive({ wallet, subject, unoffered, line, say, txCode }: Command): Promise<Outcome> {
-  const waiting = { ...wallet, wait: waitAloud(say) }
-  const received = await (unoffered === undefined
-    ? receive(waiting, subject, { askTxCode: txCode })
-    : receiveUnoffered(waiting, unoffered))
-  say(received.map(card).join('\n\n'))
-  say(`\n${paint('green', '✓')} Received and kept. Show it with: ${line('show', received[0]?.id ?? '')}`)
-  return { json: { credentials: received.map(credentialToJson) } }
+async function runReceive({
+  wallet,
+  subject,
+  unofferedRequest,
+  formatCommandLine,
+  show,
+  askTxCode,
+}: WalletCommand): Promise<Outcome> {
+  const waiting = { ...wallet, wait: createWaitWithNotice(show) }
+  const credentials = await (unofferedRequest === undefined
+    ? receive(waiting, subject, { askTxCode })
+    : receiveUnoffered(waiting, unofferedRequest))
+  show(credentials.map(formatCard).join('\n\n'))
+  show(
+    `\n${paint('green', '✓')} Received and kept. Show it with: ${formatCommandLine('show', credentials[0]?.id ?? '')}`,
+  )
+  return { json: { credentials: credentials.map(credentialToJson) } }
 }
 
-/** Tells a watching person once why nothing happens. */
-function waitAloud(say: Command['say']): typeof wait {
+/** Makes a `wait` that shows once why the command waits. */
+function createWaitWithNotice(say: WalletCommand['show']): typeof wait {
   let isTold = false
   return (seconds) => {
     if (!isTold) say('The issuer has to decide first; the wallet asks again for up to a minute.')
@@ -158,107 +180,108 @@ function waitAloud(say: Command['say']): typeof wait {
   }
 }
 
-async function runCollect({ wallet, say }: Command): Promise<Outcome> {
+async function runCollect({ wallet, show }: WalletCommand): Promise<Outcome> {
   const { received, outstanding } = await collectPendingCredentials(wallet)
-  if (received.length > 0) say(`${received.map(card).join('\n\n')}\n`)
-  for (const each of outstanding) say(describeOutstanding(each))
-  if (received.length + outstanding.length === 0) say('No issuer has anything to decide for this wallet.')
-  const failed = outstanding.some(({ problem }) => problem !== undefined)
+  if (received.length > 0) show(`${received.map(formatCard).join('\n\n')}\n`)
+  for (const each of outstanding) show(describeOutstanding(each))
+  if (received.length + outstanding.length === 0) show('No issuer has anything to decide for this wallet.')
+  const hasFailed = outstanding.some(({ problem }) => problem !== undefined)
   return {
     json: { credentials: received.map(credentialToJson), outstanding: outstanding.map(outstandingToJson) },
-    failed,
+    hasFailed,
   }
 }
 
-async function runRenew({ wallet, subject, say }: Command): Promise<Outcome> {
-  const stored = await renewCredential({ ...wallet, wait: waitAloud(say) }, subject)
-  say(`${card(stored)}\n\n${paint('green', '✓')} Renewed: new keys, and the old ones are gone.`)
-  return { json: { credentials: [credentialToJson(stored)] } }
+async function runRenew({ wallet, subject, show }: WalletCommand): Promise<Outcome> {
+  const credential = await renewCredential({ ...wallet, wait: createWaitWithNotice(show) }, subject)
+  show(`${formatCard(credential)}\n\n${paint('green', '✓')} Renewed: new keys, and the old ones are gone.`)
+  return { json: { credentials: [credentialToJson(credential)] } }
 }
 
-async function runList({ wallet, line, say }: Command): Promise<Outcome> {
+async function runList({ wallet, formatCommandLine, show }: WalletCommand): Promise<Outcome> {
   const { credentials, unreadable } = await listCredentials(wallet.store)
   const outstanding = await listOutstandingCredentials(wallet)
-  if (credentials.length > 0) say(formatList(credentials, wallet.now()))
-  else if (unreadable.length === 0) say(`The wallet is empty. Get a credential with: ${line('receive', 'OFFER-URI')}`)
-  for (const each of unreadable) say(describeDamage(each))
-  for (const each of outstanding) say(`${describeOutstanding(each)} Ask with: ${line('collect')}`)
+  if (credentials.length > 0) show(formatList(credentials, wallet.now()))
+  else if (unreadable.length === 0)
+    show(`The wallet is empty. Get a credential with: ${formatCommandLine('receive', 'OFFER-URI')}`)
+  for (const each of unreadable) show(describeDamage(each))
+  for (const each of outstanding) show(`${describeOutstanding(each)} Ask with: ${formatCommandLine('collect')}`)
   const json = {
     credentials: credentials.map(credentialToJson),
     unreadable,
     outstanding: outstanding.map(outstandingToJson),
   }
-  return { json, failed: unreadable.length > 0 }
+  return { json, hasFailed: unreadable.length > 0 }
 }
 
-async function runShow({ wallet, subject, line, say }: Command): Promise<Outcome> {
-  const stored = await findCredential(wallet.store, subject).catch((error: unknown) => {
+async function runShow({ wallet, subject, formatCommandLine, show }: WalletCommand): Promise<Outcome> {
+  const credential = await findCredential(wallet.store, subject).catch((error: unknown) => {
     const isMissing = error instanceof WalletError && error.code === 'not_found'
-    throw isMissing ? new WalletError('not_found', `${error.message}; see: ${line('list')}`) : error
+    throw isMissing ? new WalletError('not_found', `${error.message}; see: ${formatCommandLine('list')}`) : error
   })
-  say(details(stored))
-  return { json: { ...credentialToJson(stored), hidable: stored.hidable } }
+  show(formatDetails(credential))
+  return { json: { ...credentialToJson(credential), hidable: credential.hidable } }
 }
 
-async function runPresent({ wallet, subject, line, say, agree }: Command): Promise<Outcome> {
+async function runPresent({ wallet, subject, formatCommandLine, show, askConsent }: WalletCommand): Promise<Outcome> {
   const plan = await planPresentation(wallet, subject)
-  const declining = `To tell the verifier: ${line('decline', subject)}`
+  const declining = `To tell the verifier: ${formatCommandLine('decline', subject)}`
   if (plan.problem !== undefined) {
-    say(planText(plan))
+    show(planText(plan))
     abort('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}. ${declining}`)
   }
-  if (!(await agree(planText(plan)))) abort('not_agreed', `Nothing was sent. ${declining}`)
+  if (!(await askConsent(planText(plan)))) abort('not_agreed', `Nothing was sent. ${declining}`)
   const { redirect_uri: redirectUri } = await present(wallet, plan)
-  say(`\n${paint('green', '✓')} Presented, and ${verifierName(plan)} accepted it.`)
-  if (redirectUri !== undefined) say(`Go on at ${plain(redirectUri)}`)
+  show(`\n${paint('green', '✓')} Presented, and ${verifierName(plan)} accepted it.`)
+  if (redirectUri !== undefined) show(`Go on at ${removeControlCharacters(redirectUri)}`)
   const goOn = redirectUri === undefined ? {} : { redirect_uri: redirectUri }
   return { json: { result: 'accepted', ...planToJson(plan), ...goOn } }
 }
 
-async function runDecline({ wallet, subject, say }: Command): Promise<Outcome> {
+async function runDecline({ wallet, subject, show }: WalletCommand): Promise<Outcome> {
   const plan = await planPresentation(wallet, subject)
   await decline(wallet, plan)
-  say(`Declined. ${verifierName(plan)} has been told that you do not agree, and nothing else.`)
+  show(`Declined. ${verifierName(plan)} has been told that you do not agree, and nothing else.`)
   return { json: { result: 'declined', verifier: planToJson(plan).verifier } }
 }
 
-async function runAttest({ home, subject, say }: Command): Promise<Outcome> {
+async function runAttest({ home, subject, show }: WalletCommand): Promise<Outcome> {
   const { text, until } = await attestForTests(subject, await readAttestationText(home))
   await writeAttestationFile(home, text)
   const facts = { client_id: PUBLIC_CLIENT, valid_until: until }
-  say(`${paint('green', '✓')} Attested as ${PUBLIC_CLIENT} until ${timeText(until)}, by a provider for tests.`)
+  show(`${paint('green', '✓')} Attested as ${PUBLIC_CLIENT} until ${timeText(until)}, by a provider for tests.`)
   return { json: facts }
 }
 
-/** Makes an `agree` that says what happens and asks nothing, since the person agreed by --yes. */
-function agreeUnasked(say: (text: string) => void): Command['agree'] {
+/** Makes an `askConsent` that shows the text and does not ask, since the person agreed by --yes. */
+function createStandingConsent(say: (text: string) => void): WalletCommand['askConsent'] {
   return (what) => {
     say(what)
     return Promise.resolve(true)
   }
 }
 
-function nobodyToAsk(say: (text: string) => void): Command['agree'] {
+function createConsentRefusal(say: (text: string) => void): WalletCommand['askConsent'] {
   return (what) => {
     say(what)
     return abort('not_agreed', 'Nothing was sent: there is no terminal to ask at. To agree beforehand, add --yes')
   }
 }
 
-async function ask(what: string): Promise<boolean> {
-  return /^y(es)?$/i.test(await answerTo(what, 'Present this? [y/N] '))
+async function askConsentAtTerminal(what: string): Promise<boolean> {
+  return /^y(es)?$/i.test(await askAtTerminal(what, 'Present this? [y/N] '))
 }
 
-function askTxCode({ inputMode, length, description }: TxCodeDescription): Promise<string> {
+function askTxCodeAtTerminal({ inputMode, length, description }: TxCodeDescription): Promise<string> {
   const kind = `${length === undefined ? '' : `${length} `}${inputMode === 'text' ? 'characters' : 'digits'}`
-  const hint = description === undefined ? '' : ` The issuer says: "${plain(description)}".`
+  const hint = description === undefined ? '' : ` The issuer says: "${removeControlCharacters(description)}".`
   const what = `The issuer wants a transaction code (${kind}), which it has given you another way.${hint}`
   if (!process.stdin.isTTY) abort('needs_tx_code', `${what} Send it with --tx-code CODE`)
-  return answerTo(wrapIndented(what), 'Transaction code: ')
+  return askAtTerminal(wrapIndented(what), 'Transaction code: ')
 }
 
 /** Reads what the person types; an empty text when the input is closed. */
-function answerTo(what: string, question: string): Promise<string> {
+function askAtTerminal(what: string, question: string): Promise<string> {
   // The question goes to stderr, so that the output of --json stays one object.
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   return new Promise((resolve) => {
