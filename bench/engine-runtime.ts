@@ -22,10 +22,10 @@ const host: Host = {
   load: () => Promise.resolve(VALUE),
   readContract: () => Promise.reject(new Error('none')),
   send: () => Promise.reject(new Error('none')),
-  configuration: () => undefined,
-  generation: () => Promise.resolve('first'),
-  timers: () => Promise.resolve([]),
-  spent: () => Promise.resolve(false),
+  getConfiguration: () => undefined,
+  getGeneration: () => Promise.resolve('first'),
+  listTimers: () => Promise.resolve([]),
+  isSpent: () => Promise.resolve(false),
 }
 const SCRIPT = `import { component } from 'vouchsafe/component'
 component({ http: (request, context) => ({ status: 200, body: context.storage('b').get('k') }) })`

@@ -112,10 +112,10 @@ function hostOf(contract: DeployedContract, self: Device): Host {
     load: (bucket, key) => Promise.resolve(self.storage.get(nameOf(bucket, key))),
     readContract: (input) => contract.askRaw(input),
     send: () => Promise.reject(new Error('nothing is called out here')),
-    configuration: () => undefined,
-    generation: () => Promise.resolve(self.generation),
-    timers: () => Promise.resolve([]),
-    spent: () => Promise.resolve(false),
+    getConfiguration: () => undefined,
+    getGeneration: () => Promise.resolve(self.generation),
+    listTimers: () => Promise.resolve([]),
+    isSpent: () => Promise.resolve(false),
   }
 }
 

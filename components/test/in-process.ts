@@ -66,14 +66,14 @@ interface Growing {
   readonly storage: StorageChange[]
   readonly transactions: { payload: Uint8Array; gas: bigint }[]
   readonly timers: { id: number; delayMs: number; payload: Uint8Array }[]
-  readonly spent: never[]
+  readonly spentRequests: never[]
   readonly signers: never[]
   readonly log: string[]
   readonly reads: number
 }
 
 function emptyEffects(): Growing {
-  return { storage: [], transactions: [], timers: [], spent: [], signers: [], log: [], reads: 0 }
+  return { storage: [], transactions: [], timers: [], spentRequests: [], signers: [], log: [], reads: 0 }
 }
 
 function contextOf(
@@ -119,7 +119,7 @@ function contextOf(
       return new Uint8Array(Buffer.concat(blocks).subarray(0, length))
     },
     now: () => call.now,
-    generation: () => ask('generation', () => host.generation()),
+    generation: () => ask('generation', () => host.getGeneration()),
     timers: {
       schedule: (id, delayMs, payload = new Uint8Array()) => void effects.timers.push({ id, delayMs, payload }),
       cancel: unsupported,

@@ -73,10 +73,10 @@ export function newState({
       load: (bucket, key) => Promise.resolve(storage.get(bucket, key)),
       readContract: (input) => Promise.resolve(input).then(options.read ?? (() => absent('read'))),
       send: (request) => Promise.resolve(options.fetch?.(request) ?? nobody),
-      configuration: (key) => options.config?.[key],
-      generation: () => Promise.resolve(options.generation ?? 'first'),
-      timers: () => Promise.resolve([...timers].map(([id, { status }]) => ({ id, status }))),
-      spent: (id) => Promise.resolve(spent.has(id)),
+      getConfiguration: (key) => options.config?.[key],
+      getGeneration: () => Promise.resolve(options.generation ?? 'first'),
+      listTimers: () => Promise.resolve([...timers].map(([id, { status }]) => ({ id, status }))),
+      isSpent: (id) => Promise.resolve(spent.has(id)),
     },
     takeDue: (until) => takeDue(state, until),
   }
@@ -117,7 +117,7 @@ export function testOutcomeOf(state: HarnessState, outcome: RunOutcome): HttpRes
   state.transactions.push(...effects.transactions)
   state.log.push(...effects.log)
   for (const timer of effects.timers) applyTimer(state, timer)
-  for (const { id, unlessRefused } of effects.spent) {
+  for (const { id, unlessRefused } of effects.spentRequests) {
     if (!unlessRefused || (response?.status ?? 500) < 300) state.spent.add(id)
   }
   return response

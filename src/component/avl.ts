@@ -23,17 +23,20 @@ type Tree = Map<string, Entry>
 /** The answer of `*_size` where there is nothing. */
 const NONE = 0xffff_ffff
 
-export function avlImports(memory: Memory, effects: CollectedEffects): Record<string, (...args: number[]) => unknown> {
+export function createAvlMaps(
+  memory: Memory,
+  effects: CollectedEffects,
+): Record<string, (...args: number[]) => unknown> {
   const trees: Tree[] = []
   const treeOf = (id: number): Tree =>
     trees[id] ?? trap(`the map ${id} is part of the contract's state, which this engine does not give to pbc.avl_*`)
-  const nameAt = (pointer: number, length: number): string =>
+  const readKey = (pointer: number, length: number): string =>
     Buffer.from(memory.read(pointer, length)).toString('latin1')
   const find = (tree: number, key: number, length: number): Uint8Array | undefined =>
-    treeOf(tree).get(nameAt(key, length))?.value
+    treeOf(tree).get(readKey(key, length))?.value
   return {
     avl_new: () => {
-      effects.hold(0)
+      effects.reserveBytes(0)
       return trees.push(new Map()) - 1
     },
     avl_len: (tree = 0) => treeOf(tree).size,
@@ -45,11 +48,11 @@ export function avlImports(memory: Memory, effects: CollectedEffects): Record<st
     },
     avl_insert: (...[tree = 0, key = 0, keyLength = 0, value = 0, valueLength = 0]) => {
       const entry = { key: memory.read(key, keyLength), value: memory.read(value, valueLength) }
-      effects.hold(keyLength + valueLength)
-      treeOf(tree).set(nameAt(key, keyLength), entry)
+      effects.reserveBytes(keyLength + valueLength)
+      treeOf(tree).set(readKey(key, keyLength), entry)
     },
     avl_remove: (tree = 0, key = 0, length = 0) => {
-      treeOf(tree).delete(nameAt(key, length))
+      treeOf(tree).delete(readKey(key, length))
     },
     ...makeWalkFunctions(memory, treeOf),
   }
@@ -63,7 +66,7 @@ function makeWalkFunctions(
   memory: Memory,
   treeOf: (id: number) => Tree,
 ): Record<string, (...args: number[]) => unknown> {
-  const nextAfter = (tree: number, pointer: number, length: number): Entry | undefined => {
+  const findNext = (tree: number, pointer: number, length: number): Entry | undefined => {
     const after = length >>> 0 === NONE ? undefined : memory.read(pointer, length)
     let best: Entry | undefined
     for (const entry of treeOf(tree).values()) {
@@ -74,11 +77,11 @@ function makeWalkFunctions(
   }
   return {
     avl_get_next_size: (tree = 0, key = 0, length = 0) => {
-      const next = nextAfter(tree, key, length)
+      const next = findNext(tree, key, length)
       return next === undefined ? NONE : next.key.length + next.value.length
     },
     avl_get_next: (tree = 0, key = 0, length = 0, to = 0) => {
-      const next = nextAfter(tree, key, length) ?? trap('pbc.avl_get_next: there is no next one')
+      const next = findNext(tree, key, length) ?? trap('pbc.avl_get_next: there is no next one')
       memory.write(to, Buffer.concat([next.key, next.value]))
     },
   }

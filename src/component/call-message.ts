@@ -1,4 +1,4 @@
-/** A call as a worker gets it: the name of its hook, and the input in the RPC format. */
+/** Makes the message with which a worker gets a call: the name of the hook, and the input in the RPC format. */
 import { addressBytes } from '../offchain/address.ts'
 import { hook as hooks } from '../offchain/hosted.ts'
 import { writeRequest } from '../offchain/http-data.ts'
@@ -12,7 +12,7 @@ export function callMessage(call: ComponentCall): CallMessage {
   if (hook.kind === 'http') writeRequest(hook.request, input)
   if (hook.kind === 'timer') input.raw(hook.payload)
   return {
-    hook: nameOf(hook),
+    hook: hookName(hook),
     input: input.done(),
     stateLength: state.length,
     contract,
@@ -25,7 +25,7 @@ export function callMessage(call: ComponentCall): CallMessage {
   }
 }
 
-function nameOf(hook: Hook): string {
+function hookName(hook: Hook): string {
   switch (hook.kind) {
     case 'http':
       return hooks.httpRequest

@@ -1,8 +1,8 @@
-/** Puts a component's questions in the middle of its call to the engine. */
+/** Passes a question that a component asks during its call to the engine. */
 import type { HostAnswer, HostQuestion } from './messages.ts'
 import type { Host } from './runtime.ts'
 
-export async function answerOf(host: Host, question: HostQuestion): Promise<HostAnswer> {
+export async function askHost(host: Host, question: HostQuestion): Promise<HostAnswer> {
   switch (question.ask) {
     case 'load':
       return host.load(question.bucket, question.key)
@@ -11,12 +11,12 @@ export async function answerOf(host: Host, question: HostQuestion): Promise<Host
     case 'send':
       return host.send(question.request)
     case 'configuration':
-      return host.configuration(question.key)
+      return host.getConfiguration(question.key)
     case 'timers':
-      return host.timers()
+      return host.listTimers()
     case 'generation':
-      return host.generation()
+      return host.getGeneration()
     case 'spent':
-      return host.spent(question.id)
+      return host.isSpent(question.id)
   }
 }

@@ -10,7 +10,7 @@ import { type Reader, reader, writer } from '../offchain/rpc.ts'
 import { type CollectedEffects, collectEffects } from './effects.ts'
 import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
 import type { RuntimeLimits, TimerState } from './runtime.ts'
-import { overLimit, Trap, trap } from './trap.ts'
+import { Trap, trap, trapOverLimit } from './trap.ts'
 
 /** The effects that the worker gives to a call. */
 export interface HostedEffects {
@@ -21,62 +21,62 @@ export interface HostedEffects {
   readonly ask: (question: HostQuestion) => HostAnswer
 }
 
-export interface Hosted {
+export interface HostedCall {
   readonly effects: CollectedEffects
   /**
    * Runs one operation. Throws a Trap; after the first it throws at every call, so that what catches exceptions inside
    * the component gains nothing.
    */
   readonly call: (operation: number, operand: Uint8Array) => Uint8Array | undefined
-  /** Ends the call for another failure of what the component asked, as if an operation had failed. */
+  /** Ends the call for a failure outside an operation, as if an operation had failed. */
   readonly fail: (error: unknown) => never
   /** Returns the trap that ended the call, if any. */
-  readonly ended: () => Trap | undefined
+  readonly getTrap: () => Trap | undefined
 }
 
-interface Running extends HostedEffects {
+interface RunningCall extends HostedEffects {
   readonly message: CallMessage
   readonly effects: CollectedEffects
-  /** The rest of the limits that are for the whole call. */
-  readonly left: { random: number; requests: number }
+  /** The random bytes and requests that the limits still allow the call. */
+  readonly remaining: { random: number; requests: number }
 }
 
-type Operate = (from: Reader, running: Running) => Uint8Array | undefined
+type Operation = (from: Reader, running: RunningCall) => Uint8Array | undefined
 
-export function hostedCall(message: CallMessage, workerEffects: HostedEffects): Hosted {
+export function createHostedCall(message: CallMessage, workerEffects: HostedEffects): HostedCall {
   const effects = collectEffects(workerEffects.limits)
   const { randomBytes: random, outboundRequests: requests } = workerEffects.limits
-  const running: Running = { ...workerEffects, message, effects, left: { random, requests } }
-  let ended: Trap | undefined
+  const running: RunningCall = { ...workerEffects, message, effects, remaining: { random, requests } }
+  let firstTrap: Trap | undefined
   const end = (error: unknown): never => {
-    ended ??= error instanceof Trap ? error : new Trap((error as Error).message)
-    throw ended
+    firstTrap ??= error instanceof Trap ? error : new Trap((error as Error).message)
+    throw firstTrap
   }
   return {
     effects,
     call: (code, operand) => {
-      if (ended !== undefined) throw ended
+      if (firstTrap !== undefined) throw firstTrap
       try {
-        return operate(code, operand, running)
+        return runOperation(code, operand, running)
       } catch (error) {
         return end(error)
       }
     },
     fail: end,
-    ended: () => ended,
+    getTrap: () => firstTrap,
   }
 }
 
-function operate(code: number, operand: Uint8Array, running: Running): Uint8Array | undefined {
-  const run = operations[code] ?? trap(`operation 0x${(code >>> 0).toString(16)} is not one of this engine`)
-  // A copy, since kept values must not change with the component's memory.
+function runOperation(code: number, operand: Uint8Array, running: RunningCall): Uint8Array | undefined {
+  const operate = operations[code] ?? trap(`operation 0x${(code >>> 0).toString(16)} is not one of this engine`)
+  // The operand is copied, since stored values must not change with the component's memory.
   const from = reader(operand.slice())
-  const result = read(code, () => run(from, running))
-  read(code, from.end)
+  const result = trapErrors(code, () => operate(from, running))
+  trapErrors(code, from.end)
   return result
 }
 
-function read<T>(code: number, run: () => T): T {
+function trapErrors<T>(code: number, run: () => T): T {
   try {
     return run()
   } catch (error) {
@@ -85,7 +85,7 @@ function read<T>(code: number, run: () => T): T {
   }
 }
 
-const operations: Readonly<Record<number, Operate>> = {
+const operations: Readonly<Record<number, Operation>> = {
   [operation.sendTransaction]: (from, { effects, message }) => {
     const to = addressOf(from.raw(21))
     if (to !== message.contract) trap('a transaction may go to its own contract only')
@@ -93,50 +93,50 @@ const operations: Readonly<Record<number, Operate>> = {
     return undefined
   },
   [operation.storageStore]: (from, running) => {
-    const [bucket, key] = storageName(from, running)
+    const [bucket, key] = readStorageName(from, running)
     const value = from.option(() => from.bytes())
     const { storageValueBytes } = running.limits
     if ((value?.length ?? 0) > storageValueBytes) {
-      overLimit('storageValueBytes', storageValueBytes, `a stored value has ${value?.length ?? 0} bytes`)
+      trapOverLimit('storageValueBytes', storageValueBytes, `a stored value has ${value?.length ?? 0} bytes`)
     }
     running.effects.store({ bucket, key, value })
     return undefined
   },
   [operation.storageLoad]: (from, running) => {
-    const [bucket, key] = storageName(from, running)
-    const written = running.effects.stored(bucket, key)
-    if (written !== undefined) return written.value
+    const [bucket, key] = readStorageName(from, running)
+    const ownValue = running.effects.getStored(bucket, key)
+    if (ownValue !== undefined) return ownValue.value
     const value = running.ask({ ask: 'load', bucket, key }) as Uint8Array | undefined
-    running.effects.loaded(bucket, key, value)
+    running.effects.noteLoaded(bucket, key, value)
     return value
   },
-  [operation.sendHttpRequest]: (from, { ask, effects, left, limits }) => {
+  [operation.sendHttpRequest]: (from, { ask, effects, remaining: left, limits }) => {
     const request = readHttpRequest(from)
     left.requests -= 1
     if (left.requests < 0)
-      overLimit('outboundRequests', limits.outboundRequests, 'too many requests to others in one call')
+      trapOverLimit('outboundRequests', limits.outboundRequests, 'too many requests to others in one call')
     const response = writeHttpResponse(ask({ ask: 'send', request }) as HttpResponseData).done()
-    effects.hold(response.length)
+    effects.reserveBytes(response.length)
     return response
   },
-  [operation.random]: (from, { random, left, limits }) => {
+  [operation.random]: (from, { random, remaining: left, limits }) => {
     const length = from.u32()
     left.random -= length
-    if (left.random < 0) overLimit('randomBytes', limits.randomBytes, 'too much randomness in one call')
+    if (left.random < 0) trapOverLimit('randomBytes', limits.randomBytes, 'too much randomness in one call')
     return random(length)
   },
   [operation.currentTime]: (_from, { message }) => writer().u64(BigInt(message.now)).done(),
   [operation.timerSpawn]: (from, { effects }) => {
-    effects.timer({ id: from.i32(), delayMs: 0, payload: from.bytes() })
+    effects.changeTimer({ id: from.i32(), delayMs: 0, payload: from.bytes() })
     return undefined
   },
-  [operation.timerStatus]: (from, running) => Uint8Array.of(statusOf(from.i32(), running)),
+  [operation.timerStatus]: (from, running) => Uint8Array.of(timerStatusOf(from.i32(), running)),
   [operation.timerCancel]: (from, { effects }) => {
-    effects.timer({ id: from.i32(), cancel: true })
+    effects.changeTimer({ id: from.i32(), cancel: true })
     return undefined
   },
   [operation.timerList]: (_from, running) => {
-    const ids = [...timersNow(running)].filter(([, status]) => status === SCHEDULED || status === 2).map(([id]) => id)
+    const ids = [...readTimers(running)].filter(([, status]) => status === SCHEDULED || status === 2).map(([id]) => id)
     return writer()
       .list(ids, (id, to) => to.i32(id))
       .done()
@@ -145,17 +145,17 @@ const operations: Readonly<Record<number, Operate>> = {
     const [id, delay, payload] = [from.i32(), from.i64(), from.bytes()]
     const delayMs = Number(delay < 0n ? 0n : delay)
     if (!Number.isSafeInteger(delayMs)) trap('a timer is later than any time')
-    effects.timer({ id, delayMs, payload })
+    effects.changeTimer({ id, delayMs, payload })
     return undefined
   },
   [operation.configuration]: (from, { ask }) => {
     const value = ask({ ask: 'configuration', key: from.text() }) as string | undefined
     return value === undefined ? undefined : Buffer.from(value)
   },
-  [operation.authenticate]: (from, running) => signer(from, running),
+  [operation.authenticate]: (from, running) => authenticateSigner(from, running),
   [operation.readContract]: (from, { ask, effects }) => {
     const answer = ask({ ask: 'contract', input: from.bytes() }) as Uint8Array
-    effects.hold(answer.length)
+    effects.reserveBytes(answer.length)
     return answer
   },
   [operation.log]: (from, { effects }) => {
@@ -170,10 +170,10 @@ const operations: Readonly<Record<number, Operate>> = {
     writer().text(chain.id).u64(BigInt(block.number)).u64(BigInt(block.time)).done(),
 }
 
-function storageName(from: Reader, { limits: { storageKeyBytes } }: Running): [Uint8Array, Uint8Array] {
+function readStorageName(from: Reader, { limits: { storageKeyBytes } }: RunningCall): [Uint8Array, Uint8Array] {
   const [bucket, key] = [from.bytes(), from.bytes()]
   const length = Math.max(bucket.length, key.length)
-  if (length > storageKeyBytes) overLimit('storageKeyBytes', storageKeyBytes, `a storage key has ${length} bytes`)
+  if (length > storageKeyBytes) trapOverLimit('storageKeyBytes', storageKeyBytes, `a storage key has ${length} bytes`)
   return [bucket, key]
 }
 
@@ -188,35 +188,38 @@ const STATUS: Readonly<Record<TimerState['status'], number>> = {
   scheduled: SCHEDULED,
 }
 
-function statusOf(id: number, running: Running): number {
-  return timersNow(running).get(id) ?? NEVER_STARTED
+function timerStatusOf(id: number, running: RunningCall): number {
+  return readTimers(running).get(id) ?? NEVER_STARTED
 }
 
 /** Returns the engine's timers as this call has changed them. */
-function timersNow({ ask, effects }: Running): Map<number, number> {
-  const stored = ask({ ask: 'timers' }) as readonly TimerState[]
-  const timers = new Map(stored.map(({ id, status }) => [id, STATUS[status]]))
-  for (const timer of effects.timers()) timers.set(timer.id, 'cancel' in timer ? CANCELLED : SCHEDULED)
+function readTimers({ ask, effects }: RunningCall): Map<number, number> {
+  const engineTimers = ask({ ask: 'timers' }) as readonly TimerState[]
+  const timers = new Map(engineTimers.map(({ id, status }) => [id, STATUS[status]]))
+  for (const timer of effects.listTimers()) timers.set(timer.id, 'cancel' in timer ? CANCELLED : SCHEDULED)
   return timers
 }
 
-/** Answers operation 0x80: the address that signed the request of this call, unless it was used before. */
-function signer(from: Reader, { ask, authenticate, effects, message }: Running): Uint8Array | undefined {
+/** Answers operation 0x80: the address that signed the request of this call, unless the request was used before. */
+function authenticateSigner(
+  from: Reader,
+  { ask, authenticate, effects, message }: RunningCall,
+): Uint8Array | undefined {
   const addresses = from.list(() => addressOf(from.raw(21)))
   if (message.expects !== 'response') return undefined
   const input = reader(message.input.subarray(42 + message.stateLength))
   const request = readHttpRequest(input)
   const { engine, contract, chain, now } = message
-  const authenticated = authenticate({ engine, contract, chain, request, now: new Date(now), addresses })
-  if (authenticated === undefined) return undefined
-  const { id, until, profile, address } = authenticated
+  const signature = authenticate({ engine, contract, chain, request, now: new Date(now), addresses })
+  if (signature === undefined) return undefined
+  const { id, until, profile, address } = signature
   const isOlder = profile === 'secp256k1'
-  // Existing clients of the older profile repeat one signature of an upload; the component answers it like the first.
+  // Existing clients of the older profile send an upload again with the same signature; the component answers it again.
   const isRepeatable = isOlder && ['PUT', 'POST'].includes(request.method)
   if (!isRepeatable) {
     if (ask({ ask: 'spent', id }) === true) return undefined
     effects.spend({ id, until, unlessRefused: isOlder })
   }
-  effects.signed(address)
+  effects.noteSigner(address)
   return addressBytes(address)
 }

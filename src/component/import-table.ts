@@ -1,20 +1,20 @@
 import type { FunctionType } from './module.ts'
 
-const type = (parameters: string, results: string): FunctionType => ({ parameters, results })
+const functionType = (parameters: string, results: string): FunctionType => ({ parameters, results })
 
 /** Every function that a module may import, by module and name. */
 export const importTable: Readonly<Record<string, Readonly<Record<string, FunctionType>>>> = {
-  offchain: { call: type('iii', 'I'), result: type('ii', ''), exit: type('ii', '') },
+  offchain: { call: functionType('iii', 'I'), result: functionType('ii', ''), exit: functionType('ii', '') },
   pbc: {
-    memmove: type('iii', 'i'),
-    exit: type('ii', ''),
-    avl_new: type('', 'i'),
-    avl_get: type('iiii', 'i'),
-    avl_get_size: type('iii', 'i'),
-    avl_insert: type('iiiii', ''),
-    avl_remove: type('iii', ''),
-    avl_len: type('i', 'i'),
-    avl_get_next: type('iiii', ''),
-    avl_get_next_size: type('iii', 'i'),
+    memmove: functionType('iii', 'i'),
+    exit: functionType('ii', ''),
+    avl_new: functionType('', 'i'),
+    avl_get: functionType('iiii', 'i'),
+    avl_get_size: functionType('iii', 'i'),
+    avl_insert: functionType('iiiii', ''),
+    avl_remove: functionType('iii', ''),
+    avl_len: functionType('i', 'i'),
+    avl_get_next: functionType('iiii', ''),
+    avl_get_next_size: functionType('iii', 'i'),
   },
 }

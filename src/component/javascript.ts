@@ -1,11 +1,11 @@
 /**
- * Components in JavaScript. A script is evaluated once; then the memory of its QuickJS is copied, and put back after
- * each call, in place: nothing of one call is there in the next. Its stack pointer is the only other thing in that
- * module that changes.
+ * Runs components in JavaScript. A script is evaluated once; then the memory of its QuickJS is copied, and the copy is
+ * restored in place after each call, so that nothing of one call is left for the next. The stack pointer is the only
+ * other state of that module that changes.
  */
-import type { Hosted } from './hosted.ts'
+import type { HostedCall } from './hosted.ts'
 import { PRELUDE } from './prelude.ts'
-import { evaluate, instantiate, type QuickJs, refuseThrown, runTextFunction } from './quickjs.ts'
+import { evaluate, instantiate, type QuickJs, refuseException, runTextFunction } from './quickjs.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { trap } from './trap.ts'
 
@@ -19,18 +19,19 @@ export interface ScriptCall {
 
 /** A script in its machine, as it was after it had been evaluated. */
 export interface Script {
-  readonly hooks: () => readonly string[]
+  readonly listHooks: () => readonly string[]
   /**
-   * Returns the result of the hook. Throws a Trap, or what WebAssembly throws; the script must be put back in any case.
+   * Returns the result of the hook. Throws a Trap, or what WebAssembly throws; the caller must restore the script after
+   * both.
    */
-  readonly run: (call: ScriptCall, hosted: Hosted) => Uint8Array
-  readonly putBack: () => void
+  readonly run: (call: ScriptCall, hosted: HostedCall) => Uint8Array
+  readonly restore: () => void
 }
 
-/** The machine's own memory: its data, its stack, and what it keeps beside what a script asks for. */
+/** The bytes of memory that QuickJS itself needs: its data, its stack, and its bookkeeping of a script's objects. */
 const OWN_BYTES = 1_441_792
 const STACK_BYTES = 524_288
-/** Free memory that most calls can do with: one that must let the memory grow costs a new instance after it. */
+/** The free memory, enough for most calls: a call for which the memory grows costs a new instance afterwards. */
 const SPARE_BYTES = 524_288
 
 /**
@@ -38,14 +39,14 @@ const SPARE_BYTES = 524_288
  * anything.
  */
 export function loadScript(module: WebAssembly.Module, source: string, limits: RuntimeLimits): Script {
-  let running: { readonly now: number; readonly hosted: Hosted } | undefined
+  let runningCall: { readonly now: number; readonly hosted: HostedCall } | undefined
   const host = {
     call: (name: string, machine: QuickJs, args: readonly number[]): number | undefined =>
-      name === 'hosted' ? answerScript(running?.hosted, machine, args) : runTextFunction(name, machine, args),
-    now: () => running?.now ?? 0,
+      name === 'hosted' ? answerScript(runningCall?.hosted, machine, args) : runTextFunction(name, machine, args),
+    now: () => runningCall?.now ?? 0,
   }
   let machine = instantiate(module, host)
-  prepare(machine, limits)
+  initialize(machine, limits)
   evaluate(machine, PRELUDE, 'prelude')
   const [runner, hooks] = [takeFunction(machine, 'engineRun'), takeFunction(machine, 'engineHooks')]
   evaluate(machine, source, 'component.js')
@@ -54,19 +55,19 @@ export function loadScript(module: WebAssembly.Module, source: string, limits: R
   const image = machine.bytes().slice()
   const stackPointer = exports.__stack_pointer.value
   return {
-    hooks: () => machine.textOf(call(machine, hooks, [])).split(' '),
+    listHooks: () => machine.textOf(callFunction(machine, hooks, [])).split(' '),
     run: ({ hook, input, stateLength, now }, hosted) => {
-      running = { now, hosted }
+      runningCall = { now, hosted }
       const args = [
         machine.newText(Buffer.from(hook)),
         machine.newBytes(input),
         machine.exports.qjs_new_number(stateLength),
       ]
-      const result = call(machine, runner, args)
+      const result = callFunction(machine, runner, args)
       return machine.exports.qjs_is_string(result) === 0 ? machine.bytesOf(result) : trap(machine.textOf(result))
     },
-    putBack: () => {
-      running = undefined
+    restore: () => {
+      runningCall = undefined
       const missing = image.length - machine.bytes().length
       if (missing !== 0) machine = instantiate(module, host)
       const { memory, __stack_pointer } = machine.exports
@@ -77,7 +78,7 @@ export function loadScript(module: WebAssembly.Module, source: string, limits: R
   }
 }
 
-function prepare({ exports, write }: QuickJs, limits: RuntimeLimits): void {
+function initialize({ exports, write }: QuickJs, limits: RuntimeLimits): void {
   exports._initialize()
   if (exports.qjs_init() !== 0) trap('QuickJS could not start')
   exports.qjs_set_memory_limit(Math.max(limits.memoryBytes - OWN_BYTES, OWN_BYTES))
@@ -88,7 +89,7 @@ function prepare({ exports, write }: QuickJs, limits: RuntimeLimits): void {
   }
 }
 
-/** Returns a function that the prelude has left, out of the reach of the script. */
+/** Takes a function of the prelude out of the global scope, so that the script cannot reach it. */
 function takeFunction(machine: QuickJs, name: string): number {
   const { exports, write } = machine
   const value = exports.qjs_get_prop_string(exports.qjs_get_global(), write(Buffer.from(name)))
@@ -96,22 +97,22 @@ function takeFunction(machine: QuickJs, name: string): number {
   return value
 }
 
-function call(machine: QuickJs, run: number, args: readonly number[]): number {
+function callFunction(machine: QuickJs, functionBox: number, args: readonly number[]): number {
   const { exports, write } = machine
   const list = write(Buffer.from(Uint32Array.from(args).buffer))
-  return refuseThrown(machine, exports.qjs_call(run, exports.qjs_get_undefined(), args.length, list))
+  return refuseException(machine, exports.qjs_call(functionBox, exports.qjs_get_undefined(), args.length, list))
 }
 
 function answerScript(
-  running: Hosted | undefined,
+  hosted: HostedCall | undefined,
   machine: QuickJs,
   [code = 0, operand = 0]: readonly number[],
 ): number | undefined {
-  if (running === undefined) return trap('the script asks its engine while it is loaded; ask inside a hook')
+  if (hosted === undefined) return trap('the script asks its engine while it is loaded; ask inside a hook')
   try {
-    const result = running.call(machine.exports.qjs_get_float64(code), machine.bytesOf(operand))
+    const result = hosted.call(machine.exports.qjs_get_float64(code), machine.bytesOf(operand))
     return result && machine.newBytes(result)
   } catch (error) {
-    return running.fail(error)
+    return hosted.fail(error)
   }
 }

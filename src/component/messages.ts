@@ -80,7 +80,9 @@ export type HostAnswer =
   | undefined
   | { readonly failed: string }
 
-/** The effects as they are sent: for a call that only read, the most common case, only the number of reads. */
+/**
+ * The effects as a worker sends them: only the number of reads for a call that changed nothing, the most common case.
+ */
 export type SentEffects = CallEffects | Pick<CallEffects, 'reads'>
 
 export type WorkerReport =

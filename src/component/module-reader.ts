@@ -1,7 +1,6 @@
 /**
- * Reads the binary form of WebAssembly as far as sections and what they say of the outside: types, imports, exports,
- * memories, tables. What is in functions is for the compiler to validate. WebAssembly Core Specification, "Binary
- * Format".
+ * Reads the parts of the binary form of WebAssembly that an outline needs: types, imports, exports, memories and
+ * tables. The compiler validates the functions. WebAssembly Core Specification, "Binary Format".
  */
 import { ComponentError } from './runtime.ts'
 
@@ -24,18 +23,18 @@ export interface ModuleReader {
 }
 
 /** Makes a reader of the bytes from `start` to `end`; errors name that part by `what`. */
-export function moduleReader(bytes: Uint8Array, start: number, end: number, what: string): ModuleReader {
+export function createModuleReader(bytes: Uint8Array, start: number, end: number, what: string): ModuleReader {
   let position = start
-  const need = (length: number): void => {
+  const requireBytes = (length: number): void => {
     if (length > end - position) refuseModule(`The module is broken: ${what} ends too early.`)
   }
   const byte = (): number => {
-    need(1)
+    requireBytes(1)
     position += 1
     return bytes[position - 1] ?? 0
   }
   const skip = (length: number): void => {
-    need(length)
+    requireBytes(length)
     position += length
   }
   const u32 = (): number => {
@@ -51,12 +50,12 @@ export function moduleReader(bytes: Uint8Array, start: number, end: number, what
   const name = (): string => {
     const length = u32()
     skip(length)
-    return nameOf(bytes.subarray(position - length, position), what)
+    return decodeName(bytes.subarray(position - length, position), what)
   }
   const vector = <T>(read: () => T): T[] => {
     const count = u32()
-    // Each item takes at least a byte: what announces more than there is does not make us try.
-    need(count)
+    // Each item takes at least a byte, so that a count beyond the rest of the part is refused without reading.
+    requireBytes(count)
     return Array.from({ length: count }, read)
   }
   return { at: () => position, atEnd: () => position === end, byte, u32, skip, name, vector }
@@ -64,7 +63,7 @@ export function moduleReader(bytes: Uint8Array, start: number, end: number, what
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function nameOf(bytes: Uint8Array, what: string): string {
+function decodeName(bytes: Uint8Array, what: string): string {
   try {
     return utf8.decode(bytes)
   } catch {

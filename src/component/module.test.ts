@@ -4,9 +4,9 @@ import { LIMITS } from '../../test/support/components.ts'
 import { binaryOf, moduleText, readsStorage } from '../../test/support/wat.ts'
 import { boundModule, readModule } from './module.ts'
 import { ComponentError } from './runtime.ts'
-import { timerOf, vet } from './vet.ts'
+import { timerIdOf, vetComponent } from './vet.ts'
 
-const vetted = (bytes: Uint8Array): unknown => vet({ sha256: '', bytes }, LIMITS)
+const vetted = (bytes: Uint8Array): unknown => vetComponent({ sha256: '', bytes }, LIMITS)
 
 describe('the reader of modules', () => {
   it('reads what a compiler wrote, and writes what a compiler reads', async () => {
@@ -35,7 +35,7 @@ describe('the reader of modules', () => {
 
   it('knows the timer that a function is of', () => {
     expect(
-      ['off_chain_thread_44', 'off_chain_thread_0a', 'off_chain_thread_ffffffff', 'off_chain_thread_g'].map(timerOf),
+      ['off_chain_thread_44', 'off_chain_thread_0a', 'off_chain_thread_ffffffff', 'off_chain_thread_g'].map(timerIdOf),
     ).toEqual([0x44, 10, -1, undefined])
   })
 

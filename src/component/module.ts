@@ -1,12 +1,14 @@
 /**
- * The outside of a WebAssembly module: what it imports and exports, its memory and its tables; and the same module
- * with bounds on both. A reader of its own, because the compiler tells of a memory neither how large it is nor how
- * large it may become, and cannot be told that it may not.
+ * Reads the outline of a WebAssembly module (imports, exports, memory, tables), and bounds its memory and tables. The
+ * compiler of JavaScript engines reveals neither the size nor the maximum of a memory and cannot limit it, hence this
+ * reader.
  */
-import { type ModuleReader, moduleReader, refuseModule, writeU32 } from './module-reader.ts'
+import { createModuleReader, type ModuleReader, refuseModule, writeU32 } from './module-reader.ts'
 
 export interface FunctionType {
-  /** A letter for each: `i` i32, `I` i64, `f` f32, `F` f64, `x` for what no import or hook has. */
+  /**
+   * The types, a letter each: `i` i32, `I` i64, `f` f32, `F` f64, and `x` for any other, which no import or hook has.
+   */
   readonly parameters: string
   readonly results: string
 }
@@ -40,7 +42,7 @@ interface Section {
   readonly end: number
 }
 
-export const PAGE = 65_536
+export const PAGE_BYTES = 65_536
 
 const CUSTOM = 0
 const TYPE = 1
@@ -53,7 +55,7 @@ const EXPORT = 7
  * The ids of sections in the order in which sections come; a section that is not listed is not part of the core
  * language.
  */
-const ORDER = [TYPE, IMPORT, FUNCTION, TABLE, MEMORY, 6, EXPORT, 8, 9, 12, 10, 11]
+const SECTION_ORDER = [TYPE, IMPORT, FUNCTION, TABLE, MEMORY, 6, EXPORT, 8, 9, 12, 10, 11]
 const VALUE_TYPES: Readonly<Record<number, string>> = { 127: 'i', 126: 'I', 125: 'f', 124: 'F' }
 const REFERENCES = [0x70, 0x6f]
 const MOST_TABLES = 16
@@ -63,22 +65,22 @@ const MOST_TABLES = 16
  * with one memory of its own.
  */
 export function readModule(bytes: Uint8Array): ModuleOutline {
-  const sections = sectionsOf(bytes)
-  const open = (id: number, what: string): ModuleReader | undefined => {
+  const sections = readSections(bytes)
+  const openSection = (id: number, what: string): ModuleReader | undefined => {
     const section = sections.find((section) => section.id === id)
-    return section && moduleReader(bytes, section.start, section.end, what)
+    return section && createModuleReader(bytes, section.start, section.end, what)
   }
-  const types = all(open(TYPE, 'its types'), functionType)
-  const imports = all(open(IMPORT, 'its imports'), (from) => importOf(from, types))
-  const own = all(open(FUNCTION, 'its functions'), (from) => typeAt(types, from.u32()))
-  const tables = all(open(TABLE, 'its tables'), tableLimits)
-  const memories = all(open(MEMORY, 'its memories'), limits)
-  const exports = all(open(EXPORT, 'its exports'), exportOf)
-  const [memory, ...more] = memories
+  const types = readItems(openSection(TYPE, 'its types'), readFunctionType)
+  const imports = readItems(openSection(IMPORT, 'its imports'), (from) => readImport(from, types))
+  const ownFunctions = readItems(openSection(FUNCTION, 'its functions'), (from) => typeAt(types, from.u32()))
+  const tables = readItems(openSection(TABLE, 'its tables'), readTableLimits)
+  const memories = readItems(openSection(MEMORY, 'its memories'), readLimits)
+  const exports = readItems(openSection(EXPORT, 'its exports'), readExport)
+  const [memory, ...otherMemories] = memories
   if (memory === undefined) return refuseModule('The module has no memory of its own.')
-  if (more.length > 0) refuseModule('The module has more than one memory.')
+  if (otherMemories.length > 0) refuseModule('The module has more than one memory.')
   if (tables.length > MOST_TABLES) refuseModule(`The module has more than ${MOST_TABLES} tables.`)
-  const signatures = [...imports.map(({ type }) => type), ...own]
+  const signatures = [...imports.map(({ type }) => type), ...ownFunctions]
   const functions = exports
     .filter(({ kind }) => kind === 0)
     .map(({ name, index }) => [name, typeAt(signatures, index)] as const)
@@ -97,30 +99,30 @@ export function boundModule(bytes: Uint8Array, outline: ModuleOutline, pages: nu
       id === MEMORY
         ? Uint8Array.from([1, ...boundLimits(outline.memory, pages)])
         : id === TABLE
-          ? tableSection(bytes.subarray(start, end), outline.tables, elements)
+          ? boundTableSection(bytes.subarray(start, end), outline.tables, elements)
           : bytes.subarray(start, end)
     parts.push(Uint8Array.from([id, ...writeU32(content.length)]), content)
   }
   return Buffer.concat(parts)
 }
 
-function boundLimits({ initial, maximum }: SizeLimits, bound: number): number[] {
-  return [1, ...writeU32(initial), ...writeU32(Math.max(initial, Math.min(maximum ?? bound, bound)))]
+function boundLimits({ initial, maximum }: SizeLimits, most: number): number[] {
+  return [1, ...writeU32(initial), ...writeU32(Math.max(initial, Math.min(maximum ?? most, most)))]
 }
 
-function tableSection(content: Uint8Array, tables: readonly SizeLimits[], elements: number): Uint8Array {
-  const from = moduleReader(content, 0, content.length, 'its tables')
+function boundTableSection(content: Uint8Array, tables: readonly SizeLimits[], elements: number): Uint8Array {
+  const from = createModuleReader(content, 0, content.length, 'its tables')
   const kinds = from.vector(() => {
     const kind = from.byte()
-    limits(from)
+    readLimits(from)
     return kind
   })
-  const written = tables.flatMap((table, index) => [kinds[index] ?? 0x70, ...boundLimits(table, elements)])
-  return Uint8Array.from([...writeU32(tables.length), ...written])
+  const entries = tables.flatMap((table, index) => [kinds[index] ?? 0x70, ...boundLimits(table, elements)])
+  return Uint8Array.from([...writeU32(tables.length), ...entries])
 }
 
-function sectionsOf(bytes: Uint8Array): Section[] {
-  const from = moduleReader(bytes, 0, bytes.length, 'it')
+function readSections(bytes: Uint8Array): Section[] {
+  const from = createModuleReader(bytes, 0, bytes.length, 'it')
   if (bytes.length < 8 || Buffer.compare(bytes.subarray(0, 8), HEADER) !== 0) {
     refuseModule('This is not a WebAssembly module of version 1.')
   }
@@ -133,7 +135,7 @@ function sectionsOf(bytes: Uint8Array): Section[] {
     const start = from.at()
     from.skip(length)
     if (id === CUSTOM) continue
-    const place = ORDER.indexOf(id)
+    const place = SECTION_ORDER.indexOf(id)
     if (place < 0) refuseModule(`The module has a section of kind ${id}, which is not of core WebAssembly.`)
     if (place <= last) refuseModule(`The module is broken: its section of kind ${id} is not in its place.`)
     last = place
@@ -144,25 +146,25 @@ function sectionsOf(bytes: Uint8Array): Section[] {
 
 const HEADER = Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0])
 
-/** Returns every item of a section, which is to end with the last of them. */
-function all<T>(from: ModuleReader | undefined, read: (from: ModuleReader) => T): T[] {
+/** Reads the items of a section. Refuses the module when the section does not end with the last item. */
+function readItems<T>(from: ModuleReader | undefined, read: (from: ModuleReader) => T): T[] {
   if (from === undefined) return []
   const items = from.vector(() => read(from))
   if (!from.atEnd()) refuseModule('The module is broken: a section is longer than what is in it.')
   return items
 }
 
-function functionType(from: ModuleReader): FunctionType {
+function readFunctionType(from: ModuleReader): FunctionType {
   if (from.byte() !== 0x60) refuseModule('The module has a type that is not of core WebAssembly.')
-  const values = (): string => from.vector(() => VALUE_TYPES[from.byte()] ?? 'x').join('')
-  return { parameters: values(), results: values() }
+  const readValueTypes = (): string => from.vector(() => VALUE_TYPES[from.byte()] ?? 'x').join('')
+  return { parameters: readValueTypes(), results: readValueTypes() }
 }
 
 function typeAt(types: readonly FunctionType[], index: number): FunctionType {
   return types[index] ?? refuseModule('The module is broken: it names a type or a function that is not there.')
 }
 
-function importOf(from: ModuleReader, types: readonly FunctionType[]): ModuleOutline['imports'][number] {
+function readImport(from: ModuleReader, types: readonly FunctionType[]): ModuleOutline['imports'][number] {
   const [module, name] = [from.name(), from.name()]
   if (from.byte() !== 0) refuseModule(`The module imports ${quoteImport(module, name)}, which is not a function.`)
   return { module, name, type: typeAt(types, from.u32()) }
@@ -173,18 +175,18 @@ export function quoteImport(module: string, name: string): string {
   return `"${module.slice(0, 60)}"."${name.slice(0, 60)}"`
 }
 
-function limits(from: ModuleReader): SizeLimits {
+function readLimits(from: ModuleReader): SizeLimits {
   const flags = from.byte()
   if (flags > 1) refuseModule('The module has a memory or a table that is shared, or has addresses of 64 bits.')
   const initial = from.u32()
   return { initial, maximum: flags === 1 ? from.u32() : undefined }
 }
 
-function tableLimits(from: ModuleReader): SizeLimits {
+function readTableLimits(from: ModuleReader): SizeLimits {
   if (!REFERENCES.includes(from.byte())) refuseModule('The module has a table that is not of core WebAssembly.')
-  return limits(from)
+  return readLimits(from)
 }
 
-function exportOf(from: ModuleReader): Export {
+function readExport(from: ModuleReader): Export {
   return { name: from.name(), kind: from.byte(), index: from.u32() }
 }

@@ -71,11 +71,11 @@ describe('the pool', () => {
     const calls = Array.from({ length: 20 }, (_, at) =>
       two.run(call(at === 3 || at === 7 ? spins : quick, { ...state, deadlineMs: 1_000 }), noHost),
     )
-    expect(two.load()).toMatchObject({ workers: 2 })
+    expect(two.getLoad()).toMatchObject({ workers: 2 })
     const kinds = (await Promise.all(calls)).map(({ kind }) => kind)
     expect(kinds.filter((kind) => kind === 'deadline').length).toBe(2)
     expect(kinds.filter((kind) => kind === 'done').length).toBe(18)
-    expect(two.load()).toEqual({ running: 0, waiting: 0, workers: 2 })
+    expect(two.getLoad()).toEqual({ running: 0, waiting: 0, workers: 2 })
     await two.close()
   })
 
@@ -107,7 +107,7 @@ describe('the pool', () => {
       note('impatient', one.run(call(quick, { ...state, queueMs: 100 }), noHost)),
     ])
     expect(ended).toEqual(['impatient overloaded', 'spinning deadline', 'patient done'])
-    expect(one.load().waiting).toBe(0)
+    expect(one.getLoad().waiting).toBe(0)
     await one.close()
   })
 
@@ -217,7 +217,7 @@ describe('the pool', () => {
   it('ends what runs and what waits when it is closed', async () => {
     const closing = await pool()
     const calls = [spins, quick].map((one) => closing.run(call(one, state), noHost))
-    await vi.waitUntil(() => closing.load().running === 1, { timeout: 60_000 })
+    await vi.waitUntil(() => closing.getLoad().running === 1, { timeout: 60_000 })
     await closing.close()
     expect((await Promise.all(calls)).map(({ kind }) => kind)).toEqual(['trap', 'trap'])
     await expect(closing.run(call(quick, state), noHost)).rejects.toThrow('closed')

@@ -1,16 +1,16 @@
 /**
- * The runtime on worker threads: a job goes to a worker that is idle, and one that is not done by its deadline goes
- * with its worker, in whose place comes another. Jobs that wait belong to no worker, so that none is lost with one. A
- * contract that keeps all workers busy has no more of them: for others there are spare ones, which start when they are
- * needed. A worker that sleeps until the engine answers it computes nothing, so that another may start in its place.
+ * The component runtime on worker threads. A job goes to an idle worker; a job that misses its deadline ends together
+ * with its worker, and a new worker replaces that one. Waiting jobs belong to no worker, so that none is lost with a
+ * worker. When one contract keeps all workers busy, spare workers start for other contracts. A worker that sleeps until
+ * the engine answers it computes nothing, so that another worker may start in its place.
  */
 import { Worker } from 'node:worker_threads'
 import { createLru } from '../async/lru.ts'
 import { callMessage } from './call-message.ts'
-import { answerOf } from './host-answer.ts'
+import { askHost } from './host-answer.ts'
 import type { AnswerMessage, Job, QuestionMessage, WorkerData, WorkerReport } from './messages.ts'
 import { type JobOutcome, runOutcomeOf } from './outcome.ts'
-import { compileQuickJs, type Prepared, preparedPrograms } from './programs.ts'
+import { compileQuickJs, createProgramCache, type PreparedProgram } from './programs.ts'
 import {
   type ComponentCode,
   type ComponentDescription,
@@ -19,7 +19,7 @@ import {
   type RuntimeLimits,
 } from './runtime.ts'
 import { createScheduler, mostWorkers, type WorkerScheduler } from './scheduler.ts'
-import { computedMs, heldWorkers, idleFor, isAsleep, type Slot, type WorkerTask } from './slot.ts'
+import { computedMs, findIdle, isAsleep, listHeldWorkers, type Slot, type WorkerTask } from './slot.ts'
 import { isHook } from './vet.ts'
 
 export interface PoolSettings {
@@ -31,41 +31,49 @@ export interface PoolSettings {
   readonly quickjs: Uint8Array
 }
 
-const KEPT_PROGRAMS = 64
-const KEPT_BY_WORKER = 16
+const MOST_PROGRAMS = 64
+const MOST_WORKER_PROGRAMS = 16
 /** The time limit for finding the hooks of a script. */
 const DESCRIBE_MS = 10_000
 /** The time for which a job waits for others before a spare worker is started for it. */
 const PATIENCE_MS = 100
 /** The most workers that compute, with the spare ones, as a multiple of `workers`. */
-const WITH_SPARE = 2
+const SPARE_FACTOR = 2
 
 interface Pool {
   readonly settings: PoolSettings
   readonly data: Omit<WorkerData, 'signal'>
   readonly slots: Set<Slot>
   readonly waiting: WorkerTask[]
-  readonly turns: WorkerScheduler
-  closed: boolean
+  readonly scheduler: WorkerScheduler
+  isClosed: boolean
   /** The timer until a spare worker is started. */
-  patience: NodeJS.Timeout | undefined
+  spareTimer: NodeJS.Timeout | undefined
 }
 
 /** Creates a pool whose workers start at once; calls may come before the workers are ready. */
 export async function createPool(settings: PoolSettings): Promise<Runtime> {
   const { limits } = settings
   const data = { limits, quickjs: await compileQuickJs(settings.quickjs, limits) }
-  const turns = createScheduler(settings.workers, () => performance.now())
-  const pool: Pool = { settings, data, slots: new Set(), waiting: [], turns, closed: false, patience: undefined }
-  const programs = preparedPrograms(limits, KEPT_PROGRAMS)
-  fill(pool)
+  const scheduler = createScheduler(settings.workers, () => performance.now())
+  const pool: Pool = {
+    settings,
+    data,
+    slots: new Set(),
+    waiting: [],
+    scheduler,
+    isClosed: false,
+    spareTimer: undefined,
+  }
+  const getProgram = createProgramCache(limits, MOST_PROGRAMS)
+  startMissingWorkers(pool)
   return {
-    describe: async (component) => describe(pool, component, await programs(component)),
+    describe: async (component) => describeComponent(pool, component, await getProgram(component)),
     run: async (call, host) => {
       const { sha256 } = call.component
-      let prepared: Prepared
+      let prepared: PreparedProgram
       try {
-        prepared = await programs(call.component)
+        prepared = await getProgram(call.component)
       } catch (error) {
         return { kind: 'trap', message: (error as Error).message, log: [] }
       }
@@ -77,41 +85,42 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
       const task = { owner, component: sha256, program: prepared.program, call: message, host, deadlineMs, queueMs }
       return runOutcomeOf(await enqueue(pool, task))
     },
-    load: () => {
+    getLoad: () => {
       const running = [...pool.slots].filter(({ state }) => state === 'busy').length
       return { running, waiting: pool.waiting.length, workers: pool.slots.size }
     },
-    close: () => close(pool),
+    close: () => closePool(pool),
   }
 }
 
-async function describe(pool: Pool, component: ComponentCode, prepared: Prepared): Promise<ComponentDescription> {
-  const { program, hooks } = prepared
+async function describeComponent(
+  pool: Pool,
+  { sha256 }: ComponentCode,
+  { program, hooks }: PreparedProgram,
+): Promise<ComponentDescription> {
   if (hooks !== undefined) return { kind: 'wasm', hooks }
-  const { sha256 } = component
   const task = { owner: sha256, component: sha256, program, call: undefined, host: undefined }
-  const ended = await enqueue(pool, { ...task, deadlineMs: DESCRIBE_MS, queueMs: undefined })
-  if (ended.report !== 'hooks') {
+  const outcome = await enqueue(pool, { ...task, deadlineMs: DESCRIBE_MS, queueMs: undefined })
+  if (outcome.report !== 'hooks') {
     throw new ComponentError(
-      `The script cannot be loaded: ${'message' in ended ? ended.message : 'it does not come to an end'}`,
+      `The script cannot be loaded: ${'message' in outcome ? outcome.message : 'it does not come to an end'}`,
     )
   }
-  const names = ended.hooks.filter(isHook).sort()
+  const names = outcome.hooks.filter(isHook).sort()
   if (names.length === 0) throw new ComponentError('The script has no hooks: it must call component({ … }).')
   return { kind: 'javascript', hooks: names }
 }
 
 function enqueue(pool: Pool, task: Omit<WorkerTask, 'owner' | 'queueTimer' | 'end' | 'fail'>): Promise<JobOutcome> {
   return new Promise((end, fail) => {
-    if (pool.closed) throw new Error('The component runtime is closed.')
+    if (pool.isClosed) throw new Error('The component runtime is closed.')
     const owner = task.call?.contract ?? task.component
-    const waiting: WorkerTask = { ...task, owner, queueTimer: undefined, end, fail }
-    pool.waiting.push(waiting)
-    fill(pool)
+    const queuedTask: WorkerTask = { ...task, owner, queueTimer: undefined, end, fail }
+    pool.waiting.push(queuedTask)
+    startMissingWorkers(pool)
     dispatch(pool)
-    const isWaiting = pool.waiting.includes(waiting)
-    if (isWaiting && task.queueMs !== undefined) {
-      waiting.queueTimer = setTimeout(() => giveUp(pool, waiting), task.queueMs).unref()
+    if (pool.waiting.includes(queuedTask) && task.queueMs !== undefined) {
+      queuedTask.queueTimer = setTimeout(() => giveUp(pool, queuedTask), task.queueMs).unref()
     }
   })
 }
@@ -122,7 +131,7 @@ function giveUp(pool: Pool, task: WorkerTask): void {
   task.end({ report: 'overloaded' })
 }
 
-/** Takes the task at `index` out of those that wait, and stops its timer. */
+/** Removes the task at `index` from the waiting tasks, and stops its timer. */
 function removeWaiting({ waiting }: Pool, index: number): WorkerTask | undefined {
   const [task] = waiting.splice(index, 1)
   clearTimeout(task?.queueTimer)
@@ -135,15 +144,15 @@ function removeAllWaiting(pool: Pool): WorkerTask[] {
 }
 
 /** Starts workers until there are as many as there should be. */
-function fill(pool: Pool): void {
-  while (!pool.closed && pool.slots.size < pool.settings.workers) pool.slots.add(start(pool))
+function startMissingWorkers(pool: Pool): void {
+  while (!pool.isClosed && pool.slots.size < pool.settings.workers) pool.slots.add(startWorker(pool))
 }
 
-function start(pool: Pool): Slot {
+function startWorker(pool: Pool): Slot {
   const signal = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(pool.settings.workerFile, {
     workerData: { ...pool.data, signal } satisfies WorkerData,
-    // Nothing of the process is for components, also where one breaks out of its sandbox.
+    // A component that breaks out of its sandbox must find nothing of the process, such as its environment.
     env: {},
     argv: [],
     execArgv: [],
@@ -152,7 +161,7 @@ function start(pool: Pool): Slot {
   const slot: Slot = {
     worker,
     signal,
-    components: createLru(KEPT_BY_WORKER),
+    components: createLru(MOST_WORKER_PROGRAMS),
     state: 'starting',
     task: undefined,
     jobs: 0,
@@ -162,33 +171,33 @@ function start(pool: Pool): Slot {
     timer: undefined,
   }
   worker.on('message', (message: WorkerReport | QuestionMessage) => handleMessage(pool, slot, message))
-  worker.on('error', (error: Error) => removeLost(pool, slot, error.message))
-  worker.on('exit', () => removeLost(pool, slot, 'it ended by itself'))
+  worker.on('error', (error: Error) => removeLostSlot(pool, slot, error.message))
+  worker.on('exit', () => removeLostSlot(pool, slot, 'it ended by itself'))
   return slot
 }
 
 function handleMessage(pool: Pool, slot: Slot, message: WorkerReport | QuestionMessage): void {
   if (slot.state === 'gone') return
   if ('question' in message) {
-    void answer(slot, message)
+    void answerQuestion(slot, message)
     return
   }
   const { task } = slot
   clearTimeout(slot.timer)
-  noteTime(pool, slot)
+  noteComputingTime(pool, slot)
   slot.task = undefined
   slot.state = 'idle'
-  // An idle worker keeps no process alive.
+  // An idle worker must not keep the process alive.
   slot.worker.unref()
   dispatch(pool)
   if (message.report !== 'ready') task?.end(message)
 }
 
-async function answer(slot: Slot, { job, question }: QuestionMessage): Promise<void> {
+async function answerQuestion(slot: Slot, { job, question }: QuestionMessage): Promise<void> {
   const { task, jobs } = slot
   if (task?.host === undefined || job !== jobs) return
   slot.askedAt = performance.now()
-  const hostAnswer = await answerOf(task.host, question).catch((error: unknown) => ({
+  const hostAnswer = await askHost(task.host, question).catch((error: unknown) => ({
     failed: (error as Error).message,
   }))
   // The task that asked may have ended.
@@ -203,40 +212,40 @@ async function answer(slot: Slot, { job, question }: QuestionMessage): Promise<v
 function dispatch(pool: Pool): void {
   const { waiting } = pool
   if (waiting.length === 0) return
-  for (let at = nextTask(pool); at !== -1; at = nextTask(pool)) {
-    const slot = idleFor(pool.slots, waiting[at]?.component ?? '')
+  for (let index = findNextTask(pool); index !== -1; index = findNextTask(pool)) {
+    const slot = findIdle(pool.slots, waiting[index]?.component ?? '')
     if (slot === undefined) break
-    const task = removeWaiting(pool, at)
-    if (task !== undefined) give(pool, slot, task)
+    const task = removeWaiting(pool, index)
+    if (task !== undefined) assignTask(pool, slot, task)
   }
-  // Time alone changes who is asleep, so those that wait are looked at again.
-  if (waiting.length > 0) pool.patience ??= setTimeout(() => lookAgain(pool), PATIENCE_MS).unref()
+  // A worker counts as asleep after some time without an event, so the waiting tasks are checked again later.
+  if (waiting.length > 0) pool.spareTimer ??= setTimeout(() => startSpareWorker(pool), PATIENCE_MS).unref()
 }
 
-function nextTask({ turns, waiting, slots }: Pool): number {
-  return turns.next(waiting, heldWorkers(slots))
+function findNextTask({ scheduler, waiting, slots }: Pool): number {
+  return scheduler.findNext(waiting, listHeldWorkers(slots))
 }
 
-function noteTime({ turns }: Pool, slot: Slot): void {
-  if (slot.task !== undefined) turns.took(slot.task.owner, computedMs(slot))
+function noteComputingTime({ scheduler }: Pool, slot: Slot): void {
+  if (slot.task !== undefined) scheduler.noteTime(slot.task.owner, computedMs(slot))
 }
 
-/** Starts a worker for tasks that wait though all workers are busy, unless their own contract keeps those so. */
-function lookAgain(pool: Pool): void {
-  pool.patience = undefined
-  const { slots, closed, settings } = pool
-  if (closed) return
-  const isStuck = [...slots].every(({ state }) => state === 'busy') && nextTask(pool) !== -1
+/** Starts a spare worker for waiting tasks while other contracts keep all workers busy. */
+function startSpareWorker(pool: Pool): void {
+  pool.spareTimer = undefined
+  const { slots, isClosed, settings } = pool
+  if (isClosed) return
+  const isStuck = [...slots].every(({ state }) => state === 'busy') && findNextTask(pool) !== -1
   const awake = [...slots].filter((slot) => !isAsleep(slot)).length
-  const hasRoom = awake < settings.workers * WITH_SPARE && slots.size < mostWorkers(settings.workers)
-  if (isStuck && hasRoom) slots.add(start(pool))
+  const hasRoom = awake < settings.workers * SPARE_FACTOR && slots.size < mostWorkers(settings.workers)
+  if (isStuck && hasRoom) slots.add(startWorker(pool))
   dispatch(pool)
 }
 
-function give(pool: Pool, slot: Slot, task: WorkerTask): void {
+function assignTask(pool: Pool, slot: Slot, task: WorkerTask): void {
   const { component, program, call, deadlineMs } = task
-  const has = slot.components.get(component) !== undefined
-  const [forget] = has ? [] : slot.components.set(component, true)
+  const hasComponent = slot.components.get(component) !== undefined
+  const [forget] = hasComponent ? [] : slot.components.set(component, true)
   slot.state = 'busy'
   slot.since = performance.now()
   slot.askedAt = undefined
@@ -244,48 +253,48 @@ function give(pool: Pool, slot: Slot, task: WorkerTask): void {
   slot.task = task
   slot.jobs += 1
   slot.worker.ref()
-  slot.timer = setTimeout(() => remove(pool, slot, { report: 'deadline' }), deadlineMs)
-  const job: Job = { number: slot.jobs, component, program: has ? undefined : program, forget, call }
+  slot.timer = setTimeout(() => removeSlot(pool, slot, { report: 'deadline' }), deadlineMs)
+  const job: Job = { number: slot.jobs, component, program: hasComponent ? undefined : program, forget, call }
   slot.worker.postMessage(job)
 }
 
 /**
- * Removes the slot of a worker that has ended by itself, which no component should bring about. A worker that could not
- * even start fails all waiting calls when there is no other worker.
+ * Removes the slot of a worker that has ended by itself, which no component should be able to cause. When a worker
+ * could not start and there is no other worker, all waiting calls fail.
  */
-function removeLost(pool: Pool, slot: Slot, why: string): void {
+function removeLostSlot(pool: Pool, slot: Slot, why: string): void {
   if (slot.state !== 'starting') {
-    remove(pool, slot, { report: 'trap', message: `the worker was lost: ${why}`, log: [] })
+    removeSlot(pool, slot, { report: 'trap', message: `the worker was lost: ${why}`, log: [] })
     return
   }
   slot.state = 'gone'
   pool.slots.delete(slot)
-  // Another may start all the same, when the next call comes.
+  // The next call starts a worker again.
   if (pool.slots.size > 0) return
   const error = new Error(`No component worker can be started from ${pool.settings.workerFile}: ${why}`)
   for (const task of removeAllWaiting(pool)) task.fail(error)
 }
 
 /** Ends a worker and its task. */
-function remove(pool: Pool, slot: Slot, ended: JobOutcome): void {
+function removeSlot(pool: Pool, slot: Slot, outcome: JobOutcome): void {
   if (slot.state === 'gone') return
   slot.state = 'gone'
   clearTimeout(slot.timer)
-  noteTime(pool, slot)
+  noteComputingTime(pool, slot)
   pool.slots.delete(slot)
   void slot.worker.terminate()
-  slot.task?.end(ended)
+  slot.task?.end(outcome)
   slot.task = undefined
-  fill(pool)
+  startMissingWorkers(pool)
   dispatch(pool)
 }
 
-async function close(pool: Pool): Promise<void> {
-  pool.closed = true
-  clearTimeout(pool.patience)
-  const ended = { report: 'trap', message: 'the engine is stopping', log: [] } as const
-  for (const task of removeAllWaiting(pool)) task.end(ended)
+async function closePool(pool: Pool): Promise<void> {
+  pool.isClosed = true
+  clearTimeout(pool.spareTimer)
+  const outcome = { report: 'trap', message: 'the engine is stopping', log: [] } as const
+  for (const task of removeAllWaiting(pool)) task.end(outcome)
   const slots = [...pool.slots]
-  for (const slot of slots) remove(pool, slot, ended)
+  for (const slot of slots) removeSlot(pool, slot, outcome)
   await Promise.all(slots.map(({ worker }) => worker.terminate()))
 }

@@ -1,15 +1,15 @@
 /**
- * The programs that workers run components from: vetted and compiled once, in the engine's process, and kept while they
- * are asked for.
+ * Prepares the programs from which workers run components: each is vetted and compiled once, in the engine's thread,
+ * and cached.
  */
 
 import { createPromiseCache } from '../async/cache.ts'
 import type { Program } from './messages.ts'
-import { boundModule, PAGE, readModule } from './module.ts'
+import { boundModule, PAGE_BYTES, readModule } from './module.ts'
 import { type ComponentCode, ComponentError, type RuntimeLimits } from './runtime.ts'
-import { vet } from './vet.ts'
+import { vetComponent } from './vet.ts'
 
-export interface Prepared {
+export interface PreparedProgram {
   readonly program: Program
   /** The hooks of a module. Those of a script are known when the script has run. */
   readonly hooks: readonly string[] | undefined
@@ -19,15 +19,18 @@ export interface Prepared {
  * Makes a function that prepares the program of a component, and keeps the `most` programs that were used last. Rejects
  * with a ComponentError.
  */
-export function preparedPrograms(limits: RuntimeLimits, most: number): (component: ComponentCode) => Promise<Prepared> {
-  const cache = createPromiseCache<Prepared>(most)
-  return (component) => cache.get(component.sha256, () => prepare(component, limits))
+export function createProgramCache(
+  limits: RuntimeLimits,
+  most: number,
+): (component: ComponentCode) => Promise<PreparedProgram> {
+  const cache = createPromiseCache<PreparedProgram>(most)
+  return (component) => cache.get(component.sha256, () => prepareProgram(component, limits))
 }
 
-async function prepare(component: ComponentCode, limits: RuntimeLimits): Promise<Prepared> {
-  const vetted = vet(component, limits)
-  if (vetted.kind === 'javascript') return { program: vetted, hooks: undefined }
-  const { bytes, hooks, memoryName } = vetted
+async function prepareProgram(component: ComponentCode, limits: RuntimeLimits): Promise<PreparedProgram> {
+  const vettedComponent = vetComponent(component, limits)
+  if (vettedComponent.kind === 'javascript') return { program: vettedComponent, hooks: undefined }
+  const { bytes, hooks, memoryName } = vettedComponent
   const module = await WebAssembly.compile(bytes).catch((error: unknown) => {
     throw new ComponentError(`The module is not valid: ${(error as Error).message}`)
   })
@@ -37,6 +40,6 @@ async function prepare(component: ComponentCode, limits: RuntimeLimits): Promise
 /** Compiles QuickJS, which cannot grow beyond what components may have. */
 export function compileQuickJs(bytes: Uint8Array, limits: RuntimeLimits): Promise<WebAssembly.Module> {
   const outline = readModule(bytes)
-  const pages = Math.max(Math.floor(limits.memoryBytes / PAGE), 2 * outline.memory.initial)
+  const pages = Math.max(Math.floor(limits.memoryBytes / PAGE_BYTES), 2 * outline.memory.initial)
   return WebAssembly.compile(boundModule(bytes, outline, pages, 0))
 }

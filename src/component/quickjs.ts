@@ -1,13 +1,13 @@
 /**
- * QuickJS in WebAssembly, by the functions that `quickjs.wasm` of quickjs-wasi exports: values are pointers to boxes
- * in its memory. What one question to the engine takes is freed after it; the rest is not, for the whole memory is put
- * back after each call (`javascript.ts`).
+ * QuickJS in WebAssembly, by the functions that `quickjs.wasm` of quickjs-wasi exports: values are pointers to boxes in
+ * its memory. The memory of one question to the engine is freed after it; other memory is not, since `javascript.ts`
+ * restores the whole memory after each call.
  */
 import { isUtf8 } from 'node:buffer'
 import { ComponentError } from './runtime.ts'
 
 /** The functions of the machine that this code calls, all of which take and return numbers. */
-type Exported = Readonly<Record<FunctionName, (...args: number[]) => number>> & {
+type QuickJsExports = Readonly<Record<FunctionName, (...args: number[]) => number>> & {
   readonly memory: WebAssembly.Memory
   readonly __stack_pointer: WebAssembly.Global
 }
@@ -50,7 +50,7 @@ export interface QuickJsHost {
 }
 
 export interface QuickJs {
-  readonly exports: Exported
+  readonly exports: QuickJsExports
   readonly bytes: () => Uint8Array
   /** Copies the bytes of a Uint8Array. Throws when the value is none. */
   readonly bytesOf: (box: number) => Uint8Array
@@ -61,18 +61,18 @@ export interface QuickJs {
   readonly write: (bytes: Uint8Array) => number
 }
 
-/** Makes an instance whose memory is what the module brings: `_initialize` has not run. */
+/** Makes an instance with the initial memory of the module, whose `_initialize` has not run yet. */
 export function instantiate(module: WebAssembly.Module, host: QuickJsHost): QuickJs {
-  const instantiated: { machine?: QuickJs } = {}
-  const current = (): QuickJs => instantiated.machine ?? refuseScript('asked before it was there')
-  const view = (): DataView => new DataView(current().exports.memory.buffer)
+  const holder: { machine?: QuickJs } = {}
+  const getMachine = (): QuickJs => holder.machine ?? refuseScript('asked before it was there')
+  const viewMemory = (): DataView => new DataView(getMachine().exports.memory.buffer)
   const instance = new WebAssembly.Instance(module, {
     env: {
       host_call: (...[name = 0, length = 0, , count = 0, list = 0]: number[]) => {
-        const { exports, bytes } = current()
-        const args = Array.from({ length: count }, (_, at) => view().getUint32(list + 4 * at, true))
-        const called = Buffer.from(bytes().subarray(name, name + length)).toString('latin1')
-        return host.call(called, current(), args) ?? exports.qjs_get_undefined()
+        const { exports, bytes } = getMachine()
+        const args = Array.from({ length: count }, (_, at) => viewMemory().getUint32(list + 4 * at, true))
+        const functionName = Buffer.from(bytes().subarray(name, name + length)).toString('latin1')
+        return host.call(functionName, getMachine(), args) ?? exports.qjs_get_undefined()
       },
       host_interrupt: () => 0,
       host_promise_rejection: () => undefined,
@@ -82,7 +82,7 @@ export function instantiate(module: WebAssembly.Module, host: QuickJsHost): Quic
     },
     wasi_snapshot_preview1: {
       clock_time_get: (_clock: number, _precision: bigint, to: number) => {
-        view().setBigUint64(to, BigInt(host.now()) * 1_000_000n, true)
+        viewMemory().setBigUint64(to, BigInt(host.now()) * 1_000_000n, true)
         return 0
       },
       fd_close: () => BAD_FILE,
@@ -92,24 +92,24 @@ export function instantiate(module: WebAssembly.Module, host: QuickJsHost): Quic
       random_get: () => 0,
     },
   })
-  instantiated.machine = machineOf(instance.exports as unknown as Exported)
-  return instantiated.machine
+  holder.machine = wrapExports(instance.exports as unknown as QuickJsExports)
+  return holder.machine
 }
 
-/** The error code of WASI: there are no files. */
+/** The WASI error code of a bad file descriptor, since components have no files. */
 const BAD_FILE = 8
 
-function machineOf(exports: Exported): QuickJs {
+function wrapExports(exports: QuickJsExports): QuickJs {
   const bytes = (): Uint8Array => new Uint8Array(exports.memory.buffer)
-  const room = (length: number): number => exports.wasm_malloc(length) || refuseScript('no memory is left')
+  const allocate = (length: number): number => exports.wasm_malloc(length) || refuseScript('no memory is left')
   const write = (content: Uint8Array): number => {
-    const at = room(content.length + 1)
+    const at = allocate(content.length + 1)
     bytes().set(content, at)
     bytes()[at + content.length] = 0
     return at
   }
-  /** With the bytes in memory for so long as `make` runs. */
-  const boxOf = (content: Uint8Array, make: (at: number, length: number) => number): number => {
+  /** Calls `make` with the bytes in memory, and frees that memory afterwards. */
+  const makeBox = (content: Uint8Array, make: (at: number, length: number) => number): number => {
     const at = write(content)
     const box = make(at, content.length)
     exports.wasm_free(at)
@@ -119,33 +119,33 @@ function machineOf(exports: Exported): QuickJs {
     exports,
     bytes,
     write,
-    newBytes: (content) => boxOf(content, exports.qjs_new_uint8_array),
-    newText: (utf8) => boxOf(utf8, exports.qjs_new_string),
-    ...reading(exports, bytes, room),
+    newBytes: (content) => makeBox(content, exports.qjs_new_uint8_array),
+    newText: (utf8) => makeBox(utf8, exports.qjs_new_string),
+    ...createReaders(exports, bytes, allocate),
   }
 }
 
-function reading(
-  exports: Exported,
+function createReaders(
+  exports: QuickJsExports,
   bytes: () => Uint8Array,
-  room: (length: number) => number,
+  allocate: (length: number) => number,
 ): Pick<QuickJs, 'bytesOf' | 'textOf'> {
-  const number = (at: number): number => new DataView(exports.memory.buffer).getUint32(at, true)
+  const readU32 = (at: number): number => new DataView(exports.memory.buffer).getUint32(at, true)
   return {
     bytesOf: (box) => {
-      const at = room(12)
+      const at = allocate(12)
       const buffer = exports.qjs_get_typed_array_buffer(box, at, at + 4, at + 8)
-      if (exports.qjs_is_exception(buffer) !== 0 || number(at + 8) !== 1) refuseScript('this is not a Uint8Array')
-      const start = exports.qjs_get_array_buffer(buffer, at + 8) + number(at)
-      const copy = bytes().slice(start, start + number(at + 4))
+      if (exports.qjs_is_exception(buffer) !== 0 || readU32(at + 8) !== 1) refuseScript('this is not a Uint8Array')
+      const start = exports.qjs_get_array_buffer(buffer, at + 8) + readU32(at)
+      const copy = bytes().slice(start, start + readU32(at + 4))
       exports.qjs_free_value(buffer)
       exports.wasm_free(at)
       return copy
     },
     textOf: (box) => {
-      const length = room(4)
+      const length = allocate(4)
       const start = exports.qjs_get_string_len(box, length)
-      const text = start === 0 ? '' : decodeText(bytes().slice(start, start + number(length)))
+      const text = start === 0 ? '' : decodeText(bytes().slice(start, start + readU32(length)))
       if (start !== 0) exports.qjs_free_cstring(start)
       exports.wasm_free(length)
       return text
@@ -186,16 +186,16 @@ export function runTextFunction(
 export function evaluate(machine: QuickJs, source: string, name: string): number {
   const { exports, write } = machine
   const text = Buffer.from(source)
-  return refuseThrown(machine, exports.qjs_eval(write(text), text.length, write(Buffer.from(name)), 0))
+  return refuseException(machine, exports.qjs_eval(write(text), text.length, write(Buffer.from(name)), 0))
 }
 
 /** Returns `box`, or refuses the script with its error and stack when the box says that something was thrown. */
-export function refuseThrown(machine: QuickJs, box: number): number {
+export function refuseException(machine: QuickJs, box: number): number {
   const { exports, textOf, write } = machine
   if (exports.qjs_is_exception(box) === 0) return box
-  const thrown = exports.qjs_get_exception()
-  const stack = exports.qjs_get_prop_string(thrown, write(Buffer.from('stack')))
-  return refuseScript(`${textOf(thrown)}${exports.qjs_is_string(stack) === 0 ? '' : `\n${textOf(stack)}`}`)
+  const exception = exports.qjs_get_exception()
+  const stack = exports.qjs_get_prop_string(exception, write(Buffer.from('stack')))
+  return refuseScript(`${textOf(exception)}${exports.qjs_is_string(stack) === 0 ? '' : `\n${textOf(stack)}`}`)
 }
 
 function refuseScript(message: string): never {

@@ -1,4 +1,4 @@
-/** Reads and checks the result of a hook: nothing of the result is believed before the engine hands it on. */
+/** Reads and checks the result of a hook before the engine uses any part of it. */
 import { section } from '../offchain/hosted.ts'
 import { type HttpResponseData, readResponse } from '../offchain/http-data.ts'
 import { reader } from '../offchain/rpc.ts'
@@ -26,30 +26,30 @@ export function readHookResult(
   expects: CallMessage['expects'],
   limits: RuntimeLimits,
 ): HookResult {
-  const sectionsById = orBad('the result is malformed', () => sectionsOf(sections))
+  const sectionsById = readOrRefuse('the result is malformed', () => readSections(sections))
   const nothing = new Uint8Array(0)
   if (expects === 'nothing') return { response: undefined, result: nothing }
   if (expects === 'engines') {
-    const engines = sectionsById.get(section.engines) ?? bad('the result has no section 0x30 with the engines')
+    const engines = sectionsById.get(section.engines) ?? refuseResult('the result has no section 0x30 with the engines')
     return { response: undefined, result: engines.slice() }
   }
-  const bytes = sectionsById.get(section.httpResponse) ?? bad('the result has no section 0x22 with a response')
-  const response = orBad('the response is malformed', () => readResponse(bytes))
-  judgeResponse(response, limits)
+  const bytes = sectionsById.get(section.httpResponse) ?? refuseResult('the result has no section 0x22 with a response')
+  const response = readOrRefuse('the response is malformed', () => readResponse(bytes))
+  checkResponse(response, limits)
   return { response: { ...response, body: response.body.slice() }, result: nothing }
 }
 
-function sectionsOf(bytes: Uint8Array): Map<number, Uint8Array> {
+function readSections(bytes: Uint8Array): Map<number, Uint8Array> {
   const from = reader(bytes)
   const sections = new Map<number, Uint8Array>()
   let last = -1
-  for (let left = bytes.length; left > 0; ) {
+  for (let remainingBytes = bytes.length; remainingBytes > 0; ) {
     const id = from.u8()
-    if (id <= last) bad('the sections of the result are not in ascending order')
+    if (id <= last) refuseResult('the sections of the result are not in ascending order')
     last = id
     const data = from.bytes()
     sections.set(id, data)
-    left -= 5 + data.length
+    remainingBytes -= 5 + data.length
   }
   return sections
 }
@@ -58,33 +58,33 @@ function sectionsOf(bytes: Uint8Array): Map<number, Uint8Array> {
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-function judgeResponse({ status, headers, body }: HttpResponseData, limits: RuntimeLimits): void {
-  if (status < 200 || status > 599) bad(`the response has the status ${status}`)
+function checkResponse({ status, headers, body }: HttpResponseData, limits: RuntimeLimits): void {
+  if (status < 200 || status > 599) refuseResult(`the response has the status ${status}`)
   if (body.length > limits.responseBytes) {
-    bad(`the response has ${body.length} bytes; limits.responseBytes is ${limits.responseBytes}`)
+    refuseResult(`the response has ${body.length} bytes; limits.responseBytes is ${limits.responseBytes}`)
   }
   const values = headers.flatMap((header) => header.values)
   if (headers.length > MOST_HEADERS || values.length > MOST_HEADERS) {
-    bad(`the response has more than ${MOST_HEADERS} headers`)
+    refuseResult(`the response has more than ${MOST_HEADERS} headers`)
   }
-  const wrong = headers.find(
+  const invalidHeader = headers.find(
     ({ name, values }) => !TOKEN.test(name) || !values.every((value) => FIELD_VALUE.test(value)),
   )
-  if (wrong !== undefined)
-    bad(`the response has a header that cannot be sent: ${JSON.stringify(wrong.name.slice(0, 60))}`)
+  if (invalidHeader !== undefined)
+    refuseResult(`the response has a header that cannot be sent: ${JSON.stringify(invalidHeader.name.slice(0, 60))}`)
   const size = headers.reduce((sum, { name, values }) => sum + name.length + values.join('').length, 0)
-  if (size > HEADERS_BYTES) bad(`the headers of the response have more than ${HEADERS_BYTES} characters`)
+  if (size > HEADERS_BYTES) refuseResult(`the headers of the response have more than ${HEADERS_BYTES} characters`)
 }
 
-function orBad<T>(what: string, read: () => T): T {
+function readOrRefuse<T>(what: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
     if (error instanceof BadResult) throw error
-    return bad(`${what}: ${(error as Error).message}`)
+    return refuseResult(`${what}: ${(error as Error).message}`)
   }
 }
 
-function bad(message: string): never {
+function refuseResult(message: string): never {
   throw new BadResult(message)
 }

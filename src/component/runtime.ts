@@ -1,18 +1,18 @@
 /**
- * The component runtime port: runs one hook of one component in a sandbox, once, and gives what it would change.
- * Nothing of that is done here: the engine commits it, or lets it go. `pool.ts` implements it with worker threads.
+ * The component runtime port: runs one hook of one component in a sandbox, and returns the effects of the call. The
+ * runtime applies no effect: the engine commits or discards them. `pool.ts` implements the port with worker threads.
  */
 import type { Address } from '../offchain/address.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
 
 /** Bytes of a component: core WebAssembly, or a bundle of JavaScript that QuickJS runs. */
 export interface ComponentCode {
-  /** SHA-256 of its bytes in hexadecimal: what it is known by. */
+  /** The SHA-256 of the bytes in hexadecimal, which identifies the component. */
   readonly sha256: string
   readonly bytes: Uint8Array
 }
 
-/** The hooks that a component exports, and what its bytes are. */
+/** The kind of a component, and the hooks that it exports. */
 export interface ComponentDescription {
   readonly kind: 'wasm' | 'javascript'
   readonly hooks: readonly string[]
@@ -71,12 +71,12 @@ export interface Host {
    * Sends a request. Never rejects for what happens on the network: a status of 600 or more has the reason as the body.
    */
   send(request: HttpRequestData): Promise<HttpResponseData>
-  configuration(key: string): string | undefined
-  timers(): Promise<readonly TimerState[]>
+  getConfiguration(key: string): string | undefined
+  listTimers(): Promise<readonly TimerState[]>
   /** Returns the generation of the engine's database, which is another one after a backup was restored. */
-  generation(): Promise<string>
+  getGeneration(): Promise<string>
   /** Tests whether a signed request with that id was accepted before. */
-  spent(id: string): Promise<boolean>
+  isSpent(id: string): Promise<boolean>
 }
 
 export interface TimerState {
@@ -100,13 +100,14 @@ export interface CallEffects {
     | { readonly id: number; readonly cancel: true }
   )[]
   /**
-   * Signed requests that were accepted: to be remembered until then; `unlessRefused`: only with a response below 300.
+   * The signed requests that the call accepted, which the engine stores until `until`. With `unlessRefused`, a request
+   * is stored only when the response has a status below 300.
    */
-  readonly spent: readonly { readonly id: string; readonly until: Date; readonly unlessRefused: boolean }[]
+  readonly spentRequests: readonly { readonly id: string; readonly until: Date; readonly unlessRefused: boolean }[]
   readonly log: readonly string[]
   /** The signers of the request, as the operation `authenticate` answered: for the audit log. */
   readonly signers: readonly Address[]
-  /** Whether anything was read from storage: then a concurrent change may have been missed. */
+  /** The number of values that were read from storage: a call with reads may have missed a concurrent change. */
   readonly reads: number
 }
 
@@ -133,8 +134,8 @@ export interface Runtime {
   describe(component: ComponentCode): Promise<ComponentDescription>
   /** Runs a call. Never rejects for what the component does. */
   run(call: ComponentCall, host: Host): Promise<RunOutcome>
-  /** Calls that run now, and that wait for a worker. */
-  load(): { readonly running: number; readonly waiting: number; readonly workers: number }
+  /** Returns the numbers of running calls, of calls that wait for a worker, and of workers. */
+  getLoad(): { readonly running: number; readonly waiting: number; readonly workers: number }
   close(): Promise<void>
 }
 

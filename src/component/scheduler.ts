@@ -1,6 +1,6 @@
 /**
- * A scheduler that chooses whose call is next, so that no contract takes the workers from the others: neither by many
- * calls, nor by slow ones.
+ * A scheduler that chooses the next call, so that no contract takes the workers from the others, neither by many calls
+ * nor by slow ones.
  */
 
 export interface WorkerScheduler {
@@ -10,16 +10,16 @@ export interface WorkerScheduler {
    * the workers that wait for an answer an owner holds no more than are left for all others, so that each owner leaves
    * workers to the next. Returns -1 where all that wait belong to owners that have enough.
    */
-  readonly next: (waiting: readonly Owned[], held: Iterable<HeldWorker>) => number
+  readonly findNext: (waiting: readonly OwnedItem[], heldWorkers: Iterable<HeldWorker>) => number
   /** Notes for how many milliseconds a call of `owner` computed. */
-  readonly took: (owner: string, ms: number) => void
+  readonly noteTime: (owner: string, ms: number) => void
 }
 
-export interface Owned {
+export interface OwnedItem {
   readonly owner: string
 }
 
-export interface HeldWorker extends Owned {
+export interface HeldWorker extends OwnedItem {
   /** Whether the worker computes; false while it sleeps until the engine answers it. */
   readonly computes: boolean
 }
@@ -29,11 +29,11 @@ const SLOW_MS = 250
 /** The time for which the owner of a slow call counts as slow. */
 const SLOW_FOR_MS = 60_000
 /** The most workers as a multiple of `workers`, with those that sleep until the engine answers them. */
-const WITH_ASLEEP = 4
+const ASLEEP_FACTOR = 4
 
 /** Returns how many workers there are at most where `workers` compute. */
 export function mostWorkers(workers: number): number {
-  return workers * WITH_ASLEEP
+  return workers * ASLEEP_FACTOR
 }
 
 interface Count {
@@ -45,38 +45,38 @@ const NONE: Count = { all: 0, computing: 0 }
 
 /** Makes a scheduler for `workers`. The clock `now` gives milliseconds and never goes back. */
 export function createScheduler(workers: number, now: () => number): WorkerScheduler {
-  const slow = new Map<string, number>()
+  const slowUntil = new Map<string, number>()
   return {
-    next: (waiting, held) => {
-      const counts = countOf(held)
-      const at = now()
-      const left = mostWorkers(workers) - [...counts.values()].reduce((sum, { all }) => sum + all, 0)
+    findNext: (waiting, heldWorkers) => {
+      const counts = countWorkers(heldWorkers)
+      const time = now()
+      const freeWorkers = mostWorkers(workers) - [...counts.values()].reduce((sum, { all }) => sum + all, 0)
       const hasEnough = (owner: string, { all, computing }: Count): boolean =>
         computing >= workers ||
-        all >= left ||
-        (computing > 0 && computing >= workers - 1 && (slow.get(owner) ?? 0) > at)
+        all >= freeWorkers ||
+        (computing > 0 && computing >= workers - 1 && (slowUntil.get(owner) ?? 0) > time)
       let best = -1
       let least = Number.POSITIVE_INFINITY
-      for (const [place, { owner }] of waiting.entries()) {
+      for (const [index, { owner }] of waiting.entries()) {
         const count = counts.get(owner) ?? NONE
         if (count.all >= least || hasEnough(owner, count)) continue
-        best = place
+        best = index
         least = count.all
         if (least === 0) break
       }
       return best
     },
-    took: (owner, ms) => {
+    noteTime: (owner, ms) => {
       if (ms < SLOW_MS) return
-      for (const [each, until] of slow) if (until <= now()) slow.delete(each)
-      slow.set(owner, now() + SLOW_FOR_MS)
+      for (const [each, until] of slowUntil) if (until <= now()) slowUntil.delete(each)
+      slowUntil.set(owner, now() + SLOW_FOR_MS)
     },
   }
 }
 
-function countOf(held: Iterable<HeldWorker>): Map<string, Count> {
+function countWorkers(heldWorkers: Iterable<HeldWorker>): Map<string, Count> {
   const counts = new Map<string, Count>()
-  for (const { owner, computes } of held) {
+  for (const { owner, computes } of heldWorkers) {
     const count = counts.get(owner) ?? { ...NONE }
     count.all++
     if (computes) count.computing++

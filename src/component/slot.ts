@@ -1,17 +1,17 @@
-/** A worker of the pool with the task that it is at, and what can be told from that. */
+/** A worker of the pool with its current task. */
 import type { Worker } from 'node:worker_threads'
 import type { Lru } from '../async/lru.ts'
 import type { CallMessage } from './messages.ts'
 import type { JobOutcome } from './outcome.ts'
-import type { Prepared } from './programs.ts'
+import type { PreparedProgram } from './programs.ts'
 import type { Host } from './runtime.ts'
 import type { HeldWorker } from './scheduler.ts'
 
 export interface WorkerTask {
-  /** The contract; of hooks that are looked for, the component itself. */
+  /** The contract of the call; the component itself for a task that finds the hooks of a component. */
   readonly owner: string
   readonly component: string
-  readonly program: Prepared['program']
+  readonly program: PreparedProgram['program']
   readonly call: CallMessage | undefined
   readonly host: Host | undefined
   readonly deadlineMs: number
@@ -34,8 +34,9 @@ export interface Slot {
   jobs: number
   /** The time at which the worker was given its task. */
   since: number
-  /** When its component asked the engine what is not answered yet; and how long the task slept for earlier answers. */
+  /** The time of the task's question that the engine has not answered yet, if there is one. */
   askedAt: number | undefined
+  /** The time for which the task has slept until earlier questions were answered. */
   sleptMs: number
   timer: NodeJS.Timeout | undefined
 }
@@ -45,7 +46,7 @@ export interface Slot {
  */
 const ASLEEP_AFTER_MS = 100
 
-export function* heldWorkers(slots: Iterable<Slot>): Generator<HeldWorker> {
+export function* listHeldWorkers(slots: Iterable<Slot>): Generator<HeldWorker> {
   for (const slot of slots) if (slot.task !== undefined) yield { owner: slot.task.owner, computes: !isAsleep(slot) }
 }
 
@@ -61,8 +62,8 @@ export function computedMs({ since, sleptMs, askedAt }: Slot): number {
   return (askedAt ?? performance.now()) - since - sleptMs
 }
 
-/** Returns an idle worker, where there is one: rather one that has the component already. */
-export function idleFor(slots: Iterable<Slot>, component: string): Slot | undefined {
+/** Returns an idle worker, preferably one that has the component already; undefined when all are busy. */
+export function findIdle(slots: Iterable<Slot>, component: string): Slot | undefined {
   const idle = [...slots].filter(({ state }) => state === 'idle')
   return idle.find(({ components }) => components.get(component) !== undefined) ?? idle[0]
 }

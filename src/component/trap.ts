@@ -1,7 +1,4 @@
-/**
- * The error that ends a call in the middle: thrown through the component, which cannot catch it. `message` is for the
- * operator's log.
- */
+/** The error that ends a call in the middle. The component cannot catch it. `message` is for the operator's log. */
 export class Trap extends Error {
   override readonly name = 'Trap'
 }
@@ -11,7 +8,7 @@ export function trap(message: string): never {
   throw new Trap(message)
 }
 
-/** Traps at one of the limits, by its name in the configuration. */
-export function overLimit(limit: string, value: number, what: string): never {
+/** Throws a {@link Trap} for an exceeded limit, by the name of the limit in the configuration. */
+export function trapOverLimit(limit: string, value: number, what: string): never {
   return trap(`${what}; limits.${limit} is ${value}`)
 }

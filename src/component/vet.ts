@@ -1,12 +1,12 @@
-/** Vets components: which imports it may have, how its hooks look, and how large it may be and become. */
+/** Vets components: the imports of a module, the types of its hooks, its size, and the maximum of its memory. */
 import { hook } from '../offchain/hosted.ts'
 import { importTable } from './import-table.ts'
-import { boundModule, type FunctionType, type ModuleOutline, PAGE, quoteImport, readModule } from './module.ts'
+import { boundModule, type FunctionType, type ModuleOutline, PAGE_BYTES, quoteImport, readModule } from './module.ts'
 import { refuseModule } from './module-reader.ts'
 import { type ComponentCode, ComponentError, type RuntimeLimits } from './runtime.ts'
 
 /** The part of a component that a worker gets, before the module is compiled. */
-export type Vetted =
+export type VettedComponent =
   | {
       readonly kind: 'wasm'
       readonly bytes: Uint8Array
@@ -22,18 +22,18 @@ const MOST_ELEMENTS = 100_000
  * Checks a component, and returns what a worker gets of it. Throws a ComponentError, in words for its author, when the
  * component cannot be run under these limits.
  */
-export function vet(component: ComponentCode, limits: RuntimeLimits): Vetted {
+export function vetComponent(component: ComponentCode, limits: RuntimeLimits): VettedComponent {
   const { bytes } = component
   if (bytes.length > limits.moduleBytes) {
     refuseModule(`The component has ${bytes.length} bytes; limits.moduleBytes is ${limits.moduleBytes}.`)
   }
-  return bytes[0] === 0 ? vetModule(bytes, limits) : { kind: 'javascript', source: scriptOf(bytes) }
+  return bytes[0] === 0 ? vetModule(bytes, limits) : { kind: 'javascript', source: decodeScript(bytes) }
 }
 
-function vetModule(bytes: Uint8Array, limits: RuntimeLimits): Vetted {
+function vetModule(bytes: Uint8Array, limits: RuntimeLimits): VettedComponent {
   const outline = readModule(bytes)
   for (const { module, name, type } of outline.imports) vetImport(module, name, type)
-  const pages = Math.floor(limits.memoryBytes / PAGE)
+  const pages = Math.floor(limits.memoryBytes / PAGE_BYTES)
   if (outline.memory.initial > pages) {
     refuseModule(
       `The module begins with ${outline.memory.initial} pages of memory; limits.memoryBytes allows ${pages} (${limits.memoryBytes} bytes).`,
@@ -43,7 +43,7 @@ function vetModule(bytes: Uint8Array, limits: RuntimeLimits): Vetted {
     refuseModule(`The module has a table of more than ${MOST_ELEMENTS} elements.`)
   }
   const memoryName = outline.memoryName ?? refuseModule('The module does not export its memory; export it as "memory".')
-  const hooks = hooksOf(outline)
+  const hooks = readHooks(outline)
   return { kind: 'wasm', bytes: boundModule(bytes, outline, pages, MOST_ELEMENTS), hooks, memoryName }
 }
 
@@ -58,7 +58,7 @@ function vetImport(module: string, name: string, actual: FunctionType): void {
         .map(([from, names]) => `${Object.keys(names).join(', ')} of "${from}"`)
         .join('; ')}.`,
     )
-  } else if (!same(expected, actual)) {
+  } else if (!isSameType(expected, actual)) {
     refuseModule(
       `The module imports ${quoteImport(module, name)} as ${formatFunctionType(actual)}; it is ${formatFunctionType(expected)}.`,
     )
@@ -67,10 +67,10 @@ function vetImport(module: string, name: string, actual: FunctionType): void {
 
 const HOOK: FunctionType = { parameters: 'ii', results: 'I' }
 
-function hooksOf({ functions }: ModuleOutline): string[] {
+function readHooks({ functions }: ModuleOutline): string[] {
   const hooks = [...functions].filter(([name]) => isHook(name))
   for (const [name, actual] of hooks) {
-    if (!same(actual, HOOK))
+    if (!isSameType(actual, HOOK))
       refuseModule(
         `The module exports ${name} as ${formatFunctionType(actual)}; a hook is ${formatFunctionType(HOOK)}.`,
       )
@@ -85,17 +85,17 @@ function hooksOf({ functions }: ModuleOutline): string[] {
 export function isHook(name: string): boolean {
   return (
     [hook.httpRequest, hook.stateChange, hook.engines].some((hookName) => hookName === name) ||
-    timerOf(name) !== undefined
+    timerIdOf(name) !== undefined
   )
 }
 
-/** Returns the id of the timer whose function that is. */
-export function timerOf(name: string): number | undefined {
+/** Returns the id of the timer that the function of that name handles; undefined for another name. */
+export function timerIdOf(name: string): number | undefined {
   const [, digits] = /^off_chain_thread_([0-9a-f]{1,8})$/.exec(name) ?? []
   return digits === undefined ? undefined : Number.parseInt(digits, 16) | 0
 }
 
-function same(one: FunctionType, other: FunctionType): boolean {
+function isSameType(one: FunctionType, other: FunctionType): boolean {
   return one.parameters === other.parameters && one.results === other.results
 }
 
@@ -106,7 +106,7 @@ function formatFunctionType({ parameters, results }: FunctionType): string {
   return `(${list(parameters)}) -> (${list(results)})`
 }
 
-function scriptOf(bytes: Uint8Array): string {
+function decodeScript(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {

@@ -7,14 +7,14 @@ import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import { call, LIMITS, script } from '../../test/support/components.ts'
 import { callMessage } from './call-message.ts'
 import type { AnswerMessage, Job, WorkerData, WorkerReport } from './messages.ts'
-import { compileQuickJs, preparedPrograms } from './programs.ts'
+import { compileQuickJs, createProgramCache } from './programs.ts'
 
 it('is not taken in by a call to wake up that belongs to the answer before', async () => {
   const asksTwice = script(`off_chain_on_state_change() {
     for (const each of [1, 2]) hosted(0x81, Uint8Array.of(0, 0, 0, 1, each))
     return new Uint8Array(0)
   }`)
-  const { program } = await preparedPrograms(LIMITS, 1)(asksTwice)
+  const { program } = await createProgramCache(LIMITS, 1)(asksTwice)
   const signal = new Int32Array(new SharedArrayBuffer(4))
   const quickjs = await compileQuickJs(readFileSync(join(WORKER_DIRECTORY, 'quickjs.wasm')), LIMITS)
   const workerData: WorkerData = { signal, limits: LIMITS, quickjs }

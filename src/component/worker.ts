@@ -1,13 +1,13 @@
 /**
- * The thread in which components run; bundled into a file of its own (`build/bundle.js`). One job at a time, from
- * beginning to end: a component that asks its engine has this thread sleep until the answer is there.
+ * The thread in which components run, which `build/bundle.js` bundles into a file of its own. The thread runs one job
+ * at a time to its end, and sleeps while a component waits for an answer of the engine.
  */
 import { randomBytes } from 'node:crypto'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { type AuthenticationInput, authenticate } from '../offchain/authentication/authenticate.ts'
 import { loadRecovery } from '../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../offchain/authentication/recover.ts'
-import { type Hosted, hostedCall } from './hosted.ts'
+import { createHostedCall, type HostedCall } from './hosted.ts'
 import { loadScript, type Script } from './javascript.ts'
 import type {
   AnswerMessage,
@@ -28,67 +28,69 @@ import { type LoadedModule, loadWasmModule } from './wasm.ts'
 const STORED_BYTES = 8 * 1024 * 1024
 
 /** A component that has run here, or is about to. */
-type Loaded = LoadedModule | Script
+type LoadedComponent = LoadedModule | Script
 
 const port = parentPort as MessagePort
 const { signal, limits, quickjs } = workerData as WorkerData
 const programs = new Map<string, Program>()
-const components = new Map<string, Loaded>()
-const stored = cacheStoredValues(STORED_BYTES)
+const components = new Map<string, LoadedComponent>()
+const storedValues = cacheStoredValues(STORED_BYTES)
 
 /** Asks the engine, and drops its answers to other jobs. */
-function answerTo(job: number, question: HostQuestion): HostAnswer {
+function askEngine(job: number, question: HostQuestion): HostAnswer {
   port.postMessage({ job, question } satisfies QuestionMessage)
   for (;;) {
-    const seen = Atomics.load(signal, 0)
-    const received = receiveMessageOnPort(port) as { message: AnswerMessage } | undefined
-    if (received === undefined) Atomics.wait(signal, 0, seen)
-    else if (received.message.job === job) return unlessFailed(received.message.answer)
+    const signalBefore = Atomics.load(signal, 0)
+    const reply = receiveMessageOnPort(port) as { message: AnswerMessage } | undefined
+    if (reply === undefined) Atomics.wait(signal, 0, signalBefore)
+    else if (reply.message.job === job) return unwrapAnswer(reply.message.answer)
   }
 }
 
-function unlessFailed(answer: HostAnswer): HostAnswer {
+function unwrapAnswer(answer: HostAnswer): HostAnswer {
   return typeof answer === 'object' && 'failed' in answer ? trap(answer.failed) : answer
 }
 
-function loadComponent(component: string): Loaded {
-  const cached = components.get(component)
-  if (cached !== undefined) return cached
+function loadComponent(component: string): LoadedComponent {
+  const cachedComponent = components.get(component)
+  if (cachedComponent !== undefined) return cachedComponent
   const program = programs.get(component) ?? trap('the worker was not given the component')
-  const fresh = program.kind === 'wasm' ? loadWasmModule(program, limits) : loadScript(quickjs, program.source, limits)
-  components.set(component, fresh)
-  return fresh
+  const newComponent =
+    program.kind === 'wasm' ? loadWasmModule(program, limits) : loadScript(quickjs, program.source, limits)
+  components.set(component, newComponent)
+  return newComponent
 }
 
-function reportOn({ number, component, call }: Job, recover: Recover): WorkerReport {
-  let hosted: Hosted | undefined
+function runJob({ number, component, call }: Job, recover: Recover): WorkerReport {
+  let hosted: HostedCall | undefined
   try {
     const program = loadComponent(component)
-    if (call === undefined) return { report: 'hooks', hooks: 'hooks' in program ? program.hooks() : [] }
-    const ask = stored.remembering(call, (question) => answerTo(number, question))
-    const authenticating = (input: AuthenticationInput) => authenticate(input, recover)
-    hosted = hostedCall(call, { limits, authenticate: authenticating, random: randomBytes, ask })
+    if (call === undefined) return { report: 'hooks', hooks: 'listHooks' in program ? program.listHooks() : [] }
+    const ask = storedValues.wrapAsk(call, (question) => askEngine(number, question))
+    const authenticateInput = (input: AuthenticationInput) => authenticate(input, recover)
+    hosted = createHostedCall(call, { limits, authenticate: authenticateInput, random: randomBytes, ask })
     const sections = program.run(call, hosted)
-    const ended = hosted.ended()
-    if (ended !== undefined) throw ended
+    const callTrap = hosted.getTrap()
+    if (callTrap !== undefined) throw callTrap
     const result = readHookResult(sections, call.expects, limits)
-    return { report: 'done', ...result, effects: hosted.effects.done() }
+    return { report: 'done', ...result, effects: hosted.effects.finish() }
   } catch (error) {
     const report = error instanceof BadResult ? 'bad-response' : 'trap'
-    const message = sentence(hosted?.ended() ?? error).slice(0, LONGEST_SENTENCE)
-    return { report, message, log: hosted?.effects.logged() ?? [] }
+    const message = messageOf(hosted?.getTrap() ?? error).slice(0, LONGEST_MESSAGE)
+    return { report, message, log: hosted?.effects.getLog() ?? [] }
   }
 }
 
 /**
- * The most characters of a message. What a script throws may be as long as its memory, and goes to the operator's log.
+ * The most characters of an error message, which goes to the operator's log; the error of a script may be as long as
+ * its memory.
  */
-const LONGEST_SENTENCE = 4096
+const LONGEST_MESSAGE = 4096
 
-function sentence(error: unknown): string {
+function messageOf(error: unknown): string {
   const { message } = error as Error
   if (error instanceof Trap) return message
-  // V8's words, for both the stack of the thread and that of WebAssembly.
+  // V8 throws this RangeError for the stack of the thread and for that of WebAssembly.
   if (error instanceof RangeError && message.includes('call stack'))
     return 'the stack is full: it calls itself too deeply'
   return message
@@ -102,10 +104,10 @@ void loadRecovery().then((recover) => {
       components.delete(job.forget)
     }
     if (job.program !== undefined) programs.set(job.component, job.program)
-    port.postMessage(reportOn(job, recover))
-    // After the answer: the engine does not wait for it.
-    const loaded = components.get(job.component)
-    if (loaded !== undefined && 'putBack' in loaded) loaded.putBack()
+    port.postMessage(runJob(job, recover))
+    // The script is restored after the answer is sent, so that the engine does not wait for it.
+    const loadedComponent = components.get(job.component)
+    if (loadedComponent !== undefined && 'restore' in loadedComponent) loadedComponent.restore()
   })
   port.postMessage({ report: 'ready' } satisfies WorkerReport)
 })

@@ -197,7 +197,7 @@ function contractRowChange(
 }
 
 function spentRequestChanges({ effects, status = 200 }: FinishedCall, now: Date): Change<EngineCollections>[] {
-  const acceptedRequests = effects.spent.filter(({ unlessRefused }) => !unlessRefused || status < 300)
+  const acceptedRequests = effects.spentRequests.filter(({ unlessRefused }) => !unlessRefused || status < 300)
   const byId = new Map(acceptedRequests.map((each) => [each.id, each]))
   return [...byId.values()].map(({ id, until }) => {
     return { insert: 'spent_request', id, value: { at: now.getTime() }, dueAt: until }

@@ -119,7 +119,7 @@ function readGauges({
   const kinds = entries.map(contractStateOf)
   const count = (kind: string): number => kinds.filter((each) => each === kind).length
   return {
-    ...runtime.load(),
+    ...runtime.getLoad(),
     queued: entries.reduce((sum, { queue }) => sum + queue.countWaiting(), 0),
     outbox: outbox.getState(now()),
     chain: {

@@ -145,10 +145,10 @@ function logSignedRequest(
   { effects, response }: Extract<CallResult, { kind: 'done' }>,
 ): void {
   const { signers } = effects
-  if (signers.length === 0 && effects.spent.length === 0) return
+  if (signers.length === 0 && effects.spentRequests.length === 0) return
   metrics.signed.inc()
   const line = { event: 'signed_request', contract: address, method, route: routeOf(uri), status: response?.status }
-  log.info({ ...line, signers, ids: effects.spent.map(({ id }) => id) }, 'a signed request was accepted')
+  log.info({ ...line, signers, ids: effects.spentRequests.map(({ id }) => id) }, 'a signed request was accepted')
 }
 
 const DIGEST_OF_NOTHING = hash('sha256', '', 'buffer')

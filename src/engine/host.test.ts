@@ -67,7 +67,7 @@ describe('requests of components to other hosts', () => {
 
 describe('the generation that a component sees', () => {
   it('stays as it is from call to call, and is another where the database is a copy', async () => {
-    const { engine, url, store } = await serving({ http: async ({ host }) => text(await host.generation()) })
+    const { engine, url, store } = await serving({ http: async ({ host }) => text(await host.getGeneration()) })
     const ask = async () => (await engine.app.inject(url)).body
     const first = await ask()
     expect(first).toMatch(/^[\w-]{22}$/)

@@ -28,10 +28,10 @@ export function hostOf(
     },
     readContract: (input) => context.readContract(contract.address, input, block),
     send: (request) => sendRequest(context, request),
-    configuration: (key) => config.configuration.get(key),
-    timers: () => Promise.resolve(timers.list(address)),
-    generation: () => getCurrentGeneration({ store: partOf(store), now, random, retryOnConflict }),
-    spent: async (id) => {
+    getConfiguration: (key) => config.configuration.get(key),
+    listTimers: () => Promise.resolve(timers.list(address)),
+    getGeneration: () => getCurrentGeneration({ store: partOf(store), now, random, retryOnConflict }),
+    isSpent: async (id) => {
       const isSpent = (await store.get('spent_request', id)) !== undefined
       if (isSpent) metrics.replays.inc()
       return isSpent

@@ -281,7 +281,7 @@ describe('timers', () => {
         const [, what, id, delay] = hook.kind === 'http' ? hook.request.uri.split('/') : []
         if (what === 'schedule') hands.timer(Number(id), Number(delay), `payload of ${id}`)
         if (what === 'cancel') hands.cancel(Number(id))
-        states.push(await hands.host.timers())
+        states.push(await hands.host.listTimers())
         return {}
       },
       timer: (hands, id, payload) => {

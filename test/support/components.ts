@@ -55,10 +55,10 @@ export const noHost: Host = {
   load: () => Promise.resolve(undefined),
   readContract: () => Promise.reject(new Error('no contract')),
   send: () => Promise.resolve({ status: 600, headers: [], body: Buffer.from('not allowed') }),
-  configuration: () => undefined,
-  generation: () => Promise.resolve('first'),
-  timers: () => Promise.resolve([]),
-  spent: () => Promise.resolve(false),
+  getConfiguration: () => undefined,
+  getGeneration: () => Promise.resolve('first'),
+  listTimers: () => Promise.resolve([]),
+  isSpent: () => Promise.resolve(false),
 }
 
 export const get: Hook = { kind: 'http', request: { method: 'GET', uri: '/', headers: [], body: new Uint8Array(0) } }

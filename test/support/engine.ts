@@ -91,7 +91,7 @@ export function testRuntime(clock: { readonly now: Date }): TestRuntime {
         storage: [],
         transactions: [],
         timers: [],
-        spent: [],
+        spentRequests: [],
         signers: [],
         log: [],
         reads: 0,
@@ -110,7 +110,7 @@ export function testRuntime(clock: { readonly now: Date }): TestRuntime {
         return { kind: 'trap', message: (error as Error).message, log: [] }
       }
     },
-    load: () => ({ running: 0, waiting: 0, workers: 0 }),
+    getLoad: () => ({ running: 0, waiting: 0, workers: 0 }),
     close: () => Promise.resolve(),
   }
   return runtime
@@ -142,8 +142,8 @@ function handsOf(call: ComponentCall, host: Host, effects: Mutable<CallEffects>,
     log: (line) => effects.log.push(line),
     cancel: (id) => effects.timers.push({ id, cancel: true }),
     authenticate: async (id, unlessRefused = false) => {
-      if (await host.spent(id)) return false
-      effects.spent.push({ id, until: new Date(clock.now.getTime() + 60_000), unlessRefused })
+      if (await host.isSpent(id)) return false
+      effects.spentRequests.push({ id, until: new Date(clock.now.getTime() + 60_000), unlessRefused })
       return true
     },
   }
