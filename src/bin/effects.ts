@@ -56,7 +56,7 @@ export const conflictCounts: ConflictCounts = { retried: 0, givenUp: 0 }
 export const retryOnConflict = createRetryOnConflict({ random, wait: setTimeout, counts: conflictCounts })
 
 /** The PKCS #11 tokens with private keys; a module is loaded once for the process. */
-export const pkcs11Tokens: Pkcs11Tokens = createPkcs11Tokens({ load: loadPkcs11js, now })
+export const pkcs11Tokens: Pkcs11Tokens = createPkcs11Tokens({ loadPackage: loadPkcs11js, now })
 
 /** The HTTP client of this process, whose connections all callers share. */
 export const outbound: Outbound = createOutbound()

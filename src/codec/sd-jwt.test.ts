@@ -102,8 +102,8 @@ describe('the text of an SD-JWT', () => {
     ['a JWT and a tilde', `${jwt}~`, [], `${jwt}~`],
     ['a JWT and disclosures', `${jwt}~${given}~x~`, [given, 'x'], `${jwt}~${given}~x~`],
     ['an empty disclosure, which is one', `${jwt}~~`, [''], `${jwt}~~`],
-  ])('is %s', (_, text, disclosures, bound) => {
-    expect(readSdJwt(text)).toMatchObject({ disclosures, bound, keyBinding: undefined })
+  ])('is %s', (_, text, disclosures, sdHashInput) => {
+    expect(readSdJwt(text)).toMatchObject({ disclosures, sdHashInput, keyBinding: undefined })
   })
 
   it('gets its tilde where a credential is a plain JWT', () => {

@@ -1,4 +1,4 @@
-/** Every format there is. Adding one is a folder, a line here, and a fixture for the contract. */
+/** The list of the supported formats. docs/adding-a-format.md says how a format is added. */
 import { isObject, type JsonObject, own } from '../codec/json.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
 import type { CredentialFormat, TypeMember } from './format.ts'

@@ -1,13 +1,13 @@
-/** Under which authorities certificates are, by key identifiers. RFC 5280 sections 4.2.1.1 and 4.2.1.2. */
+/** Finds the key identifiers of the authorities above a certificate. RFC 5280 sections 4.2.1.1 and 4.2.1.2. */
 import { toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 import { MAX_CHAIN } from './x5c.ts'
 
 /**
- * Returns the key identifiers (base64url) of authorities on a path whose signatures were verified, the issuer's
- * certificate first. An identifier counts where a certificate names it and the next one of the path has it: an issuer
- * can have any identifier written into a certificate of its own, and so it names nobody by itself.
+ * Returns the key identifiers (base64url) of the authorities on a path of verified signatures, which begins with the
+ * certificate of the issuer. The authority key identifier of a certificate counts only where the next certificate of
+ * the path has it as its subject key identifier, since an issuer can write any identifier into its own certificate.
  */
 export function verifiedAuthorityKeyIds(path: readonly Certificate[]): ReadonlySet<string> {
   const above = path.slice(1)
@@ -15,8 +15,8 @@ export function verifiedAuthorityKeyIds(path: readonly Certificate[]): ReadonlyS
 }
 
 /**
- * Returns the ids, in base64url, of the authorities that the certificates of `chain` (DER) name. Nothing is verified,
- * and what is not a certificate is skipped.
+ * Returns the key identifiers (base64url) of the authorities that the certificates of `chain` (DER) name. The function
+ * verifies no signature, and skips bytes that are not a certificate.
  */
 export function claimedAuthorityKeyIds(chain: readonly Uint8Array[]): ReadonlySet<string> {
   return keyIds(chain.slice(0, MAX_CHAIN).flatMap(parseOrSkip))

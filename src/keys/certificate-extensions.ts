@@ -1,5 +1,5 @@
 /**
- * The extensions of a certificate: those we act on, and which ones we would have to act on and do not.
+ * Reads the extensions of a certificate that this service processes, and lists the critical ones that it does not.
  * RFC 5280 section 4.2.
  */
 import {
@@ -48,26 +48,26 @@ export interface CertificateExtensions {
   /** The cA of the basic constraints. */
   readonly isCa: boolean
   readonly pathLength: number | undefined
-  /** Undefined when the certificate does not say. */
+  /** Undefined when the certificate has no such extension. */
   readonly keyUsage: ReadonlySet<KeyUsage> | undefined
   readonly dnsNames: readonly string[]
   readonly uris: readonly string[]
   /** Addresses as URLs write them: `192.0.2.1`, `[2001:db8::1]`. */
   readonly ipAddresses: readonly string[]
   readonly hasSubjectAltName: boolean
-  /** Extensions without which the certificate must not be used, and which we do not process. Dotted OIDs. */
+  /** The critical extensions that this service does not process, as dotted OIDs: the certificate must not be used. */
   readonly unknownCritical: readonly string[]
   /**
-   * The purposes, as dotted OIDs; undefined when the certificate does not say. What follows is in
-   * certificate-purpose.ts.
+   * The purposes, as dotted OIDs; undefined when the certificate has no such extension. certificate-purpose.ts decides
+   * what a certificate with these purposes may sign.
    */
   readonly extendedKeyUsage: readonly string[] | undefined
   readonly extendedKeyUsageIsCritical: boolean
-  /** A hint for finding issuers, as is the next, and no more. */
+  /** The identifier of the key of the certificate, which is a hint for finding an issuer and proves nothing. */
   readonly subjectKeyIdentifier: Buffer | undefined
   /**
-   * The KeyIdentifier alone: what `trusted_authorities` of the type `aki` names. OpenID4VP 1.0, Authority Key
-   * Identifier.
+   * The identifier of the key of the issuer, which `trusted_authorities` of the type `aki` names; it is a hint as well.
+   * OpenID4VP 1.0, Authority Key Identifier.
    */
   readonly authorityKeyIdentifier: Buffer | undefined
 }

@@ -470,7 +470,7 @@ describe('what is not a certificate', () => {
         members.with(7, writeDer(contextTag(3, 'constructed'), basicConstraints(true), basicConstraints(false))),
       /exactly one element/,
     ],
-    ['a name that is not a name', replace(5, writeSequence(writeInteger(1))), /no set of attributes/],
+    ['a name that is not a name', replace(5, writeSequence(writeInteger(1))), /not a set of attributes/],
     [
       'a key of an unknown kind',
       replace(6, spki(writeSequence(writeOid('1.2.3')), Buffer.of(1))),

@@ -122,9 +122,9 @@ export function cacheCertificates(size: number): (der: Uint8Array) => Certificat
  * so.
  */
 export function isSignedBy(certificate: Certificate, issuer: Certificate): boolean {
-  const { algorithm, signedBytes: signed, value } = certificate.signature
+  const { algorithm, signedBytes, value } = certificate.signature
   if (algorithm === undefined || !certificate.issuer.equals(issuer.subject)) return false
-  return verifyCertificateSignature(algorithm, issuer.publicKey, signed, value)
+  return verifyCertificateSignature(algorithm, issuer.publicKey, signedBytes, value)
 }
 
 /**

@@ -53,18 +53,18 @@ describe('a path selects', () => {
     [['0'], [[['0'], 'a key, not an index']]],
     [['nothing'], [[['nothing'], null]]],
   ])('%j', (path, expected) => {
-    expect(selectClaims(student, path)).toEqual({ selected: expected.map(([at, value]) => ({ path: at, value })) })
+    expect(selectClaims(student, path)).toEqual({ claims: expected.map(([at, value]) => ({ path: at, value })) })
   })
 
   it('around elements that are not disclosed, where their places are kept as holes', () => {
     const claims = { n: [undefined, 'DE'] } as unknown as JsonObject
-    expect(selectClaims(claims, ['n', null])).toEqual({ selected: [{ path: ['n', 1], value: 'DE' }] })
+    expect(selectClaims(claims, ['n', null])).toEqual({ claims: [{ path: ['n', 1], value: 'DE' }] })
     expect(selectClaims(claims, ['n', 0])).toEqual({ problem: 'n[0]: there is no n[0]' })
   })
 
   it('more elements than fit on the stack', () => {
     const claims = { list: Array.from({ length: 300_000 }, (_, i) => i) }
-    expect(selectClaims(claims, ['list', null])).toMatchObject({ selected: { length: 300_000 } })
+    expect(selectClaims(claims, ['list', null])).toMatchObject({ claims: { length: 300_000 } })
   })
 })
 
@@ -100,7 +100,7 @@ describe('a path that selects nothing says where it ends', () => {
   it('and an own member called __proto__ is a member like any other', () => {
     const claims = JSON.parse('{"__proto__": {"constructor": 1}}') as JsonObject
     expect(selectClaims(claims, ['__proto__', 'constructor'])).toEqual({
-      selected: [{ path: ['__proto__', 'constructor'], value: 1 }],
+      claims: [{ path: ['__proto__', 'constructor'], value: 1 }],
     })
     expect(selectClaims(claims, ['constructor'])).toEqual({ problem: 'constructor: there is no constructor' })
   })
@@ -152,7 +152,7 @@ describe('selection, for any credential and path', () => {
         if ('problem' in selection) return
         found++
         for (const each of selection.claims) {
-          expect(selectClaims(claims, each.path)).toEqual({ selected: [each] })
+          expect(selectClaims(claims, each.path)).toEqual({ claims: [each] })
         }
       }),
       { numRuns: 5000, seed: 11 },

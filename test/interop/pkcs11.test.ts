@@ -50,7 +50,7 @@ if ('missing' in found || 'missing' in compiled) {
     let authority: { readonly key: KeyObject; readonly certificate: Certificate; readonly name: Uint8Array }
     let certificates: Record<(typeof ALGORITHMS)[number], Certificate>
     const library = loadCompiled(directory)
-    const pkcs11Tokens = createPkcs11Tokens({ load: () => Promise.resolve(library), now: () => new Date() })
+    const pkcs11Tokens = createPkcs11Tokens({ loadPackage: () => Promise.resolve(library), now: () => new Date() })
 
     beforeAll(async () => {
       hsm = makeToken(module)

@@ -257,7 +257,7 @@ describe('W3C credentials as JWT', () => {
       })
       expect(await keyOf({ sub: 'did:example:1' })).toEqual({ problem: expect.stringMatching(/neither/) as string })
       expect(await keyOf({ sub: `did:jwk:${toBase64url('{}')}` })).toEqual({
-        problem: expect.stringMatching(/no key/) as string,
+        problem: expect.stringMatching(/not a key/) as string,
       })
       expect(await keyOf({})).toEqual({ problem: expect.stringMatching(/bound to no key/) as string })
     })

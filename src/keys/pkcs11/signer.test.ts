@@ -148,7 +148,10 @@ beforeEach(async () => {
   )
   for (const [alg, { stored }] of made) token.keys.set(alg, stored)
   chains = Object.fromEntries(made.map(([alg, { certificate }]) => [alg, [certificate]])) as unknown as typeof chains
-  tokens = createPkcs11Tokens({ load: () => Promise.resolve({ PKCS11: moduleOf(token) }), now: () => new Date(clock) })
+  tokens = createPkcs11Tokens({
+    loadPackage: () => Promise.resolve({ PKCS11: moduleOf(token) }),
+    now: () => new Date(clock),
+  })
 })
 
 const signerOf = (change: Partial<Pkcs11Key> = {}, alg: Alg = 'ES256') =>

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { PKCS11 } from 'pkcs11js'
+import { createPromiseCache } from '../../async/cache.ts'
 import { limitConcurrency } from '../../async/limit.ts'
 import { algorithmOf, algorithms } from '../algorithm.ts'
 import { type Certificate, sentCertificates } from '../certificate.ts'
@@ -29,13 +30,15 @@ export interface Pkcs11Tokens {
   readonly createSigner: (key: Pkcs11Key, chain: readonly Certificate[]) => Signer
 }
 
+/** The most modules: more than a configuration has keys. */
+const MAX_MODULES = 100
 /** The most signatures of a token at a time: as many as Node has threads for them. */
 const MAX_PARALLEL_SIGNATURES = 4
-/** The time for which a token that could not be reached is left alone. */
+/** The time before a token that could not be reached is tried again. */
 const RETRY_AFTER_MS = 1000
 
 export interface Pkcs11Effects {
-  readonly load: () => Promise<Pkcs11Package>
+  readonly loadPackage: () => Promise<Pkcs11Package>
   readonly now: () => Date
 }
 
@@ -43,16 +46,11 @@ export interface Pkcs11Effects {
  * Makes the PKCS #11 tokens of a process: a module is loaded once, and a token is logged in to once, whatever number
  * of keys it has.
  */
-export function createPkcs11Tokens({ load, now }: Pkcs11Effects): Pkcs11Tokens {
-  const modules = new Map<string, Promise<PKCS11>>()
+export function createPkcs11Tokens({ loadPackage, now }: Pkcs11Effects): Pkcs11Tokens {
+  const modules = createPromiseCache<PKCS11>(MAX_MODULES)
   const tokens = new Map<string, Pkcs11Token>()
-  const loadModule = (path: string): Promise<PKCS11> => {
-    const module = modules.get(path) ?? load().then((loaded) => loadPkcs11Module(loaded, path))
-    modules.set(path, module)
-    // A module that was not found may be there at the next time.
-    module.catch(() => modules.delete(path))
-    return module
-  }
+  const loadModule = (path: string): Promise<PKCS11> =>
+    modules.get(path, async () => loadPkcs11Module(await loadPackage(), path))
   const findToken = ({ module, place, pin }: Pkcs11Key): Pkcs11Token => {
     const name = JSON.stringify([module, place, pin])
     const token =

@@ -40,8 +40,8 @@ export function requireLowS(recover: Recover): Recover {
 
 /**
  * Returns the signature with s in the lower half of the group's order: a high s becomes the order minus s, and the
- * recovery bit flips. SEC 1 section 4.1.6. An s that is no number below the order stays as it is, so that {@link
- * lowAlone} refuses it.
+ * recovery bit flips. SEC 1 section 4.1.6. An s that is no number below the order stays as it is, so that
+ * {@link requireLowS} refuses it.
  */
 export function toLowS(signature: RecoverableSignature): RecoverableSignature {
   const { compact, recovery } = signature

@@ -259,7 +259,7 @@ const issuer: readonly Row[] = [
   [
     'no certificate',
     'issuer.certificate',
-    'failed: the credential comes with no certificate (x5c)',
+    'failed: the credential comes with no certificate (x5c or x5chain)',
     issuedBy(() => ({ chain: [] })),
   ],
   ['ten certificates', 'issuer.certificate', 'passed', long(10)],

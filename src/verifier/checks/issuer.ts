@@ -116,7 +116,7 @@ type Leaf = { readonly certificate: Certificate } | { readonly problem: string; 
 
 function readLeaf(chain: readonly Uint8Array[], parse: PresentationContext['parseCertificate']): Leaf {
   const [leaf] = chain
-  if (leaf === undefined) return { problem: 'the credential comes with no certificate (x5c)' }
+  if (leaf === undefined) return { problem: 'the credential comes with no certificate (x5c or x5chain)' }
   if (chain.length > MAX_CHAIN) return { problem: `the credential comes with more than ${MAX_CHAIN} certificates` }
   try {
     return { certificate: parse(leaf) }

@@ -7,7 +7,7 @@ import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
 import type { FindIssuerPath } from '../issuer-path.ts'
 
-/** The binding that a presentation must have. Parts are unknown where another party made the request. */
+/** The binding that a presentation must have. Members are undefined where another party made the request. */
 export type ExpectedBinding = Omit<Binding, 'nonce' | 'audience'> & {
   readonly nonce: string | undefined
   readonly audience: string | undefined
@@ -17,10 +17,10 @@ export type ExpectedBinding = Omit<Binding, 'nonce' | 'audience'> & {
 export interface OperatorTerms {
   readonly now: Date
   readonly clockSkewSeconds: number
-  /** Undefined where nobody configured any: then nobody is trusted, and nobody is refused for it. */
+  /** Undefined where none are configured: the checks of trust are then `not_applicable`. */
   readonly trustAnchors: readonly Certificate[] | undefined
   readonly parseCertificate: (der: Uint8Array) => Certificate
-  /** Where it is `match`, a name of the issuer that is none of its certificate's is a failure and not a warning. */
+  /** With `match`, an issuer identifier that is not a name in the certificate is a failure, and otherwise a warning. */
   readonly issuerIdentifier: 'match' | undefined
   /** Whether certificates for TLS alone may sign credentials and status lists below an anchor. */
   readonly acceptTlsServerCertificates: boolean
@@ -37,10 +37,10 @@ export interface PresentationContext extends OperatorTerms {
   readonly issuerPath: FindIssuerPath
 }
 
-/** The checks that must hold before what a credential says is looked at. */
+/** The ids of the checks that must hold before another check reads the content of a credential. */
 export const CREDIBLE: readonly string[] = ['issuer.signature', 'issuer.certificate']
 
-/** A presentation taken apart, or why it could not be, with the error of a library for the log. */
+/** The evidence of a presentation, or the reason why it cannot be read, with the error of a library for the log. */
 export type Reading = { readonly evidence: Evidence } | { readonly problem: string; readonly cause?: unknown }
 
 /** The check that is asked first of each presentation: whether it can be read. */

@@ -1,4 +1,4 @@
-/** Whether the credential is what was asked for. The wallet is not relied on: OpenID4VP 1.0, DCQL evaluated again. */
+/** Checks whether the credential answers the query, without relying on the wallet. OpenID4VP 1.0, DCQL. */
 
 import { type Check, fail, pass } from '../../check/check.ts'
 import type { Evidence } from '../../credential/format.ts'
@@ -72,8 +72,8 @@ export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
 ]
 
 /**
- * Returns the certificates that were not merely sent along: those of the path to the trust anchor or, where no anchors
- * are configured, those that the issuer's own leads to by signatures, each by the next (RFC 7515 section 4.1.6).
+ * Returns the certificates of the path to the trust anchor. Where no anchors are configured, it returns the issuer's
+ * certificate and those after it in the chain, as long as each is signed by the next (RFC 7515 section 4.1.6).
  */
 function verifiedCertificatesOf(
   issuer: Evidence['issuer'],

@@ -1,4 +1,4 @@
-/** Whether the credential holds now: its disclosures, its type, its time. */
+/** Checks the disclosures, the type and the validity period of the credential. */
 
 import { type Check, fail, pass } from '../../check/check.ts'
 import type { Evidence, Instant } from '../../credential/format.ts'
