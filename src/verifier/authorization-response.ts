@@ -197,8 +197,8 @@ async function verifyVpToken(
     sessionStart: new Date(session.createdAt),
     ...getOperatorTerms(context),
   }
-  const run = (): ReturnType<typeof verifyVpResponse> =>
+  const runVerification = (): ReturnType<typeof verifyVpResponse> =>
     verifyVpResponse(response, terms, { log: context.log, requestId })
-  const report = await (context.inSpan?.('check presentation', run) ?? run())
+  const report = await (context.inSpan?.('check presentation', runVerification) ?? runVerification())
   return { report }
 }

@@ -29,22 +29,22 @@ import { chainTestRoute, trustAnchorsRoute } from './trust-schemas.ts'
 import { readWalletRequest } from './wallet-request.ts'
 
 const admin = { config: { admin: true } } as const
-const adminStream = { config: { admin: true, isStream: true } } as const
+const adminStreamOptions = { config: { admin: true, isStream: true } } as const
 const FORM = { malformed: 'invalid_request' } as const
 /** The most bytes of a request with the metadata and the nonce of a wallet. */
 const WALLET_REQUEST_LIMIT = 65_536
 
-export function verifierRoutes(app: App, context: VerifierContext): void {
-  queryRoutes(app, context)
-  sessionRoutes(app, context)
-  walletRoutes(app, context)
-  trustRoutes(app, context)
+export function addVerifierRoutes(app: App, context: VerifierContext): void {
+  addQueryRoutes(app, context)
+  addSessionRoutes(app, context)
+  addWalletRoutes(app, context)
+  addTrustRoutes(app, context)
   addOperatorRoutes(app, context)
   const overview = createOverviewReader(context, (isReady) => readVerifierOverview(context, isReady))
   app.get('/operations/overview', { ...admin, schema: verifierOverviewRoute }, overview)
 }
 
-function queryRoutes(app: App, context: VerifierContext): void {
+function addQueryRoutes(app: App, context: VerifierContext): void {
   app.post(
     '/verification-query/create',
     { ...admin, schema: schemas.createQueryRoute },
@@ -74,14 +74,14 @@ function queryRoutes(app: App, context: VerifierContext): void {
   )
 }
 
-function trustRoutes(app: App, context: VerifierContext): void {
+function addTrustRoutes(app: App, context: VerifierContext): void {
   app.get('/trust-anchors', { ...admin, schema: trustAnchorsRoute }, () => listTrustAnchors(context))
   app.post('/trust-anchors/test', { ...admin, schema: chainTestRoute }, ({ id, body }) =>
     testChain(context, body, { log: context.log, requestId: id }),
   )
 }
 
-function sessionRoutes(app: App, context: VerifierContext): void {
+function addSessionRoutes(app: App, context: VerifierContext): void {
   app.post('/presentation/oid4vp/new-session', { ...admin, schema: schemas.newSessionRoute }, async (request) => {
     const { body, headers, apiKeyLabel } = request
     const attempt = {
@@ -117,7 +117,11 @@ function sessionRoutes(app: App, context: VerifierContext): void {
     isFinal: ({ status }) => status !== 'STARTED',
     onSend: (status, request) => logResultRead(context, status, request),
   })
-  app.get('/presentation/oid4vp/events/:session_id', { ...adminStream, schema: schemas.sessionEventsRoute }, events)
+  app.get(
+    '/presentation/oid4vp/events/:session_id',
+    { ...adminStreamOptions, schema: schemas.sessionEventsRoute },
+    events,
+  )
 }
 
 function logResultRead(
@@ -129,12 +133,12 @@ function logResultRead(
   if (result !== undefined) log.info(line, 'result read')
 }
 
-function walletRoutes(app: App, context: VerifierContext): void {
-  requestObjectRoutes(app, context)
-  addFormRoutes(app, context.config.presentationBytes, (scope) => responseRoutes(scope, context))
+function addWalletRoutes(app: App, context: VerifierContext): void {
+  addRequestObjectRoutes(app, context)
+  addFormRoutes(app, context.config.presentationBytes, (scope) => addResponseRoutes(scope, context))
 }
 
-function requestObjectRoutes(app: App, context: VerifierContext): void {
+function addRequestObjectRoutes(app: App, context: VerifierContext): void {
   const path = '/presentation/oid4vp/authorization-request/:session_id'
   const type = 'application/oauth-authz-req+jwt'
   const { onRequest, subjectOf } = createSubjectLookUp((request) => findRequestedSession(context, sessionIdOf(request)))
@@ -152,7 +156,7 @@ function requestObjectRoutes(app: App, context: VerifierContext): void {
   })
 }
 
-function responseRoutes(scope: App, context: VerifierContext): void {
+function addResponseRoutes(scope: App, context: VerifierContext): void {
   const lookUpSession = (mode: ResponseMode) =>
     createSubjectLookUp((request) => findWaitingSession(context, sessionIdOf(request), mode))
   const plainLookup = lookUpSession('direct_post')

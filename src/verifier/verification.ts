@@ -87,8 +87,12 @@ export async function verifyVpResponse(
   context: VerificationContext,
   log: CheckLog,
 ): Promise<VerificationReport> {
-  const parsing = { ...context, parseCertificate: cacheParsing(context.parseCertificate) }
-  const terms = { ...parsing, status: limitToOneResponse(context.status), issuerPath: issuerPathFinder(parsing) }
+  const cachedContext = { ...context, parseCertificate: cacheParsing(context.parseCertificate) }
+  const terms = {
+    ...cachedContext,
+    status: limitToOneResponse(context.status),
+    issuerPath: issuerPathFinder(cachedContext),
+  }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = await runChecks(responseChecks, { state: response.state, counts }, context, log)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []

@@ -16,7 +16,7 @@ import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
 import type { VerifierCollections } from './collections.ts'
 import { type VerifierConfig, verifierTitle } from './config.ts'
 import type { VerifierContext } from './context.ts'
-import { verifierRoutes } from './routes.ts'
+import { addVerifierRoutes } from './routes.ts'
 
 export interface VerifierEffects extends Effects<VerifierCollections> {
   /** Gives the configuration with its certificates and trust anchors as last read; when absent, the first stays. */
@@ -72,7 +72,7 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
       observer: effects.observer,
       tracer: effects.tracer,
     },
-    (app) => verifierRoutes(app, context),
+    (app) => addVerifierRoutes(app, context),
   )
 }
 

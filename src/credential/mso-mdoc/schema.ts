@@ -32,7 +32,7 @@ export function parseMembers(postedConfiguration: CredentialConfiguration): Mdoc
   if (disclosure !== 'all') {
     refuse('invalid_request', 'selective_disclosure: must be "all": every element of an mdoc can be left out')
   }
-  checkDescriptions(metadata?.claims ?? [])
+  refuseShortPaths(metadata?.claims ?? [])
   return { doctype }
 }
 
@@ -77,7 +77,7 @@ export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject
  * Refuses with `invalid_request` a claim whose path does not begin with a namespace and an element. OpenID4VCI 1.0,
  * Claims Path Pointer, Semantics for ISO mdoc-based credentials.
  */
-function checkDescriptions(claims: readonly ClaimDescription[]): void {
+function refuseShortPaths(claims: readonly ClaimDescription[]): void {
   for (const [index, { path }] of claims.entries()) {
     if (path.length < 2 || path.slice(0, 2).some((step) => typeof step !== 'string')) {
       const rule = 'must begin with two strings, a namespace and an element'

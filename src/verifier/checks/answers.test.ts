@@ -112,14 +112,14 @@ const limits = (notBefore: number[], notAfter: number[]) => () => ({
   },
 })
 const bare = () => ({ trustAnchors: undefined })
-const NOT_NOW = 'failed: the key binding is not valid now, by its own exp or nbf'
-const OLD = 'failed: the key binding is older than the session'
-const FUTURE = 'failed: the key binding is from the future; check the clocks'
+const NOT_NOW = "failed: the holder's proof is not valid now, by its own exp or nbf"
+const OLD = "failed: the holder's proof is older than the session"
+const FUTURE = "failed: the holder's proof is from the future; check the clocks"
 
 const holder: readonly Row[] = [
   ['a bound key and a proof', 'holder.binding', 'passed', same],
   ['no usable key', 'holder.binding', 'failed: no key', () => ({ boundKey: { problem: 'no key' } })],
-  ['no proof', 'holder.binding', 'failed: the presentation has no key binding', () => ({ holder: undefined })],
+  ['no proof', 'holder.binding', 'failed: the presentation has no proof of the holder', () => ({ holder: undefined })],
   ['a proof of another kind', 'holder.binding', 'failed: no type', proof(() => ({ problem: 'no type' }))],
   ['no proof', 'holder.signature', 'not_run: it depends on holder.binding', () => ({ holder: undefined })],
   ['no proof', 'holder.nonce', 'not_run: it depends on holder.binding', () => ({ holder: undefined })],
@@ -130,21 +130,21 @@ const holder: readonly Row[] = [
   [
     'another signature',
     'holder.signature',
-    'failed: the signature of the key binding is not by the bound key, or its algorithm is not supported',
+    'failed: the signature of the holder is not by the bound key, or its algorithm is not supported',
     proof(() => ({ isSignedBy: () => false })),
   ],
   ['our nonce', 'holder.nonce', 'passed', same],
   [
     'another nonce',
     'holder.nonce',
-    'failed: the nonce of the key binding is not the one of the request',
+    "failed: the nonce of the holder's proof is not the one of the request",
     proof(() => ({ nonce: 'other' })),
   ],
   ['our name', 'holder.audience', 'passed', same],
   [
     'another audience',
     'holder.audience',
-    'failed: the audience of the key binding is not us',
+    "failed: the audience of the holder's proof is not us",
     proof(() => ({ audience: 'other' })),
     ({ binding }) => ({ binding: { ...binding, audience: 'us' } }),
   ],
@@ -166,7 +166,7 @@ const holder: readonly Row[] = [
   [
     'something else approved',
     'holder.transaction_data',
-    'failed: the key binding does not approve the transactions of the request, all of them and no others',
+    "failed: the holder's proof does not approve the transactions of the request, all of them and no others",
     proof(() => ({ approves: () => false })),
     ({ binding }) => ({ binding: { ...binding, transactionData: ['a transaction'] } }),
   ],
@@ -180,7 +180,7 @@ const holder: readonly Row[] = [
   [
     'no time that is one',
     'holder.fresh',
-    'failed: the key binding does not say when it was made (iat)',
+    "failed: the holder's proof does not say when it was made (iat)",
     proof(() => ({ presentedAt: new Date(Number.NaN) })),
   ],
   [
@@ -433,7 +433,7 @@ const others: readonly Row[] = [
   [
     'another format',
     'query.format',
-    'failed: the credential is not a jwt_vc_json-ld: its type (typ) is JWT',
+    'failed: the credential is not jwt_vc_json-ld: its type (typ) is JWT',
     () => ({ formats: ['other'], statedFormat: 'its type (typ) is JWT' }),
   ],
   [

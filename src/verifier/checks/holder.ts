@@ -23,7 +23,7 @@ export const holderChecks: readonly Check<Evidence, PresentationContext>[] = [
     applies,
     run({ holder, boundKey }) {
       if ('problem' in boundKey) return fail(boundKey.problem)
-      if (holder === undefined) return fail('the presentation has no key binding')
+      if (holder === undefined) return fail('the presentation has no proof of the holder')
       return holder.problem === undefined ? pass() : fail(holder.problem)
     },
   },
@@ -35,11 +35,11 @@ export const holderChecks: readonly Check<Evidence, PresentationContext>[] = [
     needs: NEEDS,
     applies,
     run({ holder, boundKey }, { binding }) {
-      if (holder === undefined || 'problem' in boundKey) return cannotAsk('there is no key binding')
+      if (holder === undefined || 'problem' in boundKey) return cannotAsk('there is no proof of the holder')
       const { nonce = '', audience = '' } = binding
       return holder.isSignedBy(boundKey.jwk, { ...binding, nonce, audience })
         ? pass()
-        : fail('the signature of the key binding is not by the bound key, or its algorithm is not supported')
+        : fail('the signature of the holder is not by the bound key, or its algorithm is not supported')
     },
   },
   {
@@ -50,7 +50,7 @@ export const holderChecks: readonly Check<Evidence, PresentationContext>[] = [
     needs: NEEDS,
     applies: (context) => (context.binding.nonce === undefined ? 'no nonce was given to compare' : applies(context)),
     run: ({ holder }, { binding }) =>
-      holder?.nonce === binding.nonce ? pass() : fail('the nonce of the key binding is not the one of the request'),
+      holder?.nonce === binding.nonce ? pass() : fail("the nonce of the holder's proof is not the one of the request"),
   },
   {
     id: 'holder.audience',
@@ -63,7 +63,7 @@ export const holderChecks: readonly Check<Evidence, PresentationContext>[] = [
     run: ({ holder }, { binding }) =>
       holder?.audience === binding.audience
         ? pass()
-        : fail(`the audience of the key binding is not ${String(binding.audience)}`),
+        : fail(`the audience of the holder's proof is not ${String(binding.audience)}`),
   },
   {
     id: 'holder.fresh',
@@ -74,16 +74,16 @@ export const holderChecks: readonly Check<Evidence, PresentationContext>[] = [
     applies,
     run({ holder }, { sessionStart, now, clockSkewSeconds }) {
       const at = holder?.presentedAt?.getTime()
-      if (Number.isNaN(at)) return fail('the key binding does not say when it was made (iat)')
+      if (Number.isNaN(at)) return fail("the holder's proof does not say when it was made (iat)")
       const skew = clockSkewSeconds * 1000
       // iat has whole seconds: a presentation of the session's first second may say its beginning.
       if (at !== undefined && sessionStart && at < Math.floor(sessionStart.getTime() / 1000) * 1000 - skew)
-        return fail('the key binding is older than the session')
+        return fail("the holder's proof is older than the session")
       if (at !== undefined && at > now.getTime() + skew)
-        return fail('the key binding is from the future; check the clocks')
+        return fail("the holder's proof is from the future; check the clocks")
       const ended = holder?.validity.notAfter.some((end) => !end.at || now.getTime() >= end.at.getTime() + skew)
       const begun = holder?.validity.notBefore.every((start) => start.at && start.at.getTime() <= now.getTime() + skew)
-      if (!begun || ended) return fail('the key binding is not valid now, by its own exp or nbf')
+      if (!begun || ended) return fail("the holder's proof is not valid now, by its own exp or nbf")
       if (at === undefined) return pass('it does not say when, and need not: its nonce is taken once')
       return pass(sessionStart ? undefined : 'there is no session; it is not from the future, and not over')
     },
@@ -108,6 +108,6 @@ export const holderChecks: readonly Check<Evidence, PresentationContext>[] = [
     run: ({ holder }, { binding }) =>
       holder?.approves(binding.transactionData)
         ? pass()
-        : fail('the key binding does not approve the transactions of the request, all of them and no others'),
+        : fail("the holder's proof does not approve the transactions of the request, all of them and no others"),
   },
 ]
