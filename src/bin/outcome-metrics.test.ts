@@ -50,13 +50,13 @@ describe('the metrics of outcomes', () => {
 })
 
 describe('the metrics of callbacks', () => {
-  const measured = (due: Store<CallbackCollections>['listDue']) => {
+  const measured = (listDue: Store<CallbackCollections>['listDue']) => {
     const registry = new Registry()
     const times = { now: new Date(100_000), looks: 0 }
     const store = {
-      due: (...args: Parameters<typeof due>) => {
+      listDue: (...args: Parameters<typeof listDue>) => {
         times.looks++
-        return due(...args)
+        return listDue(...args)
       },
     }
     measureCallbacks(

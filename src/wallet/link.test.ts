@@ -13,8 +13,8 @@ describe('a link', () => {
   })
 
   it.each([
-    ['', /no link; a credential offer begins with haip-vci:\/\/ or openid-credential-offer:\/\//],
-    ['hello', /no link/],
+    ['', /not a link; a credential offer begins with haip-vci:\/\/ or openid-credential-offer:\/\//],
+    ['hello', /not a link/],
     ['https://issuer.example/?a=b', /link of https:/],
     ['haip-vp://?a=b', /link of haip-vp:/],
     ['haip-vci://?a=b&a=c', /a twice/],

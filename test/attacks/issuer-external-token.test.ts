@@ -115,12 +115,12 @@ describe('an access token of the external server', () => {
   const SIGNATURE = /not signed by a key of its issuer/
 
   const attacks: readonly Attack[] = [
-    { attack: 'that is opaque', token: () => 'opaque', why: /no JWT/ },
-    { attack: 'of four parts', token: (_, good) => `${good}.a`, why: /no JWT/ },
+    { attack: 'that is opaque', token: () => 'opaque', why: /not a JWT/ },
+    { attack: 'of four parts', token: (_, good) => `${good}.a`, why: /not a JWT/ },
     withHeader('without typ', { typ: undefined }, /typ/),
     withHeader('that is an ID token', { typ: 'JWT' }, /typ/),
     withHeader('that is a key proof', { typ: 'openid4vci-proof+jwt' }, /typ/),
-    withHeader('with critical extensions', { crit: ['exp'] }, /no JWT/),
+    withHeader('with critical extensions', { crit: ['exp'] }, /not a JWT/),
     withHeader('with a kid of another key', { kid: 'two' }, SIGNATURE),
     withHeader('with a kid that is not text', { kid: ['one'] }, SIGNATURE),
     withHeader('with another alg', { alg: 'ES384' }, SIGNATURE),
