@@ -69,10 +69,10 @@ export async function measureCallbacks(workplace: Workplace, options: CallbackOp
 
 /** Measures how far delivery is behind when the load ends. */
 async function lagOf(workplace: Workplace, { rounds, flows, warmUp }: CallbackOptions) {
-  let received = 0
+  let receivedCount = 0
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
-      received += 1
+      receivedCount += 1
       response.writeHead(204).end()
     })
   })
@@ -81,15 +81,15 @@ async function lagOf(workplace: Workplace, { rounds, flows, warmUp }: CallbackOp
   const issuer = await startIssuer(workplace)
   try {
     await issuer.run(warmUp)
-    await waitUntil(() => received === warmUp)
+    await waitUntil(() => receivedCount === warmUp)
     const perSecond: number[] = []
     const lags: number[] = []
     for (let round = 1; round <= rounds; round += 1) {
-      const expected = received + flows
+      const expectedCount = receivedCount + flows
       perSecond.push(flows / (await issuer.run(flows)).seconds)
       const end = performance.now()
-      const behind = expected - received
-      await waitUntil(() => received === expected)
+      const behind = expectedCount - receivedCount
+      await waitUntil(() => receivedCount === expectedCount)
       lags.push((performance.now() - end) / 1000)
       note(`callbacks, round ${round}: ${behind} of ${flows} were still to come, ${lags.at(-1)?.toFixed(2)} s`)
     }

@@ -77,12 +77,12 @@ export function pluginOf({ format }: Pick<Case, 'format'>): CredentialFormat {
 }
 
 /** Returns the order that the issuer would issue to the key now. */
-export function orderOf({ configuration, dataset: ordered }: Case, holderKey: PublicJwk): Order {
+export function orderOf({ configuration, dataset: caseDataset }: Case, holderKey: PublicJwk): Order {
   const hour = 3_600_000
   const now = Math.floor(Date.now() / hour) * hour
   return {
     configuration: configurationOf(configuration),
-    dataset: ordered,
+    dataset: caseDataset,
     issuer: BASE_URL.issuer,
     holderKey,
     issuedAt: new Date(now),

@@ -31,7 +31,7 @@ interface Whole extends FlowTerms {
   readonly holder: Signer
 }
 
-interface Pushed {
+interface PushedRequest {
   readonly requestUri: string
   readonly verifier: string
 }
@@ -53,23 +53,23 @@ export async function wholeFlow(terms: Whole): Promise<void> {
   await object(await send(port, '/.well-known/openid-credential-issuer'), 200)
   await object(await send(port, '/.well-known/oauth-authorization-server'), 200)
   client.nonce = (await freshNonce(port)).dpop
-  const pushed = await pushRequest(terms, client)
-  const { interaction, cookie } = await visitOnly(terms, pushed)
-  const decided = await object(
+  const pushedRequest = await pushRequest(terms, client)
+  const { interaction, cookie } = await visitOnly(terms, pushedRequest)
+  const decision = await object(
     await send(port, `/auth/interaction/complete/${interaction}`, {
       headers: { ...authorization, ...json },
       body: JSON.stringify({ credential_dataset: dataset }),
     }),
     200,
   )
-  const back = await send(port, pathOf(decided.redirect_uri as string), { headers: { cookie } })
+  const back = await send(port, pathOf(decision.redirect_uri as string), { headers: { cookie } })
   const code = new URL(back.headers.get('location') ?? '').searchParams.get('code') ?? ''
   must(back.status === 303 && code !== '', 'return', `${back.status}`)
-  await credential(terms, await redeem(terms, pushed, code))
+  await credential(terms, await redeem(terms, pushedRequest, code))
 }
 
 /** Pushes a request; with a DPoP proof where the wallet has a key. */
-export async function pushRequest({ port, scope }: FlowTerms, client = makeClient(undefined)): Promise<Pushed> {
+export async function pushRequest({ port, scope }: FlowTerms, client = makeClient(undefined)): Promise<PushedRequest> {
   const verifier = randomBytes(32).toString('base64url')
   const body = new URLSearchParams({
     response_type: 'code',
@@ -86,7 +86,7 @@ export async function pushRequest({ port, scope }: FlowTerms, client = makeClien
 }
 
 /** Visits the address as the browser does that brings the request, which is a row from then on. */
-export async function visitOnly({ port }: FlowTerms, { requestUri }: Pushed) {
+export async function visitOnly({ port }: FlowTerms, { requestUri }: PushedRequest) {
   const query = new URLSearchParams({ client_id: CLIENT_ID, request_uri: requestUri }).toString()
   const answer = await send(port, `/auth/authorize?${query}`)
   must(answer.status === 303, 'authorize', `${answer.status}`)
@@ -95,7 +95,7 @@ export async function visitOnly({ port }: FlowTerms, { requestUri }: Pushed) {
   return { cookie, interaction }
 }
 
-async function redeem({ port, client }: Whole, { verifier }: Pushed, code: string): Promise<string> {
+async function redeem({ port, client }: Whole, { verifier }: PushedRequest, code: string): Promise<string> {
   const body = new URLSearchParams({
     grant_type: 'authorization_code',
     code,
@@ -103,8 +103,8 @@ async function redeem({ port, client }: Whole, { verifier }: Pushed, code: strin
     client_id: CLIENT_ID,
     redirect_uri: REDIRECT_URI,
   }).toString()
-  const proved = await dpopHeader(client, '/auth/token-endpoint')
-  const headers = { ...form, ...(await attestationHeaders(client, port)), ...proved }
+  const proof = await dpopHeader(client, '/auth/token-endpoint')
+  const headers = { ...form, ...(await attestationHeaders(client, port)), ...proof }
   const answer = await object(await send(port, '/auth/token-endpoint', { headers, body }), 200)
   must(answer.token_type === (client.dpopKey ? 'DPoP' : 'Bearer'), 'token', 'another type')
   return answer.access_token as string
@@ -117,9 +117,9 @@ async function credential({ port, client, holder, configurationId }: Whole, toke
   const jwt = await writeJws(header, claims, (data) => holder.sign(data))
   const path = '/issuance/oid4vci/credential-request'
   const scheme = client.dpopKey ? 'DPoP' : 'Bearer'
-  const proved = await dpopHeader(client, path, token)
+  const proof = await dpopHeader(client, path, token)
   const answer = await send(port, path, {
-    headers: { ...json, authorization: `${scheme} ${token}`, ...proved },
+    headers: { ...json, authorization: `${scheme} ${token}`, ...proof },
     body: JSON.stringify({ credential_configuration_id: configurationId, proofs: { jwt: [jwt] } }),
   })
   must(Array.isArray((await object(answer, 200)).credentials), 'credential', 'none')
@@ -164,13 +164,13 @@ async function attestationHeaders({ dpopKey, attestation }: Client, port: number
   return { 'oauth-client-attestation': attestation, 'oauth-client-attestation-pop': pop }
 }
 
-interface Sent {
+interface SentRequest {
   readonly headers?: Record<string, string>
   readonly body?: string
 }
 
 /** Sends a request, by POST where there is a body. */
-function send(port: number, path: string, { headers = {}, body }: Sent = {}): Promise<Response> {
+function send(port: number, path: string, { headers = {}, body }: SentRequest = {}): Promise<Response> {
   const method = body === undefined ? 'GET' : 'POST'
   const init = { method, headers, redirect: 'manual' as const, ...(body === undefined ? {} : { body }) }
   return fetch(`http://127.0.0.1:${port}${path}`, init)

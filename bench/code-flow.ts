@@ -19,7 +19,7 @@ import { configFile, startService, type Workplace } from './workplace.ts'
 
 const SCOPE = 'bench'
 const PROVIDERS = 'providers'
-const PUSHED = 100_000
+const PUSHED_REQUESTS = 100_000
 const PUSHED_WARM_UP = 10_000
 /** The rows that strangers may make at once. */
 const VISITS = 6_000
@@ -39,7 +39,7 @@ export async function measureCodeFlow(workplace: Workplace, options: CodeFlowOpt
   const service = await startService(workplace, { service: 'issuer' })
   try {
     const processorMs = await measureFlows(workplace, service, options)
-    const pushed = await measurePushed(workplace, service)
+    const pushedResult = await measurePushed(workplace, service)
     show(
       table(
         ['dc+sd-jwt, one whole flow', 'processor, ms, median', 'least', 'most'],
@@ -52,7 +52,7 @@ export async function measureCodeFlow(workplace: Workplace, options: CodeFlowOpt
     show(
       table(
         ['issuer on SQLite', 'resident memory, MB', 'rows of requests', 'database, MB'],
-        Object.entries(pushed.states).map(([name, { megabytes, rows, databaseMegabytes }]) => [
+        Object.entries(pushedResult.states).map(([name, { megabytes, rows, databaseMegabytes }]) => [
           name,
           megabytes.toFixed(1),
           String(rows),
@@ -60,18 +60,18 @@ export async function measureCodeFlow(workplace: Workplace, options: CodeFlowOpt
         ]),
       ),
     )
-    show(`A pushed request costs ${pushed.processorMs.toFixed(2)} ms of processor time.`)
-    const { before, pushed: after } = pushed.states
+    show(`A pushed request costs ${pushedResult.processorMs.toFixed(2)} ms of processor time.`)
+    const { before, pushed: after } = pushedResult.states
     const [growth, rows] = [after.megabytes - before.megabytes, after.rows - before.rows]
     const targets = [
       // Old rows may be purged meanwhile.
       {
-        target: `${PUSHED} open pushed requests: at most ${MAX_GROWTH_MEGABYTES} MB of memory, and no new row`,
+        target: `${PUSHED_REQUESTS} open pushed requests: at most ${MAX_GROWTH_MEGABYTES} MB of memory, and no new row`,
         reached: growth <= MAX_GROWTH_MEGABYTES && rows <= 0,
         figure: `${growth.toFixed(1)} MB, ${rows} rows`,
       },
     ]
-    return { section: 'code-flow', options, results: { processorMs, pushed }, targets }
+    return { section: 'code-flow', options, results: { processorMs, pushed: pushedResult }, targets }
   } finally {
     await service.stop()
   }
@@ -83,8 +83,11 @@ function allowCodeFlow({ directory }: Workplace): void {
   const settings = JSON.parse(readFileSync(file, 'utf8')) as object
   mkdirSync(join(directory, PROVIDERS))
   copyFileSync(join(directory, 'verifier.pem'), join(directory, PROVIDERS, 'provider.pem'))
-  const added = { authentication: { interactionUrl: 'https://portal.example/' }, walletProviderTrustAnchors: PROVIDERS }
-  writeFileSync(file, JSON.stringify({ ...settings, ...added }))
+  const addedSettings = {
+    authentication: { interactionUrl: 'https://portal.example/' },
+    walletProviderTrustAnchors: PROVIDERS,
+  }
+  writeFileSync(file, JSON.stringify({ ...settings, ...addedSettings }))
 }
 
 /** Makes a wallet for a flow of the kind. */
@@ -97,8 +100,8 @@ async function clientFor({ directory, privateKeys }: Workplace, kind: Kind, key:
 /** Gives the milliseconds of processor time of a flow, round by round. */
 async function measureFlows(workplace: Workplace, { pid, port }: Running, options: CodeFlowOptions) {
   const plain = await declareConfiguration(port, sdJwtVcCase)
-  const posted = { ...sdJwtVcCase.configuration, scope: SCOPE }
-  const scoped = await create(port, '/credential-configuration/create', posted)
+  const postedConfiguration = { ...sdJwtVcCase.configuration, scope: SCOPE }
+  const configurationId = await create(port, '/credential-configuration/create', postedConfiguration)
   const target = {
     configurationId: plain,
     issued: sdJwtVcCase,
@@ -113,7 +116,7 @@ async function measureFlows(workplace: Workplace, { pid, port }: Running, option
     if (kind === 'pre-authorized') {
       await runLoad({ port, flows: holders.map((holder) => issuanceFlow(target, holder)) })
     } else {
-      const terms = { port, scope: SCOPE, configurationId: scoped, dataset: sdJwtVcCase.dataset }
+      const terms = { port, scope: SCOPE, configurationId, dataset: sdJwtVcCase.dataset }
       await inTurns(
         holders.map((holder, index) => () => {
           return wholeFlow({ ...terms, client: clients[index] ?? makeClient(undefined), holder })
@@ -145,20 +148,20 @@ async function measurePushed(workplace: Workplace, { pid, port }: Running) {
   const push = (count: number) => inTurns(Array.from({ length: count }, () => () => pushRequest(terms)))
   await push(PUSHED_WARM_UP)
   const before = await stateOf(workplace, pid)
-  const begun = processorTimeMs(pid)
-  await push(PUSHED)
-  const processorMs = (processorTimeMs(pid) - begun) / PUSHED
-  const pushed = await stateOf(workplace, pid)
-  note(`${PUSHED} requests pushed: ${pushed.megabytes.toFixed(1)} MB`)
+  const timeBefore = processorTimeMs(pid)
+  await push(PUSHED_REQUESTS)
+  const processorMs = (processorTimeMs(pid) - timeBefore) / PUSHED_REQUESTS
+  const stateAfter = await stateOf(workplace, pid)
+  note(`${PUSHED_REQUESTS} requests pushed: ${stateAfter.megabytes.toFixed(1)} MB`)
   await inTurns(Array.from({ length: VISITS }, () => async () => visitOnly(terms, await pushRequest(terms))))
-  return { processorMs, states: { before, pushed, visited: await stateOf(workplace, pid) } }
+  return { processorMs, states: { before, pushed: stateAfter, visited: await stateOf(workplace, pid) } }
 }
 
 async function stateOf({ directory }: Workplace, pid: number) {
   const file = join(directory, 'issuer.db')
   const database = new (await loadDriver())(file, { readOnly: true })
-  const counted = database.prepare('select count(*) as rows from authorization_request').get()
-  const rows = Number(counted?.rows)
+  const countRow = database.prepare('select count(*) as rows from authorization_request').get()
+  const rows = Number(countRow?.rows)
   database.close()
   return { megabytes: residentMemory(pid).now, rows, databaseMegabytes: statSync(file).size / 1e6 }
 }

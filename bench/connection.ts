@@ -32,17 +32,17 @@ export async function openConnection(port: number): Promise<Connection> {
 
 function onSocket(socket: Socket, port: number): Connection {
   let waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined
-  let received: Buffer = Buffer.alloc(0)
+  let receivedBytes: Buffer = Buffer.alloc(0)
   const fail = (error: Error): void => {
     waiting?.reject(error)
     waiting = undefined
   }
   socket.on('data', (chunk) => {
-    received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
+    receivedBytes = receivedBytes.length === 0 ? chunk : Buffer.concat([receivedBytes, chunk])
     try {
-      const answer = readAnswer(received)
+      const answer = readAnswer(receivedBytes)
       if (answer === undefined) return
-      received = Buffer.alloc(0)
+      receivedBytes = Buffer.alloc(0)
       const { resolve } = waiting ?? refuseAnswer()
       waiting = undefined
       resolve(answer)
@@ -70,18 +70,18 @@ function requestText({ method, path, headers = {}, body }: Request, port: number
 }
 
 /** Reads the whole answer, or returns undefined when there is more to come. */
-function readAnswer(received: Buffer): Answer | undefined {
-  const end = received.indexOf(END_OF_HEAD)
+function readAnswer(receivedBytes: Buffer): Answer | undefined {
+  const end = receivedBytes.indexOf(END_OF_HEAD)
   if (end === -1) return undefined
-  const head = received.toString('latin1', 0, end)
+  const head = receivedBytes.toString('latin1', 0, end)
   const status = Number(head.slice(9, 12))
   const [, length] = status === 304 ? [head, '0'] : (/^content-length: *(\d+)/im.exec(head) ?? [])
   if (length === undefined) throw new Error(`an answer without Content-Length:\n${head}`)
   const bodyEnd = end + END_OF_HEAD.length + Number(length)
-  if (received.length > bodyEnd) refuseAnswer()
-  if (received.length < bodyEnd) return undefined
+  if (receivedBytes.length > bodyEnd) refuseAnswer()
+  if (receivedBytes.length < bodyEnd) return undefined
   const [, type = ''] = /^content-type: *(.*)$/im.exec(head) ?? []
-  return { status, type, body: received.toString('utf8', bodyEnd - Number(length)) }
+  return { status, type, body: receivedBytes.toString('utf8', bodyEnd - Number(length)) }
 }
 
 function refuseAnswer(): never {

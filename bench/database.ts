@@ -24,7 +24,7 @@ const migrations: readonly Migration[] = [
 ]
 /** A text of about the size of a session. */
 const value = { text: 'a'.repeat(600) }
-const FILLED = `insert into session (id, value, version, due_at) select`
+const FILL_STATEMENT = `insert into session (id, value, version, due_at) select`
 
 interface Place {
   readonly store: Store<Collections>
@@ -73,14 +73,14 @@ async function median(store: Store<Collections>): Promise<number> {
 
 /** Moves sessions through their life: begins, reads, moves twice with a nonce spent each time, and ends each. */
 async function sessionsPerSecond(store: Store<Collections>): Promise<number> {
-  let left = SESSIONS
+  let remaining = SESSIONS
   const begin = performance.now()
   const must = (conflict: Change<Collections> | undefined): void => {
     if (conflict !== undefined) throw new Error(`a change of ${conflict.id} did not apply`)
   }
   const nonce = () => ({ insert: 'nonce', id: randomBytes(16).toString('hex'), value: {}, dueAt: new Date() }) as const
   const worker = async (): Promise<void> => {
-    while (left-- > 0) {
+    while (remaining-- > 0) {
       const id = randomBytes(16).toString('hex')
       must(await store.commit([{ insert: 'session', id, value }, nonce()]))
       for (const version of [0, 1]) {
@@ -104,7 +104,9 @@ async function sqlitePlace({ directory }: Workplace): Promise<Place> {
       const Driver = await loadDriver()
       const database = new Driver(file)
       const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})`
-      database.exec(`${numbers} ${FILLED} lower(hex(randomblob(16))), '${JSON.stringify(value)}', 0, 9e12 + i from n`)
+      database.exec(
+        `${numbers} ${FILL_STATEMENT} lower(hex(randomblob(16))), '${JSON.stringify(value)}', 0, 9e12 + i from n`,
+      )
       database.exec('pragma wal_checkpoint(truncate)')
       database.close()
     },
@@ -125,7 +127,10 @@ async function postgresPlace(): Promise<Place> {
       withConnection(options, async (run) => {
         const numbers = `from generate_series(1, ${ROWS}) as i`
         const id = `replace(gen_random_uuid()::text, '-', '')`
-        await run({ text: `${FILLED} ${id}, '${JSON.stringify(value)}', 0, 9000000000000 + i ${numbers}`, values: [] })
+        await run({
+          text: `${FILL_STATEMENT} ${id}, '${JSON.stringify(value)}', 0, 9000000000000 + i ${numbers}`,
+          values: [],
+        })
         await run({ text: 'checkpoint', values: [] })
       }),
     close: async () => {

@@ -20,7 +20,7 @@ export async function runEngineFloor(): Promise<void> {
   const recover = await loadRecovery()
   // The file stands in the engine's place, which the benchmark takes away.
   const store = await openSqlite<Collections>('floor.db', MIGRATIONS)
-  let stored = 0
+  let storedCount = 0
   const { privateKey } = generateKeyPairSync('ed25519')
   const value = Buffer.alloc(1024)
   const server = createServer((request, response) => {
@@ -34,7 +34,7 @@ export async function runEngineFloor(): Promise<void> {
     const digest = sha256(bytes)
     if (isUpload) {
       recover(digest, signatureOf(headers.authorization ?? ''))
-      await store.commit([{ insert: 'share', id: String(stored++), value: bytes.toString('base64') }])
+      await store.commit([{ insert: 'share', id: String(storedCount++), value: bytes.toString('base64') }])
     }
     const body = isUpload ? Buffer.alloc(0) : value
     const signature = sign(null, Buffer.concat([digest, sha256(body)]), privateKey).toString('hex')

@@ -18,7 +18,7 @@ export interface Traffic {
   /** Makes so many requests that were not there before. */
   readonly requests: (count: number, of: 'engine' | 'floor') => readonly Request[]
   /** Resolves when the engine has done what these requests left to be done. */
-  readonly settled?: () => Promise<void>
+  readonly waitUntilSettled?: () => Promise<void>
   readonly first?: Request
 }
 
@@ -55,34 +55,34 @@ function reading({ readers }: EnginePlace, name: keyof EnginePlace['readers']): 
 }
 
 function uploading(place: EnginePlace): Traffic {
-  const left = place.uploads[Symbol.iterator]()
-  const sent: Upload[] = []
+  const remainingUploads = place.uploads[Symbol.iterator]()
+  const sentUploads: Upload[] = []
   const take = (at: number, of: 'engine' | 'floor'): Upload => {
     // The floor keeps each as a new row, and so can be sent the same again.
     if (of === 'floor') return place.uploads[at % place.uploads.length] as Upload
-    sent.push(left.next().value as Upload)
-    return sent.at(-1) as Upload
+    sentUploads.push(remainingUploads.next().value as Upload)
+    return sentUploads.at(-1) as Upload
   }
   return {
     status: 201,
     requests: (count, of) => Array.from({ length: count }, (_, at) => uploadRequest(place, take(at, of))),
-    settled: () => waitForConfirmations(place, sent),
+    waitUntilSettled: () => waitForConfirmations(place, sentUploads),
   }
 }
 
 function uploadRequest({ owner, engine }: EnginePlace, { contract, id, share }: Upload): Request {
   const uri = `${PATHS.share}${id}`
-  const signed = { method: 'PUT' as const, uri, body: Buffer.from(share) }
-  const authorization = signSecp256k1(signed, { engine, contract }, { key: owner.key, now: new Date() })
+  const signedRequest = { method: 'PUT' as const, uri, body: Buffer.from(share) }
+  const authorization = signSecp256k1(signedRequest, { engine, contract }, { key: owner.key, now: new Date() })
   return { method: 'PUT', path: pathOf(contract, uri), headers: { authorization }, body: share }
 }
 
 /** Waits until the contracts know of all of these uploads, and takes them out of the list. */
-async function waitForConfirmations({ isConfirmed }: EnginePlace, sent: Upload[]): Promise<void> {
+async function waitForConfirmations({ isConfirmed }: EnginePlace, sentUploads: Upload[]): Promise<void> {
   const deadline = performance.now() + CONFIRMED_WITHIN_MS
-  for (let last = sent.at(-1); last !== undefined; last = sent.at(-1)) {
-    if (await isConfirmed(last)) sent.pop()
+  for (let last = sentUploads.at(-1); last !== undefined; last = sentUploads.at(-1)) {
+    if (await isConfirmed(last)) sentUploads.pop()
     else await new Promise((resolve) => setTimeout(resolve, 100))
-    if (performance.now() > deadline) throw new Error(`${sent.length} uploads were not confirmed`)
+    if (performance.now() > deadline) throw new Error(`${sentUploads.length} uploads were not confirmed`)
   }
 }

@@ -125,8 +125,8 @@ async function isConfirmed(rpc: JsonRpc, { contract, id }: Upload): Promise<bool
   const { sharing } = createContract(artifacts.SecretSharing.abi as unknown as ParsedABI)
   const call = { to: `0x${contract.slice(2)}`, data: hex(sharing?.encodeInput(id) ?? new Uint8Array()) }
   const answer = bytesOf((await rpc('eth_call', [call, 'latest'])) as string)
-  const decoded = sharing?.decodeOutput(answer) as { readonly uploaded: readonly boolean[] } | undefined
-  return decoded?.uploaded[0] === true
+  const sharingState = sharing?.decodeOutput(answer) as { readonly uploaded: readonly boolean[] } | undefined
+  return sharingState?.uploaded[0] === true
 }
 
 /**
@@ -169,13 +169,13 @@ function pemOf(key: Uint8Array): string {
 }
 
 function settings({ readers, sharing }: EnginePlace, rpcUrl: string | undefined): string {
-  const served = { type: 'evm', rpcUrl, confirmations: 0, blocksOnDemand: true }
+  const chainSettings = { type: 'evm', rpcUrl, confirmations: 0, blocksOnDemand: true }
   const addresses = [...Object.values(readers), ...sharing].map((address) => `0x${address.slice(2)}`)
   return JSON.stringify({
     port: 0,
     host: '127.0.0.1',
     identity: { keyFile: 'engine.key' },
-    chain: rpcUrl === undefined ? { type: 'local', directory: 'chain' } : served,
+    chain: rpcUrl === undefined ? { type: 'local', directory: 'chain' } : chainSettings,
     ...(rpcUrl === undefined ? {} : { contractFilter: addresses, componentDirectory: 'chain/components' }),
     pollMilliseconds: 250,
     limits: { requestsPerSecond: 1_000_000, requestBurst: 1_000_000, outboxTransactions: 100_000 },

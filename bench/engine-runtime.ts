@@ -49,10 +49,10 @@ function callOf(component: ComponentCode): ComponentCall {
 }
 
 async function calls(runtime: Runtime, call: ComponentCall, count: number, atOnce: number): Promise<void> {
-  let left = count
+  let remaining = count
   const one = async (): Promise<void> => {
-    while (left > 0) {
-      left -= 1
+    while (remaining > 0) {
+      remaining -= 1
       const outcome = await runtime.run(call, host)
       if (outcome.kind !== 'done' || outcome.response?.body.length !== 1024) throw new Error(JSON.stringify(outcome))
     }

@@ -12,7 +12,7 @@ import { CONCURRENCY } from './load.ts'
 import { processorTimeMs, type Running, start } from './processes.ts'
 import { recoveriesPerSecond } from './recoveries.ts'
 import { note, percentile, show, table, type Verdict } from './report.ts'
-import { percent, stolen } from './stolen.ts'
+import { percent, startStolenTime } from './stolen.ts'
 
 export interface EngineOptions {
   readonly bundle: string
@@ -63,12 +63,15 @@ export async function measureEngine(options: EngineOptions): Promise<Verdict> {
   showResults(results)
   const targets = kinds.flatMap(({ name, target }) => {
     const { engine, halfLoad } = results[name] as Result
-    const added = halfLoad.engine.p99 - halfLoad.floor.p99
+    const addedMs = halfLoad.engine.p99 - halfLoad.floor.p99
     const perSecond = { target: `${name}: at least ${target}/s`, reached: engine.perSecond >= target }
-    const late = { target: `${name}: p99 at half load below ${MOST_ADDED_MS} ms more`, reached: added < MOST_ADDED_MS }
+    const late = {
+      target: `${name}: p99 at half load below ${MOST_ADDED_MS} ms more`,
+      reached: addedMs < MOST_ADDED_MS,
+    }
     return [
       { ...perSecond, figure: `${engine.perSecond.toFixed(0)}/s` },
-      { ...late, figure: `${added.toFixed(1)} ms` },
+      { ...late, figure: `${addedMs.toFixed(1)} ms` },
     ]
   })
   return {
@@ -98,8 +101,8 @@ async function measureInPlace(kind: Kind, options: EngineOptions): Promise<Resul
   }
 }
 
-type Measured = Round & Late
-type Both = Readonly<Record<'engine' | 'floor', Measured>>
+type MeasuredRound = Round & Late
+type Both = Readonly<Record<'engine' | 'floor', MeasuredRound>>
 
 async function measureKind(kind: Measuring, place: EnginePlace, options: EngineOptions): Promise<Result> {
   const engine = await startEngineProcess(place, options.chain)
@@ -113,23 +116,23 @@ async function measureKind(kind: Measuring, place: EnginePlace, options: EngineO
   try {
     await prepare(kind, place, engine.port)
     // The requests are made in parts, because a signature is good for a minute.
-    for (let left = warmUp; left > 0; left -= WARM_UP_AT_ONCE) {
-      await runRound(engine, kind.requests(Math.min(left, WARM_UP_AT_ONCE), 'engine'), kind)
-      await runRound(floor, kind.requests(Math.min(left, WARM_UP_AT_ONCE), 'floor'), kind)
+    for (let remaining = warmUp; remaining > 0; remaining -= WARM_UP_AT_ONCE) {
+      await runRound(engine, kind.requests(Math.min(remaining, WARM_UP_AT_ONCE), 'engine'), kind)
+      await runRound(floor, kind.requests(Math.min(remaining, WARM_UP_AT_ONCE), 'floor'), kind)
     }
-    await kind.settled?.()
+    await kind.waitUntilSettled?.()
     const rounds: Both[] = []
     for (let round = 1; round <= options.rounds; round++) {
-      const taken = stolen()
-      const a = await runRound(engine, kind.requests(count, 'engine'), kind, kind.settled)
+      const readStolenTime = startStolenTime()
+      const a = await runRound(engine, kind.requests(count, 'engine'), kind, kind.waitUntilSettled)
       const b = await runRound(floor, kind.requests(count, 'floor'), kind)
       const pace = Math.min(a.perSecond, kind.target) / 2
       const some = (of: 'engine' | 'floor') => kind.requests(Math.floor(pace * HALF_LOAD_SECONDS), of)
       const lateA = await sendPaced(engine.port, some('engine'), pace, kind)
-      await kind.settled?.()
+      await kind.waitUntilSettled?.()
       const lateB = await sendPaced(floor.port, some('floor'), pace, kind)
       rounds.push({ engine: { ...a, ...lateA }, floor: { ...b, ...lateB } })
-      const others = `other machines took ${percent(taken())}`
+      const others = `other machines took ${percent(readStolenTime())}`
       note(`${kind.name}, round ${round}: engine ${told(a, lateA)}, floor ${told(b, lateB)}; ${others}`)
     }
     const [a, b] = [medians(rounds.map((each) => each.engine)), medians(rounds.map((each) => each.floor))]
@@ -166,7 +169,7 @@ async function runRound(
   { pid, port }: Running,
   requests: readonly Request[],
   kind: Measuring,
-  settled?: () => Promise<void>,
+  waitUntilSettled?: () => Promise<void>,
 ): Promise<Round> {
   const count = requests.length
   const queue = requests[Symbol.iterator]()
@@ -179,7 +182,7 @@ async function runRound(
     }),
   )
   const seconds = (performance.now() - begin) / 1000
-  await settled?.()
+  await waitUntilSettled?.()
   return { processorMs: (processorTimeMs(pid) - before) / count, perSecond: count / seconds }
 }
 
@@ -200,9 +203,9 @@ async function sendPaced(
         const early = due - performance.now()
         if (early > 0) await new Promise((resolve) => setTimeout(resolve, early))
         // A delay counts from when the request was due, also where those before it kept the connection.
-        const begun = Math.min(due, performance.now())
+        const begunAt = Math.min(due, performance.now())
         expect(kind, await connection.send(request))
-        latencies.push(performance.now() - begun)
+        latencies.push(performance.now() - begunAt)
       }
       connection.close()
     }),
@@ -214,8 +217,8 @@ function expect({ name, status }: Measuring, answer: { readonly status: number; 
   if (answer.status !== status) throw new Error(`${name}: ${answer.status} ${answer.body}`)
 }
 
-function medians(rounds: readonly Measured[]): Measured {
-  const median = (of: (round: Measured) => number) => percentile(rounds.map(of), 50)
+function medians(rounds: readonly MeasuredRound[]): MeasuredRound {
+  const median = (of: (round: MeasuredRound) => number) => percentile(rounds.map(of), 50)
   return {
     processorMs: median((each) => each.processorMs),
     perSecond: median((each) => each.perSecond),

@@ -24,20 +24,22 @@ import type { Workplace } from './workplace.ts'
 const REQUEST_OBJECT = 'request-object'
 
 export async function startFloor(kind: Kind, workplace: Workplace, port: number, make: MakeFlows): Promise<Running> {
-  const recorded = await recordAnswers(port, make)
+  const recordedAnswers = await recordAnswers(port, make)
   const responseKey = kind.encrypted ? makePrivateJwk(randomBytes) : undefined
-  const request = recorded.get(REQUEST_OBJECT)
+  const request = recordedAnswers.get(REQUEST_OBJECT)
   if (responseKey !== undefined && request !== undefined) {
-    recorded.set(REQUEST_OBJECT, { ...request, body: withResponseKey(request.body, responseKey) })
+    recordedAnswers.set(REQUEST_OBJECT, { ...request, body: withResponseKey(request.body, responseKey) })
   }
   const script: FloorScript = {
     signingKey: pem(workplace.privateKeys[kind.service], 'pkcs8'),
     issuerKey: pem(workplace.publicKeys.issuer, 'spki'),
     responseKey,
     deviceSigned:
-      kind.floorWork.response?.verify === 'mdoc' ? deviceSigned(recorded.get(REQUEST_OBJECT)?.body ?? '') : undefined,
+      kind.floorWork.response?.verify === 'mdoc'
+        ? deviceSigned(recordedAnswers.get(REQUEST_OBJECT)?.body ?? '')
+        : undefined,
     answers: kind.steps.map(([name, prefix]) => {
-      const { type = '', body = '' } = recorded.get(name) ?? {}
+      const { type = '', body = '' } = recordedAnswers.get(name) ?? {}
       return { prefix, type, body, work: kind.floorWork[name] ?? {} }
     }),
   }
@@ -53,21 +55,24 @@ export async function startFloor(kind: Kind, workplace: Workplace, port: number,
 }
 
 async function recordAnswers(port: number, make: MakeFlows): Promise<Map<string, Answer>> {
-  const recorded = new Map<string, Answer>()
+  const recordedAnswers = new Map<string, Answer>()
   const connection = await openConnection(port)
   const [flow] = await make(1, 'service')
-  await flow?.(stepOn(connection, (name, _, answer) => void recorded.set(name, answer)))
+  await flow?.(stepOn(connection, (name, _, answer) => void recordedAnswers.set(name, answer)))
   connection.close()
-  return recorded
+  return recordedAnswers
 }
 
 /** Replaces the key in the request object by one whose private part is known. The floor signs the object anew. */
 function withResponseKey(requestObject: string, key: PrivateJwk): string {
   const { payload } = readJws(requestObject)
   const metadata = isObject(payload.client_metadata) ? payload.client_metadata : {}
-  const changed: JsonObject = { ...payload, client_metadata: { ...metadata, ...responseEncryptionMetadata(key) } }
+  const changedPayload: JsonObject = {
+    ...payload,
+    client_metadata: { ...metadata, ...responseEncryptionMetadata(key) },
+  }
   const [header = '', , signature = ''] = requestObject.split('.')
-  return [header, toBase64url(Buffer.from(JSON.stringify(changed))), signature].join('.')
+  return [header, toBase64url(Buffer.from(JSON.stringify(changedPayload))), signature].join('.')
 }
 
 /** Returns the bytes that the device of an mdoc signs to answer the request. */

@@ -16,9 +16,9 @@ import {
 import { decode, encode } from 'cborg'
 
 /** The kind of signatures that are verified in a body before the answer. */
-export type Verified = 'proof' | 'sd-jwt' | 'vp-jwt' | 'mdoc'
+export type VerifiedKind = 'proof' | 'sd-jwt' | 'vp-jwt' | 'mdoc'
 /** The part of an answer that is signed anew: the first JWS, or the COSE_Sign1 of a credential. */
-export type Signed = 'jws' | 'mdoc'
+export type SignedKind = 'jws' | 'mdoc'
 
 /** The parts of a verification that do not change from one presentation to the next. */
 export interface Constants {
@@ -32,7 +32,7 @@ export interface Constants {
   readonly deviceSigned?: Uint8Array | undefined
 }
 
-export function verifyBody(what: Verified, body: string, constants: Constants): boolean {
+export function verifyBody(what: VerifiedKind, body: string, constants: Constants): boolean {
   if (what === 'proof') return provedKey(body)
   const presentation = readPresentation(body, constants)
   if (what === 'mdoc') return verifiedMdoc(presentation, constants)
@@ -40,17 +40,17 @@ export function verifyBody(what: Verified, body: string, constants: Constants): 
 }
 
 /** Gives the recorded body, signed anew each time. */
-export function writer(what: Signed | undefined, body: string, key: KeyObject): () => string {
+export function writer(what: SignedKind | undefined, body: string, key: KeyObject): () => string {
   if (what === undefined) return () => body
   return what === 'mdoc' ? mdocWriter(body, key) : jwsWriter(body, key)
 }
 
 function jwsWriter(body: string, key: KeyObject): () => string {
-  const [jws = '', signed = ''] = /([\w-]+\.[\w-]+)\.[\w-]{86}/.exec(body) ?? []
-  if (signed === '') throw new Error(`nothing to sign in ${body}`)
+  const [jws = '', signedText = ''] = /([\w-]+\.[\w-]+)\.[\w-]{86}/.exec(body) ?? []
+  if (signedText === '') throw new Error(`nothing to sign in ${body}`)
   const begin = body.indexOf(jws)
   const [before, after] = [body.slice(0, begin), body.slice(begin + jws.length)]
-  return () => `${before}${signed}.${signedBytes(Buffer.from(signed), key).toString('base64url')}${after}`
+  return () => `${before}${signedText}.${signedBytes(Buffer.from(signedText), key).toString('base64url')}${after}`
 }
 
 function mdocWriter(body: string, key: KeyObject): () => string {
@@ -58,9 +58,9 @@ function mdocWriter(body: string, key: KeyObject): () => string {
   const bytes = Buffer.from(credentials[0].credential, 'base64url')
   const [protectedHeader, , payload, signature] = member(decodeCbor(bytes), 'issuerAuth') as Sign1
   const at = bytes.indexOf(signature)
-  const signed = sigStructure(protectedHeader, payload)
+  const signedStructure = sigStructure(protectedHeader, payload)
   return () => {
-    signedBytes(signed, key).copy(bytes, at)
+    signedBytes(signedStructure, key).copy(bytes, at)
     return JSON.stringify({ credentials: [{ credential: bytes.toString('base64url') }] })
   }
 }

@@ -11,7 +11,7 @@ import { createPrivateKey, createPublicKey, type JsonWebKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Constants, type Signed, type Verified, verifyBody, writer } from './floor-work.ts'
+import { type Constants, type SignedKind, type VerifiedKind, verifyBody, writer } from './floor-work.ts'
 
 /** The script that the floor reads from a file. Keys are PEM. */
 export interface FloorScript {
@@ -25,8 +25,8 @@ export interface FloorScript {
 
 /** The work that is done before an answer. */
 export interface FloorWork {
-  readonly verify?: Verified
-  readonly sign?: Signed
+  readonly verify?: VerifiedKind
+  readonly sign?: SignedKind
 }
 
 export interface FloorAnswer {
@@ -69,7 +69,7 @@ export function runFloor(scriptFile: string): void {
   process.on('SIGTERM', () => process.exit(0))
 }
 
-function readBody(request: IncomingMessage, done: (body: string) => void): void {
+function readBody(request: IncomingMessage, onBody: (body: string) => void): void {
   const chunks: Buffer[] = []
-  request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => done(Buffer.concat(chunks).toString()))
+  request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => onBody(Buffer.concat(chunks).toString()))
 }

@@ -10,12 +10,12 @@ export type Flow = (step: Step) => Promise<void>
 /** Calls `measured` with each answer and how long it took, in milliseconds. */
 export function stepOn(
   connection: Connection,
-  measured: (name: string, milliseconds: number, answer: Answer) => void,
+  onMeasure: (name: string, milliseconds: number, answer: Answer) => void,
 ): Step {
   return async (name, request) => {
     const begin = performance.now()
     const answer = await connection.send(request)
-    measured(name, performance.now() - begin, answer)
+    onMeasure(name, performance.now() - begin, answer)
     if (answer.status !== 200) throw new BadAnswerError(name, `${answer.status} ${answer.body}`)
     return answer
   }

@@ -9,7 +9,7 @@ import { runEngineFloor } from './engine-floor.ts'
 import { runFloor } from './floor.ts'
 import { issuances, verifications } from './kinds.ts'
 import { ask, type Choices, inAll, questions } from './questions.ts'
-import { keep, note, publish, show, showTargets, type Verdict } from './report.ts'
+import { keepResults, note, publishResults, show, showTargets, type Verdict } from './report.ts'
 import { shareProblem } from './share.ts'
 import { measureTrips } from './trips.ts'
 import { errorLines, makeWorkplace, type Workplace } from './workplace.ts'
@@ -78,8 +78,8 @@ async function main(): Promise<void> {
 /** Asks the questions of a word in a workplace of each database. */
 async function answer(word: string, { values, positionals: [, ...only] }: Words): Promise<void> {
   const choices = choicesOf(values)
-  const chosen = word === 'all' ? inAll : Object.keys(questions).filter((each) => each === word)
-  if ((chosen.length === 0 && word !== 'performance') || choices.kinds.length === 0) {
+  const chosenQuestions = word === 'all' ? inAll : Object.keys(questions).filter((each) => each === word)
+  if ((chosenQuestions.length === 0 && word !== 'performance') || choices.kinds.length === 0) {
     process.stderr.write(USAGE)
     process.exitCode = 2
     return
@@ -87,7 +87,7 @@ async function answer(word: string, { values, positionals: [, ...only] }: Words)
   // The environment of the services that are started; the comparison of workers says it to each.
   if (values.workers !== undefined && word !== 'workers') process.env.VOUCHSAFE_WORKERS = values.workers
   if (word === 'performance') {
-    const unknown = only.filter((each) => !PUBLISHED.some(([, all]) => all.includes(each)))
+    const unknown = only.filter((each) => !PUBLISHED_QUESTIONS.some(([, all]) => all.includes(each)))
     if (unknown.length > 0) throw new Error(`docs/performance.md shows no ${unknown.join(', ')}`)
     await measurePerformance(choices, only, values.database)
     return
@@ -96,7 +96,7 @@ async function answer(word: string, { values, positionals: [, ...only] }: Words)
   const verdicts: Verdict[] = []
   for (const database of databases.split(',')) {
     await inWorkplace(choices.bundle, database, async (workplace) => {
-      for (const question of chosen) {
+      for (const question of chosenQuestions) {
         const verdict = await ask(question, workplace, choices)
         if (verdict !== undefined) verdicts.push(verdict)
       }
@@ -133,7 +133,7 @@ async function measureCalls({ values }: Words): Promise<Verdict> {
 }
 
 /** The questions of docs/performance.md, by database; a soak comes last, because it takes longest. */
-const PUBLISHED: readonly (readonly [database: string, questions: readonly string[]])[] = [
+const PUBLISHED_QUESTIONS: readonly (readonly [database: string, questions: readonly string[]])[] = [
   ['sqlite', ['flows', 'parts', 'scale', 'workers', 'callbacks', 'status', 'status-lists', 'memory', 'startup']],
   ['postgresql', ['flows', 'scale', 'workers', 'statements']],
   ['sqlite', ['soak']],
@@ -142,17 +142,17 @@ const PUBLISHED: readonly (readonly [database: string, questions: readonly strin
 /** Measures what docs/performance.md shows, or these questions of it, and writes each part when it is measured. */
 async function measurePerformance(choices: Choices, only: readonly string[], database: string | undefined) {
   const verdicts: Verdict[] = []
-  for (const [name, all] of PUBLISHED) {
-    const chosen = all.filter((each) => only.length === 0 || only.includes(each))
-    if (chosen.length === 0 || (database ?? name) !== name) continue
+  for (const [name, all] of PUBLISHED_QUESTIONS) {
+    const chosenQuestions = all.filter((each) => only.length === 0 || only.includes(each))
+    if (chosenQuestions.length === 0 || (database ?? name) !== name) continue
     await inWorkplace(choices.bundle, name, async (workplace) => {
-      for (const question of chosen) {
+      for (const question of chosenQuestions) {
         const problem = question === 'workers' ? shareProblem() : undefined
         if (problem !== undefined) note(`workers are left out: ${problem}`)
         const verdict = problem === undefined ? await ask(question, workplace, choices) : undefined
         if (verdict === undefined) continue
         verdicts.push(verdict)
-        show(`Written to ${publish(process.cwd(), name, verdict)}; npm run docs shows it`)
+        show(`Written to ${publishResults(process.cwd(), name, verdict)}; npm run docs shows it`)
       }
     })
   }
@@ -161,7 +161,7 @@ async function measurePerformance(choices: Choices, only: readonly string[], dat
 
 function conclude(verdicts: readonly Verdict[]): void {
   showTargets(verdicts)
-  if (verdicts.length > 0) show(`Kept in ${keep(process.cwd(), verdicts)}`)
+  if (verdicts.length > 0) show(`Kept in ${keepResults(process.cwd(), verdicts)}`)
   if (verdicts.some(({ targets }) => targets.some(({ reached }) => !reached))) process.exitCode = 1
 }
 

@@ -40,9 +40,9 @@ export async function declareConfiguration(port: number, { configuration }: Case
   return create(port, '/credential-configuration/create', configuration)
 }
 
-export async function create(port: number, path: string, posted: object): Promise<string> {
+export async function create(port: number, path: string, value: object): Promise<string> {
   const connection = await openConnection(port)
-  const body = JSON.stringify(posted)
+  const body = JSON.stringify(value)
   const answer = await connection.send({ method: 'POST', path, headers: { ...authorization, ...json }, body })
   connection.close()
   must(answer.status === 201, path, answer.body)
@@ -134,16 +134,17 @@ function keyProof(holder: Signer, nonce: string, id: string): Promise<string> {
 
 function checkCredential(credential: string, target: IssuanceTarget, holder: Signer): void {
   const { issued, issuerKey, bindsHolder } = target
-  const held = pluginOf(issued).hold(credential)
-  must(held.issuer.isSignedBy(issuerKey), 'credential', 'the signature is not by the issuer')
+  const heldCredential = pluginOf(issued).hold(credential)
+  must(heldCredential.issuer.isSignedBy(issuerKey), 'credential', 'the signature is not by the issuer')
   // The service chooses which entry of a status list the credential has.
-  const { idx: index, uri } = (held.status?.status_list ?? {}) as { idx?: number; uri?: string }
+  const { idx: index, uri } = (heldCredential.status?.status_list ?? {}) as { idx?: number; uri?: string }
   const status = index === undefined || uri === undefined ? {} : { status: { index, uri } }
   const order = { ...orderOf(issued, holder.jwk), ...status }
   must(pluginOf(issued).fulfils(order, credential), 'credential', 'other claims')
   if (!bindsHolder) return
-  const bound = 'thumbprint' in held.boundKey && held.boundKey.thumbprint === thumbprint(holder.jwk)
-  must(bound, 'credential', 'bound to another key')
+  const isBound =
+    'thumbprint' in heldCredential.boundKey && heldCredential.boundKey.thumbprint === thumbprint(holder.jwk)
+  must(isBound, 'credential', 'bound to another key')
 }
 
 export function get(path: string) {

@@ -64,10 +64,10 @@ async function inLoop({ rounds, flows, warmUp }: IssuingOptions, work: (holder: 
   const [holder] = await makeHolders(1)
   if (holder === undefined) throw new Error('no holder')
   const times: number[] = []
-  for (let left = warmUp; left > 0; left -= 1) await work(holder)
+  for (let remaining = warmUp; remaining > 0; remaining -= 1) await work(holder)
   for (let round = 1; round <= rounds; round += 1) {
     const before = process.cpuUsage()
-    for (let left = flows; left > 0; left -= 1) await work(holder)
+    for (let remaining = flows; remaining > 0; remaining -= 1) await work(holder)
     const { user, system } = process.cpuUsage(before)
     times.push((user + system) / 1000 / flows)
   }

@@ -36,20 +36,20 @@ export const verifications: readonly Kind[] = [
 /** The kinds in one format, for figures that depend little on the format. */
 export const [issuance, verification] = [issuanceOf(usualCase), verificationOf(usualCase)]
 
-function issuanceOf(issued: Case): Kind {
-  const cose = issued.format === 'mso_mdoc'
+function issuanceOf(card: Case): Kind {
+  const cose = card.format === 'mso_mdoc'
   return {
-    name: `issuance ${issued.format}`,
+    name: `issuance ${card.format}`,
     service: 'issuer',
     encrypted: false,
     steps: ISSUANCE_STEPS,
     floorWork: { token: { sign: 'jws' }, credential: { verify: 'proof', sign: cose ? 'mdoc' : 'jws' } },
     floorDoes: `7 requests; 1 ES256 verification with a fresh key from its JWK, 2 ES256 signatures; ${BARE}`,
-    maxRatio: maxRatioOf(issued),
+    maxRatio: maxRatioOf(card),
     async prepare({ publicKeys }, port) {
-      const configurationId = await declareConfiguration(port, issued)
+      const configurationId = await declareConfiguration(port, card)
       return async (count, of) => {
-        const target = { configurationId, issued, issuerKey: publicKeys.issuer, bindsHolder: of === 'service' }
+        const target = { configurationId, issued: card, issuerKey: publicKeys.issuer, bindsHolder: of === 'service' }
         return (await makeHolders(count)).map((holder) => issuanceFlow(target, holder))
       }
     },
@@ -57,16 +57,18 @@ function issuanceOf(issued: Case): Kind {
 }
 
 function verificationOf(card: Case, profile?: Profile): Kind {
-  const encrypted = profile === 'haip' || card.format === 'mso_mdoc'
-  const sealed = encrypted ? '1 ECDH on P-256 with both keys fresh from their JWK, 1 AES-GCM decryption, ' : ''
+  const isEncrypted = profile === 'haip' || card.format === 'mso_mdoc'
+  const decryptionText = isEncrypted
+    ? '1 ECDH on P-256 with both keys fresh from their JWK, 1 AES-GCM decryption, '
+    : ''
   return {
     name: `verification ${card.format}${profile ? `, ${profile}` : ''}`,
     service: 'verifier',
     ...(profile ? { profile } : {}),
-    encrypted,
-    steps: verificationSteps(encrypted),
+    encrypted: isEncrypted,
+    steps: verificationSteps(isEncrypted),
     floorWork: { 'request-object': { sign: 'jws' }, response: { verify: presentationOf(card) } },
-    floorDoes: `4 requests; ${sealed}2 ES256 verifications, one with a fresh key, 1 ES256 signature; ${BARE}`,
+    floorDoes: `4 requests; ${decryptionText}2 ES256 verifications, one with a fresh key, 1 ES256 signature; ${BARE}`,
     maxRatio: maxRatioOf(card),
     async prepare({ publicKeys, signers }, port) {
       const queryId = await createQuery(port, card)
@@ -74,12 +76,12 @@ function verificationOf(card: Case, profile?: Profile): Kind {
         const target = {
           queryId,
           card,
-          encrypted,
+          encrypted: isEncrypted,
           verifierKey: publicKeys.verifier,
           reportsHolder: of === 'service',
         }
-        const held = (await makeHolders(count)).map((holder) => issueTo(holder, signers.issuer, card))
-        return (await Promise.all(held)).map((each) => verificationFlow(target, each))
+        const heldCards = (await makeHolders(count)).map((holder) => issueTo(holder, signers.issuer, card))
+        return (await Promise.all(heldCards)).map((each) => verificationFlow(target, each))
       }
     },
   }

@@ -55,9 +55,9 @@ export function listeningPort(log: string): number | undefined {
 /** Sends SIGTERM, and waits for the end of the process. */
 export async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = new Promise((resolve) => child.once('exit', resolve))
+  const exit = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGTERM')
-  await ended
+  await exit
 }
 
 const TICKS_PER_SECOND =

@@ -21,7 +21,7 @@ export interface ProfileNode {
 
 /** The number of flows in a profile. */
 export const FLOWS = 2_000
-const SHOWN = 45
+const SHOWN_ROWS = 45
 
 export async function profile(workplace: Workplace, kinds: readonly Kind[]): Promise<void> {
   for (const kind of kinds) await profileKind(kind, workplace)
@@ -46,7 +46,7 @@ async function profileKind(kind: Kind, workplace: Workplace): Promise<void> {
   const rows = (by: 'self' | 'total') =>
     [...sums]
       .sort(([, a], [, b]) => b[by] - a[by])
-      .slice(0, SHOWN)
+      .slice(0, SHOWN_ROWS)
       .map(([name, { self, total }]) => [name, ...[self, total].map((each) => (each / FLOWS).toFixed(1))])
   show(`${kind.name}, by the time in the function itself, start-up included`)
   show(table(['function', 'self, µs a flow', 'with callees'], rows('self')))

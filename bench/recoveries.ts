@@ -8,11 +8,14 @@ const IN_A_ROUND = 100
 
 export function recoveriesPerSecond(): number {
   const digest = new Uint8Array(32).fill(1)
-  const signed = secp256k1.sign(digest, secp256k1.utils.randomSecretKey(), { prehash: false, format: 'recovered' })
-  const signature = { compact: signed.subarray(1), recovery: signed[0] === 1 ? 1 : 0 } as const
+  const signatureBytes = secp256k1.sign(digest, secp256k1.utils.randomSecretKey(), {
+    prehash: false,
+    format: 'recovered',
+  })
+  const signature = { compact: signatureBytes.subarray(1), recovery: signatureBytes[0] === 1 ? 1 : 0 } as const
   const round = (): number => {
     const begin = performance.now()
-    for (let done = 0; done < IN_A_ROUND; done++) recoverInJavaScript(digest, signature)
+    for (let count = 0; count < IN_A_ROUND; count++) recoverInJavaScript(digest, signature)
     return (1000 * IN_A_ROUND) / (performance.now() - begin)
   }
   // Rounds run until the code is compiled.

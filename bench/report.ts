@@ -6,10 +6,10 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import { stolen } from './stolen.ts'
+import { startStolenTime } from './stolen.ts'
 
 const RESULTS = 'bench/results'
-const taken = stolen()
+const readStolenTime = startStolenTime()
 
 export interface Target {
   readonly target: string
@@ -50,8 +50,8 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 
 /** Returns the value at the nearest rank; NaN where there are no values. */
 export function percentile(values: readonly number[], percent: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN
+  const sortedValues = [...values].sort((a, b) => a - b)
+  return sortedValues[Math.max(0, Math.ceil((percent / 100) * sortedValues.length) - 1)] ?? Number.NaN
 }
 
 export function showTargets(verdicts: readonly Verdict[]): void {
@@ -79,8 +79,8 @@ export interface Circumstances {
   }
 }
 
-/** Adds the verdicts to bench/results/<date>-<commit>.json and says where they went. */
-export function keep(root: string, verdicts: readonly Verdict[]): string {
+/** Adds the verdicts to bench/results/<date>-<commit>.json, and returns the path of that file. */
+export function keepResults(root: string, verdicts: readonly Verdict[]): string {
   const run = { ...circumstances(root), verdicts }
   const file = join(root, RESULTS, `${run.at.slice(0, 10)}-${run.commit}.json`)
   const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { runs: object[] }).runs : []
@@ -88,16 +88,16 @@ export function keep(root: string, verdicts: readonly Verdict[]): string {
   return relative(root, file)
 }
 
-/** A part of what docs/performance.md shows: a question that was answered with one database. */
-export interface Measured extends Circumstances, Omit<Verdict, 'section'> {}
+/** A part of docs/performance.md: the measured answer to one question with one database. */
+export interface MeasuredPart extends Circumstances, Omit<Verdict, 'section'> {}
 
 /** The parts by question and database, each with what the run before measured. */
-export type Published = Readonly<Record<string, { readonly now: Measured; readonly before?: Measured }>>
+export type PublishedResults = Readonly<Record<string, { readonly now: MeasuredPart; readonly before?: MeasuredPart }>>
 
-/** Puts a part into the file of docs/performance.md; what the file had of this part stays as the run before. */
-export function publish(root: string, database: string, { section, ...verdict }: Verdict): string {
+/** Writes a part into the file of docs/performance.md, in which the part of before becomes the run before. */
+export function publishResults(root: string, database: string, { section, ...verdict }: Verdict): string {
   const file = join(root, RESULTS, 'performance.json')
-  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Published) : {}
+  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as PublishedResults) : {}
   const name = `${section}, ${database}`
   const before = earlier[name]?.now
   write(file, { ...earlier, [name]: { now: { ...circumstances(root), ...verdict }, ...(before ? { before } : {}) } })
@@ -128,7 +128,7 @@ function machine(): Circumstances['machine'] {
     memoryMegabytes: Math.round(totalmem() / 1e6),
     system: `${process.platform} ${release()} ${process.arch}`,
     loadAverage: loadavg()[0],
-    takenByOtherMachines: taken(),
+    takenByOtherMachines: readStolenTime(),
   }
 }
 

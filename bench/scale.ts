@@ -20,7 +20,7 @@ export interface ScaleOptions {
   readonly warmUp: number
 }
 
-interface Filled extends Side {
+interface FilledSide extends Side {
   readonly workplace: Workplace
 }
 
@@ -34,7 +34,9 @@ export interface ScaleResult {
 }
 
 /** The tables that have a row for each session, and whether the table has the time of creation. */
-const FILLED: Readonly<Record<ServiceName, readonly (readonly [name: string, hasCreationTime: boolean])[]>> = {
+const FILLED_COLLECTIONS: Readonly<
+  Record<ServiceName, readonly (readonly [name: string, hasCreationTime: boolean])[]>
+> = {
   issuer: [
     ['issuance_session', true],
     ['issuance_dataset', false],
@@ -69,10 +71,10 @@ async function measureKind(
   { rounds, flows, warmUp }: ScaleOptions,
 ): Promise<ScaleResult> {
   const other = await makeWorkplace(workplace.bundle, workplace.postgres)
-  const sides: Filled[] = []
+  const sides: FilledSide[] = []
   try {
     for (const each of [workplace, other]) sides.push(await startSide(each, kind, warmUp))
-    const [empty, full] = sides as [Filled, Filled]
+    const [empty, full] = sides as [FilledSide, FilledSide]
     const bytesPerSession = await fill(full.workplace, kind.service)
     await runRound(full.service, full.make, { flows: warmUp, of: 'service' })
     const pairs = await runPairs([empty, full], { name: kind.name, rounds, flows })
@@ -88,7 +90,7 @@ async function measureKind(
   }
 }
 
-async function startSide(workplace: Workplace, kind: Kind, warmUp: number): Promise<Filled> {
+async function startSide(workplace: Workplace, kind: Kind, warmUp: number): Promise<FilledSide> {
   const service = await startService(workplace, kind)
   const make = await kind.prepare(workplace, service.port)
   await runRound(service, make, { flows: warmUp, of: 'service' })
@@ -112,7 +114,7 @@ async function fillSqlite({ directory }: Workplace, service: ServiceName): Promi
   }
   const before = size()
   const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${SESSIONS})`
-  for (const [name, hasCreationTime] of FILLED[service]) {
+  for (const [name, hasCreationTime] of FILLED_COLLECTIONS[service]) {
     database.exec(`${numbers} ${insertText(name, hasCreationTime, "substr('0000000' || n.i, -8)")}, n`)
   }
   const bytes = size() - before
@@ -130,7 +132,7 @@ function fillPostgres({ directory }: Workplace, service: ServiceName): Promise<n
       return Number(rows[0]?.bytes)
     }
     const before = await size()
-    for (const [name, hasCreationTime] of FILLED[service]) {
+    for (const [name, hasCreationTime] of FILLED_COLLECTIONS[service]) {
       const text = insertText(name, hasCreationTime, "right('0000000' || n.i, 8)")
       await run({ text: `${text}, generate_series(1, ${SESSIONS}) as n(i)`, values: [] })
       await run({ text: `analyze ${name}`, values: [] })

@@ -31,7 +31,7 @@ export interface SoakResult {
   readonly minutes: readonly Minute[]
 }
 
-interface Soaked {
+interface SoakRun {
   readonly kind: Kind
   readonly service: Running
   readonly make: MakeFlows
@@ -39,7 +39,7 @@ interface Soaked {
 }
 
 export async function measureSoak(workplace: Workplace, minutes: number): Promise<Verdict> {
-  const both: Soaked[] = []
+  const both: SoakRun[] = []
   try {
     for (const kind of [issuance, verification]) {
       const service = await startService(workplace, kind)
@@ -58,7 +58,7 @@ export async function measureSoak(workplace: Workplace, minutes: number): Promis
   return verdictOf(both, minutes)
 }
 
-async function measureMinute({ service, make }: Soaked): Promise<Minute> {
+async function measureMinute({ service, make }: SoakRun): Promise<Minute> {
   const latencies = new Map<string, number[]>()
   const end = performance.now() + 60_000
   let flows = 0
@@ -85,7 +85,7 @@ function openFiles(pid: number): number {
   }
 }
 
-function verdictOf(both: readonly Soaked[], minutes: number): Verdict {
+function verdictOf(both: readonly SoakRun[], minutes: number): Verdict {
   const results = Object.fromEntries(both.map(({ kind, minutes: all }) => [kind.service, resultOf(all)]))
   show(
     table(
@@ -134,6 +134,6 @@ function resultOf(minutes: readonly Minute[]): SoakResult {
 /** Returns how much the straight line that is nearest to the values, by least squares, rises from each to the next. */
 export function slopeOf(values: readonly number[]): number {
   const [middle, mean] = [(values.length - 1) / 2, values.reduce((sum, each) => sum + each, 0) / values.length]
-  const spread = values.reduce((sum, _, at) => sum + (at - middle) ** 2, 0)
-  return spread === 0 ? 0 : values.reduce((sum, each, at) => sum + (at - middle) * (each - mean), 0) / spread
+  const squaredSum = values.reduce((sum, _, at) => sum + (at - middle) ** 2, 0)
+  return squaredSum === 0 ? 0 : values.reduce((sum, each, at) => sum + (at - middle) * (each - mean), 0) / squaredSum
 }

@@ -28,7 +28,7 @@ interface RoundOptions extends Pick<Load, 'latencies' | 'connections'> {
   readonly of: 'service' | 'floor'
 }
 
-interface Measured {
+interface MedianRound {
   readonly processorMs: number
   readonly databaseMs?: number
   readonly perSecond: number
@@ -37,8 +37,8 @@ interface Measured {
 
 export interface KindResult {
   readonly floorDoes: string
-  readonly service: Measured
-  readonly floor: Measured
+  readonly service: MedianRound
+  readonly floor: MedianRound
   readonly ratio: number
   readonly latencyMs: Readonly<Record<string, { readonly p50: number; readonly p99: number }>>
 }
@@ -59,13 +59,13 @@ function targetsOf(results: Readonly<Record<string, KindResult>>, kinds: readonl
     const result = results[name]
     if (result === undefined) return []
     const limit = maxRatio[database]
-    const used = result.service.rounds.map(({ processorMs, perSecond }) => (processorMs * perSecond) / 1000)
+    const usedCores = result.service.rounds.map(({ processorMs, perSecond }) => (processorMs * perSecond) / 1000)
     return [
       atMost(`${name}, ${database}: processor time at most ${limit} times the floor's`, limit, ratioOf(result)),
       atLeast(
         `${name}, ${database}: at least ${MIN_USED} of the flows a second that a core's processor time allows`,
         MIN_USED,
-        spreadOf(used),
+        spreadOf(usedCores),
       ),
     ]
   })
@@ -124,7 +124,7 @@ export async function runRound(
   return { processorMs: (after - before) / count, ...database, perSecond: count / seconds }
 }
 
-function medians(rounds: readonly Round[]): Measured {
+function medians(rounds: readonly Round[]): MedianRound {
   const median = (of: (round: Round) => number) => percentile(rounds.map(of), 50)
   const database = rounds[0]?.databaseMs === undefined ? {} : { databaseMs: median((each) => each.databaseMs ?? 0) }
   return {

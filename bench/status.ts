@@ -20,7 +20,7 @@ const SIZES = [
   { bits: 17, maxMs: 10 },
   { bits: 20, maxMs: 60 },
 ] as const
-const REVOKED = [0.01, 0.1, 0.5]
+const REVOKED_SHARES = [0.01, 0.1, 0.5]
 const CHUNKS = 32
 const REBUILDS = 40
 const CONDITIONAL = 4000
@@ -47,11 +47,11 @@ export async function measureStatus(workplace: Workplace): Promise<Verdict> {
   const targets: Verdict['targets'][number][] = []
   try {
     for (const { bits, maxMs } of SIZES) {
-      for (const share of REVOKED) {
+      for (const share of REVOKED_SHARES) {
         const target = { service, store, listId: await makeList(store, 2 ** bits, share) }
         const name = `2^${bits} entries, ${share * 100} % revoked`
         for (const kind of KINDS) {
-          const { milliseconds, bytes } = await rebuilt(target, kind)
+          const { milliseconds, bytes } = await measureRebuild(target, kind)
           rows.push([name, kind.name, milliseconds.toFixed(2), String(bytes)])
           const figure = `${milliseconds.toFixed(2)} ms`
           targets.push({
@@ -64,7 +64,7 @@ export async function measureStatus(workplace: Workplace): Promise<Verdict> {
       }
     }
     const listId = await makeList(store, 2 ** 17, 0.01)
-    const milliseconds = await conditional({ service, store, listId })
+    const milliseconds = await measureConditional({ service, store, listId })
     rows.push(['2^17 entries', 'not modified', milliseconds.toFixed(3), '0'])
     targets.push({
       target: `a conditional request: under ${MAX_CONDITIONAL_MS} ms`,
@@ -97,7 +97,7 @@ export async function makeList(store: Store<IssuerCollections>, entries: number,
 }
 
 /** Measures each request after a change: everything that it takes, HTTP as well. */
-async function rebuilt(target: Target, kind: (typeof KINDS)[number]) {
+async function measureRebuild(target: Target, kind: (typeof KINDS)[number]) {
   let bytes = 0
   const once = async (): Promise<void> => {
     await target.store.commit([{ touch: 'status_list', id: target.listId }])
@@ -113,7 +113,7 @@ async function rebuilt(target: Target, kind: (typeof KINDS)[number]) {
   return { milliseconds: (processorTimeMs(target.service.pid) - before) / REBUILDS, bytes }
 }
 
-async function conditional(target: Target): Promise<number> {
+async function measureConditional(target: Target): Promise<number> {
   const first = await ask(target, '', {})
   await first.arrayBuffer()
   const headers = { 'if-none-match': first.headers.get('etag') ?? '' }

@@ -8,17 +8,17 @@ import { readFileSync } from 'node:fs'
 const STEAL = 7
 
 /**
- * Begins to look, and returns a function that gives the part of all processor time since, between 0 and 1; undefined
- * where the system does not say.
+ * Starts to measure, and returns the function that returns the share of all processor time since the start that other
+ * machines took, between 0 and 1; undefined where the system does not report it.
  */
-export function stolen(): () => number | undefined {
+export function startStolenTime(): () => number | undefined {
   const before = times()
   return () => {
     const after = times()
     if (before === undefined || after === undefined) return undefined
-    const passed = after.map((time, at) => time - (before[at] ?? 0))
-    const all = passed.reduce((sum, each) => sum + each, 0)
-    return all === 0 ? undefined : (passed[STEAL] ?? 0) / all
+    const passedTimes = after.map((time, at) => time - (before[at] ?? 0))
+    const all = passedTimes.reduce((sum, each) => sum + each, 0)
+    return all === 0 ? undefined : (passedTimes[STEAL] ?? 0) / all
   }
 }
 

@@ -36,13 +36,13 @@ export interface VerificationTarget {
   readonly reportsHolder: boolean
 }
 
-export interface Held {
+export interface HeldCard {
   readonly holder: Signer
   readonly credential: string
 }
 
 /** The members of the request object that the wallet needs. */
-export interface Requested {
+export interface RequestValues {
   readonly binding: Omit<Binding, 'transactionData'>
   readonly state: string
   readonly encryption: JweParameters | undefined
@@ -53,11 +53,11 @@ export async function createQuery(port: number, { query }: Case): Promise<string
 }
 
 /** Makes a credential as the issuer would issue it to the holder. */
-export async function issueTo(holder: Signer, issuer: Signer, card: Case): Promise<Held> {
+export async function issueTo(holder: Signer, issuer: Signer, card: Case): Promise<HeldCard> {
   return { holder, credential: await pluginOf(card).issue(orderOf(card, holder.jwk), issuer, randomBytes) }
 }
 
-export function verificationFlow(target: VerificationTarget, held: Held): Flow {
+export function verificationFlow(target: VerificationTarget, heldCard: HeldCard): Flow {
   return async (step) => {
     const { session_id: id } = await object(step, 'new-session', {
       method: 'POST',
@@ -66,24 +66,24 @@ export function verificationFlow(target: VerificationTarget, held: Held): Flow {
       body: JSON.stringify({ verification_query_id: target.queryId }),
     })
     must(typeof id === 'string', 'new-session', 'no session_id')
-    const requested = await fetchRequest(step, id, target)
+    const request = await fetchRequest(step, id, target)
     await step('response', {
       method: 'POST',
-      path: new URL(requested.binding.responseUri).pathname,
+      path: new URL(request.binding.responseUri).pathname,
       headers: form,
-      body: await responseBody(requested, target, held),
+      body: await responseBody(request, target, heldCard),
     })
     const status = await object(step, 'status', { ...get(`/presentation/oid4vp/status/${id}`), headers: authorization })
     must(status.status === 'VERIFICATION_SUCCEEDED', 'status', JSON.stringify(status))
     if (!target.reportsHolder) return
     const { result } = status as { result: { credentials: { card: [{ holder_key_thumbprint: string }] } } }
-    const reported = result.credentials.card[0].holder_key_thumbprint
-    must(reported === thumbprint(held.holder.jwk), 'status', 'of another holder')
+    const reportedThumbprint = result.credentials.card[0].holder_key_thumbprint
+    must(reportedThumbprint === thumbprint(heldCard.holder.jwk), 'status', 'of another holder')
   }
 }
 
 /** Reads a request object, which the caller has verified. */
-export function readRequest(payload: JsonObject): Requested {
+export function readRequest(payload: JsonObject): RequestValues {
   const [nonce, audience, state, responseUri] = ['nonce', 'client_id', 'state', 'response_uri'].map((name) =>
     ownString(payload, name),
   )
@@ -98,15 +98,24 @@ async function fetchRequest(step: Step, id: string, { verifierKey, encrypted }: 
   const { body } = await step('request-object', get(`/presentation/oid4vp/authorization-request/${id}`))
   const jws = readJws(body)
   must(isJwsSignedBy(jws, verifierKey), 'request-object', 'the signature is not by the verifier')
-  const requested = readRequest(jws.payload)
+  const request = readRequest(jws.payload)
   const uri = `${BASE_URL.verifier}${encrypted ? ENCRYPTED_RESPONSE : RESPONSE}${id}`
-  must(requested.binding.responseUri === uri, 'request-object', 'it is of another session')
-  return requested
+  must(request.binding.responseUri === uri, 'request-object', 'it is of another session')
+  return request
 }
 
-async function responseBody({ binding, state, encryption }: Requested, { card }: VerificationTarget, held: Held) {
-  const bound = { ...binding, transactionData: [], at: new Date() }
-  const presentation = await pluginOf(card).present(held.credential, [card.place], bound, held.holder)
+async function responseBody(
+  { binding, state, encryption }: RequestValues,
+  { card }: VerificationTarget,
+  heldCard: HeldCard,
+) {
+  const presentationBinding = { ...binding, transactionData: [], at: new Date() }
+  const presentation = await pluginOf(card).present(
+    heldCard.credential,
+    [card.place],
+    presentationBinding,
+    heldCard.holder,
+  )
   const token = { card: [presentation] }
   const members =
     encryption === undefined

@@ -101,7 +101,7 @@ function literal(value: unknown): string {
 
 function objectType(
   self: string,
-  { properties = {}, required = [], additionalProperties }: Schema,
+  { properties = {}, required: requiredNames = [], additionalProperties }: Schema,
   indent: string,
 ): string {
   const isOpen = additionalProperties !== undefined && additionalProperties !== false
@@ -109,7 +109,7 @@ function objectType(
   const names = Object.keys(properties)
   if (names.length === 0) return isOpen ? `Record<string, ${rest}>` : 'Record<string, never>'
   const members = Object.entries(properties).map(([name, each]) =>
-    member(self, name, each, required.includes(name), `${indent}  `),
+    member(self, name, each, requiredNames.includes(name), `${indent}  `),
   )
   const open = isOpen ? [`${indent}  [name: string]: unknown`] : []
   return `{\n${[...members, ...open].join('\n')}\n${indent}}`

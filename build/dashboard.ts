@@ -42,12 +42,12 @@ function placeRows(): readonly object[] {
     const h = panels.every(({ alarm }) => alarm) ? HEIGHT.numbers : HEIGHT.lines
     const id = 100 * (rowIndex + 1)
     const row = { id, type: 'row', title, collapsed: false, gridPos: { x: 0, y, w: COLUMNS, h: 1 }, panels: [] }
-    const placed = panels.map((panel, index) => {
+    const placedPanels = panels.map((panel, index) => {
       const [x, line] = [(index * width) % COLUMNS, Math.floor((index * width) / COLUMNS)]
       return { id: id + index + 1, ...drawPanel(panel, width), gridPos: { x, y: top + line * h, w: width, h } }
     })
     y = top + Math.ceil((panels.length * width) / COLUMNS) * h
-    return [row, ...placed]
+    return [row, ...placedPanels]
   })
 }
 

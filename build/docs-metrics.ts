@@ -6,7 +6,7 @@ import { createMetrics, registerGauges } from '../src/engine/metrics.ts'
 import { GENERATED, tableText } from './docs-text.ts'
 
 /** The members of a metric that prom-client has and does not declare. */
-interface Described {
+interface DescribedMetric {
   readonly name: string
   readonly help: string
   readonly labelNames?: readonly string[]
@@ -43,26 +43,26 @@ ${metricsTable(engineRegistry())}
 `
 }
 
-function unread(): never {
+function failIfRead(): never {
   throw new Error('the names of metrics are read, and not their values')
 }
 
 /** Makes a registry whose values stay unread, since they would need a service that runs. */
 function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
   const conflicts = { retried: 0, givenUp: 0 }
-  const state = { config: unread, store: unread, checkReady: unread, newestStates: unread }
-  return createServiceMetrics(name, { ...state, conflicts, now: unread }).registry
+  const state = { config: failIfRead, store: failIfRead, checkReady: failIfRead, newestStates: failIfRead }
+  return createServiceMetrics(name, { ...state, conflicts, now: failIfRead }).registry
 }
 
 function engineRegistry(): Registry {
   const metrics = createMetrics({} as Parameters<typeof createMetrics>[0])
-  registerGauges(metrics, unread)
-  addEngineState(metrics.registry, { config: { tls: undefined }, checkReady: unread, now: unread })
+  registerGauges(metrics, failIfRead)
+  addEngineState(metrics.registry, { config: { tls: undefined }, checkReady: failIfRead, now: failIfRead })
   return metrics.registry
 }
 
 function metricsTable(registry: Registry): string {
-  const ours = (registry.getMetricsAsArray() as unknown as Described[]).filter(({ name }) =>
+  const ours = (registry.getMetricsAsArray() as unknown as DescribedMetric[]).filter(({ name }) =>
     name.startsWith('vouchsafe_'),
   )
   const rows = ours.map(({ name, help, labelNames = [], constructor: kind }) => [

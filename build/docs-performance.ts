@@ -1,5 +1,5 @@
 /** docs/performance.md: the figures of `npm run bench -- performance`, and how large an installation has to be. */
-import type { Published } from '../bench/report.ts'
+import type { PublishedResults } from '../bench/report.ts'
 import type { Minute } from '../bench/soak.ts'
 import { ratioOf } from '../bench/speed.ts'
 import { spreadOf, spreadText } from '../bench/spread.ts'
@@ -11,12 +11,12 @@ import { sizingText } from './performance-sizing.ts'
 type Database = 'sqlite' | 'postgresql'
 
 export function performancePage(file: string): string {
-  const run = readPublished(file)
+  const results = readPublished(file)
   return `${GENERATED}
 # How fast, and how large an installation has to be
 
 On this page you see what a credential costs in processor time, memory and disk, and work out the machines that you need. The figures
-were measured by \`npm run bench -- performance\` ${circumstancesText(run)}, which the load
+were measured by \`npm run bench -- performance\` ${circumstancesText(results)}, which the load
 generator shared; run it on your own machine, since processors and disks differ by more than anything here.
 
 A flow is a whole issuance (7 requests) or a whole verification (4), each with a fresh key of the holder, 16 at a time; every answer is
@@ -26,77 +26,77 @@ is the median of its rounds, in which what is compared takes turns; in parenthes
 
 ## How large an installation has to be
 
-${sizingText(run)}
+${sizingText(results)}
 ## On SQLite
 
-${flowsTable(run, 'sqlite')}
+${flowsTable(results, 'sqlite')}
 
 Every commit is on disk before its answer. The times of the answers:
 
-${latencyTable(run)}
+${latencyTable(results)}
 
 ## On PostgreSQL
 
 The server ran on the same cores; its own processor time is in a column of its own.
 
-${flowsTable(run, 'postgresql')}
+${flowsTable(results, 'postgresql')}
 
 The statements that it ran for each request; what runs beside requests falls into some of them:
 
-${statementsTable(run)}
+${statementsTable(results)}
 
 ## Where the processor time goes
 
 Shares of the thread that serves, on SQLite. A thread of its own writes to the database.
 
-${partsTable(run)}
+${partsTable(results)}
 
 ## With several workers
 
 Two processes of a service on one port beside one. Each process has a fixed share of a core, so that both and the load generator fit on
 the machine; flows a second are therefore lower than above.
 
-${workersTable(run)}
+${workersTable(results)}
 
 ## With a million sessions
 
 Whole flows in a database with a million sessions and in an empty one, by turns: ratios of the rounds beside each other.
 
-${scaleTable(run)}
+${scaleTable(results)}
 
 ## Status lists
 
 Processor time of an answer with a list that has changed since:
 
-${statusTable(run)}
+${statusTable(results)}
 
 Ten million entries:
 
-${listsTable(run)}
+${listsTable(results)}
 
 ## A backlog of callbacks
 
-${backlogText(run)}
+${backlogText(results)}
 
 ## Half an hour of load
 
 Both services at the same time, minute by minute.
 
-${soakText(run)}
+${soakText(results)}
 
 ## Memory and start
 
-${memoryTable(run)}
+${memoryTable(results)}
 
 ## Aims, and how a second run agrees
 
-${aimsText(run)}
+${aimsText(results)}
 `
 }
 
 /** Says when the parts were measured, and on which machine and source. */
-function circumstancesText(run: Published): string {
-  const all = Object.values(run).map(({ now }) => now)
+function circumstancesText(results: PublishedResults): string {
+  const all = Object.values(results).map(({ now }) => now)
   const list = (of: (each: (typeof all)[number]) => string) => [...new Set(all.map(of))].sort().join(' and ')
   const days = list(({ at }) => at.slice(0, 10))
   const machines = list(
@@ -106,8 +106,8 @@ function circumstancesText(run: Published): string {
   return `on ${days},\nwith Node ${list(({ node }) => node.slice(1))} on ${machines}`
 }
 
-function flowsTable(run: Published, database: Database): string {
-  const flows = resultsOf(run, 'flows', database)
+function flowsTable(results: PublishedResults, database: Database): string {
+  const flows = resultsOf(results, 'flows', database)
   if (flows === undefined) return NOT_MEASURED
   const hasServer = Object.values(flows).some(({ service }) => service.databaseMs !== undefined)
   return tableText(
@@ -124,8 +124,8 @@ function flowsTable(run: Published, database: Database): string {
   )
 }
 
-function latencyTable(run: Published): string {
-  const flows = resultsOf(run, 'flows')
+function latencyTable(results: PublishedResults): string {
+  const flows = resultsOf(results, 'flows')
   if (flows === undefined) return NOT_MEASURED
   return tableText(
     ['request', 'half within, ms', '99 of 100 within, ms'],
@@ -139,8 +139,8 @@ function latencyTable(run: Published): string {
   )
 }
 
-function statementsTable(run: Published): string {
-  const statements = resultsOf(run, 'statements', 'postgresql')
+function statementsTable(results: PublishedResults): string {
+  const statements = resultsOf(results, 'statements', 'postgresql')
   if (statements === undefined) return NOT_MEASURED
   return tableText(
     ['request', 'statements'],
@@ -148,8 +148,8 @@ function statementsTable(run: Published): string {
   )
 }
 
-function partsTable(run: Published): string {
-  const parts = resultsOf(run, 'parts')
+function partsTable(results: PublishedResults): string {
+  const parts = resultsOf(results, 'parts')
   if (parts === undefined) return NOT_MEASURED
   const names = [...new Set(Object.values(parts).flatMap((shares) => Object.keys(shares)))]
   return tableText(
@@ -161,8 +161,8 @@ function partsTable(run: Published): string {
   )
 }
 
-function workersTable(run: Published): string {
-  const all = { ...resultsOf(run, 'workers', 'sqlite'), ...resultsOf(run, 'workers', 'postgresql') }
+function workersTable(results: PublishedResults): string {
+  const all = { ...resultsOf(results, 'workers', 'sqlite'), ...resultsOf(results, 'workers', 'postgresql') }
   if (Object.keys(all).length === 0) return NOT_MEASURED
   return tableText(
     ['flow', 'workers', 'share of a core', 'flows a second, one worker', 'several', 'ratio', 'ratio of processor time'],
@@ -173,8 +173,8 @@ function workersTable(run: Published): string {
   )
 }
 
-function scaleTable(run: Published): string {
-  const all = { ...resultsOf(run, 'scale', 'sqlite'), ...resultsOf(run, 'scale', 'postgresql') }
+function scaleTable(results: PublishedResults): string {
+  const all = { ...resultsOf(results, 'scale', 'sqlite'), ...resultsOf(results, 'scale', 'postgresql') }
   if (Object.keys(all).length === 0) return NOT_MEASURED
   return tableText(
     ['flow', 'rounds', 'ratio of flows a second', 'ratio of processor time', 'bytes a session'],
@@ -184,13 +184,13 @@ function scaleTable(run: Published): string {
   )
 }
 
-function statusTable(run: Published): string {
-  const rows = resultsOf(run, 'status')?.rows
+function statusTable(results: PublishedResults): string {
+  const rows = resultsOf(results, 'status')?.rows
   return rows === undefined ? NOT_MEASURED : tableText(['list', 'as', 'ms of processor', 'bytes'], rows)
 }
 
-function listsTable(run: Published): string {
-  const lists = resultsOf(run, 'status-lists')
+function listsTable(results: PublishedResults): string {
+  const lists = resultsOf(results, 'status-lists')
   if (lists === undefined) return NOT_MEASURED
   return tableText(
     ['lists', 'what is done', 'ms of processor', 'ms by the clock'],
@@ -203,16 +203,16 @@ function listsTable(run: Published): string {
   )
 }
 
-function backlogText(run: Published): string {
-  const callbacks = resultsOf(run, 'callbacks')
+function backlogText(results: PublishedResults): string {
+  const callbacks = resultsOf(results, 'callbacks')
   if (callbacks === undefined) return NOT_MEASURED
   const cost = spreadOf(callbacks.cost.shares.map((share) => 1 + share))
   return `While 10,000 callbacks wait for a receiver that is down, an issuance costs ${spreadText(cost)} times the processor time of one
 without callbacks. With a receiver, the last callback comes ${callbacks.lag.seconds.toFixed(2)} seconds after the last issuance.`
 }
 
-function soakText(run: Published): string {
-  const soak = resultsOf(run, 'soak')
+function soakText(results: PublishedResults): string {
+  const soak = resultsOf(results, 'soak')
   if (soak === undefined) return NOT_MEASURED
   return `${tableText(
     ['service', 'minute', 'flows', 'MB', 'open files', 'half within, ms', '99 of 100 within, ms'],
@@ -243,10 +243,10 @@ function chosenMinutes(minutes: readonly Minute[]): readonly (readonly string[])
   })
 }
 
-function memoryTable(run: Published): string {
-  const memory = resultsOf(run, 'memory')
+function memoryTable(results: PublishedResults): string {
+  const memory = resultsOf(results, 'memory')
   if (memory === undefined) return NOT_MEASURED
-  const startup = resultsOf(run, 'startup')
+  const startup = resultsOf(results, 'startup')
   return tableText(
     ['service', 'MB at the start', 'MB after 50,000 flows', 'most MB', 'ms until it listens'],
     Object.entries(memory).map(([service, { samples, peak }]) => [

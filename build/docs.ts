@@ -145,8 +145,8 @@ ${lines.join('\n')}`
 
 /** Writes the number of the rows, of those that tests show and of those that are not offered, as cells of a table. */
 function countCells(rows: readonly Row[]): string {
-  const tested = rows.filter(({ tests }) => tests !== undefined).length
-  return `${rows.length} | ${tested} | ${rows.length - tested || ''}`
+  const testedCount = rows.filter(({ tests }) => tests !== undefined).length
+  return `${rows.length} | ${testedCount} | ${rows.length - testedCount || ''}`
 }
 
 const SPECIFICATION = /^(?:RFC \d+|ISO\/IEC [\d-]+|OpenID4V.*? 1\.0|SD-JWT VC|Token Status List)/

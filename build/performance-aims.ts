@@ -1,13 +1,13 @@
 /** The aims of docs/performance.md: whether each is reached, and how far the run before was from this one. */
-import type { Measured, Published, Target } from '../bench/report.ts'
+import type { MeasuredPart, PublishedResults, Target } from '../bench/report.ts'
 import { tableText } from './docs-text.ts'
 
-export function aimsText(published: Published): string {
-  const aims = Object.values(published).flatMap(({ now, before }) =>
+export function aimsText(results: PublishedResults): string {
+  const aims = Object.values(results).flatMap(({ now, before }) =>
     now.targets.map((aim) => ({ aim, before: before?.targets.find(({ target }) => target === aim.target) })),
   )
-  const missed = aims.filter(({ aim }) => !aim.reached).length
-  return `${aims.length - missed} of ${aims.length} aims are reached. A figure in parentheses is the least and the most of the rounds.
+  const missedCount = aims.filter(({ aim }) => !aim.reached).length
+  return `${aims.length - missedCount} of ${aims.length} aims are reached. A figure in parentheses is the least and the most of the rounds.
 
 ${tableText(
   ['aim', 'measured', '', 'the run before', 'differs by', 'within the rounds'],
@@ -20,7 +20,7 @@ ${tableText(
   ]),
 )}
 
-${agreementText(published)}`
+${agreementText(results)}`
 }
 
 /** Returns by how much two figures differ, and whether the earlier is between the least and the most of the later. */
@@ -33,8 +33,8 @@ function differenceOf({ value, least, most }: Target, before: Target | undefined
 }
 
 /** Says how many figures of the run before are within the rounds of this one, and whether both are of one source. */
-function agreementText(published: Published): string {
-  const pairs = Object.values(published).flatMap(({ now, before }) => (before ? [{ now, before }] : []))
+function agreementText(results: PublishedResults): string {
+  const pairs = Object.values(results).flatMap(({ now, before }) => (before ? [{ now, before }] : []))
   if (pairs.length === 0) return 'There is no run before this one yet.'
   const answers = pairs.flatMap(({ now, before }) =>
     now.targets.map(
@@ -45,15 +45,15 @@ function agreementText(published: Published): string {
         )[1],
     ),
   )
-  const [agreeing, compared] = [answers.filter((each) => each === 'yes'), answers.filter((each) => each !== '')]
-  const others = Object.entries(published).filter(([, { now, before }]) => before && !isOfSameSource(now, before))
+  const [agreeing, comparisons] = [answers.filter((each) => each === 'yes'), answers.filter((each) => each !== '')]
+  const others = Object.entries(results).filter(([, { now, before }]) => before && !isOfSameSource(now, before))
   const sources =
     others.length === 0
       ? 'Both runs are of the same source.'
       : `The run before is of another source: ${others.map(([name]) => name).join('; ')}.`
-  return `${agreeing.length} of ${compared.length} figures of the run before are within the rounds of this one. ${sources}`
+  return `${agreeing.length} of ${comparisons.length} figures of the run before are within the rounds of this one. ${sources}`
 }
 
-function isOfSameSource(now: Measured, before: Measured): boolean {
+function isOfSameSource(now: MeasuredPart, before: MeasuredPart): boolean {
   return now.source === before.source && !now.changedSinceCommit && !before.changedSinceCommit
 }

@@ -1,5 +1,5 @@
 /** How large an installation has to be for a million credentials a day, worked out from the figures. */
-import type { Published } from '../bench/report.ts'
+import type { PublishedResults } from '../bench/report.ts'
 import { tableText } from './docs-text.ts'
 import { resultsOf } from './performance-results.ts'
 
@@ -8,7 +8,7 @@ const CREDENTIALS_A_DAY = 1_000_000
 /** How much more than on average an hour of many visits brings. */
 const PEAK = 10
 /** The part of a core that one process is to use at most, so that its answers stay quick. */
-const USED = 0.5
+const USED_SHARE = 0.5
 const MACHINES = 2
 const SERVICES = 2
 const POOL = 10
@@ -19,13 +19,13 @@ const RETENTION_DAYS = 30
 
 const average = CREDENTIALS_A_DAY / DAY_SECONDS
 
-export function sizingText(published: Published): string {
+export function sizingText(results: PublishedResults): string {
   return `A million credentials a day, of which each is shown once, are ${average.toFixed(0)} issuances and verifications a second on average, and
 ${(average * PEAK).toFixed(0)} in an hour with ${PEAK} times as many visits.
 
-${coresTable(published)}
+${coresTable(results)}
 
-${settingsText(published)}
+${settingsText(results)}
 
 - **One machine or several.** Have two for every service, behind a proxy and on PostgreSQL, so that a restart is not noticed
   ([production](how-to/production.md)); each has to carry the load alone meanwhile.
@@ -37,19 +37,22 @@ ${settingsText(published)}
 `
 }
 
-function coresTable(published: Published): string {
+function coresTable(results: PublishedResults): string {
   const rows = [
     ['issuance dc+sd-jwt', 'issuance jwt_vc_json-ld'],
     ['verification dc+sd-jwt', 'verification jwt_vc_json-ld'],
-  ].map(([name = '', scaled = '']) => {
-    const [embedded, served] = [serviceOf(published, name, 'sqlite'), serviceOf(published, name, 'postgresql')]
-    const bytes = resultsOf(published, 'scale', 'postgresql')?.[`${scaled}, postgresql`]?.bytesPerSession
+  ].map(([name = '', scaledBy = '']) => {
+    const [sqliteService, postgresService] = [
+      serviceOf(results, name, 'sqlite'),
+      serviceOf(results, name, 'postgresql'),
+    ]
+    const bytes = resultsOf(results, 'scale', 'postgresql')?.[`${scaledBy}, postgresql`]?.bytesPerSession
     return [
       name,
-      perCore(embedded?.processorMs),
-      perCore(served?.processorMs),
-      coresAtPeak(served?.processorMs)?.toFixed(2) ?? '–',
-      coresAtPeak(served?.databaseMs)?.toFixed(2) ?? '–',
+      perCore(sqliteService?.processorMs),
+      perCore(postgresService?.processorMs),
+      coresAtPeak(postgresService?.processorMs)?.toFixed(2) ?? '–',
+      coresAtPeak(postgresService?.databaseMs)?.toFixed(2) ?? '–',
       bytes === undefined ? '–' : `${((bytes * CREDENTIALS_A_DAY) / 1e9).toFixed(1)} GB`,
     ]
   })
@@ -62,10 +65,10 @@ function coresTable(published: Published): string {
   )
 }
 
-function settingsText(published: Published): string {
+function settingsText(results: PublishedResults): string {
   const names = ['issuance dc+sd-jwt', 'verification dc+sd-jwt']
-  const cores = names.map((name) => coresAtPeak(serviceOf(published, name, 'postgresql')?.processorMs) ?? 0)
-  const workers = Math.max(1, ...cores.map((each) => Math.ceil(each / USED)))
+  const cores = names.map((name) => coresAtPeak(serviceOf(results, name, 'postgresql')?.processorMs) ?? 0)
+  const workers = Math.max(1, ...cores.map((each) => Math.ceil(each / USED_SHARE)))
   // A list that lasts a day needs one entry for each credential.
   const entries = Math.max(LEAST_ENTRIES, 2 ** Math.ceil(Math.log2(CREDENTIALS_A_DAY)))
   const settings = {
@@ -87,7 +90,7 @@ ${tableText(
     [
       '`workers`',
       String(workers),
-      `no process uses more than ${USED} of a core at the peak, also when one machine is away`,
+      `no process uses more than ${USED_SHARE} of a core at the peak, also when one machine is away`,
     ],
     [
       '`statusList.entries`',
@@ -113,8 +116,8 @@ ${tableText(
 )}`
 }
 
-function serviceOf(published: Published, name: string, database: 'sqlite' | 'postgresql') {
-  return resultsOf(published, 'flows', database)?.[name]?.service
+function serviceOf(results: PublishedResults, name: string, database: 'sqlite' | 'postgresql') {
+  return resultsOf(results, 'flows', database)?.[name]?.service
 }
 
 function perCore(processorMs: number | undefined): string {

@@ -33,7 +33,7 @@ export function sitePages(root: string): Site {
     if (pages.has(place)) continue
     const isDocument = source.endsWith('.md')
     const text = isDocument ? readFileSync(join(root, source), 'utf8') : codePage(root, source)
-    const moved = mapLinks(text, (target) => {
+    const movedText = mapLinks(text, (target) => {
       if (/^[a-z-]+:/.test(target) || target === '') return target
       const file = posix.normalize(isDocument ? posix.join(posix.dirname(source), target) : target).replace(/\/$/, '')
       if (!existsSync(join(root, file))) throw new Error(`${source} links to ${target}, which does not exist`)
@@ -41,9 +41,9 @@ export function sitePages(root: string): Site {
       else waiting.push(file)
       return relativeLink(place, sitePath(file))
     })
-    pages.set(place, isDocument ? moved : `---\nsearch: false\neditLink: false\n---\n\n${moved}`)
+    pages.set(place, isDocument ? movedText : `---\nsearch: false\neditLink: false\n---\n\n${movedText}`)
   }
-  return { pages, pictures, sidebar: withOthers(sidebarOf(readFileSync(join(root, INDEX), 'utf8')), pages) }
+  return { pages, pictures, sidebar: addOtherPages(sidebarOf(readFileSync(join(root, INDEX), 'utf8')), pages) }
 }
 
 /** Lists the Markdown files that belong to the site even where nothing links to them. */
@@ -81,23 +81,23 @@ function codePage(root: string, file: string): string {
 
 /** Replaces each target of a link in the text, outside of code. */
 function mapLinks(text: string, map: (target: string) => string): string {
-  const replaced = (prose: string): string =>
+  const replaceLinks = (prose: string): string =>
     prose.replace(/\]\(([^)#\s]*)(#[^)\s]*)?\)/g, (_, target: string, anchor = '') => `](${map(target)}${anchor})`)
   return text
     .split(/^(`{3,}[^\n]*\n[\s\S]*?^`{3,}$)/m)
-    .map((part, index) => (index % 2 === 0 ? replaced(part) : part))
+    .map((part, index) => (index % 2 === 0 ? replaceLinks(part) : part))
     .join('')
 }
 
 /** Documents that another page lists, or that are a page of a folder. */
-const LISTED = /^(code|project|decisions|divergences|components)\/|^(index|conformance)\.md$/
+const LISTED_PATHS = /^(code|project|decisions|divergences|components)\/|^(index|conformance)\.md$/
 
 /** Adds to the sidebar a last group, of the documents that the index does not have. */
-function withOthers(sidebar: readonly SidebarGroup[], pages: ReadonlyMap<string, string>): readonly SidebarGroup[] {
-  const linked = new Set(sidebar.flatMap(({ items }) => items.map(({ link }) => link)))
+function addOtherPages(sidebar: readonly SidebarGroup[], pages: ReadonlyMap<string, string>): readonly SidebarGroup[] {
+  const linkedPages = new Set(sidebar.flatMap(({ items }) => items.map(({ link }) => link)))
   const items = [...pages].flatMap(([path, text]) => {
     const link = `/${path.replace(/\.md$/, '')}`
-    if (LISTED.test(path) || linked.has(link)) return []
+    if (LISTED_PATHS.test(path) || linkedPages.has(link)) return []
     return [{ text: /^# (.+)$/m.exec(text)?.[1] ?? path, link }]
   })
   return items.length === 0 ? sidebar : [...sidebar, { text: 'More', items }]

@@ -40,8 +40,8 @@ const PAGES: Readonly<Record<string, { readonly title: string; readonly show: Sh
 /** Loads the script of the wallet, which is larger than all others, when its page is opened. */
 async function showWallet(...place: Parameters<ShowPage>): Promise<void> {
   const path: string = './wallet.js'
-  const loaded = (await import(path)) as { readonly showWallet: ShowPage }
-  await loaded.showWallet(...place)
+  const walletModule = (await import(path)) as { readonly showWallet: ShowPage }
+  await walletModule.showWallet(...place)
 }
 
 let current = new AbortController()

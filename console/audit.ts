@@ -26,7 +26,7 @@ export const showAudit: ShowPage = async (main, { services, signal }) => {
 function drawHead({ head, checkpoint }: Page): HTMLElement {
   if (head === undefined) return element('p', {}, 'The log has no record yet.')
   const { signature, sequence, at, problem } = checkpoint ?? {}
-  const signed = [
+  const signatureTerms = [
     problem === undefined
       ? `up to record ${sequence ?? 0}, on `
       : element('span', { class: 'bad' }, `The signature does not hold: ${problem}`),
@@ -41,7 +41,9 @@ function drawHead({ head, checkpoint }: Page): HTMLElement {
     element(
       'dd',
       {},
-      ...(signature === undefined ? ['not yet; a service signs its log once a minute, when something is new'] : signed),
+      ...(signature === undefined
+        ? ['not yet; a service signs its log once a minute, when something is new']
+        : signatureTerms),
     ),
     ...(signature === undefined ? [] : drawSignature(signature)),
   )
@@ -118,9 +120,11 @@ function drawVerdict(stretches: readonly Stretch[]): readonly HTMLElement[] {
       element('p', {}, advice),
     ]
   }
-  const vouched = Math.max(...stretches.map(({ vouched_for: record }) => record))
+  const lastVouchedRecord = Math.max(...stretches.map(({ vouched_for: record }) => record))
   const signed =
-    vouched === 0 ? 'No signature is among them yet.' : `Signatures of the service cover them up to record ${vouched}.`
+    lastVouchedRecord === 0
+      ? 'No signature is among them yet.'
+      : `Signatures of the service cover them up to record ${lastVouchedRecord}.`
   return [state('good', 'intact'), element('p', {}, signed)]
 }
 

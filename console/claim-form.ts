@@ -22,7 +22,7 @@ export function createClaimForm(configurations: readonly OfferedConfiguration[])
       { path, input, drawn: field(labelOfClaim(claim), input, noteOf(labelOfClaim(claim), path, claim.mandatory)) },
     ]
   })
-  const editor = createJsonEditor('Claims, as JSON', () => editor.clear())
+  const editor = createJsonEditor('Claims, as JSON', () => editor.clearError())
   editor.write({})
   const isEmpty = fields.length === 0
   return {

@@ -24,36 +24,41 @@ const EXAMPLE: Configuration = {
 interface LookField {
   readonly label: string
   readonly type: 'text' | 'color' | 'url'
-  readonly read: (display: Display) => string | undefined
-  readonly write: (value: string) => Display
+  readonly readValue: (display: Display) => string | undefined
+  readonly writeValue: (value: string) => Display
 }
 
 const LOOKS: readonly LookField[] = [
-  { label: 'Name', type: 'text', read: ({ name }) => name, write: (name) => ({ name }) },
+  { label: 'Name', type: 'text', readValue: ({ name }) => name, writeValue: (name) => ({ name }) },
   {
     label: 'Description',
     type: 'text',
-    read: ({ description }) => description,
-    write: (description) => ({ description }),
+    readValue: ({ description }) => description,
+    writeValue: (description) => ({ description }),
   },
   {
     label: 'Background color',
     type: 'color',
-    read: (display) => display.background_color,
-    write: (value) => ({ background_color: value }),
+    readValue: (display) => display.background_color,
+    writeValue: (value) => ({ background_color: value }),
   },
   {
     label: 'Text color',
     type: 'color',
-    read: (display) => display.text_color,
-    write: (value) => ({ text_color: value }),
+    readValue: (display) => display.text_color,
+    writeValue: (value) => ({ text_color: value }),
   },
-  { label: 'Logo (address)', type: 'url', read: ({ logo }) => logo?.uri, write: (uri) => ({ logo: { uri } }) },
+  {
+    label: 'Logo (address)',
+    type: 'url',
+    readValue: ({ logo }) => logo?.uri,
+    writeValue: (uri) => ({ logo: { uri } }),
+  },
   {
     label: 'Background image (address)',
     type: 'url',
-    read: (display) => display.background_image?.uri,
-    write: (uri) => ({ background_image: { uri } }),
+    readValue: (display) => display.background_image?.uri,
+    writeValue: (uri) => ({ background_image: { uri } }),
   },
 ]
 
@@ -66,16 +71,16 @@ export function drawConfigurationForm(onStored: () => Promise<void>): HTMLElemen
     if (configuration === undefined) return
     const display = configuration.credential_metadata?.display?.[0]
     preview.replaceChildren(drawCard(configurationName('', configuration), display))
-    for (const { input, read } of looks) {
-      if (document.activeElement !== input) input.value = read(display ?? {}) ?? ''
+    for (const { input, readValue } of looks) {
+      if (document.activeElement !== input) input.value = readValue(display ?? {}) ?? ''
     }
   }
   const editor = createJsonEditor('Configuration', redraw)
-  for (const { input, write } of looks) {
+  for (const { input, writeValue } of looks) {
     input.addEventListener('input', () => {
       const configuration = editor.read() as Configuration | undefined
       if (configuration === undefined) return
-      editor.write(changeLook(configuration, write(input.value), input.value === ''))
+      editor.write(changeLook(configuration, writeValue(input.value), input.value === ''))
       redraw()
     })
   }
@@ -85,7 +90,7 @@ export function drawConfigurationForm(onStored: () => Promise<void>): HTMLElemen
     issuerClient
       .createConfiguration(configuration as Configuration)
       .then(onStored)
-      .catch((error: unknown) => editor.tell(error))
+      .catch((error: unknown) => editor.showError(error))
   }
   editor.write(EXAMPLE)
   redraw()
@@ -101,7 +106,7 @@ export function drawConfigurationForm(onStored: () => Promise<void>): HTMLElemen
 function changeLook(configuration: Configuration, look: Display, isEmpty: boolean): Configuration {
   const { credential_metadata: metadata } = configuration
   const [first = { name: '' }, ...others] = metadata?.display ?? []
-  const kept = Object.entries(first).filter(([name]) => !(isEmpty && name in look && name !== 'name'))
-  const display = { ...Object.fromEntries(kept), ...(isEmpty ? {} : look) } as typeof first
+  const keptMembers = Object.entries(first).filter(([name]) => !(isEmpty && name in look && name !== 'name'))
+  const display = { ...Object.fromEntries(keptMembers), ...(isEmpty ? {} : look) } as typeof first
   return { ...configuration, credential_metadata: { ...metadata, display: [display, ...others] } }
 }

@@ -65,13 +65,16 @@ async function drawPublic(at: number, address: string, engines: Parameters<typeo
 
 function drawFacts(details: ContractDetails): HTMLElement {
   const { component, component_uri: uri, engines, timers, transactions, storage_bytes: bytes } = details
-  const listed = engines?.map(({ address, endpoint }) => element('li', {}, endpoint === '' ? address : endpoint))
+  const engineItems = engines?.map(({ address, endpoint }) => element('li', {}, endpoint === '' ? address : endpoint))
   const facts: readonly (readonly [string, Node | string])[] = [
     ['State', drawContractState(details)],
     ['Component', element('code', { class: 'long' }, component ?? 'none')],
     ...(uri === null || uri === '' ? [] : [['From', uri] as const]),
     ['What it does', componentWords(details)],
-    ['Its engines', listed === undefined ? 'named by the component' : element('ul', { class: 'plain' }, ...listed)],
+    [
+      'Its engines',
+      engineItems === undefined ? 'named by the component' : element('ul', { class: 'plain' }, ...engineItems),
+    ],
     ['Stored', `${bytes.toLocaleString()} bytes`],
     ['Transactions', `${transactions.waiting} wait for the chain; ${transactions.today} today`],
     ['Timers', timers.length === 0 ? 'none' : timers.map(({ id, status }) => `${id} (${status})`).join(', ')],

@@ -56,9 +56,9 @@ function drawUnreached(problem: string): readonly HTMLElement[] {
 
 function drawStatus(status: EngineStatus, engine: ShownEngine, at: number): readonly HTMLElement[] {
   const { address, chain, block, stale, contracts } = status
-  const seen = stale ? 'sees nothing new of its chain' : 'sees its chain'
+  const chainText = stale ? 'sees nothing new of its chain' : 'sees its chain'
   return [
-    element('p', {}, element('span', { class: `state ${stale ? 'bad' : 'good'}` }, seen)),
+    element('p', {}, element('span', { class: `state ${stale ? 'bad' : 'good'}` }, chainText)),
     element(
       'dl',
       { class: 'facts' },
@@ -91,8 +91,8 @@ function drawContracts(contracts: readonly ContractStatus[], at: number): HTMLEl
     return element('p', {}, 'It has found no contract that its contractFilter admits.')
   }
   const heads = ['Contract', 'State', 'Its component']
-  const sorted = contracts.toSorted((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state))
-  const rows = sorted.slice(0, MOST_CONTRACTS).map((contract) => {
+  const sortedContracts = contracts.toSorted((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state))
+  const rows = sortedContracts.slice(0, MOST_CONTRACTS).map((contract) => {
     const cells = [contractLink(at, contract.address), drawContractState(contract), componentWords(contract)]
     return element(
       'tr',
@@ -100,11 +100,15 @@ function drawContracts(contracts: readonly ContractStatus[], at: number): HTMLEl
       ...cells.map((cell, index) => element('td', { 'data-head': heads[index] ?? '' }, cell)),
     )
   })
-  const left = contracts.length - rows.length
+  const hiddenCount = contracts.length - rows.length
   return element(
     'table',
     { class: 'records' },
-    element('caption', {}, `Contracts: ${contracts.length}${left === 0 ? '' : `, of which ${rows.length} are shown`}`),
+    element(
+      'caption',
+      {},
+      `Contracts: ${contracts.length}${hiddenCount === 0 ? '' : `, of which ${rows.length} are shown`}`,
+    ),
     element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head)))),
     element('tbody', {}, ...rows),
   )

@@ -6,17 +6,17 @@ export async function* followVisibly<Session>(
   signal: AbortSignal,
 ): AsyncGenerator<Session, void> {
   for (;;) {
-    await visible(signal)
-    const hidden = new AbortController()
+    await waitUntilVisible(signal)
+    const hiddenSignal = new AbortController()
     const hide = (): void => {
-      if (document.hidden) hidden.abort()
+      if (document.hidden) hiddenSignal.abort()
     }
     document.addEventListener('visibilitychange', hide)
     try {
-      yield* watch({ signal: AbortSignal.any([signal, hidden.signal]) })
+      yield* watch({ signal: AbortSignal.any([signal, hiddenSignal.signal]) })
       return
     } catch (error) {
-      if (signal.aborted || !hidden.signal.aborted) throw error
+      if (signal.aborted || !hiddenSignal.signal.aborted) throw error
     } finally {
       document.removeEventListener('visibilitychange', hide)
     }
@@ -24,7 +24,7 @@ export async function* followVisibly<Session>(
 }
 
 /** Waits until the page can be seen. Rejects when the signal is aborted. */
-async function visible(signal: AbortSignal): Promise<void> {
+async function waitUntilVisible(signal: AbortSignal): Promise<void> {
   if (document.hidden) {
     await new Promise((resolve) => {
       document.addEventListener('visibilitychange', resolve, { once: true, signal })

@@ -10,8 +10,8 @@ export interface JsonEditor {
   /** Reads the value of the text; undefined when it is not JSON, and then the mistake is shown. */
   read(): unknown
   /** Shows a mistake of the value, beside the line whose path it names. */
-  tell(error: unknown): void
-  clear(): void
+  showError(error: unknown): void
+  clearError(): void
 }
 
 /** A path at the beginning of what a service says about a value, after the name of the member that had the value. */
@@ -19,17 +19,17 @@ const NAMED_PATH = /^(?:dcql_query|body)?\.?([\w.[\]-]+): /
 let editors = 0
 
 export function createJsonEditor(label: string, onInput: () => void): JsonEditor {
-  const { drawn, text, numberLines, showMistake, clear } = drawEditor(label)
+  const { drawn, text, numberLines, showMistake, clear: clearError } = drawEditor(label)
   const editor: JsonEditor = {
     drawn,
     text,
     write: (value) => {
       text.value = writeJson(value)
       numberLines()
-      clear()
+      clearError()
     },
     read: () => {
-      clear()
+      clearError()
       try {
         return JSON.parse(text.value) as unknown
       } catch (error) {
@@ -37,13 +37,13 @@ export function createJsonEditor(label: string, onInput: () => void): JsonEditor
         return undefined
       }
     },
-    tell: (error) => {
+    showError: (error) => {
       const { message } = error as Error
       const path = NAMED_PATH.exec(message)?.[1]
-      clear()
+      clearError()
       showMistake(path === undefined ? undefined : lineOfPath(text.value, path), message)
     },
-    clear,
+    clearError,
   }
   text.addEventListener('input', () => {
     numberLines()

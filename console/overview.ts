@@ -25,7 +25,7 @@ interface OverviewPart {
 /** A part and where it is drawn. */
 interface PlacedPart {
   readonly place: HTMLElement
-  readonly read: () => Promise<OverviewPart>
+  readonly readPart: () => Promise<OverviewPart>
 }
 
 export const showOverview: ShowPage = async (main, { services, signal }) => {
@@ -40,8 +40,8 @@ export const showOverview: ShowPage = async (main, { services, signal }) => {
   ]
   const draw = async (): Promise<void> => {
     const concerns = await Promise.all(
-      parts.map(async ({ place, read }) => {
-        const part = await read()
+      parts.map(async ({ place, readPart }) => {
+        const part = await readPart()
         updateChildren(place, element('div', {}, ...part.drawn))
         return part.concerns
       }),
@@ -60,7 +60,7 @@ function placePart(main: HTMLElement, id: string, title: string, note: string): 
 
 function placeService(main: HTMLElement, name: ServiceName, url: string): PlacedPart {
   const place = placePart(main, name, name === 'issuer' ? 'Issuer' : 'Verifier', 'Asking the service …')
-  const read = async (): Promise<OverviewPart> => {
+  const readPart = async (): Promise<OverviewPart> => {
     // A service that is down is told at once, before requests to it are tried again.
     if (!(await isReady(name))) place.firstElementChild?.replaceWith(drawReadiness(false, url))
     try {
@@ -73,18 +73,18 @@ function placeService(main: HTMLElement, name: ServiceName, url: string): Placed
       return { drawn, concerns: [{ look: 'bad', text: `The ${name} gives no overview: ${message}` }] }
     }
   }
-  return { place, read }
+  return { place, readPart }
 }
 
 function placeEngines(main: HTMLElement, engines: readonly ShownEngine[]): PlacedPart {
   const place = placePart(main, 'engines', 'Engines', 'Asking the engines …')
-  const read = async (): Promise<OverviewPart> => {
+  const readPart = async (): Promise<OverviewPart> => {
     const all = await askEngines(engines)
     const items = all.map((each) => element('li', {}, drawReadiness(isEngineWell(each), each.engine.url)))
     const link = element('p', {}, element('a', { href: '#/engines' }, 'See their contracts'))
     return { drawn: [element('ul', { class: 'plain' }, ...items), link], concerns: all.flatMap(findEngineConcerns) }
   }
-  return { place, read }
+  return { place, readPart }
 }
 
 function drawVerdict(concerns: readonly Concern[]): readonly HTMLElement[] {
@@ -144,9 +144,9 @@ function hoursOf(
   member: 'states' | 'problems',
   drawName: (name: string) => Node | string,
 ): HTMLElement {
-  const counted = hours.map(({ from, [member]: counts }) => ({ from, counts }))
-  const isEmpty = counted.every(({ counts }) => Object.keys(counts).length === 0)
-  return isEmpty ? element('p', {}, `${caption}: nothing.`) : drawHours(caption, counted, drawName)
+  const countedHours = hours.map(({ from, [member]: counts }) => ({ from, counts }))
+  const isEmpty = countedHours.every(({ counts }) => Object.keys(counts).length === 0)
+  return isEmpty ? element('p', {}, `${caption}: nothing.`) : drawHours(caption, countedHours, drawName)
 }
 
 interface End {
@@ -157,22 +157,22 @@ interface End {
 
 /** Lists certificates with the days that each has left, the first to end first. */
 function drawEnds(ends: readonly End[], now: number): HTMLElement {
-  const sorted = ends.toSorted((one, other) => one.not_after - other.not_after)
-  const items = sorted.slice(0, MOST_ENDS).map(({ what, subject, not_after: end }) => {
+  const sortedEnds = ends.toSorted((one, other) => one.not_after - other.not_after)
+  const items = sortedEnds.slice(0, MOST_ENDS).map(({ what, subject, not_after: end }) => {
     const days = daysUntil(end, now)
     const look = days < 0 ? 'bad' : days < 30 ? 'warning' : undefined
-    const left = element('span', { class: look }, days < 0 ? 'ended' : `ends ${daysText(days)}`)
-    return element('li', {}, [what, subject].filter(Boolean).join(': '), ', ', left, ' (', drawTime(end), ')')
+    const endText = element('span', { class: look }, days < 0 ? 'ended' : `ends ${daysText(days)}`)
+    return element('li', {}, [what, subject].filter(Boolean).join(': '), ', ', endText, ' (', drawTime(end), ')')
   })
   return element('ul', { class: 'plain' }, ...items)
 }
 
 function listFacts({ ttl_seconds: ttl, current }: IssuerLists): readonly (readonly [string, readonly string[]])[] {
-  const seen = `A verifier may keep a list for ${ttl} seconds; a revocation is seen after that.`
+  const delayText = `A verifier may keep a list for ${ttl} seconds; a revocation is seen after that.`
   const lists = current.map(
     ({ entries, given_out: taken }) => `${taken.toLocaleString()} of ${entries.toLocaleString()} entries are given out`,
   )
-  return [['Status lists', [lists.length === 0 ? seen : `${lists.join('; ')}. ${seen}`]]]
+  return [['Status lists', [lists.length === 0 ? delayText : `${lists.join('; ')}. ${delayText}`]]]
 }
 
 type IssuerLists = Extract<Overview, { status_lists: unknown }>['status_lists']

@@ -37,9 +37,9 @@ export async function drawPagedTable<Entry>(table: PagedTable<Entry>): Promise<H
   })
   await fill()
   if (rows.childElementCount === 0) return element('p', {}, element('strong', {}, caption), `: ${none}`)
-  const headed = element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head))))
-  const drawn = element('table', { class: 'records' }, element('caption', {}, caption), headed, rows)
-  return element('div', {}, drawn, more, problem)
+  const headRow = element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head))))
+  const records = element('table', { class: 'records' }, element('caption', {}, caption), headRow, rows)
+  return element('div', {}, records, more, problem)
 }
 
 /** Adds as many rows as one press brings. Resolves with whether there are no more. */
@@ -47,7 +47,7 @@ async function addRows<Entry>(
   rows: HTMLElement,
   { heads, entries, cellsOf, rowsAtOnce = ROWS }: PagedTable<Entry>,
 ): Promise<boolean> {
-  for (let left = rowsAtOnce; left > 0; left -= 1) {
+  for (let remaining = rowsAtOnce; remaining > 0; remaining -= 1) {
     const next = await entries.next()
     if (next.done === true) return true
     // On a phone each cell stands below the last one, after its head.

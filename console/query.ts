@@ -27,19 +27,19 @@ export function queryFor(configurations: readonly AskedConfiguration[]): Query {
 }
 
 /**
- * Makes an id of `name` that is not in `used`, and adds it there. OpenID4VP 1.0, Credential Query: the id has letters,
- * digits, underscores and hyphens.
+ * Makes an id of `name` that is not in `usedNames`, and adds it there. OpenID4VP 1.0, Credential Query: the id has
+ * letters, digits, underscores and hyphens.
  */
-function makeUnusedName(name: string, used: Set<string>): string {
+function makeUnusedName(name: string, usedNames: Set<string>): string {
   const plain =
     name
       .toLowerCase()
       .replaceAll(/[^a-z\d]+/g, '_')
       .replaceAll(/^_|_$/g, '') || 'credential'
-  let unused = plain
-  for (let number = 2; used.has(unused); number += 1) unused = `${plain}_${number}`
-  used.add(unused)
-  return unused
+  let id = plain
+  for (let number = 2; usedNames.has(id); number += 1) id = `${plain}_${number}`
+  usedNames.add(id)
+  return id
 }
 
 function metaOf({ vct, doctype, credential_definition: definition }: OfferedConfiguration) {

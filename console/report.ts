@@ -88,12 +88,12 @@ function flatten(value: unknown, path: readonly string[]): readonly (readonly [r
 /** Draws checks, the failures first: somebody looks for these. */
 export function drawChecks(caption: string, checks: readonly Check[]): HTMLElement {
   const order = ['failed', 'warning', 'not_run', 'passed', 'not_applicable']
-  const sorted = [...checks].sort((one, other) => order.indexOf(one.outcome) - order.indexOf(other.outcome))
+  const sortedChecks = [...checks].sort((one, other) => order.indexOf(one.outcome) - order.indexOf(other.outcome))
   return element(
     'table',
     { class: 'checks' },
     element('caption', {}, caption),
-    ...sorted.map(({ id, asks, outcome, detail, spec }) =>
+    ...sortedChecks.map(({ id, asks, outcome, detail, spec }) =>
       element(
         'tr',
         { class: outcome },

@@ -121,9 +121,14 @@ function drawSearch(name: string): HTMLElement {
 }
 
 /** Makes a menu of choices. */
-function makeMenu(choices: readonly Choice[], chosen: string, onChoice: (value: string) => void): HTMLSelectElement {
+function makeMenu(
+  choices: readonly Choice[],
+  chosenValue: string,
+  onChoice: (value: string) => void,
+): HTMLSelectElement {
   const select = element('select')
-  for (const [value, words] of choices) select.append(element('option', { value, selected: value === chosen }, words))
+  for (const [value, words] of choices)
+    select.append(element('option', { value, selected: value === chosenValue }, words))
   select.addEventListener('change', () => onChoice(select.value))
   return select
 }

@@ -52,7 +52,8 @@ function drawForm(
   const onsubmit = (event: Event): void => {
     event.preventDefault()
     const query = editor.read()
-    if (query !== undefined) ask(place, query as Query, signal).catch((error: unknown) => editor.tell(error))
+    if (query !== undefined)
+      startSession(place, query as Query, signal).catch((error: unknown) => editor.showError(error))
   }
   const [[id, configuration] = ['credential', EXAMPLE] as const] = configurations
   // The first claim is ticked, as the query says that is written first.
@@ -78,7 +79,7 @@ async function tryOut(
   { configurations, pasted }: { configurations: ReadonlyMap<string, OfferedConfiguration>; pasted: string },
   dryRun: HTMLElement,
 ): Promise<void> {
-  const written = editor.text.value
+  const queryText = editor.text.value
   const query = editor.read()
   if (query === undefined) {
     dryRun.replaceChildren(element('p', {}, 'The query cannot be read yet.'))
@@ -86,17 +87,17 @@ async function tryOut(
   }
   try {
     const drawn = await tryQuery(query, configurations, pasted)
-    if (editor.text.value === written) dryRun.replaceChildren(drawn)
+    if (editor.text.value === queryText) dryRun.replaceChildren(drawn)
   } catch (error) {
-    if (editor.text.value !== written) return
+    if (editor.text.value !== queryText) return
     const { message } = error as Error
-    if (message.startsWith('dcql_query')) editor.tell(error)
+    if (message.startsWith('dcql_query')) editor.showError(error)
     dryRun.replaceChildren(element('p', { class: 'problem' }, message))
   }
 }
 
 /** Starts a session for the query, and follows it. */
-async function ask(place: HTMLElement, query: Query, signal: AbortSignal): Promise<void> {
+async function startSession(place: HTMLElement, query: Query, signal: AbortSignal): Promise<void> {
   const id = await verifierClient.createQuery(query)
   const { session_id, request_uri } = await verifierClient.startSession({ verification_query_id: id })
   place.replaceChildren(drawLink(request_uri))
@@ -106,7 +107,7 @@ async function ask(place: HTMLElement, query: Query, signal: AbortSignal): Promi
 /** Draws the claims of every configuration, to tick; the query asks for all that are ticked together. */
 function drawTicks(
   configurations: ReadonlyMap<string, OfferedConfiguration>,
-  write: (asked: readonly AskedConfiguration[]) => void,
+  write: (chosen: readonly AskedConfiguration[]) => void,
 ): HTMLElement {
   const groups = [...configurations].map(([id, configuration], place) => {
     const ticks = (configuration.credential_metadata?.claims ?? []).map((claim, index) => ({

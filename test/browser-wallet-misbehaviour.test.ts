@@ -1,6 +1,11 @@
 /** Every misbehaviour of the console's wallet, in every format: the check or error that it names is what catches it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { misbehaviours, type Remembered, rememberingPresentation, withRequest } from '../console/wallet/misbehaviour.ts'
+import {
+  misbehaviours,
+  type PresentationMemory,
+  rememberPresentations,
+  withRequest,
+} from '../console/wallet/misbehaviour.ts'
 import { misreceipts } from '../console/wallet/misreceive.ts'
 import type { VerificationReport } from '../src/verifier/verification.ts'
 import { isAnswered } from '../src/wallet/answer.ts'
@@ -23,7 +28,7 @@ describe.each([...profiles, mdocProfile].map((profile) => [profile.format, profi
   (format, profile) => {
     let services: Services
     let made: TestWallet
-    const remembered: Remembered = new Map()
+    const remembered: PresentationMemory = new Map()
     beforeAll(async () => {
       services = await startServices()
       made = testWallet(services.fetch, services.clock)
@@ -52,12 +57,12 @@ describe.each([...profiles, mdocProfile].map((profile) => [profile.format, profi
     it('has something to replay once it has presented honestly', async () => {
       const first = await planned()
       const replay = misbehaviours.find(({ id }) => id === 'replay')
-      expect(replay?.problem(first.answer, remembered)).toMatch(/present this credential honestly first/)
-      await present(made.wallet, first.plan, rememberingPresentation(remembered))
+      expect(replay?.findProblem(first.answer, remembered)).toMatch(/present this credential honestly first/)
+      await present(made.wallet, first.plan, rememberPresentations(remembered))
       expect(await statusOf(services, VERIFIER_URL, first.sessionId)).toMatchObject({
         status: 'VERIFICATION_SUCCEEDED',
       })
-      expect(replay?.problem(first.answer, remembered)).toBeUndefined()
+      expect(replay?.findProblem(first.answer, remembered)).toBeUndefined()
     })
 
     it.each(misbehaviours.map((each) => [each.title, each] as const))(
@@ -65,9 +70,9 @@ describe.each([...profiles, mdocProfile].map((profile) => [profile.format, profi
       async (_, each) => {
         const { sessionId, plan, answer } = await planned()
         const isUnsuited = UNSUITED[format]?.includes(each.id) === true
-        expect(each.problem(answer, remembered) !== undefined).toBe(isUnsuited)
+        expect(each.findProblem(answer, remembered) !== undefined).toBe(isUnsuited)
         if (isUnsuited) return
-        const error = await errorOf(present(made.wallet, plan, each.make(remembered)))
+        const error = await errorOf(present(made.wallet, plan, each.createPresentation(remembered)))
         expect(error.server?.error).toBe('invalid_request')
         const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
         expect(status).toBe('VERIFICATION_FAILED')
@@ -77,7 +82,7 @@ describe.each([...profiles, mdocProfile].map((profile) => [profile.format, profi
           ...Object.values(credentials).flatMap((reports) => reports.flatMap((one) => one.checks)),
         ]
         const failed = all.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
-        expect(failed).toEqual([each.check(format)])
+        expect(failed).toEqual([each.expectedCheck(format)])
       },
     )
 
@@ -106,7 +111,7 @@ describe('a wallet that misbehaves when it receives', () => {
     async (_, each) => {
       const { wallet, texts } = testWallet(services.fetch, services.clock)
       const { sessionId, link } = await startIssuance(services)
-      const error = await errorOf(receive(each.change(wallet), link))
+      const error = await errorOf(receive(each.changeWallet(wallet), link))
       expect(error.server?.error).toBe(each.error)
       expect(texts.size).toBe(0)
       const status = await statusOf(services, ISSUER_URL, sessionId)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Measured, Published, Target } from '../bench/report.ts'
+import type { MeasuredPart, PublishedResults, Target } from '../bench/report.ts'
 import { aimsText } from '../build/performance-aims.ts'
 
 const machine = {
@@ -11,7 +11,7 @@ const machine = {
   takenByOtherMachines: 0,
 }
 
-function measured(targets: readonly Target[], source = 'aaaa'): Measured {
+function measured(targets: readonly Target[], source = 'aaaa'): MeasuredPart {
   const at = { at: '2026-01-01T00:00:00Z', commit: 'cccc', source, changedSinceCommit: false, node: 'v24.0.0', machine }
   return { ...at, options: {}, results: {}, targets }
 }
@@ -21,8 +21,8 @@ const aim = (value: number, reached = true): Target => ({
   ...{ least: value - 0.1, most: value + 0.1 },
 })
 
-const pageOf = (now: Measured, before?: Measured): string => {
-  const published: Published = { 'flows, sqlite': { now, ...(before ? { before } : {}) } }
+const pageOf = (now: MeasuredPart, before?: MeasuredPart): string => {
+  const published: PublishedResults = { 'flows, sqlite': { now, ...(before ? { before } : {}) } }
   return aimsText(published)
 }
 

@@ -1,14 +1,14 @@
 /** The things that all parts of the page use. */
 import type { Step, WalletContext } from '../../src/wallet/context.ts'
 import type { Guide } from './guide.ts'
-import type { Remembered } from './misbehaviour.ts'
+import type { PresentationMemory } from './misbehaviour.ts'
 import { type BrowserStore, openBrowserStore } from './store.ts'
 
 export interface Desk {
   readonly wallet: WalletContext
   readonly store: BrowserStore
   readonly guide: Guide
-  readonly remembered: Remembered
+  readonly remembered: PresentationMemory
   /** The steps of the wallet since the last look. */
   readonly steps: Step[]
   readonly sessions: IssuanceSessions
@@ -36,7 +36,7 @@ export async function openDesk(guide: Guide, signal: AbortSignal): Promise<Desk>
     wait: (seconds) => pause(seconds),
     onStep: (step) => void steps.push(step),
   }
-  return { wallet, store, guide, remembered: new Map(), steps, sessions: keptSessions(), signal }
+  return { wallet, store, guide, remembered: new Map(), steps, sessions: createSessionMemory(), signal }
 }
 
 export function pause(seconds: number): Promise<void> {
@@ -53,11 +53,11 @@ export function sessionOf(link: string): string | undefined {
   return uri?.split('/').at(-1)
 }
 
-function keptSessions(): IssuanceSessions {
-  const read = (): Record<string, string> =>
+function createSessionMemory(): IssuanceSessions {
+  const readSessions = (): Record<string, string> =>
     JSON.parse(localStorage.getItem(SESSIONS) ?? '{}') as Record<string, string>
   return {
-    get: (id) => read()[id],
-    set: (id, sessionId) => localStorage.setItem(SESSIONS, JSON.stringify({ ...read(), [id]: sessionId })),
+    get: (id) => readSessions()[id],
+    set: (id, sessionId) => localStorage.setItem(SESSIONS, JSON.stringify({ ...readSessions(), [id]: sessionId })),
   }
 }

@@ -9,8 +9,8 @@ import type { Display } from '../clients.ts'
 import { element } from '../dom.ts'
 
 /** Draws the card of a credential, with its claims to unfold. */
-export function drawCredential(stored: StoredCredential, now: Date): HTMLElement {
-  const { name, display, issuerName, issuer, expiresAt, format, issuerCertificate: certificate } = stored
+export function drawCredential(credential: StoredCredential, now: Date): HTMLElement {
+  const { name, display, issuerName, issuer, expiresAt, format, issuerCertificate: certificate } = credential
   const isOver = expiresAt !== undefined && expiresAt <= now
   const until =
     expiresAt === undefined ? 'does not expire' : `${isOver ? 'expired' : 'valid until'} ${expiresAt.toLocaleString()}`
@@ -23,7 +23,9 @@ export function drawCredential(stored: StoredCredential, now: Date): HTMLElement
       'details',
       {},
       element('summary', {}, `Claims of the ${name}`),
-      drawClaims(holderClaims(stored).map(({ position, value }) => [claimLabel(stored, position), valueText(value)])),
+      drawClaims(
+        holderClaims(credential).map(({ position, value }) => [claimLabel(credential, position), valueText(value)]),
+      ),
       element('small', {}, `${format}, signed with the certificate ${certificate?.subjectText ?? 'of nobody'}`),
     ),
   )
@@ -36,7 +38,7 @@ export function drawDisclosure({ credential, disclosed, hidden }: AnsweredQuery)
     disclosed.filter(({ position }) => !isEnvelopeClaim(credential, position)),
   )
   const reasons = { asked: '', always: ' (cannot be hidden)', inseparable: ' (comes with what was asked)' }
-  const kept = sortClaims(
+  const hiddenClaims = sortClaims(
     credential,
     hidden.map((position) => ({ position })),
   )
@@ -52,7 +54,11 @@ export function drawDisclosure({ credential, disclosed, hidden }: AnsweredQuery)
       ]),
     ),
     element('h4', {}, 'It will not see'),
-    element('p', {}, kept.map(({ position }) => claimLabel(credential, position)).join(', ') || 'nothing stays hidden'),
+    element(
+      'p',
+      {},
+      hiddenClaims.map(({ position }) => claimLabel(credential, position)).join(', ') || 'nothing stays hidden',
+    ),
   )
 }
 

@@ -37,10 +37,10 @@ const END = 'That was the walk. Try the other misbehaviours, decline a request, 
 export interface Guide {
   readonly drawn: HTMLElement
   /**
-   * Goes on to the next step when the present one waits for this. Goes back to the last step of a service when the
-   * wallet is through with an offer or a request without that: the step needs a new one.
+   * Shows the next step when the current one waits for `happening`. Shows the last step of a service again when the
+   * wallet has ended an offer or a request without `happening`, since the step then needs a new one.
    */
-  tell(happening: Happening): void
+  report(happening: Happening): void
 }
 
 /** Makes the guide. `act` does what a service has to do next. */
@@ -65,7 +65,7 @@ export function createGuide(act: (happening: Happening) => void): Guide {
   draw()
   return {
     drawn,
-    tell: (happening) => {
+    report: (happening) => {
       const step = STEPS[at]
       if (step === undefined) return
       if (step.after === happening) at += 1

@@ -32,23 +32,23 @@ export interface Misbehaviour {
   /** The misbehaviour in a sentence. */
   readonly does: string
   /** Names the check that has to fail, for a credential of the format. */
-  check(format: string): string
+  expectedCheck(format: string): string
   /** Returns why the misbehaviour cannot be shown with this answer; undefined when it can. */
-  problem(answer: AnsweredQuery, remembered: Remembered): string | undefined
-  make(remembered: Remembered): MakePresentation
+  findProblem(answer: AnsweredQuery, memory: PresentationMemory): string | undefined
+  createPresentation(memory: PresentationMemory): MakePresentation
 }
 
 /** The latest presentation of each credential, by its id. */
-export type Remembered = Map<string, string>
+export type PresentationMemory = Map<string, string>
 
 const AN_HOUR_MS = 3_600_000
 const SD_JWT = 'only SD-JWT formats can do that'
 
 /** Makes a function that presents honestly, and remembers what it sent. */
-export function rememberingPresentation(remembered: Remembered): MakePresentation {
+export function rememberPresentations(memory: PresentationMemory): MakePresentation {
   return async (wallet, plan, answer) => {
     const presentation = await makePresentation(wallet, plan, answer)
-    remembered.set(answer.credential.id, presentation)
+    memory.set(answer.credential.id, presentation)
     return presentation
   }
 }
@@ -59,46 +59,46 @@ export const misbehaviours: readonly Misbehaviour[] = [
     id: 'nonce',
     title: 'Wrong nonce',
     does: 'The wallet signs a nonce that is not the one of the request.',
-    check: firstAsked('holder.nonce', 'holder.signature'),
-    problem: always,
-    make: () => (wallet, plan, answer) =>
+    expectedCheck: firstApplicableCheck('holder.nonce', 'holder.signature'),
+    findProblem: noProblem,
+    createPresentation: () => (wallet, plan, answer) =>
       makePresentation(wallet, withRequest(plan, { nonce: toBase64url(wallet.random(24)) }), answer),
   },
   {
     id: 'replay',
     title: 'Replayed presentation',
     does: 'The wallet sends once more what it presented before, to another request.',
-    check: firstAsked('holder.nonce', 'holder.signature'),
-    problem: ({ credential }, remembered) =>
-      remembered.has(credential.id)
+    expectedCheck: firstApplicableCheck('holder.nonce', 'holder.signature'),
+    findProblem: ({ credential }, memory) =>
+      memory.has(credential.id)
         ? undefined
         : 'present this credential honestly first, so that there is something to replay',
-    make: (remembered) => (_wallet, _plan, answer) => Promise.resolve(remembered.get(answer.credential.id) ?? ''),
+    createPresentation: (memory) => (_wallet, _plan, answer) => Promise.resolve(memory.get(answer.credential.id) ?? ''),
   },
   {
     id: 'audience',
     title: 'Wrong audience',
     does: 'The presentation was made for another verifier, who passes it on.',
-    check: firstAsked('holder.audience', 'holder.signature'),
-    problem: always,
-    make: () => (wallet, plan, answer) =>
+    expectedCheck: firstApplicableCheck('holder.audience', 'holder.signature'),
+    findProblem: noProblem,
+    createPresentation: () => (wallet, plan, answer) =>
       makePresentation(wallet, withRequest(plan, { clientId: `x509_hash:${toBase64url(wallet.random(32))}` }), answer),
   },
   {
     id: 'stale',
     title: 'Stale proof',
     does: 'The proof of the holder is an hour old.',
-    check: firstAsked('holder.fresh'),
-    problem: ({ credential }) => reasonUnasked(credential.format, 'holder.fresh'),
-    make: () => (wallet, plan, answer) => makePresentation(earlier(wallet), plan, answer),
+    expectedCheck: firstApplicableCheck('holder.fresh'),
+    findProblem: ({ credential }) => reasonUnasked(credential.format, 'holder.fresh'),
+    createPresentation: () => (wallet, plan, answer) => makePresentation(setClockBack(wallet), plan, answer),
   },
   {
     id: 'key',
     title: 'Swapped key',
     does: 'Somebody who copied the credential signs with a key of their own.',
-    check: firstAsked('holder.signature'),
-    problem: always,
-    make: () => async (wallet, plan, answer) => {
+    expectedCheck: firstApplicableCheck('holder.signature'),
+    findProblem: noProblem,
+    createPresentation: () => async (wallet, plan, answer) => {
       const { signer } = await wallet.store.keys.make(answer.credential.holder.alg)
       return makePresentation(wallet, plan, { ...answer, credential: { ...answer.credential, holder: signer } })
     },
@@ -107,17 +107,18 @@ export const misbehaviours: readonly Misbehaviour[] = [
     id: 'unbound',
     title: 'No proof of the holder',
     does: 'The wallet leaves out the signature by the key of the credential.',
-    check: firstAsked('holder.binding'),
-    problem: ({ credential }) => (isSdJwt(credential.format) ? undefined : SD_JWT),
-    make: () => async (wallet, plan, answer) => readSdJwt(await makePresentation(wallet, plan, answer)).sdHashInput,
+    expectedCheck: firstApplicableCheck('holder.binding'),
+    findProblem: ({ credential }) => (isSdJwt(credential.format) ? undefined : SD_JWT),
+    createPresentation: () => async (wallet, plan, answer) =>
+      readSdJwt(await makePresentation(wallet, plan, answer)).sdHashInput,
   },
   {
     id: 'disclosure',
     title: 'Changed claim',
     does: 'The wallet changes the value of a claim that it discloses, and signs that.',
-    check: firstAsked('disclosures.valid'),
-    problem: (answer) => reasonUnasked(answer.credential.format, 'disclosures.valid') ?? hidableProblem(answer),
-    make: () => (wallet, plan, answer) =>
+    expectedCheck: firstApplicableCheck('disclosures.valid'),
+    findProblem: (answer) => reasonUnasked(answer.credential.format, 'disclosures.valid') ?? hidableProblem(answer),
+    createPresentation: () => (wallet, plan, answer) =>
       isSdJwt(answer.credential.format)
         ? withChangedDisclosure(wallet, plan, answer)
         : makePresentation(wallet, plan, removeClaims(changeElements(answer))),
@@ -126,25 +127,26 @@ export const misbehaviours: readonly Misbehaviour[] = [
     id: 'missing',
     title: 'Missing claim',
     does: 'The wallet leaves out a claim that the verifier asked for.',
-    check: firstAsked('query.claims'),
-    problem: hidableProblem,
-    make: () => (wallet, plan, answer) => makePresentation(wallet, plan, removeClaims(withoutOneClaim(answer))),
+    expectedCheck: firstApplicableCheck('query.claims'),
+    findProblem: hidableProblem,
+    createPresentation: () => (wallet, plan, answer) =>
+      makePresentation(wallet, plan, removeClaims(withoutOneClaim(answer))),
   },
   {
     id: 'forged',
     title: 'Forged signature',
     does: 'The credential has another signature than that of its issuer.',
-    check: firstAsked('issuer.signature'),
-    problem: always,
-    make: () => (wallet, plan, answer) => makePresentation(wallet, plan, withForgedSignature(answer)),
+    expectedCheck: firstApplicableCheck('issuer.signature'),
+    findProblem: noProblem,
+    createPresentation: () => (wallet, plan, answer) => makePresentation(wallet, plan, withForgedSignature(answer)),
   },
   {
     id: 'issuer',
     title: 'Self-made issuer',
     does: 'Somebody signed the credential with a key and a certificate of their own, in the name of its issuer.',
-    check: firstAsked('issuer.trusted'),
-    problem: always,
-    make: () => async (wallet, plan, answer) => {
+    expectedCheck: firstApplicableCheck('issuer.trusted'),
+    findProblem: noProblem,
+    createPresentation: () => async (wallet, plan, answer) => {
       const { signer } = await wallet.store.keys.make('ES256')
       const { format, credential } = answer.credential
       const resign = isMdoc(format) ? resignMdoc : resignJwt
@@ -154,7 +156,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
 ]
 
 /** Makes a function that finds the first check of `ids` that is asked of credentials of a format. */
-function firstAsked(...ids: readonly [string, ...string[]]): (format: string) => string {
+function firstApplicableCheck(...ids: readonly [string, ...string[]]): (format: string) => string {
   return (format) => ids.find((id) => reasonUnasked(format, id) === undefined) ?? ids[0]
 }
 
@@ -162,7 +164,7 @@ function reasonUnasked(format: string, id: string): string | undefined {
   return requireHeldFormat(format).unasked[id]
 }
 
-function always(): undefined {
+function noProblem(): undefined {
   return undefined
 }
 
@@ -178,7 +180,7 @@ export function withRequest(plan: PresentationPlan, changes: Partial<Presentatio
   return { ...plan, request: { ...plan.request, ...changes } }
 }
 
-function earlier(wallet: WalletContext): WalletContext {
+function setClockBack(wallet: WalletContext): WalletContext {
   return { ...wallet, now: () => new Date(wallet.now().getTime() - AN_HOUR_MS) }
 }
 
@@ -199,8 +201,11 @@ function hidableProblem(answer: AnsweredQuery): string | undefined {
 }
 
 function withoutOneClaim(answer: AnsweredQuery): AnsweredQuery {
-  const left = findHidableClaim(answer) ?? []
-  return { ...answer, positions: answer.positions.filter((each) => !isWithin(each, left) && !isWithin(left, each)) }
+  const omittedClaim = findHidableClaim(answer) ?? []
+  return {
+    ...answer,
+    positions: answer.positions.filter((each) => !isWithin(each, omittedClaim) && !isWithin(omittedClaim, each)),
+  }
 }
 
 async function withChangedDisclosure(
@@ -208,24 +213,28 @@ async function withChangedDisclosure(
   plan: PresentationPlan,
   answer: AnsweredQuery,
 ): Promise<string> {
-  const { sdHashInput: bound } = readSdJwt(await makePresentation(wallet, plan, answer))
-  const [jwt = '', ...disclosures] = bound.slice(0, -1).split('~')
-  const [changed = '', ...others] = disclosures.reverse()
-  const parts = parseJson(fromBase64url(changed)) as readonly unknown[]
-  const forged = toBase64url(JSON.stringify([...parts.slice(0, -1), 'changed by the wallet']))
-  return bindSdJwt([jwt, ...others, forged, ''].join('~'), bindingOf(wallet, plan, answer), answer.credential.holder)
+  const { sdHashInput } = readSdJwt(await makePresentation(wallet, plan, answer))
+  const [jwt = '', ...disclosures] = sdHashInput.slice(0, -1).split('~')
+  const [disclosure = '', ...others] = disclosures.reverse()
+  const parts = parseJson(fromBase64url(disclosure)) as readonly unknown[]
+  const forgedDisclosure = toBase64url(JSON.stringify([...parts.slice(0, -1), 'changed by the wallet']))
+  return bindSdJwt(
+    [jwt, ...others, forgedDisclosure, ''].join('~'),
+    bindingOf(wallet, plan, answer),
+    answer.credential.holder,
+  )
 }
 
 /** Changes every element of an mdoc, each of which has a digest. ISO/IEC 18013-5 section 9.1.2.5. */
 function changeElements(answer: AnsweredQuery): AnsweredQuery {
   const issuerSigned = asMap(decodeCbor(fromBase64url(answer.credential.credential)), 'the credential')
   const nameSpaces = [...asMap(issuerSigned.get('nameSpaces'), 'nameSpaces')].map(([name, items]) => {
-    const changed = asArray(items, 'a namespace').map((item) => {
+    const changedItems = asArray(items, 'a namespace').map((item) => {
       const element = asMap(decodeCbor(asEmbedded(item, 'an element')), 'an element')
-      const forged = new Map<CborKey, unknown>([...element, ['elementValue', 'changed by the wallet']])
-      return makeTagged(CBOR_TAG.encoded, encodeCbor(forged as typeof element))
+      const forgedElement = new Map<CborKey, unknown>([...element, ['elementValue', 'changed by the wallet']])
+      return makeTagged(CBOR_TAG.encoded, encodeCbor(forgedElement as typeof element))
     })
-    return [name, changed] as const
+    return [name, changedItems] as const
   })
   return withCredential(
     answer,

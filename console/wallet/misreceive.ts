@@ -9,7 +9,7 @@ export interface Misreceipt {
   readonly does: string
   /** The error of OpenID4VCI that has to be the answer. */
   readonly error: string
-  change(wallet: WalletContext): WalletContext
+  changeWallet(wallet: WalletContext): WalletContext
 }
 
 const AN_HOUR_MS = 3_600_000
@@ -20,27 +20,27 @@ export const misreceipts: readonly Misreceipt[] = [
     title: 'Wrong nonce',
     does: 'The key proof has a nonce that the issuer never gave.',
     error: 'invalid_nonce',
-    change: (wallet) => ({ ...wallet, fetch: (input, init) => replaceNonce(wallet, wallet.fetch(input, init)) }),
+    changeWallet: (wallet) => ({ ...wallet, fetch: (input, init) => replaceNonce(wallet, wallet.fetch(input, init)) }),
   },
   {
     id: 'stale',
     title: 'Stale proof',
     does: 'The key proof is an hour old.',
     error: 'invalid_proof',
-    change: (wallet) => ({ ...wallet, now: () => new Date(wallet.now().getTime() - AN_HOUR_MS) }),
+    changeWallet: (wallet) => ({ ...wallet, now: () => new Date(wallet.now().getTime() - AN_HOUR_MS) }),
   },
   {
     id: 'key',
     title: 'Swapped key',
     does: 'The key proof names one key, and another signs it.',
     error: 'invalid_proof',
-    change: (wallet) => ({ ...wallet, store: { ...wallet.store, keys: withOtherSignature(wallet) } }),
+    changeWallet: (wallet) => ({ ...wallet, store: { ...wallet.store, keys: withOtherSignature(wallet) } }),
   },
 ]
 
 /** Replaces the nonce of an answer, where it has one. */
-async function replaceNonce({ random }: WalletContext, answered: Promise<Response>): Promise<Response> {
-  const response = await answered
+async function replaceNonce({ random }: WalletContext, pendingResponse: Promise<Response>): Promise<Response> {
+  const response = await pendingResponse
   const body = (await response
     .clone()
     .json()

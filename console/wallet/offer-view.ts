@@ -12,35 +12,35 @@ import { type Misreceipt, misreceipts } from './misreceive.ts'
 import { createSwitches } from './switches.ts'
 import { drawProblem, drawVerdict } from './verdict.ts'
 
-/** The ways on from an offer: the cards of the wallet below what there is to say, or the offer once more. */
+/** The two ends of an offer: the wallet shows its cards below a message, or shows the offer again. */
 export interface OfferEnd {
-  readonly show: (...above: readonly HTMLElement[]) => Promise<void>
-  readonly again: () => Promise<void>
+  readonly showCards: (...above: readonly HTMLElement[]) => Promise<void>
+  readonly showOfferAgain: () => Promise<void>
 }
 
 /** Shows the offer of a link in `place`. */
 export async function showOffer(place: HTMLElement, desk: Desk, link: string, end: OfferEnd): Promise<void> {
   const offer = await readOffer(desk.wallet, link)
   const issuer = await fetchIssuerMetadata(desk.wallet, offer.credentialIssuer)
-  const offered = offer.configurationIds.map((id) => readOfferedCredential(desk.wallet, issuer, id))
+  const offeredCredentials = offer.configurationIds.map((id) => readOfferedCredential(desk.wallet, issuer, id))
   const switches = createSwitches(
     misreceipts.map((each) => ({ ...each, problem: undefined, expects: `The issuer has to answer ${each.error}.` })),
     () => undefined,
   )
   const take = async (): Promise<void> => {
-    desk.guide.tell('received')
-    const wrong = misreceipts.find(({ id }) => id === switches.chosen())
+    desk.guide.report('received')
+    const wrong = misreceipts.find(({ id }) => id === switches.getChosen())
     const { drawn, isReceived } = await receiveOffer(place, desk, link, wrong)
-    desk.guide.tell(isReceived ? 'coded' : 'dropped')
-    await (isReceived || wrong !== undefined ? end.show(...drawn) : end.show(...drawn, drawAgain(desk, end)))
+    desk.guide.report(isReceived ? 'coded' : 'dropped')
+    await (isReceived || wrong !== undefined ? end.showCards(...drawn) : end.showCards(...drawn, drawAgain(desk, end)))
   }
   const leave = (): void => {
-    desk.guide.tell('dropped')
-    void end.show()
+    desk.guide.report('dropped')
+    void end.showCards()
   }
   place.replaceChildren(
     element('h3', {}, `${issuer.name ?? issuer.credentialIssuer} offers`),
-    ...offered.map(({ name, display }) => drawCard(name, (display ?? {}) as Display)),
+    ...offeredCredentials.map(({ name, display }) => drawCard(name, (display ?? {}) as Display)),
     switches.drawn,
     element(
       'p',
@@ -55,10 +55,10 @@ export async function showOffer(place: HTMLElement, desk: Desk, link: string, en
  * Draws a button that opens the offer again, for who mistyped the code: an offer that was not taken is as good as
  * before.
  */
-function drawAgain(desk: Desk, { again }: OfferEnd): HTMLElement {
+function drawAgain(desk: Desk, { showOfferAgain }: OfferEnd): HTMLElement {
   const onclick = (): void => {
-    desk.guide.tell('offered')
-    void again()
+    desk.guide.report('offered')
+    void showOfferAgain()
   }
   return element('p', {}, element('button', { type: 'button', onclick }, 'Open the offer again'))
 }
@@ -75,16 +75,16 @@ async function receiveOffer(
   link: string,
   wrong: Misreceipt | undefined,
 ): Promise<Receipt> {
-  const wallet: WalletContext = wrong?.change(desk.wallet) ?? desk.wallet
+  const wallet: WalletContext = wrong?.changeWallet(desk.wallet) ?? desk.wallet
   const askTxCode = (description: TxCodeDescription): Promise<string> => askForCode(place, description)
   try {
-    const stored = await receive(wallet, link, { askTxCode })
+    const credentials = await receive(wallet, link, { askTxCode })
     const sessionId = sessionOf(link)
-    for (const { id } of stored) if (sessionId !== undefined) desk.sessions.set(id, sessionId)
-    const names = stored.map(({ name }) => name).join(', ')
-    const received = element('p', { class: 'good', role: 'status' }, `Received: ${names}.`)
+    for (const { id } of credentials) if (sessionId !== undefined) desk.sessions.set(id, sessionId)
+    const names = credentials.map(({ name }) => name).join(', ')
+    const receivedText = element('p', { class: 'good', role: 'status' }, `Received: ${names}.`)
     const verdict = wrong === undefined ? [] : [drawVerdict(wrong.error, undefined, 'issuer')]
-    return { drawn: [received, ...verdict], isReceived: true }
+    return { drawn: [receivedText, ...verdict], isReceived: true }
   } catch (error) {
     if (!(error instanceof WalletError)) throw error
     const verdict = wrong === undefined ? [] : [drawVerdict(wrong.error, error.server, 'issuer')]

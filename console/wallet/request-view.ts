@@ -15,14 +15,14 @@ import { issuerClient, verifierClient } from '../clients.ts'
 import { element } from '../dom.ts'
 import { type Desk, pause, sessionOf } from './desk.ts'
 import { drawDisclosure } from './drawing.ts'
-import { misbehaviours, rememberingPresentation, withRequest } from './misbehaviour.ts'
+import { misbehaviours, rememberPresentations, withRequest } from './misbehaviour.ts'
 import { type Behaviour, createSwitches, HONEST } from './switches.ts'
 import { drawCheckVerdict, drawProblem, drawVerdict } from './verdict.ts'
 
 type OnEnd = (...above: readonly HTMLElement[]) => Promise<void>
 
-const EXPIRED = 'expired'
-const REVOKED = 'revoked'
+const EXPIRED_BEHAVIOUR = 'expired'
+const REVOKED_BEHAVIOUR = 'revoked'
 const FOREIGN = 'state'
 /** Verifiers keep a status list for as long as it says, and for five seconds at least. */
 const LIST_SECONDS = 6
@@ -40,18 +40,18 @@ interface Wish {
 /** Shows the request of a link in `place`; `onEnd` draws what comes after it. */
 export async function showRequest(place: HTMLElement, desk: Desk, link: string, onEnd: OnEnd): Promise<void> {
   const request = await fetchRequest(desk.wallet, link)
-  const held = await listCredentials(desk.store)
+  const heldCredentials = await listCredentials(desk.store)
   const now = desk.wallet.now()
-  const over = held.credentials.filter(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now)
+  const over = heldCredentials.credentials.filter(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now)
   const before = new Date(Math.min(...over.map(({ receivedAt }) => receivedAt.getTime())))
   const expired = over.length > 0 ? planAnswer(request, { credentials: over, unreadable: [] }, before) : undefined
-  const wish = { link, request, plan: planAnswer(request, held, now), expired }
+  const wish = { link, request, plan: planAnswer(request, heldCredentials, now), expired }
   const switches = createSwitches(behavioursFor(desk, wish), (id) => {
-    if (id !== HONEST.id) desk.guide.tell('chosen')
+    if (id !== HONEST.id) desk.guide.report('chosen')
     agreement.disabled = id === HONEST.id && wish.plan.problem !== undefined
   })
   const busy = element('p', { role: 'status' })
-  const agreement = button('Present', () => presentAs(desk, wish, switches.chosen(), busy))
+  const agreement = button('Present', () => presentAs(desk, wish, switches.getChosen(), busy))
   const buttons = element(
     'p',
     { class: 'buttons' },
@@ -73,14 +73,14 @@ export async function showRequest(place: HTMLElement, desk: Desk, link: string, 
 }
 
 function drawAsker({ certificate, clientName, encryption }: AuthorizationRequest): readonly HTMLElement[] {
-  const vouched = certificate.selfIssued ? 'which it made itself' : `which ${certificate.issuerText} issued`
-  const sealed = encryption === undefined ? '' : ' The answer will be encrypted for it.'
+  const issuerText = certificate.selfIssued ? 'which it made itself' : `which ${certificate.issuerText} issued`
+  const encryptionText = encryption === undefined ? '' : ' The answer will be encrypted for it.'
   return [
     element('h3', {}, `${clientName ?? certificate.subjectText} asks`),
     element(
       'p',
       { class: 'quiet' },
-      `Its request is signed with the certificate ${certificate.subjectText}, ${vouched}.${sealed}`,
+      `Its request is signed with the certificate ${certificate.subjectText}, ${issuerText}.${encryptionText}`,
     ),
   ]
 }
@@ -104,8 +104,8 @@ function behavioursFor(desk: Desk, { plan, expired }: Wish): readonly Behaviour[
   return [
     ...misbehaviours.map((each) => ({
       ...each,
-      problem: answer === undefined ? nothing : each.problem(answer, desk.remembered),
-      expects: answer === undefined ? '' : expectation(each.check(answer.credential.format)),
+      problem: answer === undefined ? nothing : each.findProblem(answer, desk.remembered),
+      expects: answer === undefined ? '' : expectation(each.expectedCheck(answer.credential.format)),
     })),
     {
       id: FOREIGN,
@@ -115,7 +115,7 @@ function behavioursFor(desk: Desk, { plan, expired }: Wish): readonly Behaviour[
       problem: answer === undefined ? nothing : undefined,
     },
     {
-      id: EXPIRED,
+      id: EXPIRED_BEHAVIOUR,
       title: 'Expired credential',
       does: 'The wallet presents a credential that has expired.',
       expects: expectation('validity.not_expired'),
@@ -125,7 +125,7 @@ function behavioursFor(desk: Desk, { plan, expired }: Wish): readonly Behaviour[
           : 'receive the student ID that is valid for five seconds first, and wait for a minute: verifiers allow for clocks that differ',
     },
     {
-      id: REVOKED,
+      id: REVOKED_BEHAVIOUR,
       title: 'Revoked credential',
       does: 'The issuer revokes the credential, and the wallet presents it all the same.',
       expects: expectation('status.valid'),
@@ -142,7 +142,7 @@ function behavioursFor(desk: Desk, { plan, expired }: Wish): readonly Behaviour[
 /** Returns the plan that the wallet follows for the misbehaviour `id`. */
 function planOf(id: string, { plan, expired }: Wish, { wallet }: Desk): PresentationPlan {
   if (id === FOREIGN) return withRequest(plan, { state: toBase64url(wallet.random(24)) })
-  return id === EXPIRED ? (expired ?? plan) : plan
+  return id === EXPIRED_BEHAVIOUR ? (expired ?? plan) : plan
 }
 
 function expectation(check: string): string {
@@ -153,16 +153,16 @@ function expectation(check: string): string {
 async function presentAs(desk: Desk, wish: Wish, id: string, busy: HTMLElement): Promise<readonly HTMLElement[]> {
   const wrong = misbehaviours.find((each) => each.id === id)
   const plan = planOf(id, wish, desk)
-  if (id === REVOKED) await revokeFirst(desk, plan, busy)
-  const make = wrong?.make(desk.remembered) ?? rememberingPresentation(desk.remembered)
-  const answered = await present(desk.wallet, plan, make).catch((error: unknown) => error as Error)
-  desk.guide.tell(answered instanceof Error && id === HONEST.id ? 'dropped' : 'presented')
-  if (answered instanceof Error && !(answered instanceof WalletError)) throw answered
-  const message = answered instanceof Error ? drawProblem(answered) : drawAccepted(answered)
+  if (id === REVOKED_BEHAVIOUR) await revokeFirst(desk, plan, busy)
+  const make = wrong?.createPresentation(desk.remembered) ?? rememberPresentations(desk.remembered)
+  const result = await present(desk.wallet, plan, make).catch((error: unknown) => error as Error)
+  desk.guide.report(result instanceof Error && id === HONEST.id ? 'dropped' : 'presented')
+  if (result instanceof Error && !(result instanceof WalletError)) throw result
+  const message = result instanceof Error ? drawProblem(result) : drawAccepted(result)
   // A response of another request is refused before there is anything to report on.
-  if (id === FOREIGN) return [message, drawVerdict('invalid_request', serverErrorOf(answered), 'verifier')]
-  const expected = expectedCheck(id, plan)
-  return expected === undefined ? [message] : [message, await verdictOf(wish.link, expected)]
+  if (id === FOREIGN) return [message, drawVerdict('invalid_request', serverErrorOf(result), 'verifier')]
+  const expectedCheckId = expectedCheck(id, plan)
+  return expectedCheckId === undefined ? [message] : [message, await verdictOf(wish.link, expectedCheckId)]
 }
 
 /** Draws the good end, with the address at which the verifier wants the person to go on. */
@@ -171,16 +171,16 @@ function drawAccepted({ redirect_uri: redirectUri }: PresentationResult): HTMLEl
   return element('p', { class: 'good', role: 'status' }, 'Presented, and the verifier took it. ', link || undefined)
 }
 
-function serverErrorOf(answered: unknown): ServerError | undefined {
-  return answered instanceof WalletError ? answered.server : undefined
+function serverErrorOf(result: unknown): ServerError | undefined {
+  return result instanceof WalletError ? result.server : undefined
 }
 
 function expectedCheck(id: string, plan: PresentationPlan): string | undefined {
   if (id === HONEST.id) return undefined
-  if (id === EXPIRED) return 'validity.not_expired'
-  if (id === REVOKED) return 'status.valid'
+  if (id === EXPIRED_BEHAVIOUR) return 'validity.not_expired'
+  if (id === REVOKED_BEHAVIOUR) return 'status.valid'
   const [answer] = plan.answers.filter(isAnswered)
-  return answer && misbehaviours.find((each) => each.id === id)?.check(answer.credential.format)
+  return answer && misbehaviours.find((each) => each.id === id)?.expectedCheck(answer.credential.format)
 }
 
 async function revokeFirst(desk: Desk, plan: PresentationPlan, busy: HTMLElement): Promise<void> {
@@ -192,17 +192,17 @@ async function revokeFirst(desk: Desk, plan: PresentationPlan, busy: HTMLElement
   await pause(LIST_SECONDS)
 }
 
-async function verdictOf(link: string, expected: string): Promise<HTMLElement> {
+async function verdictOf(link: string, expectedCheckId: string): Promise<HTMLElement> {
   const { result } = await verifierClient.getSession(sessionOf(link) ?? '')
   const otherwise =
-    expected === 'status.valid'
+    expectedCheckId === 'status.valid'
       ? 'The verifier still keeps the status list that it had, for as long as the issuer’s statusList.ttlSeconds says; present again after that.'
       : ''
-  return drawCheckVerdict(expected, result, otherwise)
+  return drawCheckVerdict(expectedCheckId, result, otherwise)
 }
 
 async function declineRequest(desk: Desk, { plan }: Wish): Promise<readonly HTMLElement[]> {
   await decline(desk.wallet, plan)
-  desk.guide.tell('dropped')
+  desk.guide.report('dropped')
   return [element('p', { role: 'status' }, 'Declined. The verifier learns that, and neither who nor why.')]
 }

@@ -28,34 +28,34 @@ export async function resignJwt(credential: string, signer: Signer): Promise<str
   const { header, payload } = readJws(jwt)
   const [first] = header.x5c as readonly string[]
   const certificate = await selfSign(Buffer.from(first ?? '', 'base64'), signer)
-  const changed: JsonObject = { ...header, alg: 'ES256', x5c: [Buffer.from(certificate).toString('base64')] }
-  return [await writeJws(changed, payload, (data) => signer.sign(data)), ...rest].join('~')
+  const changedHeader: JsonObject = { ...header, alg: 'ES256', x5c: [Buffer.from(certificate).toString('base64')] }
+  return [await writeJws(changedHeader, payload, (data) => signer.sign(data)), ...rest].join('~')
 }
 
 /** Signs an mdoc, in the form of its issuer, again as another issuer. ISO/IEC 18013-5 section 9.1.2.4. */
 export async function resignMdoc(credential: string, signer: Signer): Promise<string> {
   const issuerSigned = asMap(decodeCbor(fromBase64url(credential)), 'the credential')
   const [, header, payload] = asArray(issuerSigned.get('issuerAuth'), 'issuerAuth')
-  const unprotected = asMap(header, 'the unprotected header')
-  const chain = unprotected.get(COSE.x5chain)
+  const unprotectedHeader = asMap(header, 'the unprotected header')
+  const chain = unprotectedHeader.get(COSE.x5chain)
   const first = asBytes(isArray(chain) ? chain[0] : chain, 'the certificate')
   const protectedBytes = encodeCbor(new Map([[COSE.alg, COSE.es256]]))
-  const signed = asBytes(payload, 'the payload')
+  const signedPayload = asBytes(payload, 'the payload')
   const issuerAuth = [
     protectedBytes,
-    new Map([...unprotected, [COSE.x5chain, await selfSign(first, signer)] as const]),
-    signed,
-    await signer.sign(signedBytes(protectedBytes, signed)),
+    new Map([...unprotectedHeader, [COSE.x5chain, await selfSign(first, signer)] as const]),
+    signedPayload,
+    await signer.sign(signedBytes(protectedBytes, signedPayload)),
   ]
   return toBase64url(encodeCbor(new Map([...issuerSigned, ['issuerAuth', issuerAuth] as const])))
 }
 
 /** Makes the certificate self-signed with another key: each name and each right is still that of the trusted issuer. */
 async function selfSign(certificate: Uint8Array, signer: Signer): Promise<Uint8Array> {
-  const [signed] = readSequence(readDer(certificate))
-  if (signed === undefined) throw new Error('the certificate is empty')
+  const [tbsCertificate] = readSequence(readDer(certificate))
+  if (tbsCertificate === undefined) throw new Error('the certificate is empty')
   const algorithm = writeSequence(writeOid(ES256))
-  const members: Uint8Array[] = readSequence(signed).map(({ der }) => der)
+  const members: Uint8Array[] = readSequence(tbsCertificate).map(({ der }) => der)
   members[AT.algorithm] = algorithm
   members[AT.issuer] = members[AT.subject] ?? new Uint8Array()
   members[AT.publicKey] = encodePublicKeyInfo(signer)

@@ -13,7 +13,7 @@ export interface WalletPane {
   readonly showCards: () => Promise<void>
 }
 
-interface Started {
+interface StartedSession {
   readonly link: string
   readonly sessionId: string
   readonly code?: string | undefined
@@ -21,7 +21,7 @@ interface Started {
 
 interface Action {
   readonly label: string
-  readonly start: () => Promise<Started>
+  readonly start: () => Promise<StartedSession>
 }
 
 interface StoryService {
@@ -57,7 +57,7 @@ export const LIBRARY: StoryService = {
   ],
 }
 
-async function offer(isShort: boolean): Promise<Started> {
+async function offer(isShort: boolean): Promise<StartedSession> {
   const { credential_offer_uri: link, session_id: sessionId, tx_code: code } = await offerStudentId(isShort)
   return { link, sessionId, code }
 }
@@ -70,7 +70,7 @@ export function drawService(
   const session = element('div')
   const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
   let watching = new AbortController()
-  const begin = async (start: () => Promise<Started>): Promise<void> => {
+  const begin = async (start: () => Promise<StartedSession>): Promise<void> => {
     problem.hidden = true
     // The pane shows the session before, on which nobody is to act while the next one starts.
     clear()
@@ -79,7 +79,7 @@ export function drawService(
     const { signal } = watching
     const { link, sessionId, code } = await start()
     if (signal.aborted) return
-    desk.guide.tell(happening)
+    desk.guide.report(happening)
     session.replaceChildren(...drawCode(code))
     moveToTop(card)
     await openLink(link)
@@ -106,9 +106,9 @@ export function drawService(
 function moveToTop(card: HTMLElement): void {
   const column = card.parentElement
   if (column === null || column.firstElementChild === card) return
-  const focused = card.contains(document.activeElement) ? document.activeElement : null
+  const focusedElement = card.contains(document.activeElement) ? document.activeElement : null
   column.prepend(card)
-  if (focused instanceof HTMLElement) focused.focus({ preventScroll: true })
+  if (focusedElement instanceof HTMLElement) focusedElement.focus({ preventScroll: true })
 }
 
 function drawCode(code: string | undefined): readonly HTMLElement[] {

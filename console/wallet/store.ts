@@ -28,7 +28,7 @@ export interface BrowserStore extends WalletStore {
 export async function openBrowserStore(): Promise<BrowserStore> {
   const opening = indexedDB.open(NAME, 1)
   opening.onupgradeneeded = () => {
-    for (const shelf of ['texts', 'keys'] satisfies Shelf[]) opening.result.createObjectStore(shelf)
+    for (const name of ['texts', 'keys'] satisfies Shelf[]) opening.result.createObjectStore(name)
   }
   const database = await resultOf(opening)
   const shelf = (name: Shelf, mode: IDBTransactionMode) => database.transaction(name, mode).objectStore(name)
@@ -54,15 +54,15 @@ function keysOn(shelf: (name: Shelf, mode: IDBTransactionMode) => IDBObjectStore
       const pair = (await crypto.subtle.generateKey(kindOf(alg), false, ['sign', 'verify'])) as CryptoKeyPair
       const jwk = readPublicJwk(pickPublicMembers(await crypto.subtle.exportKey('jwk', pair.publicKey)))
       const kid = thumbprint(jwk)
-      const kept: KeptKey = { alg, jwk, privateKey: pair.privateKey }
-      await resultOf(shelf('keys', 'readwrite').put(kept, kid))
-      return { signer: signerOf(kept, kid), keyRecord: { kid } }
+      const keyEntry: KeptKey = { alg, jwk, privateKey: pair.privateKey }
+      await resultOf(shelf('keys', 'readwrite').put(keyEntry, kid))
+      return { signer: signerOf(keyEntry, kid), keyRecord: { kid } }
     },
-    open: async (stored) => {
-      const kid = ownString(stored, 'kid') ?? malformed('its key is not one of this browser')
-      const kept: unknown = await resultOf(shelf('keys', 'readonly').get(kid))
-      if (!isObject(kept)) return malformed('its key is not in this browser')
-      return signerOf(kept as unknown as KeptKey, kid)
+    open: async (reference) => {
+      const kid = ownString(reference, 'kid') ?? malformed('its key is not one of this browser')
+      const keyEntry: unknown = await resultOf(shelf('keys', 'readonly').get(kid))
+      if (!isObject(keyEntry)) return malformed('its key is not in this browser')
+      return signerOf(keyEntry as unknown as KeptKey, kid)
     },
   }
 }

@@ -11,7 +11,7 @@ const CLAIMS = {
   programme: ['Programme', 'Mathematics'],
   enrolled_until: ['Enrolled until', '2030-09-30'],
 } as const
-const ASKED = ['given_name', 'programme'] as const
+const REQUESTED_CLAIMS = ['given_name', 'programme'] as const
 /** The verifier tolerates clocks that differ, so that the card is of no use only a minute later. */
 const SHORT_LIFE_SECONDS = 5
 
@@ -30,7 +30,7 @@ export async function offerStudentId(isShort: boolean): Promise<IssuerSchemas['S
 
 /** Lets the library ask for two claims of the student ID. */
 export async function askForStudentId(): Promise<VerifierSchemas['StartedVerificationSession']> {
-  const claims = ASKED.map((name) => ({ path: [name] }))
+  const claims = REQUESTED_CLAIMS.map((name) => ({ path: [name] }))
   const credential = { id: 'student_id', format: 'dc+sd-jwt', meta: { vct_values: [VCT] }, claims }
   const id = await verifierClient.createQuery({ credentials: [credential] })
   return verifierClient.startSession({ verification_query_id: id })

@@ -15,7 +15,7 @@ export interface Behaviour {
 export interface Switches {
   readonly drawn: HTMLElement
   /** Returns the id of the behaviour that is chosen. */
-  chosen(): string
+  getChosen(): string
 }
 
 export const HONEST: Behaviour = {
@@ -45,8 +45,8 @@ export function createSwitches(behaviours: readonly Behaviour[], onChoice: (id: 
   const labels = inputs.map(({ input, behaviour }) =>
     element('label', { class: 'switch', title: behaviour.problem ?? behaviour.does }, input, ` ${behaviour.title}`),
   )
-  const unsuited = behaviours.filter(({ problem }) => problem !== undefined)
-  const reasons = unsuited.map(({ title, problem = '' }) => element('li', {}, `${title}: ${problem}.`))
+  const unsuitedBehaviours = behaviours.filter(({ problem }) => problem !== undefined)
+  const reasons = unsuitedBehaviours.map(({ title, problem = '' }) => element('li', {}, `${title}: ${problem}.`))
   return {
     drawn: element(
       'fieldset',
@@ -57,6 +57,6 @@ export function createSwitches(behaviours: readonly Behaviour[], onChoice: (id: 
       reasons.length > 0 &&
         element('details', {}, element('summary', {}, 'Why some cannot be chosen'), element('ul', {}, ...reasons)),
     ),
-    chosen: () => inputs.find(({ input }) => input.checked)?.behaviour.id ?? HONEST.id,
+    getChosen: () => inputs.find(({ input }) => input.checked)?.behaviour.id ?? HONEST.id,
   }
 }

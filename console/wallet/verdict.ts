@@ -5,43 +5,44 @@ import { element } from '../dom.ts'
 
 /** Draws the verdict about an error of a service. */
 export function drawVerdict(
-  expected: string,
-  answered: ServerError | undefined,
+  expectedCheck: string,
+  serverError: ServerError | undefined,
   service: 'issuer' | 'verifier',
 ): HTMLElement {
-  const isCaught = answered?.error === expected
+  const isCaught = serverError?.error === expectedCheck
   const rest = isCaught
-    ? `The ${service} caught it: ${answered.error_description ?? 'it does not say why'}`
-    : `The ${service} did not catch it${answered === undefined ? '' : `, and answered ${answered.error}`}.`
-  return verdict(isCaught, expected, rest)
+    ? `The ${service} caught it: ${serverError.error_description ?? 'it does not say why'}`
+    : `The ${service} did not catch it${serverError === undefined ? '' : `, and answered ${serverError.error}`}.`
+  return drawVerdictText(isCaught, expectedCheck, rest)
 }
 
 /**
  * Draws the verdict about a check of a report; `otherwise` says what a person should know when the check did not fail.
  */
 export function drawCheckVerdict(
-  expected: string,
+  expectedCheck: string,
   result: VerifierSchemas['VerificationResult'] | undefined,
   otherwise = '',
 ): HTMLElement {
   const credentials = Object.values(result?.credentials ?? {}).flat()
   const checks = [...(result?.checks ?? []), ...credentials.flatMap((each) => each.checks)]
-  const check = checks.find(({ id }) => id === expected)
-  if (check?.outcome === 'failed') return verdict(true, expected, `“${check.asks}” No: ${check.detail ?? ''}.`)
+  const check = checks.find(({ id }) => id === expectedCheck)
+  if (check?.outcome === 'failed')
+    return drawVerdictText(true, expectedCheck, `“${check.asks}” No: ${check.detail ?? ''}.`)
   const outcome = check === undefined ? 'is not in the report' : `is ${check.outcome}`
-  return verdict(false, expected, `This check had to fail, and ${outcome}. ${otherwise}`)
+  return drawVerdictText(false, expectedCheck, `This check had to fail, and ${outcome}. ${otherwise}`)
 }
 
 export function drawProblem({ message }: WalletError | Error): HTMLElement {
   return element('p', { class: 'problem', role: 'alert' }, message)
 }
 
-function verdict(isCaught: boolean, expected: string, text: string): HTMLElement {
+function drawVerdictText(isCaught: boolean, expectedCheck: string, text: string): HTMLElement {
   return element(
     'p',
     { class: `verdict ${isCaught ? 'good' : 'bad'}`, role: 'status' },
     element('strong', {}, isCaught ? 'Caught by ' : 'Not caught by '),
-    element('code', {}, expected),
+    element('code', {}, expectedCheck),
     `. ${text}`,
   )
 }

@@ -9,7 +9,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { CommonConfig } from '../config/common.ts'
 import type { DatabaseConfig } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
-import { longestKeptMs } from '../config/retention.ts'
+import { longestRetentionMs } from '../config/retention.ts'
 import type { Outbound } from '../http/outbound.ts'
 import { loadPkcs11js } from '../keys/pkcs11/module.ts'
 import { createPkcs11Tokens, type Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
@@ -68,7 +68,7 @@ export function encryptDatabase<C extends EncryptionCollections>(
   { encryptionKeys, retention }: Pick<CommonConfig, 'encryptionKeys' | 'retention'>,
 ): Promise<Store<C>> {
   const keys = encryptionKeys.map(makeEncryptionKey)
-  return encryptStore(store, { keys, collections, random, now: now(), retentionMs: longestKeptMs(retention) })
+  return encryptStore(store, { keys, collections, random, now: now(), retentionMs: longestRetentionMs(retention) })
 }
 
 /** Opens the database. For an embedded one, makes its directory for this user only, and calls `open`. */

@@ -106,12 +106,12 @@ export function findCodeFlowMistakes(
     ...(authorizationServer === undefined
       ? []
       : ['authentication: authorizationServer finds out who a person is; leave one of the two out']),
-    ...askingMistakes(authentication),
+    ...findInteractionMistakes(authentication),
     ...problems,
   ]
 }
 
-function askingMistakes(setting: Static<typeof AuthenticationSetting>): string[] {
+function findInteractionMistakes(setting: Static<typeof AuthenticationSetting>): string[] {
   const { interactionUrl, openidConnect, presentation } = setting
   if ([interactionUrl, openidConnect, presentation].filter((way) => way !== undefined).length !== 1) {
     return ['authentication: write either interactionUrl, openidConnect or presentation, one of the three']

@@ -34,38 +34,38 @@ export interface ReadCertificates {
 
 /** Reads the files, and lists what is wrong with them, and with the certificates in their order. */
 export function readCertificateFiles(use: KeyUse, paths: readonly string[], files: Files): ReadCertificates {
-  const read = paths.map((path, index) =>
-    attempt(`${use.where}.certificateFiles[${index}]`, path, () => {
+  const fileResults = paths.map((path, index) =>
+    readOrMistake(`${use.where}.certificateFiles[${index}]`, path, () => {
       const text = files.read(path)
       return { text, certificates: readPemCertificates(text) }
     }),
   )
-  const unread = read.flatMap((file) => ('mistake' in file ? [file.mistake] : []))
-  const chain = read.flatMap((file) => ('mistake' in file ? [] : file.value.certificates))
+  const unread = fileResults.flatMap((file) => ('mistake' in file ? [file.mistake] : []))
+  const chain = fileResults.flatMap((file) => ('mistake' in file ? [] : file.value.certificates))
   const [leaf] = chain
   const at = momentOf(use, chain)
   // A first file that could not be read has the certificate of the key.
-  const isLeafRead = leaf !== undefined && read[0] !== undefined && 'value' in read[0]
+  const isLeafRead = leaf !== undefined && fileResults[0] !== undefined && 'value' in fileResults[0]
   const problem = isLeafRead ? leafProblem(leaf, at, 0, use.purpose) : undefined
-  const placed = read.flatMap((file, index) =>
+  const placedCertificates = fileResults.flatMap((file, index) =>
     'mistake' in file ? [] : file.value.certificates.map((certificate) => ({ certificate, index })),
   )
   // The chain is not checked while a file of it could not be read.
-  const chainProblems = use.purpose === 'tls' || unread.length > 0 ? [] : findChainMistakes(placed, at)
+  const chainProblems = use.purpose === 'tls' || unread.length > 0 ? [] : findChainMistakes(placedCertificates, at)
   return {
     chain: isLeafRead ? chain : [],
-    pem: read.map((file) => ('mistake' in file ? '' : file.value.text)).join('\n'),
+    pem: fileResults.map((file) => ('mistake' in file ? '' : file.value.text)).join('\n'),
     mistakes: [...unread, ...chainProblems.map((mistake) => `${use.where}.${mistake}`)],
     leafMistakes: problem === undefined ? [] : [`${use.where}.certificateFiles[0]: ${problem}`],
   }
 }
 
 /** Gives what `read` reads of a file, or the mistake with the path of its setting. */
-export function attempt<T>(where: string, file: string, read: () => T): { value: T } | { mistake: string } {
+export function readOrMistake<T>(where: string, file: string, read: () => T): { value: T } | { mistake: string } {
   try {
     return { value: read() }
   } catch (error) {
-    return { mistake: `${where}: ${reason(error)}: ${shownPath(file)}` }
+    return { mistake: `${where}: ${reasonText(error)}: ${shownPath(file)}` }
   }
 }
 
@@ -85,13 +85,13 @@ interface PlacedCertificate {
 }
 
 /** Checks that each certificate is signed by the next, since a receiver looks no further than what is sent. */
-function findChainMistakes(placed: readonly PlacedCertificate[], now: Date): string[] {
-  const sent = sentCertificates(placed.map(({ certificate }) => certificate))
-  return placed.slice(1).flatMap(({ certificate, index }, position) => {
-    const below = placed[position]?.certificate as Certificate
+function findChainMistakes(placedCertificates: readonly PlacedCertificate[], now: Date): string[] {
+  const sentChain = sentCertificates(placedCertificates.map(({ certificate }) => certificate))
+  return placedCertificates.slice(1).flatMap(({ certificate, index }, position) => {
+    const below = placedCertificates[position]?.certificate as Certificate
     const problem =
       issuerProblem(certificate, below) ??
-      (sent.includes(certificate) ? certificateProblem(certificate, now, 0) : undefined)
+      (sentChain.includes(certificate) ? certificateProblem(certificate, now, 0) : undefined)
     return problem === undefined ? [] : [`certificateFiles[${index}]: ${problem}`]
   })
 }
@@ -107,7 +107,7 @@ function issuerProblem(certificate: Certificate, below: Certificate): string | u
 }
 
 /** Says why a file cannot be used, for the person who wrote its name. */
-function reason(error: unknown): string {
+function reasonText(error: unknown): string {
   if (error instanceof MalformedError) return error.message
   const why = unreadableReason(error)
   return why === UNREADABLE ? `${why} as PEM` : why

@@ -3,7 +3,7 @@ import { type Certificate, isSelfSigned, sentCertificates } from '../keys/certif
 
 const DAY_MS = 86_400_000
 const SOON_DAYS = 30
-const SELF_SIGNED = {
+const SELF_SIGNED_ADVICE = {
   signing:
     'is self-signed: right for trying out, and refused by wallets of the HAIP profile; get one from a CA, whose own certificate is not sent',
   tls: 'is self-signed; phones and most wallets refuse it',
@@ -19,7 +19,7 @@ export function findCertificateWarnings(where: string, chain: readonly Certifica
   const ending = sentCertificates(chain).filter((certificate) => endsSoon(certificate, now))
   return [
     ...(isSelfSigned(leaf)
-      ? [`${where}: the certificate ${leaf.subjectText} ${SELF_SIGNED[where === 'tls' ? 'tls' : 'signing']}`]
+      ? [`${where}: the certificate ${leaf.subjectText} ${SELF_SIGNED_ADVICE[where === 'tls' ? 'tls' : 'signing']}`]
       : []),
     ...ending.map((certificate) => `${where}: ${describeValidity(certificate, now)}`),
   ]

@@ -51,9 +51,9 @@ export function readClientAuthentication(
     return { mistakes: [...('mistakes' in providers ? providers.mistakes : []), ...contrary] }
   }
   const [first, ...others] = providers.certificates
-  const required = walletAttestation === 'required'
+  const isRequired = walletAttestation === 'required'
   return {
-    clientAuthentication: first && { anchors: [first, ...others], required },
+    clientAuthentication: first && { anchors: [first, ...others], required: isRequired },
     warnings: [
       ...findAnchorWarnings(PROVIDERS, providers.certificates, now),
       ...testProviderWarnings(providers.certificates),

@@ -126,10 +126,10 @@ export function checkSettings<Schema extends TObject>(schema: Schema, value: unk
   if (Check(schema, value)) return { mistakes: [], settings: value }
   const validate = compileSchema(dropAbsentMembers(schema, value), { all: true })
   const errors = validate(value) ? [] : (validate.errors ?? [])
-  const broken = new Set(errors.map(({ instancePath }) => instancePath.split('/')[1]))
+  const invalidMembers = new Set(errors.map(({ instancePath }) => instancePath.split('/')[1]))
   return {
     mistakes: describeMistakes(errors.map((error) => withoutKey(error, value))),
-    settings: Object.fromEntries(Object.entries(value).filter(([name]) => !broken.has(name))) as Partial<
+    settings: Object.fromEntries(Object.entries(value).filter(([name]) => !invalidMembers.has(name))) as Partial<
       Static<Schema>
     >,
   }
@@ -171,7 +171,7 @@ export function readCommon(
   ]
   if (!signing || 'mistakes' in signing || (tls && 'mistakes' in tls)) return { mistakes }
   if ('mistakes' in database || 'mistakes' in encryption || mistakes.length > 0) return { mistakes }
-  return complete(settings as Common, defaults, { signing, tls, database, encryptionKeys: encryption.keys }, now)
+  return addDefaults(settings as Common, defaults, { signing, tls, database, encryptionKeys: encryption.keys }, now)
 }
 
 /**
@@ -190,7 +190,7 @@ interface Parts {
   readonly encryptionKeys: readonly Uint8Array[]
 }
 
-function complete(
+function addDefaults(
   settings: Common,
   defaults: ServiceDefaults,
   { signing, tls, database: { database, warnings }, encryptionKeys }: Parts,

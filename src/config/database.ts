@@ -87,14 +87,14 @@ interface RaisedGeneration {
  */
 export function readDatabase(
   database: Database | undefined,
-  embedded: string,
+  defaultFile: string,
   files: Files,
 ):
   | { readonly database: DatabaseConfig; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] } {
   // A key file or a generation alone leaves the database at its default place.
   if (database === undefined || isWherever(database))
-    return { database: { kind: 'sqlite', file: embedded, ...generationOf(database) }, warnings: [] }
+    return { database: { kind: 'sqlite', file: defaultFile, ...generationOf(database) }, warnings: [] }
   const { url } = database
   if (url === undefined)
     return { mistakes: ['database.url: required; write sqlite:data/service.db, or leave database out'] }

@@ -9,6 +9,6 @@ export type ReadEncryptionKeys = { readonly keys: readonly Uint8Array[] } | { re
 /** Reads the keys of the file; none when `path` is undefined. The mistakes name lines, never their content. */
 export function readEncryptionKeys(path: string | undefined, files: Files): ReadEncryptionKeys {
   if (path === undefined) return { keys: [] }
-  const read = readKeyLines({ setting: SETTING, path }, files)
-  return 'mistakes' in read ? read : { keys: read.lines.filter((line) => typeof line !== 'string') }
+  const lines = readKeyLines({ setting: SETTING, path }, files)
+  return 'mistakes' in lines ? lines : { keys: lines.lines.filter((line) => typeof line !== 'string') }
 }

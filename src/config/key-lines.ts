@@ -39,20 +39,20 @@ export function readKeyLines({ setting, path, words = [] }: KeyFile, files: File
     const how = (error as NodeJS.ErrnoException).code === 'ENOENT' ? `; ${HOW}` : ''
     return { mistakes: [`${setting}: ${why}: ${shownPath(path)}${how}`] }
   }
-  const numbered = text.split(/\r?\n/).map((line, index) => ({ text: line.trim(), at: index + 1 }))
-  const written = numbered.filter((line) => line.text !== '' && !line.text.startsWith('#'))
-  const lines = written.map((line) => (words.includes(line.text) ? line.text : Buffer.from(line.text, 'base64url')))
+  const numberedLines = text.split(/\r?\n/).map((line, index) => ({ text: line.trim(), at: index + 1 }))
+  const keyLines = numberedLines.filter((line) => line.text !== '' && !line.text.startsWith('#'))
+  const lines = keyLines.map((line) => (words.includes(line.text) ? line.text : Buffer.from(line.text, 'base64url')))
   const [first, ...others] = lines
   if (first === undefined) return { mistakes: [`${setting}: ${path} has no key; ${HOW}`] }
   const linesOf = new Map<string, number[]>()
-  for (const [index, { text: line, at }] of written.entries()) {
+  for (const [index, { text: line, at }] of keyLines.entries()) {
     const problem = lineProblem(line, lines, index)
     if (problem === undefined) continue
     const numbers = linesOf.get(problem) ?? []
     numbers.push(at)
     linesOf.set(problem, numbers)
   }
-  if (written.length > 1 && linesOf.get(NO_KEY)?.length === written.length) {
+  if (keyLines.length > 1 && linesOf.get(NO_KEY)?.length === keyLines.length) {
     const rule = `a line of it is ${KEY_BYTES} bytes in base64 or base64url`
     return { mistakes: [`${setting}: ${path} is another kind of file: ${rule}; name another, or ${HOW}`] }
   }

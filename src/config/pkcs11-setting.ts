@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { Pkcs11Key } from '../keys/pkcs11/signer.ts'
-import { attempt } from './certificate-files.ts'
+import { readOrMistake } from './certificate-files.ts'
 import type { Files } from './files.ts'
 
 export const Pkcs11Setting = Type.Object(
@@ -27,7 +27,7 @@ export function readPkcs11Setting(
   { module, tokenLabel, slot, keyLabel, pinFile }: Pkcs11Setting,
   files: Files,
 ): { readonly pkcs11Key: Pkcs11Key } | { readonly mistakes: readonly string[] } {
-  const pin = attempt(`${where}.pinFile`, pinFile, () => files.read(pinFile).replace(/\r?\n$/, ''))
+  const pin = readOrMistake(`${where}.pinFile`, pinFile, () => files.read(pinFile).replace(/\r?\n$/, ''))
   const place = slot === undefined ? tokenLabel !== undefined && { tokenLabel } : tokenLabel === undefined && { slot }
   const mistakes = [
     ...(place === false ? [`${where}: name the token either by tokenLabel or by slot`] : []),

@@ -40,10 +40,10 @@ export function readPostgresUrl(
   settings: Login,
   files: Files,
 ): PostgresAddress | { readonly mistakes: readonly string[] } {
-  const parsed = parse(url)
-  if (parsed === undefined) return { mistakes: [FORM] }
-  const { host, port, database, parameters } = parsed
-  const login = oneLogin(settings, parsed)
+  const parsedUrl = parse(url)
+  if (parsedUrl === undefined) return { mistakes: [FORM] }
+  const { host, port, database, parameters } = parsedUrl
+  const login = oneLogin(settings, parsedUrl)
   const tls = readTls(parameters, files)
   const schema = parameters.get('currentSchema')
   const mistakes = [...findParameterMistakes(parameters), ...login.mistakes, ...('mistakes' in tls ? tls.mistakes : [])]
@@ -55,14 +55,14 @@ export function readPostgresUrl(
   return { host, port, database, user, password, tls, ...(schema === undefined ? {} : { schema }) }
 }
 
-interface Parsed extends Login {
+interface ParsedUrl extends Login {
   readonly host: string
   readonly port: number
   readonly database: string
   readonly parameters: ReadonlyMap<string, string>
 }
 
-function parse(text: string): Parsed | undefined {
+function parse(text: string): ParsedUrl | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   // The URL has one host and a database: the parser accepts a list of hosts as one host name, which no host can have.
   if (url?.hash !== '' || !/^\/[^/]+$/.test(url.pathname) || !/^(\[[0-9a-f:.]+\]|[\w.-]+)$/i.test(url.hostname)) {
@@ -89,7 +89,7 @@ function findParameterMistakes(parameters: ReadonlyMap<string, string>): string[
 }
 
 /** Combines user and password, each of which may be set in one place only. */
-function oneLogin(settings: Login, { user, password, parameters }: Parsed) {
+function oneLogin(settings: Login, { user, password, parameters }: ParsedUrl) {
   const mistakes: string[] = []
   const one = (name: 'user' | 'password', ...values: readonly (string | undefined)[]): string => {
     const different = [...new Set(values.filter((value) => value !== undefined))]

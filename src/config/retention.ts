@@ -68,7 +68,7 @@ export function planRetention(
 }
 
 /** Returns the longest time in milliseconds for which a session may be stored. */
-export function longestKeptMs({ sessionSeconds }: Retention): number {
+export function longestRetentionMs({ sessionSeconds }: Retention): number {
   return (sessionSeconds + LONGEST_LIFE_SECONDS) * 1000
 }
 

@@ -20,16 +20,17 @@ export interface SecretsSettings {
   readonly signing?: SigningSettings
 }
 
-const NEEDED = `${SECRETS_SETTING}: required, as nothing can be derived from a key in a token; make one with: openssl rand -base64 32`
+const MISSING_FILE_MISTAKE = `${SECRETS_SETTING}: required, as nothing can be derived from a key in a token; make one with: openssl rand -base64 32`
 
 /** Reads the generations of the file, or the signing key's where no file is named, or the mistakes in the file. */
 export function readSecretsFile({ secretsFile: path, signing }: SecretsSettings, files: Files): ReadSecrets {
-  if (path === undefined) return signing?.pkcs11 === undefined ? { secrets: [SIGNING_KEY] } : { mistakes: [NEEDED] }
-  const read = readKeyLines({ setting: SECRETS_SETTING, path, words: [SIGNING_KEY] }, files)
-  if ('mistakes' in read) return read
-  const [first, ...older] = read.lines
+  if (path === undefined)
+    return signing?.pkcs11 === undefined ? { secrets: [SIGNING_KEY] } : { mistakes: [MISSING_FILE_MISTAKE] }
+  const lines = readKeyLines({ setting: SECRETS_SETTING, path, words: [SIGNING_KEY] }, files)
+  if ('mistakes' in lines) return lines
+  const [first, ...older] = lines.lines
   const isDerivable = signing === undefined || [signing, ...(signing.previous ?? [])].some(({ keyFile }) => keyFile)
-  if (!isDerivable && read.lines.includes(SIGNING_KEY)) {
+  if (!isDerivable && lines.lines.includes(SIGNING_KEY)) {
     return {
       mistakes: [
         `${SECRETS_SETTING}: ${path}: nothing can be derived from a key in a token; take the line ${SIGNING_KEY} out`,

@@ -61,12 +61,12 @@ export function readServiceKeys(
   { signs, now }: { readonly signs: 'credential' | 'request'; readonly now: Date },
   files: Files,
 ): ReadServiceKeys {
-  const read = namedKeys(settings, signs).map(({ setting, ...use }) => ({
+  const keyResults = namedKeys(settings, signs).map(({ setting, ...use }) => ({
     ...use,
     result: readSigningKey({ ...use, now }, setting, files),
   }))
-  const mistakes = read.flatMap(({ result }) => ('mistakes' in result ? result.mistakes : []))
-  const good = read.flatMap(({ result, ...use }) => ('mistakes' in result ? [] : [{ ...use, key: result }]))
+  const mistakes = keyResults.flatMap(({ result }) => ('mistakes' in result ? result.mistakes : []))
+  const good = keyResults.flatMap(({ result, ...use }) => ('mistakes' in result ? [] : [{ ...use, key: result }]))
   const keysAt = (path: string): SigningKeys | undefined => {
     const current = good.find(({ where }) => where === path)?.key
     const previous = good.filter(({ where }) => where.startsWith(`${path}.previous[`)).map(({ key }) => key)

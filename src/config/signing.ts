@@ -9,7 +9,7 @@ import { algorithmOf } from '../keys/algorithm.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { readPrivateKey } from '../keys/file-signer.ts'
 import { MOST_KEYS, type SigningKey } from '../keys/key-ring.ts'
-import { attempt, type KeyUse, readCertificateFiles } from './certificate-files.ts'
+import { type KeyUse, readCertificateFiles, readOrMistake } from './certificate-files.ts'
 import type { Files } from './files.ts'
 import { Pkcs11Setting, readPkcs11Setting } from './pkcs11-setting.ts'
 
@@ -71,11 +71,11 @@ export function readKeyAndCertificates(
   { keyFile, certificateFiles }: KeyAndCertificates,
   files: Files,
 ): ReadKey | { readonly mistakes: readonly string[] } {
-  const keyPem = attempt(`${use.where}.keyFile`, keyFile, () => files.read(keyFile))
+  const keyPem = readOrMistake(`${use.where}.keyFile`, keyFile, () => files.read(keyFile))
   const key =
     'mistake' in keyPem
       ? keyPem
-      : attempt(`${use.where}.keyFile`, keyFile, () =>
+      : readOrMistake(`${use.where}.keyFile`, keyFile, () =>
           use.purpose === 'tls' ? createPrivateKey(keyPem.value) : readPrivateKey(keyPem.value),
         )
   const { chain, pem, mistakes, leafMistakes } = readCertificateFiles(use, certificateFiles, files)
@@ -98,8 +98,8 @@ export function readSigningKey(
     return { mistakes: [`${use.where}: the key is either in keyFile or in a token (pkcs11); take one out`] }
   }
   if (keyFile !== undefined) {
-    const read = readKeyAndCertificates(use, { keyFile, certificateFiles: paths }, files)
-    return 'mistakes' in read ? read : { key: read.key, chain: read.chain }
+    const result = readKeyAndCertificates(use, { keyFile, certificateFiles: paths }, files)
+    return 'mistakes' in result ? result : { key: result.key, chain: result.chain }
   }
   // The schema has refused a setting with neither.
   if (pkcs11 === undefined) return { mistakes: [`${use.where}.keyFile: required`] }

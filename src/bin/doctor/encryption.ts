@@ -4,7 +4,7 @@ import type { ServiceDefaults } from '../../config/common.ts'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { readEncryptionKeys } from '../../config/encryption-keys.ts'
 import type { Files } from '../../config/files.ts'
-import { longestKeptMs, resolveRetention } from '../../config/retention.ts'
+import { longestRetentionMs, resolveRetention } from '../../config/retention.ts'
 import { makeEncryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { fileProblem } from '../database-file.ts'
@@ -36,7 +36,7 @@ export async function encryptionFindings(
   const keys = read.keys.map(makeEncryptionKey)
   // A start looks at the keys of a database on PostgreSQL; the doctor does not connect to it for this.
   const storedKeys = database.kind === 'sqlite' ? await readStoredKeys(database.file) : []
-  const retentionMs = longestKeptMs(resolveRetention(retention, defaults.retention))
+  const retentionMs = longestRetentionMs(resolveRetention(retention, defaults.retention))
   const problem = missingKeyProblem(storedKeys, { keys, now: at, retentionMs })
   if (problem !== undefined) return [{ subject: SETTING, outcome: 'problem', text: problem }]
   if (path === undefined) return []
