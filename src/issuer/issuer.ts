@@ -9,8 +9,8 @@ import { createReadinessCheck } from '../http/readiness.ts'
 import { createKeyRing, type KeyRing } from '../keys/key-ring.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
-import { authorizationServer } from './access/authorization-server.ts'
-import { timedNonces } from './access/timed-nonce.ts'
+import { createAuthorizationServer } from './access/authorization-server.ts'
+import { createTimedNonces } from './access/timed-nonce.ts'
 import { signInProvider } from './authorization-endpoint/sign-in-provider.ts'
 import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
@@ -84,12 +84,12 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     makeConfigurationsMember: texts.withIds,
     signedMetadata: signedMetadata(getCurrentConfig, () => keys().metadata, effects.now),
     signInProvider: signInProvider(config, effects),
-    authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
+    authorizationServer: config.authorizationServer && createAuthorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries, () => keys().statusLists),
     progress: createProgressRecorder(effects, config.retention),
     decryptionKeys: keys().deriveDecryptionKeys(),
-    dpopNonces: timedNonces(keys().deriveSecrets('dpop nonce')),
-    attestationChallenges: timedNonces(keys().deriveSecrets('attestation challenge')),
+    dpopNonces: createTimedNonces(keys().deriveSecrets('dpop nonce')),
+    attestationChallenges: createTimedNonces(keys().deriveSecrets('attestation challenge')),
     attestationStatus: {
       loadList: createStatusLists(effects, isPrivateHost(new URL(config.baseUrl).hostname)),
       onUnreachable: 'reject',

@@ -9,7 +9,7 @@ import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/gran
 import type { Attempt } from '../store/retry.ts'
 import type { Change } from '../store/store.ts'
 import { makeTimeOrderedId } from '../store/time-ordered-id.ts'
-import { keepSuppliedCode, refuseUsedCode } from './access/pre-authorized-code.ts'
+import { makeSuppliedCodeChanges, refuseUsedCode } from './access/pre-authorized-code.ts'
 import { claimNamesOf } from './claims-dataset.ts'
 import type { IssuerCollections } from './collections.ts'
 import { loadOffered } from './configurations.ts'
@@ -53,7 +53,7 @@ export async function startIssuanceSession(
   const sessionId = makeTimeOrderedId(createdAt, context.random(18))
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
-  const supplied = keepSuppliedCode(context, request['pre-authorized_code'], { sessionId, expiresAt })
+  const supplied = makeSuppliedCodeChanges(context, request['pre-authorized_code'], { sessionId, expiresAt })
   const { person } = request
   const more = { ...offered, ...(person && { person }), ...supplied.members, ...(txCode && { txCode: txCode.stored }) }
   const later = withReissue(laterMembers(request), configurations)

@@ -21,7 +21,7 @@ import { authorizationRoutes } from './authorization-endpoint/routes.ts'
 import { completeSession } from './complete.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
 import type { IssuerContext, Shape } from './context.ts'
-import { credentialRoutes } from './credential-endpoint/routes.ts'
+import { addCredentialRoutes } from './credential-endpoint/routes.ts'
 import { listIssuanceRoute } from './list-schemas.ts'
 import { issuerMetadata, makeDocumentPaths } from './metadata.ts'
 import { decryptAnswer, startIssuanceSession } from './new-session.ts'
@@ -56,7 +56,7 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
     tokenRoutes(app, context)
     authorizationRoutes(app, context)
   }
-  credentialRoutes(app, context)
+  addCredentialRoutes(app, context)
 }
 
 /** Records each refusal of a wallet for the status of its session. */

@@ -96,7 +96,7 @@ export function createOpenidProvider(
 async function discover({ issuer, clientId, clientSecret }: OpenidClient, outbound: Outbound): Promise<Configuration> {
   const library = await import('openid-client')
   const execute = [library.enableNonRepudiationChecks]
-  // The rules about addresses of `providerFetch` come on top.
+  // The rules about addresses of `createProviderFetch` come on top.
   if (issuer.startsWith('http:')) execute.push(library.allowInsecureRequests)
   const options = { execute, [library.customFetch]: createProviderFetch(issuer, outbound) }
   const publicConfiguration = await library.discovery(new URL(issuer), clientId, undefined, undefined, options)

@@ -20,7 +20,7 @@ export type QueryAnswer = AnsweredQuery | { readonly query: CredentialQuery; rea
 const MAX_ANSWERS = 20
 
 /**
- * Returns the first credential of `stored` that answers, or all of them when the query says `multiple`; the newest come
+ * Returns the first of `credentials` that answers, or all of them when the query says `multiple`; the newest come
  * first. When none answers, the single entry says why.
  */
 export function answerQuery(

@@ -95,7 +95,7 @@ export interface WalletStore extends TextStore {
  */
 export interface HolderKeys {
   make(algorithm: Algorithm): Promise<HolderKey>
-  /** Opens the key that `stored` stands for. Rejects with a MalformedError when there is none. */
+  /** Opens the key that `keyRecord` stands for. Rejects with a MalformedError when there is none. */
   open(keyRecord: JsonObject): Promise<Signer>
 }
 

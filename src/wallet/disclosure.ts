@@ -55,7 +55,7 @@ export function leavesOf(
 }
 
 /**
- * Tests whether a claim is disclosed for `requested`: the formats disclose a claim with everything below it and
+ * Tests whether a claim is disclosed for `requestedPosition`: the formats disclose a claim with everything below it and
  * everything that contains it.
  */
 function isDisclosedFor(position: ClaimPosition, requestedPosition: ClaimPosition): boolean {

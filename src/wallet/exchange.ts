@@ -95,7 +95,7 @@ async function readBody(url: string, response: Response, limit: number): Promise
   return orAbort('invalid_response', `the answer of ${url}`, () => utf8Text(Buffer.concat(chunks)))
 }
 
-/** Resolves like `run`, or rejects with `late` after `seconds`, whether or not `run` heeds its signal. */
+/** Resolves like `run`, or rejects with `timeoutError` after `seconds`, whether or not `run` heeds its signal. */
 function runWithTimeout<T>(seconds: number, timeoutError: Error, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   return new Promise((resolve, reject) => {

@@ -10,7 +10,7 @@ import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
 import { readJws } from '../../src/codec/jws.ts'
-import { timedNonces } from '../../src/issuer/access/timed-nonce.ts'
+import { createTimedNonces } from '../../src/issuer/access/timed-nonce.ts'
 import { thumbprint } from '../../src/keys/jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import {
@@ -142,7 +142,9 @@ const attacks: readonly Attack[] = [
   { attack: 'a nonce that is not base64url', change: payload({ nonce: 'é' }), error: 'use_dpop_nonce' },
   {
     attack: 'a nonce of another issuer',
-    change: () => ({ payload: { nonce: timedNonces([createSecretKey(Buffer.alloc(32))]).current(new Date()) } }),
+    change: () => ({
+      payload: { nonce: createTimedNonces([createSecretKey(Buffer.alloc(32))]).getCurrent(new Date()) },
+    }),
     error: 'use_dpop_nonce',
   },
 ]

@@ -23,11 +23,11 @@ export function readAuthorizationDetails(
 ): readonly string[] {
   const details = orRefuse(CODE, 'authorization_details', () => parseJson(text))
   if (!Array.isArray(details) || details.length === 0 || details.length > MAX_DETAILS) {
-    return invalid(`it must be an array of 1 to ${MAX_DETAILS} objects`)
+    return refuseInvalid(`it must be an array of 1 to ${MAX_DETAILS} objects`)
   }
   const ids = details.map((detail) => configurationOf(detail, identifiers))
   if (!ids.every((id) => configurationIds.includes(id))) {
-    invalid('it names a configuration that is not in the offer, or without an offer one that has no scope')
+    refuseInvalid('it names a configuration that is not in the offer, or without an offer one that has no scope')
   }
   return [...new Set(ids)]
 }
@@ -57,15 +57,16 @@ function identifierOf(configurationId: string): string {
 }
 
 function configurationOf(detail: Json, identifiers: readonly string[]): string {
-  if (!isObject(detail) || own(detail, 'type') !== DETAIL_TYPE) return invalid(`its type must be ${DETAIL_TYPE}`)
+  if (!isObject(detail) || own(detail, 'type') !== DETAIL_TYPE) return refuseInvalid(`its type must be ${DETAIL_TYPE}`)
   const locations = own(detail, 'locations')
   if (locations !== undefined) {
-    const ours = Array.isArray(locations) && locations.some((each) => identifiers.some((name) => name === each))
-    if (!ours) invalid('its locations must contain the credential issuer identifier')
+    const namesThisIssuer =
+      Array.isArray(locations) && locations.some((each) => identifiers.some((name) => name === each))
+    if (!namesThisIssuer) refuseInvalid('its locations must contain the credential issuer identifier')
   }
-  return ownString(detail, 'credential_configuration_id') ?? invalid('its credential_configuration_id is missing')
+  return ownString(detail, 'credential_configuration_id') ?? refuseInvalid('its credential_configuration_id is missing')
 }
 
-function invalid(why: string): never {
-  return refuse(CODE, `authorization_details: ${why}`)
+function refuseInvalid(reason: string): never {
+  return refuse(CODE, `authorization_details: ${reason}`)
 }

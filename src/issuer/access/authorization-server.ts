@@ -44,34 +44,34 @@ const DOCUMENTS = [
   (origin: string, path: string) => `${origin}${path}/.well-known/openid-configuration`,
 ]
 
-export function authorizationServer(
+export function createAuthorizationServer(
   config: AuthorizationServerConfig,
   effects: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
 ): AuthorizationServer {
   const { outbound, now, log } = effects
-  const stale = (error: unknown): void => {
+  const logStaleUse = (error: unknown): void => {
     log.warn(
       { event: 'authorization_server_unreachable', why: causeOf(error) },
       'going on with what was fetched before',
     )
   }
-  const metadata = cacheRemote({ ...EXPIRY, now }, () => discover(outbound, config), stale)
-  const addressOf = async (configured: string | undefined, name: string): Promise<Address> =>
-    configured === undefined
+  const metadata = cacheRemote({ ...EXPIRY, now }, () => discoverMetadata(outbound, config), logStaleUse)
+  const findAddress = async (configuredUrl: string | undefined, name: string): Promise<Address> =>
+    configuredUrl === undefined
       ? readAddress(config, await metadata.get(), name)
-      : { url: configured, allowPrivateAddresses: true }
+      : { url: configuredUrl, allowPrivateAddresses: true }
   const keys = cacheRemote(
     { ...EXPIRY, now },
-    async () => fetchKeys(outbound, await addressOf(config.jwksUri, 'jwks_uri')),
-    stale,
+    async () => fetchKeys(outbound, await findAddress(config.jwksUri, 'jwks_uri')),
+    logStaleUse,
   )
   const introspection = config.introspection
   return {
     config,
-    hasSigned: async (jws) => isSignedByOneOf(await keys.get((published) => isEnough(published, jws)), jws),
+    hasSigned: async (jws) => isSignedByOneOf(await keys.get((publishedKeys) => hasKeyFor(publishedKeys, jws)), jws),
     introspect: limitIntrospections(now, async (token) => {
-      const address = await addressOf(introspection?.endpoint, 'introspection_endpoint')
-      return ask(outbound, { ...address, ...LIMITS, ...makeIntrospectionRequest(config, token) })
+      const address = await findAddress(introspection?.endpoint, 'introspection_endpoint')
+      return fetchJson(outbound, { ...address, ...LIMITS, ...makeIntrospectionRequest(config, token) })
     }),
   }
 }
@@ -80,19 +80,19 @@ export function authorizationServer(
  * Tests whether `keys` have a key for the JWS. Without a `kid`, only verifying the signature tells whether a key is
  * missing.
  */
-function isEnough(keys: readonly PublishedKey[], jws: Jws): boolean {
+function hasKeyFor(keys: readonly PublishedKey[], jws: Jws): boolean {
   return own(jws.header, 'kid') === undefined ? isSignedByOneOf(keys, jws) : candidateKeys(keys, jws).length > 0
 }
 
 type Address = Pick<HttpClientRequest, 'url' | 'allowPrivateAddresses'>
 
-async function discover(outbound: Outbound, { issuer }: AuthorizationServerConfig): Promise<JsonObject> {
+async function discoverMetadata(outbound: Outbound, { issuer }: AuthorizationServerConfig): Promise<JsonObject> {
   const { origin, pathname } = new URL(issuer)
   const failures: string[] = []
   for (const document of DOCUMENTS) {
     const url = document(origin, pathname.replace(/\/$/, ''))
     try {
-      const metadata = await ask(outbound, { url, allowPrivateAddresses: true, ...LIMITS })
+      const metadata = await fetchJson(outbound, { url, allowPrivateAddresses: true, ...LIMITS })
       // RFC 8414 section 3.3.
       if (own(metadata, 'issuer') === issuer) return metadata
       failures.push(`${url} is about another issuer`)
@@ -119,15 +119,15 @@ function readAddress({ issuer }: AuthorizationServerConfig, metadata: JsonObject
 }
 
 async function fetchKeys(outbound: Outbound, address: Address): Promise<readonly PublishedKey[]> {
-  const set = await ask(outbound, { ...address, ...LIMITS })
-  return readable(address.url, () => readKeySet(set))
+  const keySet = await fetchJson(outbound, { ...address, ...LIMITS })
+  return readOrRefuse(address.url, () => readKeySet(keySet))
 }
 
 /**
  * Makes the introspection request for `token`, with client_secret_basic. RFC 7662 section 2.1, RFC 6749 section 2.3.1.
  */
 function makeIntrospectionRequest({ introspection }: AuthorizationServerConfig, token: string) {
-  const credentials = [introspection?.clientId ?? '', introspection?.clientSecret ?? ''].map(formEncoded).join(':')
+  const credentials = [introspection?.clientId ?? '', introspection?.clientSecret ?? ''].map(encodeFormValue).join(':')
   return {
     method: 'POST',
     headers: {
@@ -139,21 +139,21 @@ function makeIntrospectionRequest({ introspection }: AuthorizationServerConfig, 
   } as const
 }
 
-function formEncoded(text: string): string {
+function encodeFormValue(text: string): string {
   return new URLSearchParams({ text }).toString().slice('text='.length)
 }
 
-async function ask(outbound: Outbound, request: HttpClientRequest): Promise<JsonObject> {
+async function fetchJson(outbound: Outbound, request: HttpClientRequest): Promise<JsonObject> {
   const accept = { accept: 'application/json' }
   const answer = await outbound({ headers: accept, ...request }).catch((error: unknown) => {
     if (!(error instanceof OutboundError)) throw error
     return refuseUnavailable(`${request.url}: ${error.message}`, error)
   })
   if (answer.status !== 200) return refuseUnavailable(`${request.url} answered ${answer.status}`)
-  return readable(request.url, () => parseJsonObject(answer.body))
+  return readOrRefuse(request.url, () => parseJsonObject(answer.body))
 }
 
-function readable<T>(url: string, read: () => T): T {
+function readOrRefuse<T>(url: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
@@ -162,10 +162,10 @@ function readable<T>(url: string, read: () => T): T {
   }
 }
 
-/** Refuses with `temporarily_unavailable`; `why` is for the log alone. */
-function refuseUnavailable(why: string, cause?: unknown): never {
+/** Refuses with `temporarily_unavailable`; `reason` is for the log alone. */
+function refuseUnavailable(reason: string, cause?: unknown): never {
   return refuse('temporarily_unavailable', 'the authorization server cannot be asked now; try again later', {
-    cause: new Error(why, { cause }),
+    cause: new Error(reason, { cause }),
   })
 }
 

@@ -9,7 +9,7 @@ import { orUndefined } from '../../codec/malformed.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
-import { refuseIfSpent, type Spending } from './spending.ts'
+import { refuseIfUsed, type SingleUse } from './spending.ts'
 
 /** The lifetime of a nonce. */
 const NONCE_SECONDS = 300
@@ -27,14 +27,14 @@ export function makeNonce({ secrets, random, now }: NonceContext, sessionId: str
   const expiry = Buffer.alloc(EXPIRY_BYTES)
   expiry.writeUIntBE(now().getTime() + NONCE_SECONDS * 1000, 0, EXPIRY_BYTES)
   const body = Buffer.concat([expiry, random(RANDOM_BYTES)])
-  return toBase64url(Buffer.concat([body, mac(secrets.nonce[0], sessionId, body)]))
+  return toBase64url(Buffer.concat([body, computeMac(secrets.nonce[0], sessionId, body)]))
 }
 
 /**
  * Returns the members by which an answer of draft 13 gives a nonce: a token response, a credential response or an
  * error.
  */
-export function nonceMembers(context: NonceContext, sessionId: string) {
+export function makeDraft13NonceMembers(context: NonceContext, sessionId: string) {
   return { c_nonce: makeNonce(context, sessionId), c_nonce_expires_in: NONCE_SECONDS }
 }
 
@@ -47,13 +47,13 @@ export async function checkNonce(
   sessionId: string,
   nonce: string,
   now: Date,
-): Promise<Spending> {
+): Promise<SingleUse> {
   const dueAt = expiryOf(secrets.nonce, sessionId, nonce) ?? refuseNonce()
   if (now >= dueAt) refuseNonce()
-  const spend = { insert: 'spent_nonce', id: nonce, value: {}, dueAt } as const
-  const spending = { spend, refuseSpent: refuseNonce }
-  await refuseIfSpent(store, spending)
-  return spending
+  const change = { insert: 'spent_nonce', id: nonce, value: {}, dueAt } as const
+  const singleUse = { change, refuseReuse: refuseNonce }
+  await refuseIfUsed(store, singleUse)
+  return singleUse
 }
 
 /** Returns when `nonce` expires; undefined unless this service made it for this session or for any session. */
@@ -61,13 +61,13 @@ function expiryOf(secrets: Secrets, sessionId: string, nonce: string): Date | un
   const bytes = orUndefined(() => fromBase64url(nonce))
   if (bytes?.length !== EXPIRY_BYTES + RANDOM_BYTES + MAC_BYTES) return undefined
   const body = bytes.subarray(0, -MAC_BYTES)
-  const sent = bytes.subarray(-MAC_BYTES)
-  const isOf = (session: string | undefined): boolean =>
-    secrets.some((secret) => timingSafeEqual(mac(secret, session, body), sent))
-  return isOf(sessionId) || isOf(undefined) ? new Date(body.readUIntBE(0, EXPIRY_BYTES)) : undefined
+  const receivedMac = bytes.subarray(-MAC_BYTES)
+  const isMacOf = (session: string | undefined): boolean =>
+    secrets.some((secret) => timingSafeEqual(computeMac(secret, session, body), receivedMac))
+  return isMacOf(sessionId) || isMacOf(undefined) ? new Date(body.readUIntBE(0, EXPIRY_BYTES)) : undefined
 }
 
-function mac(secret: KeyObject, sessionId: string | undefined, body: Uint8Array): Buffer {
+function computeMac(secret: KeyObject, sessionId: string | undefined, body: Uint8Array): Buffer {
   // A session id is never empty, so the empty text stands for "any session" and nothing else.
   return createHmac('sha256', secret)
     .update(body)

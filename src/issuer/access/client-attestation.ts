@@ -17,7 +17,7 @@ import {
 } from './client-checks.ts'
 import { readClientHeaders } from './client-headers.ts'
 import type { AccessContext } from './context.ts'
-import type { Spending } from './spending.ts'
+import type { SingleUse } from './spending.ts'
 
 /** A request as far as it says which client sends it. */
 export interface ClientRequest {
@@ -38,7 +38,7 @@ export interface NamedParties {
 /** An instance of a wallet that has authenticated itself. */
 export interface AuthenticatedClient extends Required<AuthorizedClient> {
   /** The use of its proof of possession, which is good once. */
-  readonly spending: Spending
+  readonly singleUse: SingleUse
 }
 
 type ClientContext = Pick<AccessContext, 'config' | 'now' | 'log' | 'attestationChallenges' | 'attestationStatus'>
@@ -48,21 +48,21 @@ export function offerAttestationChallenge(context: AccessContext) {
   return ({ headers }: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const isAttested = headers['oauth-client-attestation'] !== undefined
     if (isAttested && context.config.clientAuthentication !== undefined) {
-      reply.header('oauth-client-attestation-challenge', context.attestationChallenges.current(context.now()))
+      reply.header('oauth-client-attestation-challenge', context.attestationChallenges.getCurrent(context.now()))
     }
     done()
   }
 }
 
 /** Returns the request as far as it says which client sends it. */
-export function clientRequest({ headers, id }: FastifyRequest): ClientRequest {
-  const headerNamed = (name: string): string | undefined => {
+export function readClientRequest({ headers, id }: FastifyRequest): ClientRequest {
+  const readHeader = (name: string): string | undefined => {
     const value = headers[name]
     return Array.isArray(value) ? value.join() : value
   }
   return {
-    attestation: headerNamed('oauth-client-attestation'),
-    pop: headerNamed('oauth-client-attestation-pop'),
+    attestation: readHeader('oauth-client-attestation'),
+    pop: readHeader('oauth-client-attestation-pop'),
     requestId: id,
   }
 }
@@ -111,11 +111,12 @@ export async function authenticateClient(
 /** Refuses with `invalid_grant` every wallet instance but the one that got the refresh token. RFC 6749 section 6. */
 export function refuseOtherInstance(
   client: AuthorizedClient | undefined,
-  authenticated: AuthenticatedClient | undefined,
+  authenticatedClient: AuthenticatedClient | undefined,
 ): void {
   if (client?.instance === undefined) return
-  if (authenticated === undefined) refuse('invalid_grant', 'it is bound to a wallet instance; send its attestation')
-  if (authenticated.id !== client.id || authenticated.instance !== client.instance) {
+  if (authenticatedClient === undefined)
+    refuse('invalid_grant', 'it is bound to a wallet instance; send its attestation')
+  if (authenticatedClient.id !== client.id || authenticatedClient.instance !== client.instance) {
     refuse('invalid_grant', 'it is bound to another wallet instance')
   }
 }
@@ -128,17 +129,18 @@ function refuseUnauthenticated(
   report: readonly CheckResult[],
   { log, requestId }: { readonly log: ClientContext['log']; readonly requestId: string },
 ): never {
-  const open = report.filter(({ outcome }) => outcome === 'failed' || outcome === 'not_run')
-  const checks = open.map(({ id, outcome, detail }) => ({ id, outcome, detail }))
-  const line = { event: 'client_not_authenticated', request: requestId, checks }
-  log.info(line, 'a wallet could not authenticate itself')
-  const failed = open.filter(({ outcome }) => outcome === 'failed')
-  const [first] = failed
-  if (failed.every(({ id }) => id === 'pop.challenge')) {
-    const where = 'the header OAuth-Client-Attestation-Challenge of this answer, or from the challenge endpoint'
+  const unmetChecks = report.filter(({ outcome }) => outcome === 'failed' || outcome === 'not_run')
+  const checks = unmetChecks.map(({ id, outcome, detail }) => ({ id, outcome, detail }))
+  const logFields = { event: 'client_not_authenticated', request: requestId, checks }
+  log.info(logFields, 'a wallet could not authenticate itself')
+  const failedChecks = unmetChecks.filter(({ outcome }) => outcome === 'failed')
+  const [first] = failedChecks
+  if (failedChecks.every(({ id }) => id === 'pop.challenge')) {
+    const challengeSource =
+      'the header OAuth-Client-Attestation-Challenge of this answer, or from the challenge endpoint'
     return refuse(
       'use_attestation_challenge',
-      `the proof of possession needs the challenge of ${where}; send a new one`,
+      `the proof of possession needs the challenge of ${challengeSource}; send a new one`,
     )
   }
   return refuse('invalid_client_attestation', `${first?.id ?? 'attestation'}: ${first?.detail ?? 'it does not hold'}`)
@@ -148,16 +150,21 @@ function refuseUnauthenticated(
  * Makes the authenticated client of `evidence` that was verified. The row of its proof has a name with which no id of
  * another nonce begins.
  */
-function clientOf({ pop, popId = '', instanceKey, subject = '' }: ClientEvidence): AuthenticatedClient {
+function clientOf({
+  pop,
+  popId = '',
+  readInstanceKey: instanceKey,
+  subject = '',
+}: ClientEvidence): AuthenticatedClient {
   const { thumbprint: instance } = instanceKey()
   const dueAt = new Date(Math.ceil((Number(pop.payload.iat) + MAX_AGE_SECONDS) * 1000) + 1)
   const id = `attestation.${digestOf(`${instance}.${popId}`)}`
   return {
     id: subject,
     instance,
-    spending: {
-      spend: { insert: 'spent_nonce', id, value: {}, dueAt },
-      refuseSpent: () =>
+    singleUse: {
+      change: { insert: 'spent_nonce', id, value: {}, dueAt },
+      refuseReuse: () =>
         refuse('invalid_client_attestation', 'pop.id: the proof of possession was used before; make a new one'),
     },
   }

@@ -99,7 +99,7 @@ const attestationChecks: readonly ClientCheck[] = [
     spec: ATTESTATION,
     level: 'MUST',
     needs: ['attestation.signer'],
-    run: ({ attestation, chain }) =>
+    run: ({ attestation, readChain: chain }) =>
       isJwsSignedBy(attestation, chain()[0].publicKey)
         ? pass()
         : fail('the signature is not by the key of the certificate'),
@@ -110,7 +110,7 @@ const attestationChecks: readonly ClientCheck[] = [
     spec: ATTESTATION,
     level: 'MUST',
     needs: ['attestation.signature'],
-    run: ({ instanceKey }) => {
+    run: ({ readInstanceKey: instanceKey }) => {
       instanceKey()
       return pass()
     },
@@ -165,7 +165,7 @@ const popChecks: readonly ClientCheck[] = [
     run: ({ pop }, { challenges, now }) => {
       const challenge = ownString(pop.payload, 'challenge')
       if (challenge === undefined) return fail('challenge is missing')
-      return challenges.isGood(challenge, now) ? pass() : fail('challenge is not one of the last minutes')
+      return challenges.isValid(challenge, now) ? pass() : fail('challenge is not one of the last minutes')
     },
   },
   {
@@ -174,43 +174,43 @@ const popChecks: readonly ClientCheck[] = [
     spec: POP,
     level: 'MUST',
     needs: ['attestation.key', 'pop.type', 'pop.algorithm'],
-    run: ({ pop, instanceKey }) =>
+    run: ({ pop, readInstanceKey: instanceKey }) =>
       isJwsSignedBy(pop, instanceKey().key)
         ? pass()
         : fail('the signature is not by the key in cnf of the attestation'),
   },
 ]
 
-const status: ClientCheck = {
+const statusCheck: ClientCheck = {
   id: 'attestation.status',
   asks: 'Has the provider neither revoked nor suspended the attestation?',
   spec: `${TOKEN_STATUS_LIST}, Validation Rules`,
   level: 'MUST',
   // A list is fetched for a wallet alone that is what it says.
   needs: [...attestationChecks, ...popChecks].map(({ id }) => id),
-  run: ({ attestation, chain }, terms) => {
-    const stated = own(attestation.payload, 'status')
-    if (stated === undefined) return pass('the attestation carries no status')
-    if (!isObject(stated)) return fail('status must be an object')
+  run: ({ attestation, readChain: chain }, terms) => {
+    const statusClaim = own(attestation.payload, 'status')
+    if (statusClaim === undefined) return pass('the attestation carries no status')
+    if (!isObject(statusClaim)) return fail('status must be an object')
     const issuer = {
       identifiers: [],
       chain: chain().map(({ der }) => der),
       isSignedBy: (key: Parameters<typeof isJwsSignedBy>[1]) => isJwsSignedBy(attestation, key),
     }
     return statusVerdict(
-      { formats: [], issuer, status: stated },
+      { formats: [], issuer, status: statusClaim },
       {
         ...terms,
         trustAnchors: terms.anchors,
         parseCertificate,
         acceptTlsServerCertificates: false,
-        issuerPath: () => pathOf(chain(), terms),
+        issuerPath: () => trustPathOf(chain(), terms),
       },
     )
   },
 }
 
-export const clientChecks: readonly ClientCheck[] = [...attestationChecks, ...popChecks, status]
+export const clientChecks: readonly ClientCheck[] = [...attestationChecks, ...popChecks, statusCheck]
 
 function typeVerdict(header: JsonObject, type: string): Verdict {
   return own(header, 'typ') === type ? pass() : fail(`typ must be ${type}`)
@@ -227,12 +227,12 @@ function algorithmVerdict(header: JsonObject, { algorithms }: ClientTerms): Verd
 
 function validityVerdict(payload: JsonObject, { now, clockSkewSeconds }: ClientTerms): Verdict {
   const seconds = now.getTime() / 1000
-  const [expiresAt, ...begins] = ['exp', 'nbf', 'iat'].map((name) => own(payload, name))
+  const [expiresAt, ...startTimes] = ['exp', 'nbf', 'iat'].map((name) => own(payload, name))
   if (typeof expiresAt !== 'number') return fail('exp must be a number of seconds')
   if (seconds >= expiresAt + clockSkewSeconds) return fail('it has expired; get a new one')
   const isEarly = (at: unknown): boolean =>
     at !== undefined && !(typeof at === 'number' && at <= seconds + clockSkewSeconds)
-  return begins.some(isEarly) ? fail('it is not valid yet (nbf, iat)') : pass()
+  return startTimes.some(isEarly) ? fail('it is not valid yet (nbf, iat)') : pass()
 }
 
 function freshVerdict(payload: JsonObject, { now, clockSkewSeconds }: ClientTerms): Verdict {
@@ -243,10 +243,10 @@ function freshVerdict(payload: JsonObject, { now, clockSkewSeconds }: ClientTerm
   return issuedAt > seconds + clockSkewSeconds ? fail('it is from the future; check the clock that made it') : pass()
 }
 
-function signerVerdict({ chain }: ClientEvidence, terms: ClientTerms): Verdict {
+function signerVerdict({ readChain: chain }: ClientEvidence, terms: ClientTerms): Verdict {
   const certificates = chain()
   const [leaf] = certificates
-  const path = pathOf(certificates, terms)
+  const path = trustPathOf(certificates, terms)
   if ('problem' in path) return fail(path.problem)
   const { now, clockSkewSeconds } = terms
   const problem = leafProblem(leaf, now, clockSkewSeconds, 'attestation')
@@ -257,6 +257,6 @@ function signerVerdict({ chain }: ClientEvidence, terms: ClientTerms): Verdict {
     : pass()
 }
 
-function pathOf(chain: readonly Certificate[], { anchors, now, clockSkewSeconds }: ClientTerms): TrustPath {
+function trustPathOf(chain: readonly Certificate[], { anchors, now, clockSkewSeconds }: ClientTerms): TrustPath {
   return findTrustPath(chain, anchors, { now, clockSkewSeconds })
 }

@@ -1,4 +1,4 @@
-/** The headers of a wallet attestation and of its proof, taken apart and not judged. */
+/** Parses the headers of a wallet attestation and of its proof of possession; client-checks.ts judges them. */
 import type { KeyObject } from 'node:crypto'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
@@ -14,17 +14,17 @@ export interface InstanceKey {
   readonly thumbprint: string
 }
 
-/** An attestation and the proof beside it, taken apart and not judged. */
+/** An attestation and the proof beside it, parsed and not yet verified. */
 export interface ClientEvidence {
   readonly attestation: Jws
   readonly pop: Jws
   readonly subject: string | undefined
   /** The `jti` of the proof. */
   readonly popId: string | undefined
-  /** Reads the certificates of the attestation, once. Throws a MalformedError. */
-  readonly chain: () => readonly [Certificate, ...Certificate[]]
-  /** Reads the key of `cnf`, once. Throws a MalformedError. */
-  readonly instanceKey: () => InstanceKey
+  /** Returns the certificates of the attestation, which are parsed at the first call. Throws a MalformedError. */
+  readonly readChain: () => readonly [Certificate, ...Certificate[]]
+  /** Returns the key of `cnf`, which is parsed at the first call. Throws a MalformedError. */
+  readonly readInstanceKey: () => InstanceKey
 }
 
 export type ClientReading = { readonly evidence: ClientEvidence } | Problem
@@ -32,17 +32,17 @@ export type ClientReading = { readonly evidence: ClientEvidence } | Problem
 /** The most characters of each header; the headers of a request have 16 KiB together. */
 const MAX_LENGTH = 8192
 
-/** Takes both headers apart, or says why one cannot be read. */
+/** Parses both headers, or returns the reason for which one cannot be read. */
 export function readClientHeaders(headers: {
   readonly attestation: string | undefined
   readonly pop: string | undefined
 }): ClientReading {
-  const read = orProblem(() => ({
-    attestation: within('OAuth-Client-Attestation', () => readOne(headers.attestation)),
-    pop: within('OAuth-Client-Attestation-PoP', () => readOne(headers.pop)),
+  const jwts = orProblem(() => ({
+    attestation: within('OAuth-Client-Attestation', () => readHeader(headers.attestation)),
+    pop: within('OAuth-Client-Attestation-PoP', () => readHeader(headers.pop)),
   }))
-  if ('problem' in read) return read
-  const { attestation, pop } = read
+  if ('problem' in jwts) return jwts
+  const { attestation, pop } = jwts
   const { header, payload } = attestation
   return {
     evidence: {
@@ -50,13 +50,13 @@ export function readClientHeaders(headers: {
       pop,
       subject: ownString(payload, 'sub'),
       popId: ownString(pop.payload, 'jti'),
-      chain: once(() => readX5c(own(header, 'x5c'))),
-      instanceKey: once(() => readInstanceKey(payload)),
+      readChain: memoize(() => readX5c(own(header, 'x5c'))),
+      readInstanceKey: memoize(() => parseInstanceKey(payload)),
     },
   }
 }
 
-function readOne(text: string | undefined): Jws {
+function readHeader(text: string | undefined): Jws {
   if (text === undefined) return malformed('it is missing')
   // Node joins repeated headers with a comma.
   if (text.includes(',')) malformed('send exactly one')
@@ -64,14 +64,14 @@ function readOne(text: string | undefined): Jws {
   return readJws(text)
 }
 
-function readInstanceKey(payload: JsonObject): InstanceKey {
+function parseInstanceKey(payload: JsonObject): InstanceKey {
   const confirmation = own(payload, 'cnf')
   if (!isObject(confirmation)) return malformed('it has no cnf')
   const jwk = within('cnf.jwk', () => readSigningJwk(own(confirmation, 'jwk')))
   return { key: within('cnf.jwk', () => importPublicKey(jwk)), thumbprint: thumbprint(jwk) }
 }
 
-function once<T>(read: () => T): () => T {
+function memoize<T>(read: () => T): () => T {
   let result: { readonly value: T } | undefined
   return () => {
     result ??= { value: read() }

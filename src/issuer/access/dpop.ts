@@ -1,7 +1,7 @@
 /**
  * DPoP: a wallet that signs each request with a key of its own gets tokens that are worth nothing without that key. RFC
  * 9449. A proof is verified here; the batch of the request that it is for decides that the proof is used once, by its
- * `spending`.
+ * `singleUse`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestOf } from '../../codec/digest.ts'
@@ -12,10 +12,10 @@ import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
-import type { Spending } from './spending.ts'
+import type { SingleUse } from './spending.ts'
 
 /** A request as far as a proof is about it. */
-export interface ProvedRequest {
+export interface DpopRequest {
   /** The header of that name, as it came. */
   readonly dpop: string | undefined
   readonly method: string
@@ -26,7 +26,7 @@ export interface ProvedRequest {
 export interface DpopProof {
   /** The thumbprint of the key. RFC 7638. */
   readonly jkt: string
-  readonly spending: Spending
+  readonly singleUse: SingleUse
 }
 
 type AlgorithmSettings = Pick<AccessContext['config'], 'tokenAlgorithms'>
@@ -38,13 +38,13 @@ const MAX_AGE_SECONDS = 300
 export function offerDpopNonce({ dpopNonces, now }: AccessContext) {
   return ({ headers }: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const usesDpop = headers.dpop !== undefined || /^DPoP /i.test(headers.authorization ?? '')
-    if (usesDpop) reply.header('dpop-nonce', dpopNonces.current(now()))
+    if (usesDpop) reply.header('dpop-nonce', dpopNonces.getCurrent(now()))
     done()
   }
 }
 
 /** Returns the request as far as a proof is about it. */
-export function provedRequest({ headers, method, url }: FastifyRequest): ProvedRequest {
+export function readDpopRequest({ headers, method, url }: FastifyRequest): DpopRequest {
   const { dpop } = headers
   // A request may name the whole address, of which the router takes the path. RFC 9112 section 3.2.2.
   const [path = ''] = url.replace(/^https?:\/\/[^/]*/, '').split('?', 1)
@@ -58,36 +58,36 @@ export function provedRequest({ headers, method, url }: FastifyRequest): ProvedR
  */
 export function verifyDpopProof(
   context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
-  request: ProvedRequest,
+  request: DpopRequest,
   tokenDigest?: string,
 ): DpopProof {
   const jws = readProof(request.dpop, context.config)
   const { header, payload } = jws
-  const jwk = orInvalid(() => readSigningJwk(own(header, 'jwk')))
-  const key = orInvalid(() => importPublicKey(jwk))
+  const jwk = orRefuseProof(() => readSigningJwk(own(header, 'jwk')))
+  const key = orRefuseProof(() => importPublicKey(jwk))
   if (!isJwsSignedBy(jws, key)) refuseProof('its signature is not by the key in its header')
   if (own(payload, 'htm') !== request.method) refuseProof(`htm must be ${request.method}`)
-  if (!isAddress(ownString(payload, 'htu'), `${context.config.baseUrl}${request.path}`)) {
+  if (!isSameAddress(ownString(payload, 'htu'), `${context.config.baseUrl}${request.path}`)) {
     refuseProof('htu must be the address that the request was sent to')
   }
-  const issuedAt = freshTime(context, payload)
+  const issuedAt = readIssuedAt(context, payload)
   if (tokenDigest !== undefined && own(payload, 'ath') !== tokenDigest) {
     refuseProof('ath must be the digest of the access token')
   }
   const id = ownString(payload, 'jti')
   if (!id) return refuseProof('jti is missing')
   const nonce = ownString(payload, 'nonce')
-  if (nonce === undefined || !context.dpopNonces.isGood(nonce, context.now())) {
+  if (nonce === undefined || !context.dpopNonces.isValid(nonce, context.now())) {
     refuse('use_dpop_nonce', 'the DPoP proof needs the nonce of the DPoP-Nonce header of this answer; send a new proof')
   }
   const jkt = thumbprint(jwk)
-  return { jkt, spending: spendingOf(jkt, id, issuedAt) }
+  return { jkt, singleUse: singleUseOf(jkt, id, issuedAt) }
 }
 
 /**
  * Returns the result of `run`; its refusal of a proof gets the challenge of a protected resource. RFC 9449 section 7.1.
  */
-export function atResource<T>(config: AlgorithmSettings, run: () => T): T {
+export function runWithChallenge<T>(config: AlgorithmSettings, run: () => T): T {
   try {
     return run()
   } catch (error) {
@@ -122,7 +122,7 @@ function readProof(text: string | undefined, { tokenAlgorithms }: AlgorithmSetti
   // Node joins repeated headers with a comma.
   if (text.includes(',')) refuseProof('send exactly one')
   if (text.length > MAX_LENGTH) refuseProof('it is too long')
-  const jws = orInvalid(() => readJws(text))
+  const jws = orRefuseProof(() => readJws(text))
   if (own(jws.header, 'typ') !== 'dpop+jwt') refuseProof('typ must be dpop+jwt')
   if (!tokenAlgorithms.includes(ownString(jws.header, 'alg') ?? '')) {
     refuseProof(`alg must be one of ${tokenAlgorithms.join(' ')}`)
@@ -131,7 +131,7 @@ function readProof(text: string | undefined, { tokenAlgorithms }: AlgorithmSetti
 }
 
 /** Tests whether `htu` is `address`, without query and fragment and in the normal form of RFC 3986 section 6.2. */
-function isAddress(htu: string | undefined, address: string): boolean {
+function isSameAddress(htu: string | undefined, address: string): boolean {
   const url = htu === undefined ? undefined : parseUrl(htu)
   if (url === undefined) return false
   url.search = ''
@@ -139,7 +139,7 @@ function isAddress(htu: string | undefined, address: string): boolean {
   return url.href === new URL(address).href
 }
 
-function freshTime({ now, config }: Pick<AccessContext, 'now' | 'config'>, payload: JsonObject): number {
+function readIssuedAt({ now, config }: Pick<AccessContext, 'now' | 'config'>, payload: JsonObject): number {
   const seconds = now().getTime() / 1000
   const issuedAt = own(payload, 'iat')
   if (typeof issuedAt !== 'number') return refuseProof('iat must be a number of seconds')
@@ -149,19 +149,19 @@ function freshTime({ now, config }: Pick<AccessContext, 'now' | 'config'>, paylo
 }
 
 /** Makes the change that spends a DPoP proof. Its row has a dot in its id, which the rows of other nonces have not. */
-function spendingOf(jkt: string, id: string, issuedAt: number): Spending {
+function singleUseOf(jkt: string, id: string, issuedAt: number): SingleUse {
   const dueAt = new Date(Math.ceil((issuedAt + MAX_AGE_SECONDS) * 1000) + 1)
   return {
-    spend: { insert: 'spent_nonce', id: `dpop.${digestOf(`${jkt}.${id}`)}`, value: {}, dueAt },
-    refuseSpent: () => refuseProof('it was used before; each request needs a new one'),
+    change: { insert: 'spent_nonce', id: `dpop.${digestOf(`${jkt}.${id}`)}`, value: {}, dueAt },
+    refuseReuse: () => refuseProof('it was used before; each request needs a new one'),
   }
 }
 
-function orInvalid<T>(read: () => T): T {
+function orRefuseProof<T>(read: () => T): T {
   return orRefuse('invalid_dpop_proof', 'the DPoP proof cannot be read', read)
 }
 
 /** Refuses with `invalid_dpop_proof`. */
-export function refuseProof(why: string): never {
-  return refuse('invalid_dpop_proof', `the DPoP proof: ${why}`)
+export function refuseProof(reason: string): never {
+  return refuse('invalid_dpop_proof', `the DPoP proof: ${reason}`)
 }

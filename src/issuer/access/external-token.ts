@@ -11,7 +11,7 @@ import type { Row } from '../../store/store.ts'
 import { credentialIssuerIdentifier, hasGrant, type IssuanceSession, type OfferGrant } from '../session.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import type { AccessContext } from './context.ts'
-import { sessionOfAnyCode, sessionOfCode } from './pre-authorized-code.ts'
+import { findSessionOfAnyCode, sessionOfCode } from './pre-authorized-code.ts'
 
 /** The session that a token opens, and the thumbprint of the key that the token is bound to, where it is bound. */
 export interface TokenSession {
@@ -19,7 +19,7 @@ export interface TokenSession {
   readonly row: Row<IssuanceSession>
   readonly jkt: string | undefined
   /** The configurations that authorization details narrow the token to; undefined for all of the session. */
-  readonly authorized: readonly string[] | undefined
+  readonly authorizedIds: readonly string[] | undefined
   /** Refuses with `invalid_token` when the token does not open the session as it is by now. */
   readonly refuseUnlessOpen: (session: IssuanceSession) => void
 }
@@ -37,7 +37,7 @@ type ClockContext = Pick<AccessContext, 'now' | 'config'>
  * session expires. Refuses with `invalid_token`, with `insufficient_scope` a good token that is for no session, and
  * with `temporarily_unavailable` when the server cannot be asked.
  */
-export async function sessionOfExternalToken(
+export async function findSessionOfExternalToken(
   context: AccessContext,
   server: AuthorizationServer,
   { token, network }: PresentedToken,
@@ -46,35 +46,35 @@ export async function sessionOfExternalToken(
     ? checkIntrospection(server, await server.introspect(token, network))
     : verifySignedToken(context, server, token))
   refuseUnlessTimely(context, claims)
-  const jkt = boundTo(claims)
-  const { sessionId, grant } = await sessionNamedIn(context, server, claims)
+  const jkt = readBoundKey(claims)
+  const { sessionId, grant } = await findNamedSession(context, server, claims)
   const row = sessionId === undefined ? undefined : await context.store.get('issuance_session', sessionId)
   if (sessionId === undefined || row === undefined || !hasGrant(row.value, grant))
-    return invalid('its session is unknown')
+    return refuseInvalid('its session is unknown')
   refuseOtherAudience(context, server, { claims, sessionId })
   const refuseUnlessOpen = (session: IssuanceSession): void => {
     refuseUnlessTimely(context, claims)
-    if (context.now().getTime() >= session.expiresAt) invalid('its session has expired')
+    if (context.now().getTime() >= session.expiresAt) refuseInvalid('its session has expired')
   }
   refuseUnlessOpen(row.value)
-  return { sessionId, row, jkt, authorized: undefined, refuseUnlessOpen }
+  return { sessionId, row, jkt, authorizedIds: undefined, refuseUnlessOpen }
 }
 
 /**
  * Returns the session of the pre-authorized code or of the issuer_state in the claims. Refuses with
  * `insufficient_scope` a token without both.
  */
-async function sessionNamedIn(
+async function findNamedSession(
   context: AccessContext,
   { config }: AuthorizationServer,
   claims: JsonObject,
 ): Promise<{ readonly sessionId: string | undefined; readonly grant: OfferGrant }> {
   const [code, state] = [ownString(claims, config.sessionClaim), ownString(claims, config.issuerStateClaim)]
   if (!code && !state) return refuse('insufficient_scope', 'the access token is for no issuance session')
-  const byState = state ? sessionOfCode(context.secrets.issuerState, state) : undefined
-  if (!code) return { sessionId: byState, grant: AUTHORIZATION_CODE_GRANT }
-  const sessionId = await sessionOfAnyCode(context, code)
-  if (state && byState !== sessionId) return invalid('it names two sessions')
+  const stateSessionId = state ? sessionOfCode(context.secrets.issuerState, state) : undefined
+  if (!code) return { sessionId: stateSessionId, grant: AUTHORIZATION_CODE_GRANT }
+  const sessionId = await findSessionOfAnyCode(context, code)
+  if (state && stateSessionId !== sessionId) return refuseInvalid('it names two sessions')
   return { sessionId, grant: PRE_AUTHORIZED_GRANT }
 }
 
@@ -82,11 +82,11 @@ async function sessionNamedIn(
  * Returns the thumbprint of the DPoP key that the token is bound to; undefined for a token that is bound to no key.
  * Refuses other bindings (RFC 8705), which a wallet cannot prove to this service. RFC 9449 section 6.1.
  */
-function boundTo(claims: JsonObject): string | undefined {
+function readBoundKey(claims: JsonObject): string | undefined {
   const binding = own(claims, 'cnf')
   if (binding === undefined) return undefined
   const jkt = isObject(binding) ? ownString(binding, 'jkt') : undefined
-  return jkt ?? invalid('it is bound to a key in a way other than DPoP')
+  return jkt ?? refuseInvalid('it is bound to a key in a way other than DPoP')
 }
 
 async function verifySignedToken(
@@ -97,19 +97,19 @@ async function verifySignedToken(
   const jws = readToken(token)
   const { header, payload } = jws
   // Media types are compared without regard to case, and the prefix may be left out. RFC 7515 section 4.1.9.
-  if (!/^(application\/)?at\+jwt$/i.test(ownString(header, 'typ') ?? '')) invalid('its typ is not at+jwt')
-  if (own(payload, 'iss') !== server.config.issuer) invalid('it is of another issuer')
-  if (typeof own(payload, 'exp') !== 'number') invalid('it has no exp')
-  if (typeof own(payload, 'iat') !== 'number') invalid('it has no iat')
+  if (!/^(application\/)?at\+jwt$/i.test(ownString(header, 'typ') ?? '')) refuseInvalid('its typ is not at+jwt')
+  if (own(payload, 'iss') !== server.config.issuer) refuseInvalid('it is of another issuer')
+  if (typeof own(payload, 'exp') !== 'number') refuseInvalid('it has no exp')
+  if (typeof own(payload, 'iat') !== 'number') refuseInvalid('it has no iat')
   // Before its keys are fetched: what is refused anyway costs no request.
   refuseUnlessTimely(context, payload)
-  return (await server.hasSigned(jws)) ? payload : invalid('it is not signed by a key of its issuer')
+  return (await server.hasSigned(jws)) ? payload : refuseInvalid('it is not signed by a key of its issuer')
 }
 
 function checkIntrospection(server: AuthorizationServer, claims: JsonObject): JsonObject {
-  if (own(claims, 'active') !== true) invalid('its issuer says that it is not active')
+  if (own(claims, 'active') !== true) refuseInvalid('its issuer says that it is not active')
   const issuer = own(claims, 'iss')
-  if (issuer !== undefined && issuer !== server.config.issuer) invalid('it is of another issuer')
+  if (issuer !== undefined && issuer !== server.config.issuer) refuseInvalid('it is of another issuer')
   return claims
 }
 
@@ -117,24 +117,24 @@ function readToken(token: string): Jws {
   try {
     return readJws(token)
   } catch (error) {
-    if (error instanceof MalformedError) return invalid('it is not a JWT that can be read', error)
+    if (error instanceof MalformedError) return refuseInvalid('it is not a JWT that can be read', error)
     throw error
   }
 }
 
 /** Refuses a token that has expired or is not valid yet. Clocks may differ by `clockSkewSeconds`, either way. */
 function refuseUnlessTimely({ now, config }: ClockContext, claims: JsonObject): void {
-  const [at, skew] = [now().getTime() / 1000, config.clockSkewSeconds]
-  const [expires, begins, issued] = ['exp', 'nbf', 'iat'].map((name) => timeOf(claims, name))
-  if (expires !== undefined && at >= expires + skew) invalid('it has expired')
-  if (begins !== undefined && at < begins - skew) invalid('it is not good yet')
-  if (issued !== undefined && at < issued - skew) invalid('it is issued in the future')
+  const [nowSeconds, skew] = [now().getTime() / 1000, config.clockSkewSeconds]
+  const [expiresAt, startsAt, issuedAt] = ['exp', 'nbf', 'iat'].map((name) => readTime(claims, name))
+  if (expiresAt !== undefined && nowSeconds >= expiresAt + skew) refuseInvalid('it has expired')
+  if (startsAt !== undefined && nowSeconds < startsAt - skew) refuseInvalid('it is not good yet')
+  if (issuedAt !== undefined && nowSeconds < issuedAt - skew) refuseInvalid('it is issued in the future')
 }
 
-function timeOf(claims: JsonObject, name: string): number | undefined {
+function readTime(claims: JsonObject, name: string): number | undefined {
   const value = own(claims, name)
   if (value === undefined || typeof value === 'number') return value
-  return invalid(`its ${name} is not a number`)
+  return refuseInvalid(`its ${name} is not a number`)
 }
 
 /**
@@ -149,11 +149,13 @@ function refuseOtherAudience(
   const audience = own(claims, 'aud')
   if (audience === undefined && config.introspection !== undefined && config.audience === undefined) return
   const identifiers = [undefined, sessionId].map((id) => credentialIssuerIdentifier(context.config, id))
-  const ours = config.audience === undefined ? identifiers.flatMap((id) => [id, `${id}/`]) : [config.audience]
+  const acceptedAudiences =
+    config.audience === undefined ? identifiers.flatMap((id) => [id, `${id}/`]) : [config.audience]
   const audiences = Array.isArray(audience) ? audience : [audience]
-  if (!audiences.some((name) => ours.some((each) => each === name))) invalid('it is for another audience')
+  if (!audiences.some((name) => acceptedAudiences.some((each) => each === name)))
+    refuseInvalid('it is for another audience')
 }
 
-function invalid(why: string, cause?: unknown): never {
-  return refuse('invalid_token', `the access token is not good here: ${why}`, { cause })
+function refuseInvalid(reason: string, cause?: unknown): never {
+  return refuse('invalid_token', `the access token is not good here: ${reason}`, { cause })
 }

@@ -8,18 +8,18 @@ import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own } from '../../codec/json.ts'
 import { refuse } from '../../protocol/error.ts'
 
-const KEPT_MS = 5000
+const CACHED_MS = 5000
 /** The most answers that are kept of good tokens, and of others. */
-const KEPT_ANSWERS = 1000
+const MAX_CACHED_ANSWERS = 1000
 /**
  * Questions that may run at once: all, those about tokens that were not good before, and those of one network among
  * them.
  */
 const PLACES = { all: 50, unknown: 40, network: 10 }
 
-interface KeptAnswer {
+interface CachedAnswer {
   readonly answer: Promise<JsonObject>
-  readonly until: number
+  readonly expiresAt: number
 }
 
 /**
@@ -31,58 +31,61 @@ export function limitIntrospections(
   introspect: (token: string) => Promise<JsonObject>,
 ): (token: string, network: string) => Promise<JsonObject> {
   // The two caches are apart, so that random tokens do not evict good ones.
-  const good = createLru<string, KeptAnswer>(KEPT_ANSWERS)
-  const unknown = createLru<string, KeptAnswer>(KEPT_ANSWERS)
-  const places = questionPlaces()
+  const goodAnswers = createLru<string, CachedAnswer>(MAX_CACHED_ANSWERS)
+  const otherAnswers = createLru<string, CachedAnswer>(MAX_CACHED_ANSWERS)
+  const places = createPlaces()
   return async (token, network) => {
     const digest = digestOf(token)
-    const wasGood = good.get(digest)
-    const before = wasGood ?? unknown.get(digest)
-    if (before !== undefined && now().getTime() < before.until) return before.answer
-    const leave = places.take(wasGood === undefined ? network : undefined)
-    if (leave === undefined) return refuseForNow()
-    const answer = introspect(token).finally(leave)
-    const kept = { answer, until: now().getTime() + KEPT_MS }
-    const answers = wasGood === undefined ? unknown : good
-    answers.set(digest, kept)
+    const goodAnswer = goodAnswers.get(digest)
+    const cachedAnswer = goodAnswer ?? otherAnswers.get(digest)
+    if (cachedAnswer !== undefined && now().getTime() < cachedAnswer.expiresAt) return cachedAnswer.answer
+    const releasePlace = places.takePlace(goodAnswer === undefined ? network : undefined)
+    if (releasePlace === undefined) return refuseTooMany()
+    const answer = introspect(token).finally(releasePlace)
+    const entry = { answer, expiresAt: now().getTime() + CACHED_MS }
+    const cache = goodAnswer === undefined ? otherAnswers : goodAnswers
+    cache.set(digest, entry)
     const claims = await answer
     const isGood = own(claims, 'active') === true
-    if (isGood) good.set(digest, kept)
-    else if (wasGood !== undefined) {
-      good.delete(digest)
-      unknown.set(digest, kept)
+    if (isGood) goodAnswers.set(digest, entry)
+    else if (goodAnswer !== undefined) {
+      goodAnswers.delete(digest)
+      otherAnswers.set(digest, entry)
     }
     return claims
   }
 }
 
 /**
- * Makes the places for questions. A question takes a place of its network too, unless its token was good before; `take`
- * returns what frees the place, or undefined when all are taken.
+ * Makes the places for questions. A question takes a place of its network too, unless its token was good before;
+ * `takePlace` returns what frees the place, or undefined when all are taken.
  */
-function questionPlaces() {
+function createPlaces() {
   const networks = new Map<string, number>()
-  let [all, unknown] = [0, 0]
+  let [allCount, unknownCount] = [0, 0]
   return {
-    take: (network: string | undefined): (() => void) | undefined => {
-      const ofNetwork = network === undefined ? 0 : (networks.get(network) ?? 0)
-      if (all >= PLACES.all || (network !== undefined && (unknown >= PLACES.unknown || ofNetwork >= PLACES.network)))
+    takePlace: (network: string | undefined): (() => void) | undefined => {
+      const networkCount = network === undefined ? 0 : (networks.get(network) ?? 0)
+      if (
+        allCount >= PLACES.all ||
+        (network !== undefined && (unknownCount >= PLACES.unknown || networkCount >= PLACES.network))
+      )
         return undefined
-      const add = (count: 1 | -1): void => {
-        all += count
+      const changeCounts = (count: 1 | -1): void => {
+        allCount += count
         if (network === undefined) return
-        unknown += count
-        const left = (networks.get(network) ?? 0) + count
-        if (left === 0) networks.delete(network)
-        else networks.set(network, left)
+        unknownCount += count
+        const remaining = (networks.get(network) ?? 0) + count
+        if (remaining === 0) networks.delete(network)
+        else networks.set(network, remaining)
       }
-      add(1)
-      return () => add(-1)
+      changeCounts(1)
+      return () => changeCounts(-1)
     },
   }
 }
 
-function refuseForNow(): never {
+function refuseTooMany(): never {
   const cause = new Error('too many introspections run already')
   return refuse('temporarily_unavailable', 'the authorization server cannot be asked now; try again later', { cause })
 }

@@ -14,14 +14,14 @@ import type { AccessTokenRecord } from '../authorization.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
-import { atResource, type ProvedRequest, refuseBoundToken, rethrowWithChallenge, verifyDpopProof } from './dpop.ts'
-import { sessionOfExternalToken, type TokenSession } from './external-token.ts'
-import { commitSpending, refuseIfSpent, type Spending } from './spending.ts'
+import { type DpopRequest, refuseBoundToken, rethrowWithChallenge, runWithChallenge, verifyDpopProof } from './dpop.ts'
+import { findSessionOfExternalToken, type TokenSession } from './external-token.ts'
+import { commitWithSingleUses, refuseIfUsed, type SingleUse } from './spending.ts'
 
 const TOKEN = /^(Bearer|DPoP) +(\S+)$/i
 
 /** A request that carries an access token, as far as it matters to whether it may. */
-export interface AuthorizedRequest extends ProvedRequest {
+export interface AuthorizedRequest extends DpopRequest {
   /** The header of that name, as it came. */
   readonly authorization: string | undefined
   /** The address of the caller. */
@@ -31,21 +31,21 @@ export interface AuthorizedRequest extends ProvedRequest {
 /** The session that an access token opened, as it was read. */
 export interface OpenSession extends Omit<TokenSession, 'jkt'> {
   /** The DPoP proof of the request, spent with every request that is not refused; none for a Bearer token. */
-  readonly spendings: readonly Spending[]
+  readonly singleUses: readonly SingleUse[]
 }
 
 /** The session as it is to be, and the changes that go with that. */
 export interface SessionChange {
   readonly value: IssuanceSession
-  readonly also: readonly Change<IssuerCollections>[]
+  readonly extraChanges: readonly Change<IssuerCollections>[]
 }
 
 /**
  * Returns the session whose access token the request carries. Refuses with `invalid_token`; for a token that is bound
  * to a key, also with `invalid_dpop_proof` or `use_dpop_nonce`; one of an external server also as {@link
- * sessionOfExternalToken} does. RFC 6750 section 3.1, RFC 9449 section 7.1.
+ * findSessionOfExternalToken} does. RFC 6750 section 3.1, RFC 9449 section 7.1.
  */
-export async function sessionOfToken(context: AccessContext, request: AuthorizedRequest): Promise<OpenSession> {
+export async function findSessionOfToken(context: AccessContext, request: AuthorizedRequest): Promise<OpenSession> {
   const [, scheme, token] = TOKEN.exec(request.authorization ?? '') ?? []
   if (scheme === undefined || token === undefined) {
     const { config } = context
@@ -54,21 +54,25 @@ export async function sessionOfToken(context: AccessContext, request: Authorized
     return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
   }
   const isDpop = scheme.toLowerCase() === 'dpop'
-  const opened =
+  const sessionPromise =
     context.authorizationServer === undefined
-      ? sessionOfOwnToken(context, token)
-      : sessionOfExternalToken(context, context.authorizationServer, { token, network: networkOf(request.address) })
+      ? findSessionOfOwnToken(context, token)
+      : findSessionOfExternalToken(context, context.authorizationServer, { token, network: networkOf(request.address) })
   const { jkt, ...session } = await (isDpop
-    ? opened.catch((error: unknown) => rethrowWithChallenge(context.config, error))
-    : opened)
-  const spendings = verifyProof(context, request, { digest: digestOf(token), jkt, isDpop })
-  for (const spending of spendings) await refuseIfSpent(context.store, spending)
+    ? sessionPromise.catch((error: unknown) => rethrowWithChallenge(context.config, error))
+    : sessionPromise)
+  const singleUses = verifyProof(context, request, { digest: digestOf(token), jkt, isDpop })
+  for (const spending of singleUses) await refuseIfUsed(context.store, spending)
   const { refuseUnlessOpen } = session
-  return { ...session, spendings, refuseUnlessOpen: isDpop ? orChallenge(context, refuseUnlessOpen) : refuseUnlessOpen }
+  return {
+    ...session,
+    singleUses,
+    refuseUnlessOpen: isDpop ? wrapWithChallenge(context, refuseUnlessOpen) : refuseUnlessOpen,
+  }
 }
 
 /**
- * Changes the session and spends `spendings` and the DPoP proof, all or nothing; again when another request of the
+ * Changes the session and spends `singleUses` and the DPoP proof, all or nothing; again when another request of the
  * session was first. The token has to open the session still: the body of a request arrives long after its headers, and
  * the row may be another by then. `change` changes nothing itself, may refuse, and may be called several times; where
  * it gives undefined, the session stays as it is, and the DPoP proof is spent all the same (RFC 9449 section 11.1).
@@ -77,20 +81,22 @@ export async function sessionOfToken(context: AccessContext, request: Authorized
  */
 export function changeSession(
   context: Pick<AccessContext, 'store' | 'retryOnConflict'>,
-  open: OpenSession,
+  openSession: OpenSession,
   change: (session: IssuanceSession) => SessionChange | undefined | Promise<SessionChange | undefined>,
-  spendings: readonly Spending[] = [],
+  singleUses: readonly SingleUse[] = [],
 ): Promise<IssuanceSession> {
-  const id = open.sessionId
-  let row: Row<IssuanceSession> | undefined = open.row
+  const id = openSession.sessionId
+  let row: Row<IssuanceSession> | undefined = openSession.row
   return context.retryOnConflict<IssuanceSession>(async () => {
     row ??= await context.store.get('issuance_session', id)
     if (row === undefined) return refuse('invalid_token', 'the session of this access token is gone')
     const { value: session, version } = row
-    open.refuseUnlessOpen(session)
+    openSession.refuseUnlessOpen(session)
     const next = await change(session)
-    const changes = next ? [{ update: 'issuance_session', id, version, value: next.value } as const, ...next.also] : []
-    const conflict = await commitSpending(context.store, changes, [...spendings, ...open.spendings])
+    const changes = next
+      ? [{ update: 'issuance_session', id, version, value: next.value } as const, ...next.extraChanges]
+      : []
+    const conflict = await commitWithSingleUses(context.store, changes, [...singleUses, ...openSession.singleUses])
     if (conflict === undefined) return { committed: next?.value ?? session }
     row = undefined
     return { conflict }
@@ -101,27 +107,27 @@ export function changeSession(
  * Returns the session that the access token of a request says it is for, unverified; empty when the token is of another
  * server, or says nothing.
  */
-export function sessionNamedBy({ authorizationServer }: AccessContext, authorization: string | undefined): string {
+export function claimedSessionId({ authorizationServer }: AccessContext, authorization: string | undefined): string {
   const [, , token = ''] = TOKEN.exec(authorization ?? '') ?? []
   return authorizationServer === undefined ? (subjectOf(token) ?? '') : ''
 }
 
-async function sessionOfOwnToken(context: AccessContext, text: string): Promise<TokenSession> {
+async function findSessionOfOwnToken(context: AccessContext, text: string): Promise<TokenSession> {
   const sessionId = subjectOf(text)
   const row = sessionId === undefined ? undefined : await context.store.get('issuance_session', sessionId)
   if (sessionId === undefined || row === undefined) return refuseUnknown()
   const digest = digestOf(text)
-  const openToken = ({ token }: IssuanceSession): AccessTokenRecord => {
+  const requireOpenToken = ({ token }: IssuanceSession): AccessTokenRecord => {
     if (token === undefined || !isSameSecret(token.digest, digest)) return refuseUnknown()
     if (context.now().getTime() >= token.expiresAt) refuse('invalid_token', 'the access token has expired')
     return token
   }
-  const { jkt, authorized } = openToken(row.value)
-  return { sessionId, row, jkt, authorized, refuseUnlessOpen: openToken }
+  const { jkt, authorized: authorizedIds } = requireOpenToken(row.value)
+  return { sessionId, row, jkt, authorizedIds, refuseUnlessOpen: requireOpenToken }
 }
 
 /** Wraps `refuseUnlessOpen` so that its refusals have the challenge of DPoP. */
-function orChallenge(
+function wrapWithChallenge(
   { config }: Pick<AccessContext, 'config'>,
   refuseUnlessOpen: OpenSession['refuseUnlessOpen'],
 ): OpenSession['refuseUnlessOpen'] {
@@ -146,7 +152,7 @@ function verifyProof(
   context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
   request: AuthorizedRequest,
   token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
-): readonly Spending[] {
+): readonly SingleUse[] {
   if (token.jkt === undefined) {
     if (context.config.dpopRequired)
       refuseBoundToken(context.config, 'the access token is bound to no key, and has to be here')
@@ -156,9 +162,9 @@ function verifyProof(
   }
   if (!token.isDpop)
     refuseBoundToken(context.config, 'the access token is bound to a key; send it as DPoP, with a proof')
-  const { jkt, spending } = atResource(context.config, () => verifyDpopProof(context, request, token.digest))
+  const { jkt, singleUse } = runWithChallenge(context.config, () => verifyDpopProof(context, request, token.digest))
   if (jkt !== token.jkt) refuseBoundToken(context.config, 'the access token is bound to another key')
-  return [{ ...spending, refuseSpent: () => atResource(context.config, spending.refuseSpent) }]
+  return [{ ...singleUse, refuseReuse: () => runWithChallenge(context.config, singleUse.refuseReuse) }]
 }
 
 /** Returns the subject that the token states: where to look, and nothing to rely on. */

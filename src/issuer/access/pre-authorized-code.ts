@@ -16,7 +16,7 @@ import type { IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
 
 /** The time for which a code is remembered, so that it does not come again while there may be tokens that name it. */
-const KEPT_MS = 30 * 86_400_000
+const REMEMBERED_MS = 30 * 86_400_000
 
 /** The most characters of a code that the application brings. */
 export const MAX_CODE = 512
@@ -25,11 +25,11 @@ export const MAX_CODE = 512
  * Makes the pre-authorized code of a session under the secrets of codes, and its issuer_state under those of
  * issuer_state.
  */
-export function secretName([secret]: Secrets, sessionId: string): string {
-  return nameUnder(secret, sessionId)
+export function makeSessionCode([secret]: Secrets, sessionId: string): string {
+  return deriveCode(secret, sessionId)
 }
 
-function nameUnder(secret: KeyObject, sessionId: string): string {
+function deriveCode(secret: KeyObject, sessionId: string): string {
   return `${sessionId}.${createHmac('sha256', secret).update(sessionId).digest('base64url')}`
 }
 
@@ -42,7 +42,7 @@ export function codeOfSession(
   sessionId: string,
   { suppliedCode }: IssuanceSession,
 ): string | undefined {
-  if (suppliedCode === undefined) return secretName(secrets.code, sessionId)
+  if (suppliedCode === undefined) return makeSessionCode(secrets.code, sessionId)
   return decryptCode(secrets.suppliedCode, sessionId, suppliedCode)
 }
 
@@ -50,7 +50,7 @@ export function codeOfSession(
  * Returns the session of a code, whether we made it or the application supplied it. Only the latter has to be looked
  * up.
  */
-export async function sessionOfAnyCode(
+export async function findSessionOfAnyCode(
   { secrets, store }: Pick<AccessContext, 'secrets' | 'store'>,
   code: string,
 ): Promise<string | undefined> {
@@ -67,7 +67,7 @@ export async function sessionOfAnyCode(
  * Makes the member and the changes by which a code of the application is kept and found; both are empty without a code.
  * Refuses with `invalid_state` a code that was used before.
  */
-export function keepSuppliedCode(
+export function makeSuppliedCodeChanges(
   { secrets, random }: AccessContext,
   code: string | undefined,
   { sessionId, expiresAt }: { readonly sessionId: string; readonly expiresAt: number },
@@ -75,14 +75,14 @@ export function keepSuppliedCode(
   if (code === undefined) return { members: {}, changes: [] }
   // A code that this service made is the code of another session.
   if (sessionOfCode(secrets.code, code) !== undefined) refuseUsedCode()
-  const dueAt = new Date(expiresAt + KEPT_MS)
+  const dueAt = new Date(expiresAt + REMEMBERED_MS)
   // Under each generation, so that a code that was used under an older one is noticed.
   const rows = secrets.code.map(
     (secret) =>
       ({ insert: 'pre_authorized_code', id: suppliedCodeId(secret, code), value: { sessionId }, dueAt }) as const,
   )
-  const encrypted = encryptCode(secrets.suppliedCode, sessionId, code, random(NONCE_BYTES))
-  return { members: { suppliedCode: encrypted }, changes: rows }
+  const encryptedCode = encryptCode(secrets.suppliedCode, sessionId, code, random(NONCE_BYTES))
+  return { members: { suppliedCode: encryptedCode }, changes: rows }
 }
 
 export function refuseUsedCode(): never {
@@ -92,7 +92,7 @@ export function refuseUsedCode(): never {
 /** Returns the session that a code or an issuer_state was made for, or undefined when it was not made here. */
 export function sessionOfCode(secrets: Secrets, code: string): string | undefined {
   const sessionId = code.slice(0, Math.max(0, code.lastIndexOf('.')))
-  return secrets.some((secret) => isSameSecret(nameUnder(secret, sessionId), code)) ? sessionId : undefined
+  return secrets.some((secret) => isSameSecret(deriveCode(secret, sessionId), code)) ? sessionId : undefined
 }
 
 /** Returns the id under which the session of the code is found. */
@@ -106,8 +106,8 @@ export function encryptCode([secret]: Secrets, sessionId: string, code: string, 
 }
 
 /** Decrypts a stored code; returns undefined where none of `secrets` is the one that it was encrypted with. */
-export function decryptCode(secrets: Secrets, sessionId: string, encrypted: string): string | undefined {
-  const bytes = fromBase64url(encrypted)
+export function decryptCode(secrets: Secrets, sessionId: string, encryptedCode: string): string | undefined {
+  const bytes = fromBase64url(encryptedCode)
   for (const secret of secrets) {
     try {
       return decryptText({ secret, context: sessionId }, bytes)

@@ -3,28 +3,31 @@ import type { Change } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 
 /** A change that a request may make once, and the refusal of a request that makes it again. */
-export interface Spending {
-  readonly spend: Change<IssuerCollections>
-  readonly refuseSpent: () => never
+export interface SingleUse {
+  readonly change: Change<IssuerCollections>
+  readonly refuseReuse: () => never
 }
 
 /**
  * Commits the changes of a request together with what the request spends. Gives the change that conflicted. Refuses as
  * the spending says when that had been spent before; nothing is committed then.
  */
-export async function commitSpending(
+export async function commitWithSingleUses(
   store: IssuerStore,
   changes: readonly Change<IssuerCollections>[],
-  spendings: readonly Spending[],
+  singleUses: readonly SingleUse[],
 ): Promise<Change<IssuerCollections> | undefined> {
-  const batch = [...changes, ...spendings.map(({ spend }) => spend)]
+  const batch = [...changes, ...singleUses.map(({ change: spend }) => spend)]
   if (batch.length === 0) return undefined
   const conflict = await store.commit(batch)
-  if (conflict !== undefined) spendings.find(({ spend }) => spend === conflict)?.refuseSpent()
+  if (conflict !== undefined) singleUses.find(({ change: spend }) => spend === conflict)?.refuseReuse()
   return conflict
 }
 
 /** Refuses a nonce or a proof that was spent. The batch decides; this only saves a replay the work of the request. */
-export async function refuseIfSpent(store: IssuerStore, { spend, refuseSpent }: Spending): Promise<void> {
+export async function refuseIfUsed(
+  store: IssuerStore,
+  { change: spend, refuseReuse: refuseSpent }: SingleUse,
+): Promise<void> {
   if (await store.get('spent_nonce', spend.id)) refuseSpent()
 }

@@ -1,7 +1,8 @@
 /**
- * Nonces of DPoP proofs and challenges of wallet attestations: they tie a proof to the last minutes, whatever the
- * wallet's clock says, and are not used up: what is single-use is the proof. One is made for everybody every half
- * minute, and none is stored. RFC 9449 sections 8 and 11.3; Attestation-Based Client Authentication, Replay Attacks.
+ * Nonces of DPoP proofs and challenges of wallet attestations. A nonce proves that a proof was made in the last
+ * minutes, whatever the wallet's clock says; it may be used many times, since the proof itself is single-use. All
+ * wallets get the same nonce for half a minute, and no nonce is stored. RFC 9449 sections 8 and 11.3;
+ * Attestation-Based Client Authentication, Replay Attacks.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
@@ -10,12 +11,12 @@ import type { Secrets } from '../../keys/secrets.ts'
 
 export interface TimedNonces {
   /** Returns the nonce to use from now on. */
-  readonly current: (now: Date) => string
+  readonly getCurrent: (now: Date) => string
   /** Tests whether the nonce is one of ours, made no longer than five minutes ago. */
-  readonly isGood: (nonce: string, now: Date) => boolean
+  readonly isValid: (nonce: string, now: Date) => boolean
 }
 
-const GOOD_SECONDS = 300
+const VALID_SECONDS = 300
 const PERIOD_SECONDS = 30
 const TIME_BYTES = 6
 const MAC_BYTES = 16
@@ -24,19 +25,19 @@ const MAC_BYTES = 16
  * Makes nonces under the first of `secrets`, and accepts those under each, so that every process with the secrets
  * agrees.
  */
-export function timedNonces(secrets: Secrets): TimedNonces {
+export function createTimedNonces(secrets: Secrets): TimedNonces {
   let latest = { period: -1, nonce: '' }
   return {
-    current: (now) => {
+    getCurrent: (now) => {
       const period = Math.floor(now.getTime() / 1000 / PERIOD_SECONDS)
       if (latest.period !== period) latest = { period, nonce: toBase64url(nonceBytes(secrets[0], period)) }
       return latest.nonce
     },
-    isGood: (nonce, now) => {
+    isValid: (nonce, now) => {
       const bytes = orUndefined(() => fromBase64url(nonce))
       if (bytes?.length !== TIME_BYTES + MAC_BYTES) return false
       const period = bytes.readUIntBE(0, TIME_BYTES)
-      const until = (period + 1) * PERIOD_SECONDS + GOOD_SECONDS
+      const until = (period + 1) * PERIOD_SECONDS + VALID_SECONDS
       const isOurs = secrets.some((secret) => timingSafeEqual(bytes, nonceBytes(secret, period)))
       return isOurs && now.getTime() < until * 1000
     },

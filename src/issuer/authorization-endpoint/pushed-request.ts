@@ -7,9 +7,9 @@ import { toBase64url } from '../../codec/base64url.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
 import { authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
-import { type ProvedRequest, refuseProof, verifyDpopProof } from '../access/dpop.ts'
+import { type DpopRequest, refuseProof, verifyDpopProof } from '../access/dpop.ts'
 import { sessionOfCode } from '../access/pre-authorized-code.ts'
-import { commitSpending } from '../access/spending.ts'
+import { commitWithSingleUses } from '../access/spending.ts'
 import { type CodeFlowRequest, PUSHED_SECONDS } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier } from '../session.ts'
@@ -36,7 +36,7 @@ const ID_BYTES = 24
 /** The sender of a pushed request: a wallet instance, where it says which, and a key, where it proves one. */
 export interface Pusher {
   readonly sender: ClientRequest
-  readonly proved: ProvedRequest
+  readonly proved: DpopRequest
 }
 
 /**
@@ -59,7 +59,7 @@ export async function pushRequest(
   const until = context.now().getTime() + PUSHED_SECONDS * 1000
   const text = JSON.stringify({ id: requestId(context), request, until } satisfies CarriedRequest)
   if (text.length > MAX_BYTES) refuse('invalid_request', `the request has more than ${MAX_BYTES} bytes; ask for less`)
-  if (client !== undefined) await commitSpending(context.store, [], [client.spending])
+  if (client !== undefined) await commitWithSingleUses(context.store, [], [client.singleUse])
   const encrypted = encryptValue({ secrets: context.secrets.pushedRequest, purpose: PURPOSE }, text, context)
   return { request_uri: PREFIX + encrypted, expires_in: PUSHED_SECONDS }
 }

@@ -5,8 +5,8 @@ import { addFormRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { createTokenBucket } from '../../http/rate-limit.ts'
 import { refuse } from '../../protocol/error.ts'
-import { clientRequest, offerAttestationChallenge } from '../access/client-attestation.ts'
-import { offerDpopNonce, provedRequest } from '../access/dpop.ts'
+import { offerAttestationChallenge, readClientRequest } from '../access/client-attestation.ts'
+import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
 import type { IssuerContext } from '../context.ts'
 import { authorize } from './authorize.ts'
 import { browserOf, keepCookie, newBrowser, sendTo } from './browser.ts'
@@ -33,7 +33,7 @@ export function authorizationRoutes(app: App, context: IssuerContext): void {
 
 function pushRoutes(app: App, context: IssuerContext): void {
   const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context)]
-  const pusher = (request: FastifyRequest) => ({ sender: clientRequest(request), proved: provedRequest(request) })
+  const pusher = (request: FastifyRequest) => ({ sender: readClientRequest(request), proved: readDpopRequest(request) })
   const route = { config: pushed, onRequest, schema: schemas.pushedRequestRoute }
   app.post('/auth/par', route, async (request, reply) => {
     const sent = { form: request.body, sessionId: undefined }

@@ -11,14 +11,14 @@ import { makeTimeOrderedId } from '../../store/time-ordered-id.ts'
 import { configurationOfIdentifier } from '../access/authorization-details.ts'
 import { checkNonce } from '../access/c-nonce.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
-import type { Spending } from '../access/spending.ts'
+import type { SingleUse } from '../access/spending.ts'
 import { ACCESS_TOKEN_SECONDS } from '../authorization.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { endOfIssuance, type IssuanceSession, isUndecided, recordWaiting } from '../session.ts'
 import { sessionEvent } from '../session-status.ts'
 import { type CredentialGrant, issueCredentials, refuseDenied, waitingResponse } from './issuing.ts'
-import { proveKeys } from './proofs.ts'
+import { verifyProofs } from './proofs.ts'
 
 /** A credential request in the form of the final specification, and the form that its response has to take. */
 export interface FinalRequest {
@@ -37,19 +37,19 @@ export interface RequestedConfiguration {
  */
 export async function requestCredential(
   context: IssuerContext,
-  open: OpenSession,
+  openSession: OpenSession,
   { request, form }: FinalRequest,
 ): Promise<CredentialResponse> {
   const now = context.now()
-  const requested = await requestedConfiguration(context, open, request)
-  const { holderKeys, nonce } = await proveKeys(context, request, { ...open, ...requested, now })
+  const requestedConfiguration = await findRequestedConfiguration(context, openSession, request)
+  const { holderKeys, nonce } = await verifyProofs(context, request, { ...openSession, ...requestedConfiguration, now })
   // After the proofs. The nonce is used up by the batch, so no refusal before it costs the wallet its nonce.
-  const spending = await checkNonce(context, open.sessionId, nonce, now)
-  refuseDenied(open.row.value)
-  const grant = { ...requested, holderKeys, now }
-  return isUndecided(open.row.value)
-    ? deferCredentials(context, open, { ...grant, form }, spending)
-    : issueCredentials(context, open, grant, { spending })
+  const singleUse = await checkNonce(context, openSession.sessionId, nonce, now)
+  refuseDenied(openSession.row.value)
+  const grant = { ...requestedConfiguration, holderKeys, now }
+  return isUndecided(openSession.row.value)
+    ? deferCredentials(context, openSession, { ...grant, form }, singleUse)
+    : issueCredentials(context, openSession, grant, { singleUse })
 }
 
 /**
@@ -59,34 +59,34 @@ export async function requestCredential(
  * `invalid_credential_request` when the request says neither, or names a credential that the token is not for.
  * OpenID4VCI 1.0, Credential Request.
  */
-async function requestedConfiguration(
+async function findRequestedConfiguration(
   context: Pick<IssuerContext, 'loadConfiguration'>,
-  { row: { value: session }, authorized }: OpenSession,
+  { row: { value: session }, authorizedIds }: OpenSession,
   request: CredentialRequest,
 ): Promise<RequestedConfiguration> {
   if (request.credential_identifier !== undefined) {
-    return findConfiguration(context, configurationIdentified(authorized ?? [], request))
+    return findConfiguration(context, requireIdentifiedConfiguration(authorizedIds ?? [], request))
   }
   const { credential_configuration_id: id } = request
   if (typeof id !== 'string') {
     return refuse('invalid_credential_request', 'credential_configuration_id is missing; send one of the offer')
   }
-  const requested = await findConfiguration(context, id)
+  const requestedConfiguration = await findConfiguration(context, id)
   if (!session.configurationIds.includes(id)) {
     refuse('insufficient_scope', 'the access token is for other credential configurations')
   }
-  if (authorized !== undefined && !authorized.includes(id)) {
-    const instead = 'send one of the credential_identifiers of the token response'
-    refuse('invalid_credential_request', `the access token is for other credentials; ${instead}`)
+  if (authorizedIds !== undefined && !authorizedIds.includes(id)) {
+    const hint = 'send one of the credential_identifiers of the token response'
+    refuse('invalid_credential_request', `the access token is for other credentials; ${hint}`)
   }
-  return requested
+  return requestedConfiguration
 }
 
-function configurationIdentified(authorized: readonly string[], request: CredentialRequest): string {
-  const id = configurationOfIdentifier(authorized, request.credential_identifier)
+function requireIdentifiedConfiguration(authorizedIds: readonly string[], request: CredentialRequest): string {
+  const id = configurationOfIdentifier(authorizedIds, request.credential_identifier)
   if (id === undefined) {
-    const how = authorized.length > 0 ? 'send one of the token response' : 'send credential_configuration_id'
-    return refuse('unknown_credential_identifier', `this credential identifier was not given; ${how}`)
+    const hint = authorizedIds.length > 0 ? 'send one of the token response' : 'send credential_configuration_id'
+    return refuse('unknown_credential_identifier', `this credential identifier was not given; ${hint}`)
   }
   if (request.credential_configuration_id !== undefined) {
     refuse('invalid_credential_request', 'send credential_identifier and no credential_configuration_id')
@@ -111,11 +111,11 @@ export async function findConfiguration(
  */
 async function deferCredentials(
   context: IssuerContext,
-  open: OpenSession,
+  openSession: OpenSession,
   { configurationId, holderKeys, now, form }: CredentialGrant & { readonly form: CredentialResponseForm },
-  spending: Spending,
+  singleUse: SingleUse,
 ): Promise<CredentialResponse> {
-  const { sessionId } = open
+  const { sessionId } = openSession
   const id = makeTimeOrderedId(now.getTime(), context.random(18))
   const hasForm = Object.keys(form).length > 0
   const value = { sessionId, configurationId, holderKeys, ...(hasForm && { responseForm: form }) }
@@ -127,10 +127,10 @@ async function deferCredentials(
     const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
     const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
     // The application may want to know that a wallet waits.
-    if (!isFirst) return { value: next, also: [insert] }
-    const deferred = sessionEvent(context, 'issuance.deferred', { sessionId, session: next, now })
-    return { value: deferred.value, also: [insert, deferred.event] }
+    if (!isFirst) return { value: next, extraChanges: [insert] }
+    const update = sessionEvent(context, 'issuance.deferred', { sessionId, session: next, now })
+    return { value: update.value, extraChanges: [insert, update.event] }
   }
-  await changeSession(context, open, defer, [spending])
+  await changeSession(context, openSession, defer, [singleUse])
   return waitingResponse(id)
 }

@@ -22,32 +22,32 @@ export interface DeferredAnswer {
  * the session of the token or has been used, with `insufficient_scope` where a refreshed token is for other credentials
  * by now, with `credential_request_denied` when the application has said no.
  */
-export async function fetchDeferred(
+export async function fetchDeferredCredential(
   context: IssuerContext,
-  open: OpenSession,
+  openSession: OpenSession,
   { transaction_id: id }: DeferredCredentialRequest,
 ): Promise<DeferredAnswer> {
   if (typeof id !== 'string') return refuse('invalid_credential_request', 'transaction_id must be a string')
-  const { value: session } = open.row
+  const { value: session } = openSession.row
   const row = await context.store.get('deferred_transaction', id)
-  if (row === undefined || row.value.sessionId !== open.sessionId) return refuseTransaction()
+  if (row === undefined || row.value.sessionId !== openSession.sessionId) return refuseTransaction()
   const { configurationId, holderKeys } = row.value
-  const { authorized } = open
-  if (authorized !== undefined && !authorized.includes(configurationId)) {
+  const { authorizedIds } = openSession
+  if (authorizedIds !== undefined && !authorizedIds.includes(configurationId)) {
     refuse('insufficient_scope', 'the access token has been narrowed to other credentials')
   }
   refuseDenied(session)
   if (isUndecided(session)) {
-    await changeSession(context, open, () => undefined)
+    await changeSession(context, openSession, () => undefined)
     return { response: waitingResponse(id), form: {} }
   }
   const configuration = await context.loadConfiguration(configurationId)
   if (configuration === undefined) return refuse('credential_request_denied', 'this credential is not there any more')
   const grant = { configurationId, configuration, holderKeys, now: context.now() }
-  const spend = { delete: 'deferred_transaction', id, version: row.version } as const
-  const spending = { spend, refuseSpent: refuseTransaction }
-  const before = (current: IssuanceSession) => recordFetched(current, configurationId)
-  const response = await issueCredentials(context, open, grant, { spending, before })
+  const change = { delete: 'deferred_transaction', id, version: row.version } as const
+  const singleUse = { change, refuseReuse: refuseTransaction }
+  const prepareSession = (current: IssuanceSession) => recordFetched(current, configurationId)
+  const response = await issueCredentials(context, openSession, grant, { singleUse, prepareSession })
   return { response, form: formOf(row.value) }
 }
 

@@ -28,7 +28,7 @@ import { type ReceivedRequest, unencryptedResponseEncryption } from './older-dra
  */
 export const MAX_REQUEST_BYTES = 256 * 1024
 
-const WANTED = 'credential_response_encryption'
+const MEMBER = 'credential_response_encryption'
 
 /** Returns the members of the issuer metadata about encryption. */
 export function issuerEncryptionMetadata({
@@ -36,14 +36,14 @@ export function issuerEncryptionMetadata({
   decryptionKeys,
 }: IssuerContext): Pick<IssuerMetadata, 'credential_request_encryption' | 'credential_response_encryption'> {
   const [{ jwk, kid }] = decryptionKeys
-  const supported = {
+  const supportedMembers = {
     enc_values_supported: [...jweEncryptions],
     zip_values_supported: ['DEF'],
     encryption_required: config.encryptionRequired,
   }
   return {
-    credential_request_encryption: { jwks: { keys: [publishedKey(jwk, kid)] }, ...supported },
-    credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supported },
+    credential_request_encryption: { jwks: { keys: [publishedKey(jwk, kid)] }, ...supportedMembers },
+    credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supportedMembers },
   }
 }
 
@@ -62,7 +62,7 @@ export async function readRequest<T extends CredentialRequest | DeferredCredenti
   }
   const isEncrypted = typeof body === 'string'
   // No schema says more of the members of an encrypted request than that it is an object.
-  const request = isEncrypted ? ((await decrypt(context, body)) as T) : body
+  const request = isEncrypted ? ((await decryptRequest(context, body)) as T) : body
   const { credential_response_encryption: member } = request
   if (!isEncrypted && context.config.encryptionRequired) {
     refuse('invalid_encryption_parameters', 'this issuer takes encrypted credential requests only (application/jwt)')
@@ -73,10 +73,10 @@ export async function readRequest<T extends CredentialRequest | DeferredCredenti
   }
   const parameters = isEncrypted ? member : unencryptedResponseEncryption(member)
   if (parameters === undefined) {
-    const where = 'may only stand in an encrypted request (application/jwt)'
-    refuse('invalid_encryption_parameters', `${WANTED} ${where}`)
+    const rule = 'may only stand in an encrypted request (application/jwt)'
+    refuse('invalid_encryption_parameters', `${MEMBER} ${rule}`)
   }
-  return { request, form: { encryption: encryptionOf(parameters) } }
+  return { request, form: { encryption: readResponseEncryption(parameters) } }
 }
 
 /** Returns the response as the wallet wants it. */
@@ -84,7 +84,7 @@ export function encryptResponse(response: CredentialResponse, encryption: JwePar
   return encryptJwe(JSON.stringify(response), encryption)
 }
 
-function decrypt({ decryptionKeys }: IssuerContext, text: string): Promise<JsonObject> {
+function decryptRequest({ decryptionKeys }: IssuerContext, text: string): Promise<JsonObject> {
   const keys = decryptionKeys.map(({ privateKey: key, kid }) => ({ key, kid }))
   const decryption = { keys, encs: jweEncryptions, maxBytes: MAX_REQUEST_BYTES, zip: 'DEF' } as const
   return decryptJwe(text, decryption).catch((error: unknown) =>
@@ -92,16 +92,16 @@ function decrypt({ decryptionKeys }: IssuerContext, text: string): Promise<JsonO
   )
 }
 
-function encryptionOf(member: unknown): JweParameters {
-  if (!isObject(member)) return refuse('invalid_encryption_parameters', `${WANTED} must be an object`)
+function readResponseEncryption(member: unknown): JweParameters {
+  if (!isObject(member)) return refuse('invalid_encryption_parameters', `${MEMBER} must be an object`)
   const enc = jweEncryptions.find((each) => each === ownString(member, 'enc'))
   if (enc === undefined) {
-    return refuse('invalid_encryption_parameters', `${WANTED}.enc must be ${jweEncryptions.join(' or ')}`)
+    return refuse('invalid_encryption_parameters', `${MEMBER}.enc must be ${jweEncryptions.join(' or ')}`)
   }
   const zip = own(member, 'zip')
   if (zip !== undefined && zip !== 'DEF') {
-    return refuse('invalid_encryption_parameters', `${WANTED}.zip must be DEF, or be left out`)
+    return refuse('invalid_encryption_parameters', `${MEMBER}.zip must be DEF, or be left out`)
   }
-  const key = orRefuse('invalid_encryption_parameters', `${WANTED}.jwk`, () => readEncryptionKey(own(member, 'jwk')))
+  const key = orRefuse('invalid_encryption_parameters', `${MEMBER}.jwk`, () => readEncryptionKey(own(member, 'jwk')))
   return { ...key, enc, zip }
 }

@@ -11,12 +11,12 @@ import type { PublicJwk } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse } from '../../protocol/oid4vci.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
-import type { Spending } from '../access/spending.ts'
+import type { SingleUse } from '../access/spending.ts'
 import type { IssuerContext } from '../context.ts'
 import { datasetPart } from '../dataset.ts'
 import { type IssuanceSession, recordIssued } from '../session.ts'
 import { sessionEvent } from '../session-status.ts'
-import { entriesFor, keptEntries, statusOfEntry, validStatus } from '../status-list/issued.ts'
+import { allocateStatusEntries, makeEntryChanges, requireValidStatus, statusOfEntry } from '../status-list/issued.ts'
 
 /** The credentials that a request gets: one of the configuration for each of the keys. */
 export interface CredentialGrant {
@@ -27,9 +27,9 @@ export interface CredentialGrant {
 }
 
 /** The spending of a request, and its effect on the session, before anything is issued in the session. */
-interface SpendingOfGrant {
-  readonly spending: Spending
-  readonly before?: (session: IssuanceSession) => IssuanceSession
+interface GrantEffects {
+  readonly singleUse: SingleUse
+  readonly prepareSession?: (session: IssuanceSession) => IssuanceSession
 }
 
 /** The time that a wallet waits before it asks again for credentials that come later. */
@@ -44,36 +44,36 @@ const MAC_BYTES = 16
  */
 export async function issueCredentials(
   context: IssuerContext,
-  open: OpenSession,
+  openSession: OpenSession,
   grant: CredentialGrant,
-  { spending, before = (session) => session }: SpendingOfGrant,
+  { singleUse, prepareSession = (session) => session }: GrantEffects,
 ): Promise<CredentialResponse> {
   const { configurationId, configuration, holderKeys, now } = grant
   const copy = { configurationId, count: holderKeys.length, at: now }
   // A trial, so that a refusal comes before anything is signed; `record` does it again on the current session.
-  recordIssued(before(open.row.value), copy)
-  if (open.row.value.issued.length > 0) await validStatus(context.store, open.sessionId)
-  const dataset = await datasetOf(context, open, configuration)
-  const entries = await entriesFor(context, configuration, holderKeys.length)
+  recordIssued(prepareSession(openSession.row.value), copy)
+  if (openSession.row.value.issued.length > 0) await requireValidStatus(context.store, openSession.sessionId)
+  const dataset = await loadDataset(context, openSession, configuration)
+  const entries = await allocateStatusEntries(context, configuration, holderKeys.length)
   const orders = holderKeys.map((holderKey, index) => {
     const status = statusOfEntry(context, configuration, entries[index])
     return orderOf(context, grant, { dataset, holderKey, ...status })
   })
-  const credentials = await runInTurn(orders, (order) => issueChecked(context, order))
-  const { sessionId } = open
+  const credentials = await runInTurn(orders, (order) => issueAndCheck(context, order))
+  const { sessionId } = openSession
   const record = async (session: IssuanceSession) => {
     refuseDenied(session)
-    const next = recordIssued(before(session), copy)
+    const next = recordIssued(prepareSession(session), copy)
     const isFirst = session.issued.length === 0
-    const kept = await keptEntries(context, sessionId, { configurationId, entries, isFirst })
-    if (!isFirst) return { value: next, also: kept }
-    const succeeded = sessionEvent(context, 'issuance.succeeded', { sessionId, session: next, now })
-    return { value: succeeded.value, also: [...kept, succeeded.event] }
+    const entryChanges = await makeEntryChanges(context, sessionId, { configurationId, entries, isFirst })
+    if (!isFirst) return { value: next, extraChanges: entryChanges }
+    const update = sessionEvent(context, 'issuance.succeeded', { sessionId, session: next, now })
+    return { value: update.value, extraChanges: [...entryChanges, update.event] }
   }
-  const recorded = await changeSession(context, open, record, [spending])
+  const recordedSession = await changeSession(context, openSession, record, [singleUse])
   return {
     credentials: credentials.map((credential) => ({ credential })),
-    notification_id: notificationId(context.secrets.notification[0], sessionId, recorded.issued.length - 1),
+    notification_id: notificationId(context.secrets.notification[0], sessionId, recordedSession.issued.length - 1),
   }
 }
 
@@ -102,12 +102,12 @@ export function notificationId(secret: KeyObject, sessionId: string, position: n
 }
 
 /** Returns the position that a notification_id claims; undefined when its length is another. */
-export function positionIn(bytes: Buffer | undefined): number | undefined {
+export function positionInId(bytes: Buffer | undefined): number | undefined {
   return bytes?.length === POSITION_BYTES + MAC_BYTES ? bytes.readUIntBE(0, POSITION_BYTES) : undefined
 }
 
 /** Returns the part of the session's dataset that is for the format of the configuration. */
-async function datasetOf(
+async function loadDataset(
   { store, loadConfiguration }: IssuerContext,
   { sessionId, row: { value: session } }: OpenSession,
   { format }: Configuration,
@@ -130,22 +130,22 @@ async function datasetOf(
 function orderOf(
   { config }: IssuerContext,
   { configuration, now }: CredentialGrant,
-  filled: Pick<Order, 'dataset' | 'holderKey' | 'status'>,
+  orderContent: Pick<Order, 'dataset' | 'holderKey' | 'status'>,
 ): Order {
   const { validitySeconds: validity } = configuration
   const grain = 1000 * (validity >= 86_400 ? 3600 : validity >= 600 ? 60 : 1)
-  const certified = Math.min(config.keys.signing.chain[0].notBefore.getTime(), now.getTime())
+  const certifiedSince = Math.min(config.keys.signing.chain[0].notBefore.getTime(), now.getTime())
   return {
     configuration,
-    ...filled,
+    ...orderContent,
     issuer: config.issuer.id,
-    issuedAt: new Date(Math.max(Math.floor(now.getTime() / grain) * grain, certified)),
+    issuedAt: new Date(Math.max(Math.floor(now.getTime() / grain) * grain, certifiedSince)),
     expiresAt: new Date(Math.ceil((now.getTime() + validity * 1000) / grain) * grain),
   }
 }
 
 /** Issues a credential, and throws unless the credential reads back, by the rules of a wallet, as it was ordered. */
-async function issueChecked({ keys, random }: IssuerContext, order: Order): Promise<string> {
+async function issueAndCheck({ keys, random }: IssuerContext, order: Order): Promise<string> {
   const { format } = order.configuration
   const credential = await format.issue(order, keys.credentials, random)
   if (!format.fulfils(order, credential)) throw new Error('the credential does not read back as it was ordered')

@@ -12,7 +12,7 @@ import { readJws, writeJws } from '../../codec/jws.ts'
 import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { attestedBeside, verifyKeyAttestation } from './key-attestation.ts'
+import { verifyKeyAttestation, verifyKeysAttestedBeside } from './key-attestation.ts'
 import { readKeyProof, refuseUnlessSigned } from './key-proof.ts'
 
 const now = new Date()
@@ -33,14 +33,19 @@ beforeAll(async () => {
   proof = await keyProof({ holder, nonce: 'n', audience: AUDIENCE, header: { key_attestation: attestation } }, now)
 })
 
-const policy = () => ({ ...clock, anchors, required: { key_storage: ['iso_18045_high'] }, verified: new Map() })
+const policy = () => ({
+  ...clock,
+  anchors,
+  requirement: { key_storage: ['iso_18045_high'] },
+  verifiedAttestations: new Map(),
+})
 const readers = {
   'a key attestation': (text: string) => verifyKeyAttestation(text, 'attestation', policy()),
   'the key attestation of a key proof': (text: string) => verifyKeyAttestation(text, 'jwt', policy()),
   'a key proof': (text: string) => {
     const keyProof = readKeyProof(text, { ...clock, audiences: [AUDIENCE] })
     refuseUnlessSigned(keyProof)
-    return attestedBeside(keyProof, policy())
+    return verifyKeysAttestedBeside(keyProof, policy())
   },
 }
 

@@ -15,11 +15,11 @@ import { type KeyProof, orInvalidProof, type ProofClock, readProofJwt, refuseUnl
 
 export interface KeyAttestationPolicy extends ProofClock {
   /** Undefined: an attestation that is sent must hold, and who signed it does not matter. */
-  readonly required: KeyAttestationRequirement | undefined
+  readonly requirement: KeyAttestationRequirement | undefined
   /** The anchors whose attestations count, where one is required. */
   readonly anchors: readonly Certificate[]
   /** The attestations of the request that hold, by their text: several proofs may have the same one. */
-  readonly verified: Map<string, KeyAttestation>
+  readonly verifiedAttestations: Map<string, KeyAttestation>
 }
 
 export interface KeyAttestation {
@@ -37,10 +37,10 @@ export function verifyKeyAttestation(
   proofType: 'jwt' | 'attestation',
   policy: KeyAttestationPolicy,
 ): KeyAttestation {
-  const earlier = policy.verified.get(text)
-  if (earlier !== undefined) return earlier
-  const attestation = verifyOnce(text, proofType, policy)
-  policy.verified.set(text, attestation)
+  const knownAttestation = policy.verifiedAttestations.get(text)
+  if (knownAttestation !== undefined) return knownAttestation
+  const attestation = verifyAttestationJwt(text, proofType, policy)
+  policy.verifiedAttestations.set(text, attestation)
   return attestation
 }
 
@@ -49,30 +49,34 @@ export function verifyKeyAttestation(
  * not, and gives keys only where one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type:
  * `key_attestation`.
  */
-export function attestedBeside(proved: KeyProof, policy: KeyAttestationPolicy): readonly PublicJwk[] {
-  const { keyAttestation: sent } = proved
-  if (sent === undefined) {
-    if (policy.required === undefined) return []
+export function verifyKeysAttestedBeside(keyProof: KeyProof, policy: KeyAttestationPolicy): readonly PublicJwk[] {
+  const { keyAttestation: attestationJwt } = keyProof
+  if (attestationJwt === undefined) {
+    if (policy.requirement === undefined) return []
     refuse('invalid_proof', 'this credential needs a key attestation: key_attestation in the header of the key proof')
   }
-  if (typeof sent !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
-  const { attestedKeys, nonce } = verifyKeyAttestation(sent, 'jwt', policy)
-  const provedThumbprint = thumbprint(proved.holderKey)
+  if (typeof attestationJwt !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
+  const { attestedKeys, nonce } = verifyKeyAttestation(attestationJwt, 'jwt', policy)
+  const provedThumbprint = thumbprint(keyProof.holderKey)
   if (!attestedKeys.some((key) => thumbprint(key) === provedThumbprint)) {
     refuse('invalid_proof', 'the key of the key proof is not among the attested_keys of its key attestation')
   }
-  if (nonce !== undefined && nonce !== proved.nonce) {
+  if (nonce !== undefined && nonce !== keyProof.nonce) {
     refuse('invalid_proof', 'nonce of the key attestation is not that of the key proof')
   }
-  return policy.required === undefined ? [] : attestedKeys
+  return policy.requirement === undefined ? [] : attestedKeys
 }
 
-function verifyOnce(text: string, proofType: 'jwt' | 'attestation', policy: KeyAttestationPolicy): KeyAttestation {
+function verifyAttestationJwt(
+  text: string,
+  proofType: 'jwt' | 'attestation',
+  policy: KeyAttestationPolicy,
+): KeyAttestation {
   const jws = readProofJwt(text, KIND)
   const { header, payload } = jws
   if (own(header, 'x5c') === undefined) refuse('invalid_proof', 'the key attestation comes without a certificate (x5c)')
   const chain = orInvalidProof(KIND, () => readX5c(own(header, 'x5c')))
-  refuseSigner(chain, policy)
+  refuseUntrustedSigner(chain, policy)
   if (!isJwsSignedBy(jws, chain[0].publicKey)) {
     refuse('invalid_proof', 'the signature of the key attestation is not by the key of its certificate')
   }
@@ -81,7 +85,7 @@ function verifyOnce(text: string, proofType: 'jwt' | 'attestation', policy: KeyA
   }
   refuseUnlessFresh(payload, KIND, policy, true)
   const attestedKeys = orInvalidProof(KIND, () => readAttestedKeys(payload, policy))
-  refuseLevels(payload, policy)
+  refuseLowLevels(payload, policy)
   const nonce = own(payload, 'nonce')
   if (nonce !== undefined && typeof nonce !== 'string') {
     return refuse('invalid_proof', 'nonce of the key attestation must be a string')
@@ -89,22 +93,28 @@ function verifyOnce(text: string, proofType: 'jwt' | 'attestation', policy: KeyA
   return { attestedKeys, nonce }
 }
 
-function refuseSigner(chain: readonly [Certificate, ...Certificate[]], policy: KeyAttestationPolicy): void {
-  const { required, anchors, now, clockSkewSeconds } = policy
+function refuseUntrustedSigner(chain: readonly [Certificate, ...Certificate[]], policy: KeyAttestationPolicy): void {
+  const { requirement, anchors, now, clockSkewSeconds } = policy
   const problem = leafProblem(chain[0], now, clockSkewSeconds, 'attestation')
   if (problem !== undefined) refuse('invalid_proof', `the signer of the key attestation: ${problem}`)
-  if (required === undefined) return
+  if (requirement === undefined) return
   const path = findTrustPath(chain, anchors, { now, clockSkewSeconds })
   if ('problem' in path) refuse('invalid_proof', `the signer of the key attestation: ${path.problem}`)
 }
 
 /** Reads the attested keys. All attestations of a request may have only so many together, since each key costs time. */
-function readAttestedKeys(payload: JsonObject, { verified }: KeyAttestationPolicy): KeyAttestation['attestedKeys'] {
+function readAttestedKeys(
+  payload: JsonObject,
+  { verifiedAttestations }: KeyAttestationPolicy,
+): KeyAttestation['attestedKeys'] {
   const keys = own(payload, 'attested_keys')
   if (!Array.isArray(keys)) return malformed('attested_keys is not an array')
-  const before = [...verified.values()].reduce((sum, { attestedKeys }) => sum + attestedKeys.length, 0)
-  if (before + keys.length > MAX_KEYS) malformed(`attested_keys has more than ${MAX_KEYS} keys`)
-  const [first, ...others] = keys.map((key) => readPoint(key))
+  const earlierKeyCount = [...verifiedAttestations.values()].reduce(
+    (sum, { attestedKeys }) => sum + attestedKeys.length,
+    0,
+  )
+  if (earlierKeyCount + keys.length > MAX_KEYS) malformed(`attested_keys has more than ${MAX_KEYS} keys`)
+  const [first, ...others] = keys.map((key) => readCurvePoint(key))
   return first === undefined ? malformed('attested_keys is empty') : [first, ...others]
 }
 
@@ -112,7 +122,7 @@ function readAttestedKeys(payload: JsonObject, { verified }: KeyAttestationPolic
  * Returns a key that is a point on its curve. These keys have signed nothing, so that another would get a credential if
  * nobody looked.
  */
-function readPoint(value: unknown): PublicJwk {
+function readCurvePoint(value: unknown): PublicJwk {
   const jwk = readPublicJwk(value)
   importPublicKey(jwk)
   return jwk
@@ -122,14 +132,14 @@ function readPoint(value: unknown): PublicJwk {
  * Refuses levels that are too low. A single level that fits is enough: a key has several levels where it reaches all of
  * them.
  */
-function refuseLevels(payload: JsonObject, { required = {} }: KeyAttestationPolicy): void {
+function refuseLowLevels(payload: JsonObject, { requirement = {} }: KeyAttestationPolicy): void {
   for (const name of LEVELS) {
-    const [levels, accepted] = [own(payload, name), required[name]]
+    const [levels, acceptedLevels] = [own(payload, name), requirement[name]]
     if (levels !== undefined && !(Array.isArray(levels) && levels.every((level) => typeof level === 'string'))) {
       refuse('invalid_proof', `${name} of the key attestation must be an array of strings`)
     }
-    if (accepted !== undefined && !levels?.some((level) => accepted.includes(level))) {
-      refuse('invalid_proof', `${name} of the key attestation must have one of ${accepted.join(', ')}`)
+    if (acceptedLevels !== undefined && !levels?.some((level) => acceptedLevels.includes(level))) {
+      refuse('invalid_proof', `${name} of the key attestation must have one of ${acceptedLevels.join(', ')}`)
     }
   }
 }

@@ -39,21 +39,22 @@ export function readProofJwt(text: string, kind: ProofKind): Jws {
   if (!joseAlgorithms.includes(ownString(jws.header, 'alg') ?? '')) {
     refuse('invalid_proof', `alg of the ${kind} must be one of ${joseAlgorithms.join(', ')}`)
   }
-  const unsupported = UNSUPPORTED_HEADERS.find((name) => Object.hasOwn(jws.header, name))
-  if (unsupported !== undefined) refuse('invalid_proof', `${unsupported} in the header of a ${kind} is not supported`)
+  const unsupportedHeader = UNSUPPORTED_HEADERS.find((name) => Object.hasOwn(jws.header, name))
+  if (unsupportedHeader !== undefined)
+    refuse('invalid_proof', `${unsupportedHeader} in the header of a ${kind} is not supported`)
   return jws
 }
 
 /**
  * Refuses with `invalid_proof` what was made too long ago, is from the future, is over or not valid yet. With
- * `lasting`, how long ago does not matter where `exp` says how long it is good.
+ * `isLasting`, how long ago does not matter where `exp` says how long it is good.
  */
-export function refuseUnlessFresh(payload: JsonObject, kind: ProofKind, clock: ProofClock, lasting = false): void {
+export function refuseUnlessFresh(payload: JsonObject, kind: ProofKind, clock: ProofClock, isLasting = false): void {
   const { now, clockSkewSeconds } = clock
   const seconds = now.getTime() / 1000
   const [issuedAt, expiresAt, notBefore] = [own(payload, 'iat'), own(payload, 'exp'), own(payload, 'nbf')]
   if (typeof issuedAt !== 'number') refuse('invalid_proof', `iat of the ${kind} must be a number of seconds`)
-  if (issuedAt < seconds - MAX_AGE_SECONDS && !(lasting && expiresAt !== undefined)) {
+  if (issuedAt < seconds - MAX_AGE_SECONDS && !(isLasting && expiresAt !== undefined)) {
     refuse('invalid_proof', `the ${kind} is too old; make a new one`)
   }
   if (issuedAt > seconds + clockSkewSeconds) {
@@ -128,13 +129,13 @@ function readHeaderKey(header: JsonObject, clock: ProofClock): PublicJwk {
     return refuse('invalid_proof', `the header of the key proof must name its key by exactly one of ${names}`)
   }
   if (jwk !== undefined) return readSigningJwk(jwk)
-  if (x5c !== undefined) return certifiedKey(x5c, clock)
+  if (x5c !== undefined) return readCertifiedKey(x5c, clock)
   if (typeof kid !== 'string') return refuse('invalid_proof', 'kid of the key proof must be a did:jwk or did:key')
   return readDid(kid)
 }
 
 /** Returns the key of a certificate, which here names a key and no more: its issuer need not be trusted. */
-function certifiedKey(x5c: unknown, { now, clockSkewSeconds }: ProofClock): PublicJwk {
+function readCertifiedKey(x5c: unknown, { now, clockSkewSeconds }: ProofClock): PublicJwk {
   const [leaf] = readX5c(x5c)
   const problem = certificateProblem(leaf, now, clockSkewSeconds)
   return problem === undefined ? publicJwkOf(leaf.publicKey) : malformed(problem)

@@ -8,37 +8,37 @@ import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { IssuerContext } from '../context.ts'
 import { isNotified, recordNotification } from '../session.ts'
 import { sessionEvent } from '../session-status.ts'
-import { notificationId, positionIn } from './issuing.ts'
+import { notificationId, positionInId } from './issuing.ts'
 
 /**
  * Records what the wallet says of credentials of its session; the same again changes nothing. `sessionId` is the
  * session of the path, where there is one. Refuses with `invalid_token` the token of another session, with
  * `invalid_notification_id` an id that was not given in this one.
  */
-export async function notify(
+export async function receiveNotification(
   context: IssuerContext,
-  open: OpenSession,
+  openSession: OpenSession,
   notification: NotificationRequest,
   sessionId: string | undefined,
 ): Promise<void> {
-  if (sessionId !== undefined && sessionId !== open.sessionId) {
+  if (sessionId !== undefined && sessionId !== openSession.sessionId) {
     refuse('invalid_token', 'the access token is of another session than the path')
   }
-  const position = positionOf(context, open, notification.notification_id)
+  const position = findPosition(context, openSession, notification.notification_id)
   const { event, event_description: description } = notification
   const at = context.now()
-  const status = await context.store.get('credential_status', open.sessionId)
-  await changeSession(context, open, (session) => {
+  const status = await context.store.get('credential_status', openSession.sessionId)
+  await changeSession(context, openSession, (session) => {
     if (isNotified(session, position, event)) return undefined
     const next = recordNotification(session, position, { event, at: at.getTime(), ...(description && { description }) })
-    const changed = { sessionId: open.sessionId, session: next, now: at, status: status?.value }
-    const notified = sessionEvent(context, 'issuance.notified', changed)
-    return { value: notified.value, also: [notified.event] }
+    const changedSession = { sessionId: openSession.sessionId, session: next, now: at, status: status?.value }
+    const update = sessionEvent(context, 'issuance.notified', changedSession)
+    return { value: update.value, extraChanges: [update.event] }
   })
 }
 
-function positionOf({ secrets }: IssuerContext, { sessionId, row }: OpenSession, id: string): number {
-  const position = positionIn(orUndefined(() => fromBase64url(id)))
+function findPosition({ secrets }: IssuerContext, { sessionId, row }: OpenSession, id: string): number {
+  const position = positionInId(orUndefined(() => fromBase64url(id)))
   const isOurs =
     position !== undefined &&
     row.value.issued[position] !== undefined &&

@@ -15,13 +15,13 @@ import type {
   DeferredCredentialRequest,
   IssuerMetadata,
 } from '../../protocol/oid4vci.ts'
-import { type NonceContext, nonceMembers } from '../access/c-nonce.ts'
+import { makeDraft13NonceMembers, type NonceContext } from '../access/c-nonce.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerConfig } from '../config.ts'
 import type { IssuerContext } from '../context.ts'
 import { type FinalRequest, findConfiguration } from './credential-request.ts'
-import { type DeferredAnswer, fetchDeferred } from './deferred.ts'
+import { type DeferredAnswer, fetchDeferredCredential } from './deferred.ts'
 
 /** A request as it came, decrypted, and the encryption of its response, where the request asks for one. */
 export interface ReceivedRequest<T> {
@@ -40,24 +40,24 @@ type DraftContext = NonceContext & Pick<IssuerContext, 'loadConfiguration'>
  */
 export async function answerAnyDraft(
   context: DraftContext & { readonly config: Pick<IssuerConfig, 'draft13'> },
-  open: OpenSession,
+  openSession: OpenSession,
   { request, form }: ReceivedRequest<CredentialRequest>,
   answer: (request: FinalRequest) => Promise<CredentialResponse>,
 ): Promise<CredentialResponse> {
   const isDraft13 = context.config.draft13 && mayBeDraft13(request)
   const responseForm = { ...form, ...((isDraft13 || asksByFormat(request)) && { hasSingleCredential: true as const }) }
   try {
-    const final = await inFinalForm(context, open, request)
-    const response = inResponseForm(await answer({ request: final, form: responseForm }), responseForm)
-    return isDraft13 ? { ...response, ...nonceMembers(context, open.sessionId) } : response
+    const finalRequest = await toFinalForm(context, openSession, request)
+    const response = toResponseForm(await answer({ request: finalRequest, form: responseForm }), responseForm)
+    return isDraft13 ? { ...response, ...makeDraft13NonceMembers(context, openSession.sessionId) } : response
   } catch (error) {
     if (!isDraft13 || !(error instanceof ProtocolError)) throw error
-    return refuseInDraft13(context, open.sessionId, error)
+    return refuseInDraft13(context, openSession.sessionId, error)
   }
 }
 
 /** Returns the response as its form has it: up to draft 14, the first credential stands beside the list. */
-export function inResponseForm(
+export function toResponseForm(
   response: CredentialResponse,
   { hasSingleCredential }: CredentialResponseForm,
 ): CredentialResponse {
@@ -68,15 +68,15 @@ export function inResponseForm(
 }
 
 /**
- * Answers a deferred request as {@link fetchDeferred} does, but refuses with `issuance_pending` while the application
- * has not decided. Draft 15, Deferred Credential Error Response.
+ * Answers a deferred request as {@link fetchDeferredCredential} does, but refuses with `issuance_pending` while the
+ * application has not decided. Draft 15, Deferred Credential Error Response.
  */
-export async function fetchDeferredDraft15(
+export async function fetchDraft15DeferredCredential(
   context: IssuerContext,
-  open: OpenSession,
+  openSession: OpenSession,
   request: DeferredCredentialRequest,
 ): Promise<DeferredAnswer> {
-  const answer = await fetchDeferred(context, open, request)
+  const answer = await fetchDeferredCredential(context, openSession, request)
   const { transaction_id: transactionId, interval = 0 } = answer.response
   if (transactionId === undefined) return answer
   const description = 'the credential is not there yet; ask again later'
@@ -91,8 +91,8 @@ export function draft15EncryptionMetadata({
   config,
 }: IssuerContext): Pick<IssuerMetadata, 'credential_response_encryption'> {
   if (config.encryptionRequired) return {}
-  const supported = { enc_values_supported: [...jweEncryptions], encryption_required: false }
-  return { credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supported } }
+  const supportedMembers = { enc_values_supported: [...jweEncryptions], encryption_required: false }
+  return { credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supportedMembers } }
 }
 
 /**
@@ -132,12 +132,12 @@ function asksByFormat({
   return identifier === undefined && id === undefined && format !== undefined
 }
 
-async function inFinalForm(
+async function toFinalForm(
   context: DraftContext,
-  open: OpenSession,
+  openSession: OpenSession,
   request: CredentialRequest,
 ): Promise<CredentialRequest> {
-  const id = asksByFormat(request) ? await configurationOfFormat(context, open, request) : undefined
+  const id = asksByFormat(request) ? await findConfigurationOfFormat(context, openSession, request) : undefined
   const { proof, ...rest } = request
   return {
     ...rest,
@@ -157,19 +157,19 @@ function translateProof(proof: unknown, proofs: unknown): JsonObject | undefined
 }
 
 /** Returns the one configuration of the session with the format and type of the request. */
-async function configurationOfFormat(
+async function findConfigurationOfFormat(
   context: DraftContext,
-  open: OpenSession,
+  openSession: OpenSession,
   request: CredentialRequest,
 ): Promise<string> {
   if (!typeMembers.some((name) => request[name] !== undefined)) {
-    const why = `a format, as drafts up to 14 have it, needs ${typeMembers.slice(0, -1).join(', ')} or ${typeMembers.at(-1)}`
-    refuse('invalid_credential_request', `send credential_configuration_id; ${why}`)
+    const rule = `a format, as drafts up to 14 have it, needs ${typeMembers.slice(0, -1).join(', ')} or ${typeMembers.at(-1)}`
+    refuse('invalid_credential_request', `send credential_configuration_id; ${rule}`)
   }
-  const ids = open.authorized ?? open.row.value.configurationIds
-  const offered = await Promise.all(ids.map((id) => findConfiguration(context, id)))
-  const [first, ...more] = offered.filter(({ configuration }) => isOfType(configuration, request))
-  if (more.length > 0) {
+  const ids = openSession.authorizedIds ?? openSession.row.value.configurationIds
+  const configurations = await Promise.all(ids.map((id) => findConfiguration(context, id)))
+  const [first, ...others] = configurations.filter(({ configuration }) => isOfType(configuration, request))
+  if (others.length > 0) {
     const problem = 'several offered credentials are of that kind'
     refuse('invalid_credential_request', `${problem}; send credential_configuration_id`)
   }
@@ -184,20 +184,20 @@ function isOfType({ format, formatId, posted }: Configuration, request: Credenti
   return isSameFormat && typeMembers.every((name) => isSameType(posted[name], request[name]))
 }
 
-function isSameType(declared: unknown, requested: unknown): boolean {
-  if (!isObject(declared) || !isObject(requested)) return declared === requested
-  const context = own(requested, '@context')
+function isSameType(declaredType: unknown, requestedType: unknown): boolean {
+  if (!isObject(declaredType) || !isObject(requestedType)) return declaredType === requestedType
+  const context = own(requestedType, '@context')
   return (
-    haveSame(own(declared, 'type'), own(requested, 'type')) &&
-    (context === undefined || haveSame(own(declared, '@context'), context))
+    haveSameElements(own(declaredType, 'type'), own(requestedType, 'type')) &&
+    (context === undefined || haveSameElements(own(declaredType, '@context'), context))
   )
 }
 
 /** Tests whether both lists have the same elements, in whatever order. */
-function haveSame(one: Json | undefined, other: Json | undefined): boolean {
+function haveSameElements(one: Json | undefined, other: Json | undefined): boolean {
   if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false
-  const texts = (list: readonly Json[]): ReadonlySet<string> => new Set(list.map((each) => JSON.stringify(each)))
-  const [a, b] = [texts(one), texts(other)]
+  const textsOf = (list: readonly Json[]): ReadonlySet<string> => new Set(list.map((each) => JSON.stringify(each)))
+  const [a, b] = [textsOf(one), textsOf(other)]
   return a.size === b.size && [...a].every((text) => b.has(text))
 }
 
@@ -210,6 +210,6 @@ const DRAFT_13_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
 function refuseInDraft13(context: DraftContext, sessionId: string, error: ProtocolError): never {
   const code = DRAFT_13_CODES[error.code] ?? error.code
   const { message, cause, challenge, retryAfterSeconds } = error
-  const members = { ...error.members, ...(code === 'invalid_proof' && nonceMembers(context, sessionId)) }
+  const members = { ...error.members, ...(code === 'invalid_proof' && makeDraft13NonceMembers(context, sessionId)) }
   return refuse(code, message, { cause, members, challenge, retryAfterSeconds })
 }

@@ -12,14 +12,14 @@ import { largestBatch } from '../configuration-metadata-text.ts'
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier, type IssuanceSession } from '../session.ts'
 import {
-  attestedBeside,
   type KeyAttestation,
   type KeyAttestationPolicy,
   verifyKeyAttestation,
+  verifyKeysAttestedBeside,
 } from './key-attestation.ts'
 import { readKeyProof, refuseUnlessSigned } from './key-proof.ts'
 
-type SentProofs = { readonly type: 'jwt' | 'attestation'; readonly jwts: readonly string[] }
+type ReceivedProofs = { readonly type: 'jwt' | 'attestation'; readonly jwts: readonly string[] }
 
 /** The keys that the proofs of a request have shown, and the nonce of the proofs. */
 export interface ProvedKeys {
@@ -33,22 +33,22 @@ export interface ProvedKeys {
  * Returns the keys that the request proves, with one nonce for all. Refuses with `invalid_proof` when one of the proofs
  * does not hold, or with `invalid_credential_request` their form.
  */
-export async function proveKeys(
+export async function verifyProofs(
   context: IssuerContext,
   request: CredentialRequest,
   { sessionId, row, configuration, now }: OpenSession & { readonly configuration: Configuration; readonly now: Date },
 ): Promise<ProvedKeys> {
   const { clockSkewSeconds, keyAttestationTrustAnchors: anchors } = context.config
   const clock = { now, clockSkewSeconds }
-  const { keyAttestation: required, batchSize: most } = configuration
-  const keyAttestations = { ...clock, anchors, required, verified: new Map<string, KeyAttestation>() }
-  const { type, jwts } = proofsOf(request)
+  const { keyAttestation: requirement, batchSize: maxKeys } = configuration
+  const keyAttestations = { ...clock, anchors, requirement, verifiedAttestations: new Map<string, KeyAttestation>() }
+  const { type, jwts } = readProofs(request)
   if (type === 'attestation') {
-    const attested = verifyAttestedKeys(jwts, keyAttestations)
-    await refuseNoPoints(attested.holderKeys)
-    return firstKeys(attested, most)
+    const provedKeys = verifyAttestedKeys(jwts, keyAttestations)
+    await refuseInvalidPoints(provedKeys.holderKeys)
+    return firstKeys(provedKeys, maxKeys)
   }
-  if (jwts.length > most) await refuseTooMany(context, row.value, jwts.length)
+  if (jwts.length > maxKeys) await refuseTooManyProofs(context, row.value, jwts.length)
   const identifiers = [undefined, sessionId].map((id) => credentialIssuerIdentifier(context.config, id))
   const audiences = identifiers.flatMap((id) => [id, `${id}/`])
   // A proof that was sent a hundred times is refused as a text: no signature is verified before all keys are different.
@@ -57,19 +57,19 @@ export async function proveKeys(
   const holderKeys = keyProofs.map(({ holderKey }) => holderKey)
   const [nonce = '', ...others] = new Set(keyProofs.map((each) => each.nonce))
   if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
-  refuseRepeated(holderKeys)
+  refuseRepeatedKeys(holderKeys)
   const attestedKeySets = await runInTurn(keyProofs, (keyProof) => {
     refuseUnlessSigned(keyProof)
-    const hasNone = keyProof.keyAttestation === undefined && required === undefined
-    return hasNone ? [] : attestedBeside(keyProof, keyAttestations)
+    const hasNone = keyProof.keyAttestation === undefined && requirement === undefined
+    return hasNone ? [] : verifyKeysAttestedBeside(keyProof, keyAttestations)
   })
-  const attested = attestedKeySets.flat()
-  await refuseNoPoints(attested)
-  return firstKeys({ holderKeys: [...holderKeys, ...attested], nonce }, most)
+  const attestedKeys = attestedKeySets.flat()
+  await refuseInvalidPoints(attestedKeys)
+  return firstKeys({ holderKeys: [...holderKeys, ...attestedKeys], nonce }, maxKeys)
 }
 
 /** Refuses keys of Ed25519 that are not points; keys of other curves were looked at when they were read. */
-async function refuseNoPoints(keys: readonly PublicJwk[]): Promise<void> {
+async function refuseInvalidPoints(keys: readonly PublicJwk[]): Promise<void> {
   for (const key of keys) {
     if (key.kty === 'OKP' && !(await isEd25519Point(key.x))) {
       refuse('invalid_proof', 'the key attestation: the key is not a point on the curve Ed25519')
@@ -82,17 +82,19 @@ async function refuseNoPoints(keys: readonly PublicJwk[]): Promise<void> {
  * configurations, so that a wallet cannot know that of the one it asks for. OpenID4VCI 1.0, Credential Issuer Metadata
  * Parameters: `batch_size`.
  */
-async function refuseTooMany(context: IssuerContext, session: IssuanceSession, sent: number): Promise<void> {
-  const ofSession = largestBatch(await Promise.all(session.configurationIds.map((id) => context.loadConfiguration(id))))
-  const isOfSession = context.config.issuer.identifier === 'session'
-  const ofIssuer = isOfSession ? 1 : (await context.offeredConfigurations.get()).batchSize
-  const most = Math.max(ofSession, ofIssuer)
-  if (sent <= most) return
-  refuse('invalid_proof', `proofs.jwt has ${sent} key proofs; this issuer takes at most ${most} (batch_size)`)
+async function refuseTooManyProofs(context: IssuerContext, session: IssuanceSession, count: number): Promise<void> {
+  const sessionLimit = largestBatch(
+    await Promise.all(session.configurationIds.map((id) => context.loadConfiguration(id))),
+  )
+  const isPerSession = context.config.issuer.identifier === 'session'
+  const issuerLimit = isPerSession ? 1 : (await context.offeredConfigurations.get()).batchSize
+  const limit = Math.max(sessionLimit, issuerLimit)
+  if (count <= limit) return
+  refuse('invalid_proof', `proofs.jwt has ${count} key proofs; this issuer takes at most ${limit} (batch_size)`)
 }
 
 /** Refuses a key that comes twice, since each key gets one credential at most. OpenID4VCI 1.0, Credential Response. */
-function refuseRepeated(keys: readonly PublicJwk[]): void {
+function refuseRepeatedKeys(keys: readonly PublicJwk[]): void {
   if (keys.length === 1 || new Set(keys.map(thumbprint)).size === keys.length) return
   refuseSameKey()
 }
@@ -105,10 +107,10 @@ function refuseSameKey(): never {
  * Returns the first keys, up to the size of the batch: those that were proved come before those that were only
  * attested.
  */
-function firstKeys({ holderKeys, nonce }: ProvedKeys, most: number): ProvedKeys {
+function firstKeys({ holderKeys, nonce }: ProvedKeys, maxKeys: number): ProvedKeys {
   if (holderKeys.length === 1) return { holderKeys, nonce }
-  const different = new Map(holderKeys.map((key) => [thumbprint(key), key]))
-  return { holderKeys: [...different.values()].slice(0, most), nonce }
+  const distinctKeys = new Map(holderKeys.map((key) => [thumbprint(key), key]))
+  return { holderKeys: [...distinctKeys.values()].slice(0, maxKeys), nonce }
 }
 
 /**
@@ -116,9 +118,9 @@ function firstKeys({ holderKeys, nonce }: ProvedKeys, most: number): ProvedKeys 
  * trusted attester takes one, since nothing else shows that the wallet holds the keys. OpenID4VCI 1.0, attestation
  * Proof Type.
  */
-function verifyAttestedKeys([jwt = '', ...more]: readonly string[], policy: KeyAttestationPolicy): ProvedKeys {
-  if (more.length > 0) refuse('invalid_proof', 'proofs.attestation must have one key attestation, for all keys')
-  if (policy.required === undefined) {
+function verifyAttestedKeys([jwt = '', ...others]: readonly string[], policy: KeyAttestationPolicy): ProvedKeys {
+  if (others.length > 0) refuse('invalid_proof', 'proofs.attestation must have one key attestation, for all keys')
+  if (policy.requirement === undefined) {
     refuse('invalid_proof', 'this credential takes no proof of the type attestation; send proofs.jwt')
   }
   const { attestedKeys: holderKeys, nonce } = verifyKeyAttestation(jwt, 'attestation', policy)
@@ -127,15 +129,15 @@ function verifyAttestedKeys([jwt = '', ...more]: readonly string[], policy: KeyA
 }
 
 /** Returns the proofs of a request, and their type. Refuses with `invalid_proof`. */
-function proofsOf({ proofs }: CredentialRequest): SentProofs {
+function readProofs({ proofs }: CredentialRequest): ReceivedProofs {
   if (!isObject(proofs)) return refuse('invalid_proof', 'the request has no key proof; send proofs or proof')
   const [type, ...others] = Object.keys(proofs)
-  const sent = type === undefined ? undefined : own(proofs, type)
-  if ((type !== 'jwt' && type !== 'attestation') || others.length > 0 || !Array.isArray(sent)) {
+  const proofList = type === undefined ? undefined : own(proofs, type)
+  if ((type !== 'jwt' && type !== 'attestation') || others.length > 0 || !Array.isArray(proofList)) {
     return refuse('invalid_proof', 'proofs must have exactly one member, jwt or attestation, with an array of proofs')
   }
-  if (sent.length === 0) refuse('invalid_proof', `proofs.${type}[0] must be a key proof`)
-  const jwts = sent.map((jwt, index) =>
+  if (proofList.length === 0) refuse('invalid_proof', `proofs.${type}[0] must be a key proof`)
+  const jwts = proofList.map((jwt, index) =>
     typeof jwt === 'string' ? jwt : refuse('invalid_proof', `proofs.${type}[${index}] must be a key proof`),
   )
   return { type, jwts }

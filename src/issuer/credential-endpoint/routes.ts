@@ -7,34 +7,36 @@ import type { App } from '../../http/app-type.ts'
 import { createSubjectLookUp } from '../../http/look-up-first.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { makeNonce } from '../access/c-nonce.ts'
-import { offerDpopNonce, provedRequest } from '../access/dpop.ts'
-import { sessionNamedBy, sessionOfToken } from '../access/open-session.ts'
+import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
+import { claimedSessionId, findSessionOfToken } from '../access/open-session.ts'
 import { type CredentialResponseForm, findIssuanceSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { requestCredential } from './credential-request.ts'
-import { fetchDeferred } from './deferred.ts'
+import { fetchDeferredCredential } from './deferred.ts'
 import { encryptResponse, MAX_REQUEST_BYTES, readRequest } from './encryption.ts'
-import { notify } from './notification.ts'
-import { answerAnyDraft, fetchDeferredDraft15, inResponseForm } from './older-drafts.ts'
+import { receiveNotification } from './notification.ts'
+import { answerAnyDraft, fetchDraft15DeferredCredential, toResponseForm } from './older-drafts.ts'
 import * as schemas from './schemas.ts'
 
 /** The most bytes of a notification: an id, an event and a sentence. */
 const MAX_NOTIFICATION_BYTES = 16 * 1024
+/** The error code for a body that cannot be parsed. */
+const MALFORMED = 'invalid_credential_request'
 
-export function credentialRoutes(app: App, context: IssuerContext): void {
-  addBodylessRoutes(app, (scope) => nonceRoutes(scope, context))
-  addJwtRoutes(app, (scope) => endpointRoutes(scope, context))
-  notificationRoutes(app, context)
+export function addCredentialRoutes(app: App, context: IssuerContext): void {
+  addBodylessRoutes(app, (scope) => addNonceRoutes(scope, context))
+  addJwtRoutes(app, (scope) => addEndpointRoutes(scope, context))
+  addNotificationRoutes(app, context)
 }
 
 /**
  * Adds the nonce endpoints, whose responses have the nonce of the next DPoP proof as well. OpenID4VCI 1.0, Nonce
  * Response.
  */
-function nonceRoutes(app: App, context: IssuerContext): void {
+function addNonceRoutes(app: App, context: IssuerContext): void {
   const { now, dpopNonces } = context
   app.post('/issuance/oid4vci/nonce', { schema: schemas.nonce }, (_, reply) => {
-    reply.header('dpop-nonce', dpopNonces.current(now()))
+    reply.header('dpop-nonce', dpopNonces.getCurrent(now()))
     return { c_nonce: makeNonce(context, undefined) }
   })
   const schema = {
@@ -47,69 +49,91 @@ function nonceRoutes(app: App, context: IssuerContext): void {
     findIssuanceSession(context.store, (params as Static<typeof SessionParams>).session_id),
   )
   app.post('/issuance/oid4vci/nonce/:session_id', { onRequest, schema }, ({ params }, reply) => {
-    reply.header('dpop-nonce', dpopNonces.current(now()))
+    reply.header('dpop-nonce', dpopNonces.getCurrent(now()))
     return { c_nonce: makeNonce(context, params.session_id) }
   })
 }
 
 /** Makes the hooks that look at the token before the body is read: an unknown caller costs one look-up and no more. */
-function byToken(context: IssuerContext) {
+function createTokenHooks(context: IssuerContext) {
   const { onRequest, subjectOf } = createSubjectLookUp(async (request) => {
     const { authorization } = request.headers
     try {
-      const open = await sessionOfToken(context, { ...provedRequest(request), authorization, address: request.ip })
-      request.sessionId = open.sessionId
-      return open
+      const openSession = await findSessionOfToken(context, {
+        ...readDpopRequest(request),
+        authorization,
+        address: request.ip,
+      })
+      request.sessionId = openSession.sessionId
+      return openSession
     } catch (error) {
       // The status of a session tells of the refusal of a token that has expired.
-      request.sessionId = sessionNamedBy(context, authorization)
+      request.sessionId = claimedSessionId(context, authorization)
       throw error
     }
   })
-  return { onRequest: [offerDpopNonce(context), onRequest], openedBy: subjectOf }
+  return { onRequest: [offerDpopNonce(context), onRequest], openSessionOf: subjectOf }
 }
 
-function notificationRoutes(app: App, context: IssuerContext): void {
-  const { onRequest, openedBy } = byToken(context)
+function addNotificationRoutes(app: App, context: IssuerContext): void {
+  const { onRequest, openSessionOf } = createTokenHooks(context)
   const path = '/issuance/oid4vci/notification'
   const config = { malformed: 'invalid_notification_request', endpoint: 'notification' } as const
   const [schema, bodyLimit] = [schemas.notification, MAX_NOTIFICATION_BYTES]
   app.post(path, { config, schema, bodyLimit, onRequest }, async (request, reply) => {
-    await notify(context, openedBy(request), request.body, undefined)
+    await receiveNotification(context, openSessionOf(request), request.body, undefined)
     return reply.code(204).send()
   })
-  const ofSession = { ...schema, operationId: 'notifySessionIssuer', params: SessionParams }
-  app.post(`${path}/:session_id`, { config, schema: ofSession, bodyLimit, onRequest }, async (request, reply) => {
-    await notify(context, openedBy(request), request.body, request.params.session_id)
+  const sessionSchema = { ...schema, operationId: 'notifySessionIssuer', params: SessionParams }
+  app.post(`${path}/:session_id`, { config, schema: sessionSchema, bodyLimit, onRequest }, async (request, reply) => {
+    await receiveNotification(context, openSessionOf(request), request.body, request.params.session_id)
     return reply.code(204).send()
   })
 }
 
-function endpointRoutes(app: App, context: IssuerContext): void {
-  const { onRequest, openedBy } = byToken(context)
-  const malformed = 'invalid_credential_request'
+function addEndpointRoutes(app: App, context: IssuerContext): void {
+  const { onRequest, openSessionOf } = createTokenHooks(context)
   app.post('/issuance/oid4vci/credential-request', {
-    config: { malformed, endpoint: 'credential', logged: { 200: 'credential_issued', 202: 'credential_deferred' } },
+    config: {
+      malformed: MALFORMED,
+      endpoint: 'credential',
+      logged: { 200: 'credential_issued', 202: 'credential_deferred' },
+    },
     schema: schemas.credential,
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
-      const open = openedBy(request)
-      const received = await readRequest(context, request.body as CredentialRequest | string)
-      const response = await answerAnyDraft(context, open, received, (final) => requestCredential(context, open, final))
-      return answerCredential(reply, response, received.form)
+      const openSession = openSessionOf(request)
+      const receivedRequest = await readRequest(context, request.body as CredentialRequest | string)
+      const response = await answerAnyDraft(context, openSession, receivedRequest, (finalRequest) =>
+        requestCredential(context, openSession, finalRequest),
+      )
+      return sendCredentialResponse(reply, response, receivedRequest.form)
     },
   })
-  const config = { malformed, endpoint: 'deferred-credential', logged: { 200: 'credential_issued' } } as const
+  addDeferredRoutes(app, context, { onRequest, openSessionOf })
+}
+
+/** Adds the deferred credential endpoint, and the one for wallets of drafts up to 15. */
+function addDeferredRoutes(
+  app: App,
+  context: IssuerContext,
+  { onRequest, openSessionOf }: ReturnType<typeof createTokenHooks>,
+): void {
+  const config = {
+    malformed: MALFORMED,
+    endpoint: 'deferred-credential',
+    logged: { 200: 'credential_issued' },
+  } as const
   app.post('/issuance/oid4vci/deferred-credential', {
     config,
     schema: schemas.deferredCredential,
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
-      const received = await readRequest(context, deferredBody(request))
-      const { response, form } = await fetchDeferred(context, openedBy(request), received.request)
-      return answerCredential(reply, inResponseForm(response, form), received.form)
+      const receivedRequest = await readRequest(context, deferredBody(request))
+      const { response, form } = await fetchDeferredCredential(context, openSessionOf(request), receivedRequest.request)
+      return sendCredentialResponse(reply, toResponseForm(response, form), receivedRequest.form)
     },
   })
   app.post('/issuance/oid4vci/draft15/deferred-credential', {
@@ -118,9 +142,13 @@ function endpointRoutes(app: App, context: IssuerContext): void {
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
-      const received = await readRequest(context, deferredBody(request))
-      const { response, form } = await fetchDeferredDraft15(context, openedBy(request), received.request)
-      return answerCredential(reply, inResponseForm(response, form), { ...received.form, ...form })
+      const receivedRequest = await readRequest(context, deferredBody(request))
+      const { response, form } = await fetchDraft15DeferredCredential(
+        context,
+        openSessionOf(request),
+        receivedRequest.request,
+      )
+      return sendCredentialResponse(reply, toResponseForm(response, form), { ...receivedRequest.form, ...form })
     },
   })
 }
@@ -133,7 +161,7 @@ function deferredBody({ body }: FastifyRequest) {
  * Sends the response, encrypted where the wallet asked for that; with 202 where it is to ask again. OpenID4VCI 1.0,
  * Credential Response.
  */
-async function answerCredential(
+async function sendCredentialResponse(
   reply: FastifyReply,
   response: CredentialResponse,
   { encryption }: CredentialResponseForm,

@@ -28,10 +28,10 @@ const credentialContent = { [JSON_TYPE]: CredentialResponse, [JWT_TYPE]: Type.St
 /** The answers of an endpoint that gives credentials, at once or later. */
 const credentialAnswers = { ...responseByType(credentialContent), 202: contentByType(credentialContent) }
 
-const byToken = { tags: ['wallet'], security: [{ accessToken: [] }, { dpopAccessToken: [] }] }
+const tokenOperation = { tags: ['wallet'], security: [{ accessToken: [] }, { dpopAccessToken: [] }] }
 
 export const credential = {
-  ...byToken,
+  ...tokenOperation,
   ...refusalCodes(
     'invalid_credential_request',
     'unknown_credential_configuration',
@@ -57,7 +57,7 @@ const DEFERRED_REFUSALS = [
 ] as const
 
 export const deferredCredential = {
-  ...byToken,
+  ...tokenOperation,
   ...refusalCodes(...DEFERRED_REFUSALS),
   operationId: 'requestDeferredCredential',
   summary: 'The credentials of a request that had to wait',
@@ -73,7 +73,7 @@ export const draft15DeferredCredential = {
 }
 
 export const notification = {
-  ...byToken,
+  ...tokenOperation,
   ...refusalCodes('invalid_notification_request', 'invalid_notification_id'),
   operationId: 'notifyIssuer',
   summary: 'Hear what became of credentials',

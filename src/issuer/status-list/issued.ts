@@ -11,7 +11,7 @@ export const PURPOSES = ['revocation', 'suspension'] as const
 export type StatusPurpose = (typeof PURPOSES)[number]
 
 /** Allocates an entry for each of `count` credentials; none where the configuration has `revocable: false`. */
-export async function entriesFor(
+export async function allocateStatusEntries(
   { allocateEntries }: IssuerContext,
   { isRevocable }: Configuration,
   count: number,
@@ -45,19 +45,19 @@ export interface IssuedEntries {
  * the credentials of the session have been revoked or suspended: one more that holds would undo that, whether it has an
  * entry or not.
  */
-export async function keptEntries(
+export async function makeEntryChanges(
   { store }: IssuerContext,
   sessionId: string,
   { configurationId, entries, isFirst }: IssuedEntries,
 ): Promise<readonly Change<IssuerCollections>[]> {
-  const row = isFirst ? undefined : await validStatus(store, sessionId)
+  const row = isFirst ? undefined : await requireValidStatus(store, sessionId)
   if (entries.length === 0) return []
-  const added = entries.map((entry) => ({ configurationId, ...entry }))
+  const newEntries = entries.map((entry) => ({ configurationId, ...entry }))
   if (row === undefined) {
-    const value: CredentialStatus = { state: 'VALID', entries: added }
+    const value: CredentialStatus = { state: 'VALID', entries: newEntries }
     return [{ insert: 'credential_status', id: sessionId, value }]
   }
-  const value = { ...row.value, entries: [...row.value.entries, ...added] }
+  const value = { ...row.value, entries: [...row.value.entries, ...newEntries] }
   return [{ update: 'credential_status', id: sessionId, version: row.version, value }]
 }
 
@@ -65,11 +65,14 @@ export async function keptEntries(
  * Returns the status of the session's credentials, where they have one. Refuses with `credential_request_denied` when
  * they have been revoked or suspended.
  */
-export async function validStatus(store: IssuerStore, sessionId: string): Promise<Row<CredentialStatus> | undefined> {
+export async function requireValidStatus(
+  store: IssuerStore,
+  sessionId: string,
+): Promise<Row<CredentialStatus> | undefined> {
   const row = await store.get('credential_status', sessionId)
   if (row === undefined || row.value.state === 'VALID') return row
-  const done = row.value.state === 'REVOKED' ? 'revoked' : 'suspended'
-  return refuse('credential_request_denied', `the credentials of this session have been ${done}`)
+  const stateText = row.value.state === 'REVOKED' ? 'revoked' : 'suspended'
+  return refuse('credential_request_denied', `the credentials of this session have been ${stateText}`)
 }
 
 /** Returns where a list is served as a status list token. */

@@ -6,7 +6,7 @@ import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
 import { refuseOtherInstance } from '../access/client-attestation.ts'
 import { refuseProof } from '../access/dpop.ts'
-import { sessionOfAnyCode } from '../access/pre-authorized-code.ts'
+import { findSessionOfAnyCode } from '../access/pre-authorized-code.ts'
 import { type Authorization, endTokens } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
@@ -41,7 +41,7 @@ export async function grantOf(context: IssuerContext, form: TokenRequest): Promi
 async function codeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
   const code = form['pre-authorized_code'] || refuse('invalid_request', 'pre-authorized_code is missing')
   return {
-    sessionId: await sessionOfAnyCode(context, code),
+    sessionId: await findSessionOfAnyCode(context, code),
     unknown: UNKNOWN_CODE,
     decide: ({ id, session, now }) => {
       if (!hasGrant(session, PRE_AUTHORIZED_GRANT)) refuse('invalid_grant', UNKNOWN_CODE)

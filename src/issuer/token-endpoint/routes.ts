@@ -5,8 +5,8 @@ import { addBodylessRoutes, addFormRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { refuse } from '../../protocol/error.ts'
 import { AuthorizationServerMetadata } from '../../protocol/oauth.ts'
-import { clientRequest, offerAttestationChallenge } from '../access/client-attestation.ts'
-import { offerDpopNonce, provedRequest } from '../access/dpop.ts'
+import { offerAttestationChallenge, readClientRequest } from '../access/client-attestation.ts'
+import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
 import type { IssuerContext } from '../context.ts'
 import { accessTokenKeys, authorizationServerMetadata, makeDocumentPaths } from '../metadata.ts'
 import * as schemas from '../schemas.ts'
@@ -52,7 +52,7 @@ function challengeRoute(app: App, context: IssuerContext): void {
     if (config.clientAuthentication === undefined) {
       refuse('not_found', 'wallets are not authenticated here; the setting walletProviderTrustAnchors turns it on')
     }
-    return { attestation_challenge: attestationChallenges.current(now()) }
+    return { attestation_challenge: attestationChallenges.getCurrent(now()) }
   })
 }
 
@@ -63,8 +63,8 @@ function endpointRoutes(app: App, context: IssuerContext): void {
     const grant = await grantOf(context, request.body)
     request.sessionId = grant.sessionId ?? ''
     return answerTokenRequest(context, grant, {
-      ...provedRequest(request),
-      sender: clientRequest(request),
+      ...readDpopRequest(request),
+      sender: readClientRequest(request),
       form: request.body,
       sessionId: undefined,
     })
@@ -72,7 +72,7 @@ function endpointRoutes(app: App, context: IssuerContext): void {
   const schema = { ...schemas.tokenRoute, operationId: 'requestSessionToken', params: SessionParams }
   app.post('/auth/token-endpoint/:session_id', { config, onRequest, schema }, async (request) => {
     const { body: form, params } = request
-    const call = { ...provedRequest(request), sender: clientRequest(request), form, sessionId: params.session_id }
+    const call = { ...readDpopRequest(request), sender: readClientRequest(request), form, sessionId: params.session_id }
     return answerTokenRequest(context, await grantOf(context, form), call)
   })
 }

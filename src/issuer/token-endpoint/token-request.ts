@@ -10,10 +10,10 @@ import type { TokenResponse } from '../../protocol/oauth.ts'
 import type { Attempt } from '../../store/retry.ts'
 import type { Row } from '../../store/store.ts'
 import { makeGrantedDetails, readAuthorizationDetails } from '../access/authorization-details.ts'
-import { nonceMembers } from '../access/c-nonce.ts'
+import { makeDraft13NonceMembers } from '../access/c-nonce.ts'
 import { type AuthenticatedClient, authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
-import { type DpopProof, type ProvedRequest, verifyDpopProof } from '../access/dpop.ts'
-import { commitSpending } from '../access/spending.ts'
+import { type DpopProof, type DpopRequest, verifyDpopProof } from '../access/dpop.ts'
+import { commitWithSingleUses } from '../access/spending.ts'
 import { ACCESS_TOKEN_SECONDS, type AccessTokenRecord, type AuthorizedClient } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
@@ -21,7 +21,7 @@ import { type AuthorizedSession, credentialIssuerIdentifier, endOfIssuance, type
 import type { Grant } from './grant.ts'
 
 /** A request to the token endpoint. */
-export interface TokenCall extends ProvedRequest {
+export interface TokenCall extends DpopRequest {
   readonly form: TokenRequest
   readonly sender: ClientRequest
   /** The session in the path, where there is one: a code or token of another session is refused there. */
@@ -97,8 +97,8 @@ async function attemptAnswer(
   const refresh = next && { refresh: next.refresh }
   const value: AuthorizedSession = { ...decision.session, token, ...(client && { client }), ...refresh }
   const change = { update: 'issuance_session', id, version, value } as const
-  const spendings = [proof, sender].flatMap((each) => each?.spending ?? [])
-  const conflict = await commitSpending(context.store, [change, ...also], spendings)
+  const spendings = [proof, sender].flatMap((each) => each?.singleUse ?? [])
+  const conflict = await commitWithSingleUses(context.store, [change, ...also], spendings)
   if (conflict !== undefined) return { conflict }
   context.progress.forgetFetch(id)
   return { committed: responseOf(context, id, { accessToken, token, refreshToken: next?.refreshToken, scope }) }
@@ -151,7 +151,7 @@ function responseOf(
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
     ...(scope && { scope }),
     ...(token.authorized && { authorization_details: makeGrantedDetails(token.authorized) }),
-    ...(context.config.draft13 ? nonceMembers(context, id) : {}),
+    ...(context.config.draft13 ? makeDraft13NonceMembers(context, id) : {}),
   }
 }
 
