@@ -1,4 +1,4 @@
-/** The ends of certificates, for whoever has to renew them in time. */
+/** The ends of the certificates of the service, for the operator who renews them. */
 import type { Certificate } from './certificate.ts'
 import { listKeys, type ServiceKeys } from './key-ring.ts'
 

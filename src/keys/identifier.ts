@@ -1,4 +1,4 @@
-/** Whether an issuer identifier and a certificate belong together, and which identifiers may be shown to people. */
+/** Tests whether a certificate names an issuer identifier, and which identifiers may be shown to people. */
 import { isIPv4 } from 'node:net'
 import { MAX_URL, parseUrl } from '../codec/url.ts'
 import type { Certificate } from './certificate.ts'

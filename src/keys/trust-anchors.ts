@@ -31,7 +31,7 @@ interface SearchTerms {
 
 interface Search extends Required<SearchTerms> {
   readonly anchors: readonly Certificate[]
-  /** Certificates that may stand between. */
+  /** The certificates that may stand between the leaf and an anchor. */
   readonly intermediates: readonly Certificate[]
   /** The problem that came closest to a path, so that it is told and not one of a side track. */
   closest: { readonly reached: number; readonly problem: string }
@@ -59,7 +59,7 @@ export function findTrustPath(
   if (problem !== undefined) return untrustedPath(leaf, problem)
   // Fingerprints are over all bytes of a certificate: equal ones are the same certificate.
   if (anchors.some(({ fingerprint }) => fingerprint === leaf.fingerprint)) return { path: [leaf] }
-  // Each once, however often it was sent; and the leaf as it stands in the path.
+  // Each certificate counts once, however often it was sent; the leaf is the same object as in the path.
   const certificates = new Map(chain.map((certificate) => [certificate.fingerprint, certificate])).set(
     leaf.fingerprint,
     leaf,

@@ -1,4 +1,4 @@
-/** The context of the verification service: everything that it does not decide itself. */
+/** The context of the verification service: its configuration, keys, store and effects. */
 
 import type { StatusPolicy } from '../check/status/lists.ts'
 import type { Effects } from '../http/effects.ts'

@@ -1,4 +1,4 @@
-/** Paths from the issuers of a response to trust anchors, each found once for all checks. RFC 5280 section 6. */
+/** Finds the path from the issuer of a credential to a trust anchor, once for all checks. RFC 5280 section 6. */
 import { MalformedError } from '../codec/malformed.ts'
 import type { Evidence } from '../credential/format.ts'
 import type { Certificate } from '../keys/certificate.ts'

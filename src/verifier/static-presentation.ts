@@ -1,7 +1,7 @@
 /**
- * A presentation that the application already holds: verified against a query by the same checks, without a session.
- * Values that a session would know are compared where the application gives them; their checks are `not_applicable`
- * where it does not.
+ * Verifies a presentation that the application already holds against a query, by the same checks and without a session.
+ * The application may give the values that a session would know; the checks of a value that it does not give are
+ * `not_applicable`.
  */
 import { fromBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'

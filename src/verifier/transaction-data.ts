@@ -47,7 +47,7 @@ export function transactionsFor(texts: readonly string[], id: string): readonly 
 
 function credentialProblem(ids: readonly string[], { credentials }: DcqlQuery): string | undefined {
   const [id] = ids
-  // With several, the wallet chooses which one approves, and we could not say beforehand what must be approved by what.
+  // With several, the wallet chooses the credential that approves, so that the checks could not know it beforehand.
   if (ids.length > 1) return 'name exactly one credential query; several are not supported'
   const query = credentials.find((each) => each.id === id)
   return query === undefined ? 'the query asks for no credential of that id' : queryProblem(query)

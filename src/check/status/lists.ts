@@ -45,7 +45,7 @@ interface CachedResult {
 }
 
 const TIMEOUT_MS = 5000
-/** The time to live of a list that names none. */
+/** The time to live of a list that does not name one. */
 const USUAL_TTL_MS = 300_000
 const MAX_TTL_MS = 12 * 3_600_000
 /** The least time between two questions for a list, and the longest that a list is kept before it is verified. */
@@ -53,9 +53,9 @@ const MIN_TTL_MS = 5000
 const MAX_CACHE_BYTES = 64 * 1024 * 1024
 /** The least bytes that a cached result counts, so that the cache has at most a thousand. */
 const MIN_ENTRY_BYTES = MAX_CACHE_BYTES / 1024
-/** The most lists of one response that may fail to be fetched: a wallet waits, and does not wait for long. */
+/** The most lists of one response that may fail to be fetched, since the wallet waits for the answer meanwhile. */
 const MAX_UNREACHABLE = 2
-/** The time limit for all lists of one response: one that comes slowly counts as well. */
+/** The time limit for all lists of one response, those included that arrive slowly. */
 const MAX_WAIT_MS = 15_000
 
 export function createStatusLists(

@@ -1,5 +1,5 @@
 /**
- * Where a credential says that its status is. Token Status List, Referenced Token; Bitstring Status List 1.0,
+ * Reads the references of a credential to status lists. Token Status List, Referenced Token; Bitstring Status List 1.0,
  * BitstringStatusListEntry.
  */
 import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '../../codec/json.ts'

@@ -1,4 +1,4 @@
-/** A fetched status list of any kind, read and not judged. `verdict.ts` judges the list for each credential. */
+/** The content of a fetched status list of any kind. `verdict.ts` judges the list for each credential. */
 import type { KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, inflate } from 'node:zlib'
@@ -7,12 +7,12 @@ import type { StatusWidth } from '../../codec/status-list.ts'
 import type { Instant, Validity } from '../../credential/format.ts'
 
 export interface FetchedStatusList {
-  /** The certificates it came with (DER), that of its key first; none when it leaves that to the credential. */
+  /** The certificates of the list (DER), that of its key first; empty when the certificates of the credential count. */
   readonly chain: readonly Uint8Array[]
   isSignedBy(key: KeyObject): boolean
   readonly issuedAt: readonly Instant[]
   readonly validity: Validity
-  /** The time for which the list may be used, by its own word. */
+  /** The time for which the list says that it may be used. */
   readonly ttlSeconds: number | undefined
   /** The issuer that the list names, one entry for each member with the name; empty for a list without such members. */
   readonly identifiers: readonly string[]

@@ -13,7 +13,7 @@ import type { FetchedStatusList } from './status-list.ts'
 /** The names of status values; all other values are an application's own. Token Status List, Status Types Values. */
 const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
 
-/** Looks at every list that the credential names: one that says no is enough. */
+/** Judges every list that the credential names; the first that fails is the verdict. */
 export async function statusVerdict(evidence: StatusEvidence, context: StatusContext): Promise<Verdict> {
   let statusReferences: ReturnType<typeof readStatusReferences>
   try {
@@ -92,7 +92,7 @@ function contentProblem(
 }
 
 function statusValueOf({ bytes, width, first }: FetchedStatusList, index: number): number {
-  // The W3C counts from the other end of each byte.
+  // A bitstring status list begins with the most significant bit of each byte.
   return statusAt(bytes, width, first === 'lowest' ? index : index ^ 7)
 }
 

@@ -74,7 +74,7 @@ function shuffle(count: number, bytes: Buffer): readonly number[] {
   return [...keys.keys()].sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0))
 }
 
-/** Makes the status claim. Token Status List, Referenced Token in COSE. */
+/** Makes the members that name the status of the credential. Token Status List, Referenced Token in COSE. */
 function statusMembers({ status }: Order): readonly (readonly [CborKey, Cbor])[] {
   if (status === undefined) return []
   const entry = new Map<CborKey, Cbor>([

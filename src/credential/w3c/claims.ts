@@ -1,5 +1,6 @@
 /**
- * Which claims no W3C credential can answer for. VCDM 2.0, Verifiable Credentials; VC-JOSE-COSE, Securing with JOSE.
+ * Finds the claims of a query that no W3C credential can have. VCDM 2.0, Verifiable Credentials; VC-JOSE-COSE, Securing
+ * with JOSE.
  */
 import { type JsonObject, own } from '../../codec/json.ts'
 import { readableClaims } from '../../protocol/dcql.ts'

@@ -1,4 +1,4 @@
-/** Whose key made a signature: ECDSA over secp256k1, SEC 1 section 4.1.6. And what account is whose. */
+/** Recovers the key that made a signature (ECDSA over secp256k1, SEC 1 section 4.1.6), and the account of a key. */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { bytesToNumberBE, numberToBytesBE } from '@noble/curves/utils.js'
 import { sha256 } from '@noble/hashes/sha2.js'

@@ -1,4 +1,4 @@
-/** Every check there is, in the order in which they are asked. These lists are the verifier. */
+/** The checks of the verifier, in the order in which they are asked. */
 
 import type { Check } from '../../check/check.ts'
 import type { Evidence } from '../../credential/format.ts'
