@@ -82,11 +82,12 @@ function portOf(text: string): number {
 
 function addressOf(text: string): Address {
   return (
-    orUndefined(() => parseAddress(text)) ?? fail(`${text} is not an address: it must have 40 hexadecimal characters`)
+    orUndefined(() => parseAddress(text)) ??
+    throwError(`${text} is not an address: it must have 40 hexadecimal characters`)
   )
 }
 
-function fail(why: string): never {
+function throwError(why: string): never {
   throw new Error(why)
 }
 
@@ -94,7 +95,7 @@ function fail(why: string): never {
 function valuesOf({ inputs = [] }: AbiItem, words: readonly string[]): readonly Json[] {
   return words.map((word, at) => {
     if (!/\]$|^tuple/.test(inputs[at]?.type ?? '')) return word
-    return orUndefined(() => parseJson(word)) ?? fail(`${word} is not JSON, which a list or an object must be`)
+    return orUndefined(() => parseJson(word)) ?? throwError(`${word} is not JSON, which a list or an object must be`)
   })
 }
 
@@ -138,7 +139,7 @@ async function describeContract(
   }
   const address = addressOf(word)
   const contract = await chain.fetchContract(address, head)
-  if (contract === undefined) fail(`At ${evmAddress(address)} there is no contract with an off-chain component.`)
+  if (contract === undefined) throwError(`At ${evmAddress(address)} there is no contract with an off-chain component.`)
   const { component, engines = [] } = contract
   const from = component === undefined || component.uri === '' ? '' : ` from ${removeControlCharacters(component.uri)}`
   const text = [
@@ -153,7 +154,7 @@ async function describeContract(
 /** Checks that there is a contract at the address: a transaction to no contract succeeds and does nothing. */
 async function refuseMissingContract({ node, head }: Connection, to: Address): Promise<void> {
   const { length } = await node.code(to, head.number)
-  if (length === 0) fail(`There is no contract at ${evmAddress(to)} on this chain. Nothing was sent.`)
+  if (length === 0) throwError(`There is no contract at ${evmAddress(to)} on this chain. Nothing was sent.`)
 }
 
 async function sendTransaction(connection: Connection, to: Address, input: Uint8Array): Promise<ChainOutput> {
@@ -173,7 +174,7 @@ async function readContract(
 ): Promise<ChainOutput> {
   const answer = await chain.read(to, input, head)
   if (answer.length === 0)
-    fail(`${evmAddress(to)} answers nothing: there is no such contract, or no such function in it.`)
+    throwError(`${evmAddress(to)} answers nothing: there is no such contract, or no such function in it.`)
   const json = decodeAnswer(item, answer)
   return { text: `${typeof json === 'string' ? removeControlCharacters(json) : JSON.stringify(json, null, 2)}\n`, json }
 }

@@ -54,7 +54,7 @@ async function restoreByCopy(subject: Subject, file: string, copy: string): Prom
     const result = await restoreCopy(subject, file, copy)
     return resultOf(subject, file, result)
   } finally {
-    for (const each of filesOf(copy)) rmSync(each, { force: true })
+    for (const each of databaseFilesOf(copy)) rmSync(each, { force: true })
   }
 }
 
@@ -77,18 +77,18 @@ async function restoreCopy({ kind, config }: Subject, file: string, copy: string
       throw new Error(`${file}: ${(error as Error).message}`, { cause: error })
     }
   })
-  const voided = await prepare({ kind, config: { ...config, database: asFile(database, copy) } })
+  const voided = await prepareCopy({ kind, config: { ...config, database: fileDatabase(database, copy) } })
   const kept = await replaceDatabase({ kind, config }, copy)
   const rowCount = await withTables(database, countAll)
   return { kept, voided, ...rowCount }
 }
 
-function asFile({ generation }: DatabaseConfig, file: string): DatabaseConfig {
+function fileDatabase({ generation }: DatabaseConfig, file: string): DatabaseConfig {
   return { kind: 'sqlite', file, ...(generation !== undefined && { generation }) }
 }
 
 /** Opens the copy as a service does, which makes of it a database of another generation; gives what was made void. */
-async function prepare({ kind, config }: Subject): Promise<number | undefined> {
+async function prepareCopy({ kind, config }: Subject): Promise<number | undefined> {
   const openedStore: OpenedStore | { readonly mistake: string } = await kind.openStore(config, {
     log: pino({ level: 'silent' }),
     isRestored: true,
@@ -127,12 +127,12 @@ async function countAll(reader: TableReader): Promise<Pick<RestoreResult, 'rows'
   return { rows, schema: reader.steps.at(-1) }
 }
 
-function filesOf(copy: string): readonly string[] {
+function databaseFilesOf(copy: string): readonly string[] {
   return [copy, `${copy}-wal`, `${copy}-shm`, generationFile(copy)]
 }
 
-function resultOf({ kind, config: { database } }: Subject, file: string, restored: RestoreResult): CommandResult {
-  const { kept, voided, rows, schema } = restored
+function resultOf({ kind, config: { database } }: Subject, file: string, restoreResult: RestoreResult): CommandResult {
+  const { kept, voided, rows, schema } = restoreResult
   const place = describeDatabase(database)
   const isFile = database.kind === 'sqlite'
   const lines = [

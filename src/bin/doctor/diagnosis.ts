@@ -112,8 +112,8 @@ function anchorsOf(setting: AnchorSetting, { settings, files, at }: Patient): Fi
 }
 
 function readTlsKey({ settings: { tls }, files, at }: Patient): ReadKey | undefined {
-  const read = tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now: at }, tls, files)
-  return read && 'key' in read ? read : undefined
+  const keyResult = tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now: at }, tls, files)
+  return keyResult && 'key' in keyResult ? keyResult : undefined
 }
 
 /** Converts a mistake, which begins with its path, to a finding. */

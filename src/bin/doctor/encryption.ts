@@ -31,9 +31,9 @@ export async function encryptionFindings(
   { files, at, defaults }: Surroundings,
 ): Promise<Finding[]> {
   const path = settings?.encryptionKeyFile
-  const read = readEncryptionKeys(path, files)
-  if ('mistakes' in read) return []
-  const keys = read.keys.map(makeEncryptionKey)
+  const keysResult = readEncryptionKeys(path, files)
+  if ('mistakes' in keysResult) return []
+  const keys = keysResult.keys.map(makeEncryptionKey)
   // A start looks at the keys of a database on PostgreSQL; the doctor does not connect to it for this.
   const storedKeys = database.kind === 'sqlite' ? await readStoredKeys(database.file) : []
   const retentionMs = longestRetentionMs(resolveRetention(retention, defaults.retention))

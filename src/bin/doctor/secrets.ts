@@ -13,9 +13,9 @@ export function secretsFindings(path: string | undefined, files: Files): Finding
     const text = 'codes, nonces and tokens are derived from the signing key; give them a file of their own'
     return [{ subject: SECRETS_SETTING, outcome: 'note', text }]
   }
-  const read = readSecretsFile({ secretsFile: path }, files)
-  if ('mistakes' in read) return []
-  const { length } = read.secrets
+  const secretsResult = readSecretsFile({ secretsFile: path }, files)
+  if ('mistakes' in secretsResult) return []
+  const { length } = secretsResult.secrets
   const text = `codes, nonces and tokens are derived from the first of ${length} line${length === 1 ? '' : 's'}`
   return [{ subject: SECRETS_SETTING, outcome: 'ok', text }, ...privateFileFindings(SECRETS_SETTING, path)]
 }

@@ -21,8 +21,8 @@ export async function signingKeyFindings(
   const { settings, at, signs, files } = patient
   const { signing, keys } = settings
   const uses = signing === undefined ? [] : namedKeys({ signing, ...(keys && { keys }) }, signs)
-  const read = uses.map(({ setting, ...use }) => readSigningKey({ ...use, now: at }, setting, files))
-  const good = read.map((each) => ('mistakes' in each ? undefined : each))
+  const keyResults = uses.map(({ setting, ...use }) => readSigningKey({ ...use, now: at }, setting, files))
+  const good = keyResults.map((each) => ('mistakes' in each ? undefined : each))
   const findings = await Promise.all(uses.map((key, index) => keyFindings(key, good[index], at)))
   return { findings: findings.flat(), signingKey: good[0] }
 }

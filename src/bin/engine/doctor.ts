@@ -40,7 +40,7 @@ export async function doctorEngine(configFile: string, json: boolean): Promise<v
 
 async function diagnose(value: unknown): Promise<Finding[]> {
   const { settings } = checkSettings(EngineSettings, value)
-  const read = readEngineConfig(value, files, now())
+  const configResult = readEngineConfig(value, files, now())
   const database = readDatabase(settings.database, engineDefaults.databaseFile, files)
   const { baseUrl, host, port = engineDefaults.port, identity, tls } = settings
   const tlsKey = tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now: now() }, tls, files)
@@ -48,9 +48,9 @@ async function diagnose(value: unknown): Promise<Finding[]> {
   const isReported = (finding: Finding): boolean => installation.some(({ text }) => text === finding.text)
   return [
     ...installation,
-    ...('mistakes' in read
-      ? read.mistakes.map(toFinding)
-      : [okFinding('settings', 'every one is known and complete'), ...read.warnings.map(warningFinding)]),
+    ...('mistakes' in configResult
+      ? configResult.mistakes.map(toFinding)
+      : [okFinding('settings', 'every one is known and complete'), ...configResult.warnings.map(warningFinding)]),
     ...(identity ? privateFileFindings('identity', identity.keyFile) : []),
     ...(tlsKey && 'key' in tlsKey ? tlsFindings(tlsKey, baseUrl, now()) : []),
     ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
@@ -58,7 +58,9 @@ async function diagnose(value: unknown): Promise<Finding[]> {
     ...('mistakes' in database ? [] : await databaseFindings(database.database, engineMigrations)),
     ...('mistakes' in database ? [] : await storageFindings(database.database)),
     // A local chain is looked at by a program of this installation.
-    ...('mistakes' in read ? [] : (await chainFindings(read.config)).filter((finding) => !isReported(finding))),
+    ...('mistakes' in configResult
+      ? []
+      : (await chainFindings(configResult.config)).filter((finding) => !isReported(finding))),
   ]
 }
 
@@ -130,8 +132,8 @@ async function componentFindings(
   name: string,
   { sha256, endpoint = '' }: { readonly sha256: string; readonly endpoint: string | undefined },
 ): Promise<Finding[]> {
-  const kept = createComponentFiles([config.componentDirectory, ...chainComponents(config)])
-  const isHere = (await kept.read(sha256, config.limits.moduleBytes)) !== undefined
+  const componentFiles = createComponentFiles([config.componentDirectory, ...chainComponents(config)])
+  const isHere = (await componentFiles.read(sha256, config.limits.moduleBytes)) !== undefined
   const presence = isHere
     ? okFinding('contracts', `${name} is served`)
     : warningFinding(

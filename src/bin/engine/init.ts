@@ -48,7 +48,7 @@ export async function initEngine({ dir, 'base-url': url, json }: InitWords): Pro
   }
   writeFiles(directory, newFiles)
   const facts = { service: 'engine', directory, base_url: baseUrl, address: evmAddress(address) }
-  return json ? writtenJson(newFiles, facts) : explain(newFiles, { directory, baseUrl, publicKey })
+  return json ? writtenJson(newFiles, facts) : explainEngineFiles(newFiles, { directory, baseUrl, publicKey })
 }
 
 /** Makes the files of a new engine with a new key, and an API key for its operator. */
@@ -71,7 +71,7 @@ export async function makeEngineFiles(
     ],
     directories: [engineDefaults.componentDirectory],
   }
-  return { newFiles, apiKey, publicKey, address: accountOf(pointOf(publicKey), 'evm') }
+  return { newFiles, apiKey, publicKey, address: accountOf(uncompressedPointOf(publicKey), 'evm') }
 }
 
 /**
@@ -92,7 +92,7 @@ function settingsOf(baseUrl: string, chainDirectory: string, apiKey: string): ob
 }
 
 /** Returns the uncompressed point, with which a SubjectPublicKeyInfo ends. RFC 5480. */
-function pointOf(publicKey: KeyObject): Uint8Array {
+function uncompressedPointOf(publicKey: KeyObject): Uint8Array {
   return new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }).subarray(-65))
 }
 
@@ -102,10 +102,10 @@ interface NewEngine {
   readonly publicKey: KeyObject
 }
 
-function explain(newFiles: Pick<NewFiles, 'files'>, { directory, baseUrl, publicKey }: NewEngine): string {
-  const address = accountOf(pointOf(publicKey), 'evm')
+function explainEngineFiles(newFiles: Pick<NewFiles, 'files'>, { directory, baseUrl, publicKey }: NewEngine): string {
+  const address = accountOf(uncompressedPointOf(publicKey), 'evm')
   const { host } = loopbackHost(baseUrl)
-  const partisia = accountOf(pointOf(publicKey), 'partisia')
+  const partisia = accountOf(uncompressedPointOf(publicKey), 'partisia')
   return `Written into ${directory}:
 
   ${CONFIG_FILE.padEnd(20)}  the configuration
