@@ -79,22 +79,22 @@ export function endOfRequest({ step }: StoredAuthorizationRequest, now: Date): D
   return new Date(until + REMEMBERED_SECONDS * SECOND)
 }
 
-export function withInteraction(request: CodeFlowRequest, browser: string, now: Date): StoredAuthorizationRequest {
+export function startInteraction(request: CodeFlowRequest, browser: string, now: Date): StoredAuthorizationRequest {
   const step = { name: 'INTERACTION', until: now.getTime() + INTERACTION_SECONDS * SECOND } as const
   return { request, browser: digestOf(browser), step }
 }
 
 /** Gives the request its code, which is good once and for a minute, when its person or its offer allows it. */
-export function withCode(
-  stored: Omit<StoredAuthorizationRequest, 'step'>,
+export function giveCode(
+  storedRequest: Omit<StoredAuthorizationRequest, 'step'>,
   sessionId: string,
   now: Date,
 ): StoredAuthorizationRequest {
-  return { ...stored, step: { name: 'CODE', until: now.getTime() + CODE_SECONDS * SECOND, sessionId } }
+  return { ...storedRequest, step: { name: 'CODE', until: now.getTime() + CODE_SECONDS * SECOND, sessionId } }
 }
 
-export function withoutEffect(stored: StoredAuthorizationRequest): StoredAuthorizationRequest {
-  return { ...stored, step: { name: 'OVER' } }
+export function endRequest(storedRequest: StoredAuthorizationRequest): StoredAuthorizationRequest {
+  return { ...storedRequest, step: { name: 'OVER' } }
 }
 
 /** Tests whether the request waits for a decision of the application. */
@@ -109,20 +109,20 @@ export function refuseUnlessUndecided({ step }: StoredAuthorizationRequest, now:
 }
 
 /** Records the decision of the application, and the secret with which the person's browser comes back. */
-export function withDecision(
-  stored: StoredAuthorizationRequest,
+export function recordRequestDecision(
+  storedRequest: StoredAuthorizationRequest,
   decision: InteractionDecision,
   { secret, now }: { readonly secret: string; readonly now: Date },
 ): StoredAuthorizationRequest {
   const until = now.getTime() + RETURN_SECONDS * SECOND
-  return { ...stored, step: { name: 'RETURN', until, secret: digestOf(secret), decision } }
+  return { ...storedRequest, step: { name: 'RETURN', until, secret: digestOf(secret), decision } }
 }
 
 /**
  * Returns the decision that a browser comes back for. Refuses with `gone` when there is none any more, and with
  * `invalid_request` a browser without the secret that the application was given.
  */
-export function decisionFor({ step }: StoredAuthorizationRequest, secret: string, now: Date): InteractionDecision {
+export function requireDecision({ step }: StoredAuthorizationRequest, secret: string, now: Date): InteractionDecision {
   if (step.name === 'INTERACTION') refuse('invalid_request', 'the application has not completed this interaction')
   if (step.name !== 'RETURN' || now.getTime() >= step.until) {
     refuse('gone', 'this authorization is over; begin anew in the wallet')

@@ -54,35 +54,35 @@ export function endOfAuthorization({ token, refresh }: Authorization): number {
 }
 
 /** Counts the token before the current one as used up; the last such tokens are known when they come again. */
-export function withoutRetry({ retry, spent, ...rest }: RefreshPolicy): RefreshPolicy {
+export function dropRetry({ retry, spent, ...rest }: RefreshPolicy): RefreshPolicy {
   return { ...rest, spent: retry === undefined ? spent : [...spent, retry].slice(-MAX_SPENT) }
 }
 
 /** Notes that the wallet has the access token, and with it the refresh token that came along. */
-export function withReceipt<T extends Partial<Authorization>>(authorized: T): T {
-  const { refresh } = authorized
-  return refresh?.retry === undefined ? authorized : { ...authorized, refresh: withoutRetry(refresh) }
+export function recordReceipt<T extends Partial<Authorization>>(authorization: T): T {
+  const { refresh } = authorization
+  return refresh?.retry === undefined ? authorization : { ...authorization, refresh: dropRetry(refresh) }
 }
 
 /**
  * Ends all tokens of an authorization whose authorization code or refresh token came a second time, because somebody
  * else may have it. RFC 6749 section 4.1.2, RFC 9700 section 4.14.2.
  */
-export function endTokens<T extends Authorization>(authorized: T, now: Date): T {
-  const { token, refresh } = authorized
+export function endTokens<T extends Authorization>(authorization: T, now: Date): T {
+  const { token, refresh } = authorization
   const at = now.getTime()
   return {
-    ...authorized,
+    ...authorization,
     token: { ...token, expiresAt: Math.min(token.expiresAt, at) },
     ...(refresh && { refresh: { ...refresh, until: Math.min(refresh.until, at) } }),
   }
 }
 
 /** Ends refreshing, since the credentials of the session have been revoked. */
-export function endRefreshing<T extends Partial<Authorization>>(authorized: T, now: Date): T {
-  const { refresh } = authorized
+export function endRefreshing<T extends Partial<Authorization>>(authorization: T, now: Date): T {
+  const { refresh } = authorization
   const until = now.getTime()
   return refresh === undefined || refresh.until <= until
-    ? authorized
-    : { ...authorized, refresh: { ...refresh, until } }
+    ? authorization
+    : { ...authorization, refresh: { ...refresh, until } }
 }

@@ -4,7 +4,7 @@ import { refuse } from '../protocol/error.ts'
 import { updateWith } from '../store/store.ts'
 import { findIssuanceSession, refuseUnknownSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { refuseUnfitting } from './dataset.ts'
+import { refuseUnfittingDataset } from './dataset.ts'
 import type { Completion } from './schemas.ts'
 import { type DeferralDecision, type IssuanceSession, issuanceStatus, isUndecided, recordDecision } from './session.ts'
 import { type IssuanceStatusBody, makeStatusBody, sessionEvent, withProgress } from './session-status.ts'
@@ -52,7 +52,7 @@ async function datasetOf(
   if (reason !== undefined) refuse('invalid_request', 'reason: goes with denied: true only')
   const loaded = await Promise.all(configurationIds.map((id) => context.loadConfiguration(id)))
   const configurations = loaded.filter((configuration) => configuration !== undefined)
-  refuseUnfitting(dataset, configurations)
+  refuseUnfittingDataset(dataset, configurations)
   return dataset
 }
 

@@ -11,10 +11,10 @@ import { refuseMisspeltMember } from '../protocol/misspelt.ts'
  * Refuses with `invalid_request`, naming the path, a dataset that one of the configurations cannot be filled with, and
  * a member that the formats of none of them take.
  */
-export function refuseUnfitting(dataset: JsonObject, configurations: readonly Configuration[]): void {
+export function refuseUnfittingDataset(dataset: JsonObject, configurations: readonly Configuration[]): void {
   refuseTooMany(dataset)
   const formats = configurations.map(({ format }) => format)
-  refuseUntaken(dataset, formats)
+  refuseUnusedMember(dataset, formats)
   for (const configuration of configurations) {
     const { format } = configuration
     const part = datasetPart(dataset, format, formats)
@@ -58,12 +58,15 @@ function kindOfMember(name: string, value: Json): DatasetMembers {
  * Refuses a member that no format takes, where there are several; for one alone, `checkDataset` says what does not
  * belong there.
  */
-function refuseUntaken(dataset: JsonObject, formats: readonly CredentialFormat[]): void {
-  const taken = new Set(formats.flatMap((format) => Object.keys(datasetPart(dataset, format, formats))))
-  const untaken = Object.keys(dataset).find((name) => !taken.has(name))
-  if (untaken === undefined) return
+function refuseUnusedMember(dataset: JsonObject, formats: readonly CredentialFormat[]): void {
+  const usedMembers = new Set(formats.flatMap((format) => Object.keys(datasetPart(dataset, format, formats))))
+  const unusedMember = Object.keys(dataset).find((name) => !usedMembers.has(name))
+  if (unusedMember === undefined) return
   const rule = datasetRules.join(', ')
-  refuse('invalid_request', `${pathText(['credential_dataset', untaken])}: no format of this session takes it; ${rule}`)
+  refuse(
+    'invalid_request',
+    `${pathText(['credential_dataset', unusedMember])}: no format of this session takes it; ${rule}`,
+  )
 }
 
 function refuseEmpty({ formatId }: Configuration): never {
@@ -101,18 +104,18 @@ function refuseUnlessComplete(claims: JsonObject, configuration: Configuration):
  * missing. The credential would have that claim under the wrong name.
  */
 function refuseMisspeltClaims(claims: JsonObject, configuration: Configuration): void {
-  const declared = new Map<string, { readonly parent: readonly string[]; readonly names: string[] }>()
+  const declaredNames = new Map<string, { readonly parent: readonly string[]; readonly names: string[] }>()
   for (const { path } of configuration.claims) {
     for (const [index, name] of path.entries()) {
       const parent = path.slice(0, index)
       if (typeof name !== 'string' || !parent.every((step) => typeof step === 'string')) break
       const key = JSON.stringify(parent)
-      const siblings = declared.get(key) ?? { parent, names: [] }
+      const siblings = declaredNames.get(key) ?? { parent, names: [] }
       siblings.names.push(name)
-      declared.set(key, siblings)
+      declaredNames.set(key, siblings)
     }
   }
-  for (const { parent, names } of declared.values()) {
+  for (const { parent, names } of declaredNames.values()) {
     const object = parent.reduce<Json | undefined>((value, name) => memberOf(value, name), claims)
     refuseMisspeltMember(object, names, pathText(['credential_dataset', ...parent]))
   }

@@ -11,7 +11,7 @@ import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
 import { createAuthorizationServer } from './access/authorization-server.ts'
 import { createTimedNonces } from './access/timed-nonce.ts'
-import { signInProvider } from './authorization-endpoint/sign-in-provider.ts'
+import { createSignInProvider } from './authorization-endpoint/sign-in-provider.ts'
 import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import { createConfigurationTexts } from './configuration-metadata-text.ts'
@@ -20,7 +20,7 @@ import type { IssuerContext } from './context.ts'
 import { createProgressRecorder } from './progress-recorder.ts'
 import { issuerRoutes } from './routes.ts'
 import { signedMetadata } from './signed-metadata.ts'
-import { entryAllocator } from './status-list/allocation.ts'
+import { createEntryAllocator } from './status-list/allocation.ts'
 import type { NoteSignedList } from './status-list/documents.ts'
 import { loadTypeMetadata } from './type-metadata.ts'
 
@@ -83,9 +83,9 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     typeMetadata: cacheValue(() => loadTypeMetadata(effects), { ttlMs: OFFERED_MS, now: effects.now }),
     makeConfigurationsMember: texts.withIds,
     signedMetadata: signedMetadata(getCurrentConfig, () => keys().metadata, effects.now),
-    signInProvider: signInProvider(config, effects),
+    signInProvider: createSignInProvider(config, effects),
     authorizationServer: config.authorizationServer && createAuthorizationServer(config.authorizationServer, effects),
-    allocateEntries: entryAllocator(effects, config.statusList.entries, () => keys().statusLists),
+    allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => keys().statusLists),
     progress: createProgressRecorder(effects, config.retention),
     decryptionKeys: keys().deriveDecryptionKeys(),
     dpopNonces: createTimedNonces(keys().deriveSecrets('dpop nonce')),

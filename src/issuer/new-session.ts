@@ -14,7 +14,7 @@ import { claimNamesOf } from './claims-dataset.ts'
 import type { IssuerCollections } from './collections.ts'
 import { loadOffered } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
-import { refuseUnfitting } from './dataset.ts'
+import { refuseUnfittingDataset } from './dataset.ts'
 import type { NewIssuanceSession } from './schemas.ts'
 import { hasGrant, type IssuanceSession } from './session.ts'
 import { decryptTxCode, encryptTxCode, makeTxCode } from './token-endpoint/tx-code.ts'
@@ -48,21 +48,23 @@ export async function startIssuanceSession(
   refuseContraryGrants(context, request, offered)
   refuseUnfittingPerson(context, request, offered)
   const dataset = datasetOf(request)
-  if (dataset !== undefined) refuseUnfitting(dataset, configurations)
+  if (dataset !== undefined) refuseUnfittingDataset(dataset, configurations)
   const createdAt = context.now().getTime()
   const sessionId = makeTimeOrderedId(createdAt, context.random(18))
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
   const supplied = makeSuppliedCodeChanges(context, request['pre-authorized_code'], { sessionId, expiresAt })
   const { person } = request
-  const more = { ...offered, ...(person && { person }), ...supplied.members, ...(txCode && { txCode: txCode.stored }) }
+  const more = { ...offered, ...(person && { person }), ...supplied.members, ...(txCode && { txCode: txCode.record }) }
   const later = withReissue(laterMembers(request), configurations)
   const value: IssuanceSession = { configurationIds, createdAt, expiresAt, ...more, ...later, issued: [] }
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
   const answer = {
     session_id: sessionId,
     credential_offer_uri: `haip-vci://?credential_offer_uri=${encodeURIComponent(offerUri)}`,
-    ...(txCode?.generated === undefined ? {} : { tx_code: encryptTxCode(context, sessionId, txCode.generated) }),
+    ...(txCode?.generatedValue === undefined
+      ? {}
+      : { tx_code: encryptTxCode(context, sessionId, txCode.generatedValue) }),
   }
   const conflict = await context.store.commit([
     ...remember(answer),

@@ -17,7 +17,7 @@ import { createStatusEventHandler } from '../http/status-events.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
 import type { ErrorCode } from '../protocol/error.ts'
 import { IssuerMetadata } from '../protocol/oid4vci.ts'
-import { authorizationRoutes } from './authorization-endpoint/routes.ts'
+import { addAuthorizationRoutes } from './authorization-endpoint/routes.ts'
 import { completeSession } from './complete.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
 import type { IssuerContext, Shape } from './context.ts'
@@ -30,8 +30,8 @@ import { issuerOverview, issuerOverviewRoute } from './overview.ts'
 import * as schemas from './schemas.ts'
 import { listIssuanceSessions } from './session-list.ts'
 import { getIssuanceStatus } from './session-status.ts'
-import { statusRoutes } from './status-list/routes.ts'
-import { tokenRoutes } from './token-endpoint/routes.ts'
+import { addStatusRoutes } from './status-list/routes.ts'
+import { addTokenRoutes } from './token-endpoint/routes.ts'
 import { getTypeMetadata, TYPE_METADATA_PATH, typeMetadataRoute } from './type-metadata.ts'
 
 const admin = { config: { admin: true } } as const
@@ -49,12 +49,12 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
   typeRoutes(app, context)
   const overview = createOverviewReader(context, (isReady) => issuerOverview(context, isReady))
   app.get('/operations/overview', { ...admin, schema: issuerOverviewRoute }, overview)
-  statusRoutes(app, context)
+  addStatusRoutes(app, context)
   addOperatorRoutes(app, context)
   // Where another server gives the tokens, nothing of ours may look as if it did.
   if (context.authorizationServer === undefined) {
-    tokenRoutes(app, context)
-    authorizationRoutes(app, context)
+    addTokenRoutes(app, context)
+    addAuthorizationRoutes(app, context)
   }
   addCredentialRoutes(app, context)
 }

@@ -6,7 +6,7 @@
 import { refuse } from '../protocol/error.ts'
 import { type AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { NotificationRequest } from '../protocol/oid4vci.ts'
-import { type Authorization, endOfAuthorization, withReceipt } from './authorization.ts'
+import { type Authorization, endOfAuthorization, recordReceipt } from './authorization.ts'
 
 /**
  * A session by the state of its code: on offer, void, or redeemed. The type is also that of the stored rows, those of
@@ -196,7 +196,7 @@ export function recordIssued(
   refuseEnded(session)
   refuseMoreThanTen(session, configurationId)
   const copy = { configurationId, issuedAt: at.getTime(), ...(count === 1 ? {} : { count }) }
-  return { ...withReceipt(session), issued: [...session.issued, copy] }
+  return { ...recordReceipt(session), issued: [...session.issued, copy] }
 }
 
 /** Records a wrong transaction code. OpenID4VCI 1.0, Transaction Code Phishing. */
@@ -243,7 +243,7 @@ export function recordWaiting(session: IssuanceSession, configurationId: string)
   refuseMoreThanTen(session, configurationId)
   const { deferral } = session
   const waiting = [...(deferral?.waiting ?? []), configurationId]
-  return { ...withReceipt(session), deferral: { ...deferral, waiting } }
+  return { ...recordReceipt(session), deferral: { ...deferral, waiting } }
 }
 
 /** Records that a request has got its credentials, and waits no longer. */

@@ -1,7 +1,7 @@
 /** Two processes of the issuance service on one database: whatever one gives out or revokes, the other has not. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { entryAllocator } from '../../src/issuer/status-list/allocation.ts'
+import { createEntryAllocator } from '../../src/issuer/status-list/allocation.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import { expectRefusal, proofOf, type Ready, readySession } from '../support/issuance.ts'
 import { type Processes, startProcesses } from '../support/processes.ts'
@@ -28,7 +28,7 @@ describe('two processes on one database', () => {
   it('give out every index of a list once, from the first to the last', async () => {
     const stores = [first.issuerStore, second.issuerStore]
     const allocators = [...stores, ...stores].map((store) =>
-      entryAllocator({ store, retryOnConflict, now: () => new Date(), random: randomBytes }, 1024, () => KEYS),
+      createEntryAllocator({ store, retryOnConflict, now: () => new Date(), random: randomBytes }, 1024, () => KEYS),
     )
     const all: Awaited<ReturnType<(typeof allocators)[number]>>[number][] = []
     const byList = new Map<string, number[]>()
@@ -51,7 +51,7 @@ describe('two processes on one database', () => {
 
   it('begin one list, and not two, when both begin at once', async () => {
     const allocators = [first, second].map(({ issuerStore: store }) =>
-      entryAllocator({ store, retryOnConflict, now: () => new Date(), random: randomBytes }, 2048, () => KEYS),
+      createEntryAllocator({ store, retryOnConflict, now: () => new Date(), random: randomBytes }, 2048, () => KEYS),
     )
     const entries = await Promise.all(allocators.map((allocate) => allocate(1)))
     expect(new Set(entries.flat().map(({ listId }) => listId)).size).toBe(1)

@@ -9,19 +9,24 @@ import { makeSessionCode } from '../access/pre-authorized-code.ts'
 import {
   type CodeFlowRequest,
   endOfRequest,
+  giveCode,
   isSameBrowser,
   isUndecidedRequest,
-  withCode,
-  withInteraction,
+  startInteraction,
 } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier } from '../session.ts'
-import { type IdentifiedRequest, openPushedRequest, requestId } from './pushed-request.ts'
-import { codeFlowOf, readAuthorizationRequest, type SentRequest, sessionOfOffer } from './request.ts'
+import { type IdentifiedRequest, makeRequestId, openPushedRequest } from './pushed-request.ts'
+import {
+  type AuthorizationParameters,
+  findOfferedSession,
+  readAuthorizationRequest,
+  requireCodeFlow,
+} from './request.ts'
 import { AuthorizationForm } from './schemas.ts'
 
 /** The address that the browser is sent to. */
-export interface Onward {
+export interface BrowserRedirect {
   readonly address: string
   /** Whether the browser has to be known again. */
   readonly comesBack: boolean
@@ -41,18 +46,18 @@ export interface Visit {
  */
 export async function authorize(
   context: IssuerContext,
-  sent: SentRequest,
+  parameters: AuthorizationParameters,
   { browser, admitRow }: Visit,
-): Promise<Onward> {
-  const { interactionUrl, trustsOffers } = codeFlowOf(context)
-  const { id, request } = await requestOf(context, sent)
+): Promise<BrowserRedirect> {
+  const { interactionUrl, trustsOffers } = requireCodeFlow(context)
+  const { id, request } = await readIdentifiedRequest(context, parameters)
   const now = context.now()
   const { offerSessionId } = request
   // The offer may have been used since the request was pushed.
-  const offer = offerSessionId === undefined ? undefined : await sessionOfOffer(context, offerSessionId)
-  const begun = withInteraction(request, browser, now)
+  const offer = offerSessionId === undefined ? undefined : await findOfferedSession(context, offerSessionId)
+  const interactionRequest = startInteraction(request, browser, now)
   const isAsked = offerSessionId === undefined || !trustsOffers || offer?.person !== undefined
-  const value = isAsked ? begun : withCode(begun, offerSessionId, now)
+  const value = isAsked ? interactionRequest : giveCode(interactionRequest, offerSessionId, now)
   const dueAt = endOfRequest(value, now)
   admitRow()
   const conflict = await context.store.commit([{ insert: 'authorization_request', id, value, dueAt }])
@@ -86,20 +91,24 @@ export function issuerOf({ config }: IssuerContext, { isAtSession, offerSessionI
 }
 
 /** Returns the request that the browser brings: encrypted in a request_uri, or else in its own parameters. */
-async function requestOf(context: IssuerContext, sent: SentRequest): Promise<IdentifiedRequest> {
-  const { form, sessionId } = sent
+async function readIdentifiedRequest(
+  context: IssuerContext,
+  parameters: AuthorizationParameters,
+): Promise<IdentifiedRequest> {
+  const { form, sessionId } = parameters
   const { request_uri: requestUri, client_id: clientId = '' } = form
   if (!requestUri) {
-    if (codeFlowOf(context).pushedRequired) refuse('invalid_request', 'request_uri is missing; push the request first')
-    return { id: requestId(context), request: await readAuthorizationRequest(context, sent) }
+    if (requireCodeFlow(context).pushedRequired)
+      refuse('invalid_request', 'request_uri is missing; push the request first')
+    return { id: makeRequestId(context), request: await readAuthorizationRequest(context, parameters) }
   }
   refuseOtherParameters(form)
-  const identified = openPushedRequest(context, requestUri, clientId)
-  const { isAtSession, offerSessionId } = identified.request
+  const identifiedRequest = openPushedRequest(context, requestUri, clientId)
+  const { isAtSession, offerSessionId } = identifiedRequest.request
   if ((isAtSession ? offerSessionId : undefined) !== sessionId) {
     refuse('invalid_request_uri', 'request_uri: it was pushed to another issuer; use the endpoints of one metadata')
   }
-  return identified
+  return identifiedRequest
 }
 
 /**

@@ -12,7 +12,10 @@ const VALUE = /^[A-Za-z0-9_-]{43}$/
 const MAX_AGE_SECONDS = 1800
 
 /** Returns the cookie of the browser that sends the request; undefined where it has none, or none of our form. */
-export function browserOf(context: Pick<IssuerContext, 'config'>, { headers }: FastifyRequest): string | undefined {
+export function browserCookieOf(
+  context: Pick<IssuerContext, 'config'>,
+  { headers }: FastifyRequest,
+): string | undefined {
   const values = (headers.cookie ?? '').split(';').flatMap((pair) => {
     const [name = '', value = ''] = pair.trim().split('=', 2)
     return name === cookieName(context) && VALUE.test(value) ? [value] : []
@@ -22,7 +25,7 @@ export function browserOf(context: Pick<IssuerContext, 'config'>, { headers }: F
 }
 
 /** Returns a cookie for a browser that has none. */
-export function newBrowser({ random }: Pick<IssuerContext, 'random'>): string {
+export function makeBrowserCookie({ random }: Pick<IssuerContext, 'random'>): string {
   return toBase64url(random(32))
 }
 
@@ -30,14 +33,14 @@ export function newBrowser({ random }: Pick<IssuerContext, 'random'>): string {
  * Has the browser keep the cookie. No script reads it, no other site has it sent but by a link that the person follows,
  * and no other host can set it where we are served by https: that is what `__Host-` means.
  */
-export function keepCookie(context: Pick<IssuerContext, 'config'>, reply: FastifyReply, value: string): void {
+export function setBrowserCookie(context: Pick<IssuerContext, 'config'>, reply: FastifyReply, value: string): void {
   const secure = isHttps(context) ? '; Secure' : ''
   const attributes = `Path=/; Max-Age=${MAX_AGE_SECONDS}; HttpOnly; SameSite=Lax${secure}`
   reply.header('set-cookie', `${cookieName(context)}=${value}; ${attributes}`)
 }
 
 /** Sends the browser on; the address that it comes from, with all that stands in it, is told to nobody. */
-export function sendTo(reply: FastifyReply, address: string): FastifyReply {
+export function redirectBrowser(reply: FastifyReply, address: string): FastifyReply {
   return reply.code(303).header('location', address).header('referrer-policy', 'no-referrer').send()
 }
 

@@ -22,8 +22,8 @@ export function encryptValue(
 }
 
 /** Decrypts what {@link encryptValue} returned for a JSON object; returns undefined for anything else. */
-export function decryptValue({ secrets, purpose }: ValueKey, encrypted: string): JsonObject | undefined {
-  const bytes = orUndefined(() => fromBase64url(encrypted))
+export function decryptValue({ secrets, purpose }: ValueKey, encryptedText: string): JsonObject | undefined {
+  const bytes = orUndefined(() => fromBase64url(encryptedText))
   for (const secret of bytes === undefined ? [] : secrets) {
     try {
       return parseJsonObject(decryptText({ secret, context: purpose }, bytes as Uint8Array))

@@ -11,13 +11,13 @@ import type { Change, Row } from '../../store/store.ts'
 import {
   endOfRequest,
   type InteractionDecision,
+  recordRequestDecision,
   refuseUnlessUndecided,
   type StoredAuthorizationRequest,
-  withDecision,
 } from '../authorization-request.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { refuseUnfitting } from '../dataset.ts'
+import { refuseUnfittingDataset } from '../dataset.ts'
 import { startRequestedSession } from '../new-session.ts'
 import { type IssuanceSession, isUndecided, recordDecision, refuseUnlessUnused } from '../session.ts'
 import { sessionEvent } from '../session-status.ts'
@@ -42,9 +42,9 @@ const CHOICES = ['credential_dataset', 'approved', 'deferred', 'denied'] as cons
 
 /** Returns what a wallet asks a person for. Refuses with `not_found`, or `gone` when nothing is to be decided. */
 export async function getInteraction(context: IssuerContext, id: string): Promise<Static<typeof Interaction>> {
-  const { value } = await openInteraction(context, id)
+  const { value } = await findOpenInteraction(context, id)
   const { request, step } = value
-  const offer = await offerOf(context, request.offerSessionId)
+  const offer = await findOfferSession(context, request.offerSessionId)
   return {
     interaction_id: id,
     client_id: request.clientId,
@@ -66,13 +66,14 @@ export async function completeInteraction(
   completion: CompletionCall,
 ): Promise<Static<typeof CompletedInteraction>> {
   const { id, body } = completion
-  const choice = choiceOf(body)
+  const choice = readChoice(body)
   const secret = toBase64url(context.random(32))
   const decision = await context.retryOnConflict<InteractionDecision>(async () => {
-    const { value, version } = await openInteraction(context, id)
-    const { decision, changes } = choice === 'denied' ? deniedBy(body) : await approvedBy(context, value, completion)
+    const { value, version } = await findOpenInteraction(context, id)
+    const { decision, changes } =
+      choice === 'denied' ? makeDenial(body) : await makeApproval(context, value, completion)
     const now = context.now()
-    const next = withDecision(value, decision, { secret, now })
+    const next = recordRequestDecision(value, decision, { secret, now })
     const dueAt = endOfRequest(next, now)
     const conflict = await context.store.commit([
       { update: 'authorization_request', id, version, value: next, dueAt },
@@ -87,7 +88,10 @@ export async function completeInteraction(
 }
 
 /** Finds a request that waits for a decision. Refuses with `not_found`, or `gone` when nothing is to be decided. */
-export async function openInteraction(context: IssuerContext, id: string): Promise<Row<StoredAuthorizationRequest>> {
+export async function findOpenInteraction(
+  context: IssuerContext,
+  id: string,
+): Promise<Row<StoredAuthorizationRequest>> {
   const row = await context.store.get('authorization_request', id)
   if (row === undefined) return refuse('not_found', 'there is no such interaction')
   refuseUnlessUndecided(row.value, context.now())
@@ -95,7 +99,10 @@ export async function openInteraction(context: IssuerContext, id: string): Promi
 }
 
 /** Returns the session of the offer, where the request answers one. Refuses with `gone` when it can lead to nothing. */
-async function offerOf(context: IssuerContext, sessionId: string | undefined): Promise<SessionRow | undefined> {
+async function findOfferSession(
+  context: IssuerContext,
+  sessionId: string | undefined,
+): Promise<SessionRow | undefined> {
   if (sessionId === undefined) return undefined
   const row = await context.store.get('issuance_session', sessionId)
   if (row === undefined) return refuse('gone', 'the session of the offer is gone; start a new one')
@@ -103,7 +110,7 @@ async function offerOf(context: IssuerContext, sessionId: string | undefined): P
   return { ...row, id: sessionId }
 }
 
-function choiceOf(body: InteractionCompletion): (typeof CHOICES)[number] {
+function readChoice(body: InteractionCompletion): (typeof CHOICES)[number] {
   const [choice, ...others] = CHOICES.filter((name) => body[name] !== undefined)
   if (choice === undefined || others.length > 0) {
     return refuse('invalid_request', `send exactly one of ${CHOICES.join(', ')}`)
@@ -112,24 +119,23 @@ function choiceOf(body: InteractionCompletion): (typeof CHOICES)[number] {
   return choice
 }
 
-function deniedBy({ reason }: InteractionCompletion): Outcome {
+function makeDenial({ reason }: InteractionCompletion): Outcome {
   return { decision: { denied: reason ? { reason } : {} }, changes: [] }
 }
 
-async function approvedBy(
+async function makeApproval(
   context: IssuerContext,
   { request }: StoredAuthorizationRequest,
   completion: CompletionCall,
 ): Promise<Outcome> {
   const { body, caller } = completion
-  const offer = await offerOf(context, request.offerSessionId)
+  const offer = await findOfferSession(context, request.offerSessionId)
   if (offer !== undefined) return approveOffer(context, offer, completion)
   if (body.approved) {
     refuse('invalid_state', 'approved: there is no offer; send credential_dataset, or deferred: true')
   }
   const { configurationIds } = request
-  if (body.credential_dataset !== undefined)
-    await refuseUnfittingFor(context, body.credential_dataset, configurationIds)
+  if (body.credential_dataset !== undefined) await checkDatasetFits(context, body.credential_dataset, configurationIds)
   const { sessionId, changes } = await startRequestedSession(context, body, { configurationIds, caller })
   return { decision: { sessionId }, changes }
 }
@@ -143,8 +149,9 @@ async function approveOffer(
   { id: sessionId, value: session, version }: SessionRow,
   { id: requestId, body, caller }: CompletionCall,
 ): Promise<Outcome> {
-  const stray = (['deferred', 'refresh_seconds'] as const).find((name) => body[name] !== undefined)
-  if (stray !== undefined) refuse('invalid_state', `${stray}: the session of the offer says that; leave it out`)
+  const strayMember = (['deferred', 'refresh_seconds'] as const).find((name) => body[name] !== undefined)
+  if (strayMember !== undefined)
+    refuse('invalid_state', `${strayMember}: the session of the offer says that; leave it out`)
   const { requestId: decidedFor, denied } = session.deferral?.decided ?? {}
   if (denied !== undefined) refuse('invalid_state', 'the session of the offer has been denied')
   if (decidedFor !== undefined)
@@ -155,10 +162,15 @@ async function approveOffer(
   if (!isUndecided(session)) {
     refuse('invalid_state', 'the session of the offer has its dataset already; send approved: true')
   }
-  await refuseUnfittingFor(context, dataset, session.configurationIds)
+  await checkDatasetFits(context, dataset, session.configurationIds)
   const now = context.now()
-  const decided = recordDecision(session, { at: now.getTime(), requestId })
-  const { value, event } = sessionEvent(context, 'issuance.completed', { sessionId, session: decided, now, caller })
+  const decidedSession = recordDecision(session, { at: now.getTime(), requestId })
+  const { value, event } = sessionEvent(context, 'issuance.completed', {
+    sessionId,
+    session: decidedSession,
+    now,
+    caller,
+  })
   return {
     decision,
     changes: [
@@ -170,14 +182,14 @@ async function approveOffer(
 }
 
 /** Refuses with `invalid_request`, naming the path, a dataset that the configurations cannot be filled with. */
-async function refuseUnfittingFor(
+async function checkDatasetFits(
   context: IssuerContext,
   dataset: JsonObject,
   configurationIds: readonly string[],
 ): Promise<void> {
-  const loaded = await Promise.all(configurationIds.map((id) => context.loadConfiguration(id)))
-  refuseUnfitting(
+  const configurations = await Promise.all(configurationIds.map((id) => context.loadConfiguration(id)))
+  refuseUnfittingDataset(
     dataset,
-    loaded.filter((configuration) => configuration !== undefined),
+    configurations.filter((configuration) => configuration !== undefined),
   )
 }

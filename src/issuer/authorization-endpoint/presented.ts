@@ -12,12 +12,12 @@ import { refuse } from '../../protocol/error.ts'
 import { addParameters } from '../../protocol/redirect-uri.ts'
 import { endOfRequest, INTERACTION_SECONDS, isSameBrowser } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
-import { openInteraction } from './interaction.ts'
+import { findOpenInteraction } from './interaction.ts'
 import {
   decideByClaims,
   denySignIn,
   endInOtherBrowser,
-  requestOfVisit,
+  findRequestOfVisit,
   type SignInEnd,
   type SignInVisit,
 } from './sign-in.ts'
@@ -29,18 +29,18 @@ const SESSIONS = '/presentation/oid4vp'
 const LIMITS = { timeoutMs: 5000, maxBytes: 1024 * 1024 }
 
 /**
- * Returns the link for the wallet, the same each time. Refuses as {@link requestOfVisit} does, and when the verifier
- * cannot be asked with `temporarily_unavailable`.
+ * Returns the link for the wallet, the same each time. Refuses as {@link findRequestOfVisit} does, and with
+ * `temporarily_unavailable` when the verifier cannot be asked.
  */
 export async function beginPresentation(
   context: IssuerContext,
   settings: PresentationConfig,
   visit: SignInVisit,
 ): Promise<string> {
-  const { presentation } = await requestOfVisit(context, visit)
+  const { presentation } = await findRequestOfVisit(context, visit)
   if (presentation !== undefined) return presentation.link
   const { id } = visit
-  const started = await askVerifier(context, settings, {
+  const newSession = await askVerifier(context, settings, {
     path: `${SESSIONS}/new-session`,
     body: {
       verification_query_id: settings.verificationQueryId,
@@ -48,10 +48,10 @@ export async function beginPresentation(
       expires_in: INTERACTION_SECONDS,
     },
   })
-  const [sessionId, link] = [ownString(started, 'session_id'), ownString(started, 'request_uri')]
+  const [sessionId, link] = [ownString(newSession, 'session_id'), ownString(newSession, 'request_uri')]
   if (sessionId === undefined || link === undefined) return refuseUnavailableVerifier('its answer has no session')
   return context.retryOnConflict<string>(async () => {
-    const { value, version } = await openInteraction(context, id)
+    const { value, version } = await findOpenInteraction(context, id)
     // The person may have clicked twice.
     if (value.presentation !== undefined) return { committed: value.presentation.link }
     const next = { ...value, presentation: { sessionId, link } }
@@ -71,7 +71,7 @@ export async function finishPresentation(
   { visit, responseCode }: { readonly visit: SignInVisit; readonly responseCode: string },
 ): Promise<SignInEnd> {
   const { id } = visit
-  const { value } = await openInteraction(context, id)
+  const { value } = await findOpenInteraction(context, id)
   // Without a code nobody has presented anything, and somebody only found the address.
   if (responseCode === '' && !isSameBrowser(value, visit.cookie)) refuseCode()
   await endInOtherBrowser(context, visit)
@@ -104,27 +104,27 @@ async function askVerifier(
 ): Promise<JsonObject> {
   const authorization = `Bearer ${apiKey}`
   const headers = { authorization, accept: 'application/json' }
-  const posted = {
+  const postRequest = {
     method: 'POST',
     body: JSON.stringify(body),
     headers: { ...headers, 'content-type': 'application/json' },
   }
   const request = { url: verifier + path, allowPrivateAddresses: true, ...LIMITS }
-  const answer = await outbound({ ...request, ...(body === undefined ? { headers } : posted) }).catch(
+  const answer = await outbound({ ...request, ...(body === undefined ? { headers } : postRequest) }).catch(
     (error: unknown) => {
       if (!(error instanceof OutboundError)) throw error
       return refuseUnavailableVerifier(error.message)
     },
   )
   if (answer.status !== 200) return refuseUnavailableVerifier(`the verifier answered ${answer.status}`)
-  const read = orProblem(() => ({ json: parseJsonObject(answer.body) }))
-  return 'problem' in read ? refuseUnavailableVerifier(`its answer cannot be read: ${read.problem}`) : read.json
+  const result = orProblem(() => ({ json: parseJsonObject(answer.body) }))
+  return 'problem' in result ? refuseUnavailableVerifier(`its answer cannot be read: ${result.problem}`) : result.json
 }
 
-/** Refuses with `temporarily_unavailable`; `why` is for the log alone. */
-function refuseUnavailableVerifier(why: string): never {
+/** Refuses with `temporarily_unavailable`; `reason` is for the log alone. */
+function refuseUnavailableVerifier(reason: string): never {
   return refuse('temporarily_unavailable', 'the verifier cannot be asked now; try again in a moment', {
-    cause: new Error(why),
+    cause: new Error(reason),
   })
 }
 

@@ -14,7 +14,7 @@ import { type CodeFlowRequest, PUSHED_SECONDS } from '../authorization-request.t
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier } from '../session.ts'
 import { decryptValue, encryptValue } from './encrypted-value.ts'
-import { codeFlowOf, readAuthorizationRequest, type SentRequest } from './request.ts'
+import { type AuthorizationParameters, readAuthorizationRequest, requireCodeFlow } from './request.ts'
 
 /** A request with the id that its row will have: a request_uri is good for one row. */
 export interface IdentifiedRequest {
@@ -22,7 +22,7 @@ export interface IdentifiedRequest {
   readonly request: CodeFlowRequest
 }
 
-interface CarriedRequest extends IdentifiedRequest {
+interface RequestUriContent extends IdentifiedRequest {
   /** Milliseconds since the epoch. */
   readonly until: number
 }
@@ -36,7 +36,7 @@ const ID_BYTES = 24
 /** The sender of a pushed request: a wallet instance, where it says which, and a key, where it proves one. */
 export interface Pusher {
   readonly sender: ClientRequest
-  readonly proved: DpopRequest
+  readonly dpopRequest: DpopRequest
 }
 
 /**
@@ -46,31 +46,35 @@ export interface Pusher {
  */
 export async function pushRequest(
   context: IssuerContext,
-  sent: SentRequest,
-  { sender, proved }: Pusher,
+  parameters: AuthorizationParameters,
+  { sender, dpopRequest }: Pusher,
 ): Promise<PushedAuthorizationResponse> {
-  const audiences = audiencesOf(context, sent)
+  const audiences = audiencesOf(context, parameters)
   // RFC 9126 section 2.1: before anything of the request is looked up.
-  const client = await authenticateClient(context, sender, { clientId: sent.form.client_id || undefined, audiences })
-  const read = await readAuthorizationRequest(context, sent)
-  const jkt = proved.dpop === undefined ? undefined : verifyDpopProof(context, proved).jkt
-  if (jkt !== undefined && read.jkt !== undefined && jkt !== read.jkt) refuseProof('its key is not that of dpop_jkt')
-  const request = { ...read, ...(jkt && { jkt }), ...(client && { instance: client.instance }) }
+  const client = await authenticateClient(context, sender, {
+    clientId: parameters.form.client_id || undefined,
+    audiences,
+  })
+  const codeFlowRequest = await readAuthorizationRequest(context, parameters)
+  const jkt = dpopRequest.dpop === undefined ? undefined : verifyDpopProof(context, dpopRequest).jkt
+  if (jkt !== undefined && codeFlowRequest.jkt !== undefined && jkt !== codeFlowRequest.jkt)
+    refuseProof('its key is not that of dpop_jkt')
+  const request = { ...codeFlowRequest, ...(jkt && { jkt }), ...(client && { instance: client.instance }) }
   const until = context.now().getTime() + PUSHED_SECONDS * 1000
-  const text = JSON.stringify({ id: requestId(context), request, until } satisfies CarriedRequest)
+  const text = JSON.stringify({ id: makeRequestId(context), request, until } satisfies RequestUriContent)
   if (text.length > MAX_BYTES) refuse('invalid_request', `the request has more than ${MAX_BYTES} bytes; ask for less`)
   if (client !== undefined) await commitWithSingleUses(context.store, [], [client.singleUse])
-  const encrypted = encryptValue({ secrets: context.secrets.pushedRequest, purpose: PURPOSE }, text, context)
-  return { request_uri: PREFIX + encrypted, expires_in: PUSHED_SECONDS }
+  const encryptedRequest = encryptValue({ secrets: context.secrets.pushedRequest, purpose: PURPOSE }, text, context)
+  return { request_uri: PREFIX + encryptedRequest, expires_in: PUSHED_SECONDS }
 }
 
 /**
  * Returns the identifiers that a proof may be for: the base, and the session whose offer the request proves to have.
  */
-function audiencesOf(context: IssuerContext, { form }: SentRequest): readonly string[] {
-  codeFlowOf(context)
-  const offered = form.issuer_state ? sessionOfCode(context.secrets.issuerState, form.issuer_state) : undefined
-  return [offered, undefined].map((id) => credentialIssuerIdentifier(context.config, id))
+function audiencesOf(context: IssuerContext, { form }: AuthorizationParameters): readonly string[] {
+  requireCodeFlow(context)
+  const offeredSessionId = form.issuer_state ? sessionOfCode(context.secrets.issuerState, form.issuer_state) : undefined
+  return [offeredSessionId, undefined].map((id) => credentialIssuerIdentifier(context.config, id))
 }
 
 /**
@@ -78,24 +82,24 @@ function audiencesOf(context: IssuerContext, { form }: SentRequest): readonly st
  * that of another client.
  */
 export function openPushedRequest(context: IssuerContext, requestUri: string, clientId: string): IdentifiedRequest {
-  const carried = openRequestUri(context, requestUri)
-  if (carried === undefined) return refuse('invalid_request_uri', 'request_uri: it is not one of ours')
-  const { until, ...identified } = carried
+  const content = decryptRequestUri(context, requestUri)
+  if (content === undefined) return refuse('invalid_request_uri', 'request_uri: it is not one of ours')
+  const { until, ...identifiedRequest } = content
   if (context.now().getTime() >= until)
     refuse('invalid_request_uri', 'request_uri: it has expired; begin anew in the wallet, which pushes another')
-  if (identified.request.clientId !== clientId) {
+  if (identifiedRequest.request.clientId !== clientId) {
     refuse('invalid_request_uri', 'request_uri: it was pushed by another client than client_id')
   }
-  return identified
+  return identifiedRequest
 }
 
 /** Returns a new id, which nobody can guess. */
-export function requestId({ random }: Pick<IssuerContext, 'random'>): string {
+export function makeRequestId({ random }: Pick<IssuerContext, 'random'>): string {
   return toBase64url(random(ID_BYTES))
 }
 
-function openRequestUri({ secrets }: IssuerContext, requestUri: string): CarriedRequest | undefined {
+function decryptRequestUri({ secrets }: IssuerContext, requestUri: string): RequestUriContent | undefined {
   if (!requestUri.startsWith(PREFIX)) return undefined
   const key = { secrets: secrets.pushedRequest, purpose: PURPOSE }
-  return decryptValue(key, requestUri.slice(PREFIX.length)) as unknown as CarriedRequest | undefined
+  return decryptValue(key, requestUri.slice(PREFIX.length)) as unknown as RequestUriContent | undefined
 }

@@ -23,7 +23,7 @@ const MAX_SCOPE = 2048
 const MAX_CONFIGURATIONS = 50
 
 /** The parameters of a request, and the session in the path of its endpoint, where there is one. */
-export interface SentRequest {
+export interface AuthorizationParameters {
   readonly form: AuthorizationForm
   readonly sessionId: string | undefined
 }
@@ -36,7 +36,7 @@ interface Choice {
 }
 
 /** Returns the settings of the flow. Refuses with `not_found` where it is off. */
-export function codeFlowOf({ config }: Pick<IssuerContext, 'config'>): CodeFlowConfig {
+export function requireCodeFlow({ config }: Pick<IssuerContext, 'config'>): CodeFlowConfig {
   const off = 'this service has no authorization endpoint; its operator turns it on by the setting authentication'
   return config.codeFlow ?? refuse('not_found', off)
 }
@@ -47,11 +47,11 @@ export function codeFlowOf({ config }: Pick<IssuerContext, 'config'>): CodeFlowC
  */
 export async function readAuthorizationRequest(
   context: IssuerContext,
-  { form, sessionId }: SentRequest,
+  { form, sessionId }: AuthorizationParameters,
 ): Promise<CodeFlowRequest> {
   const clientId = readText('client_id', form.client_id, CLIENT_ID)
   const redirectUri = form.redirect_uri || refuse('invalid_request', 'redirect_uri is missing')
-  const problem = redirectUriProblem(redirectUri, codeFlowOf(context).redirectUris)
+  const problem = redirectUriProblem(redirectUri, requireCodeFlow(context).redirectUris)
   if (problem !== undefined) refuse('invalid_request', `redirect_uri: ${problem}`)
   refuseOtherFlows(form)
   const codeChallenge = readCodeChallenge(form)
@@ -65,14 +65,14 @@ export async function readAuthorizationRequest(
     codeChallenge,
     ...(state && { state }),
     ...(jkt && { jkt }),
-    ...chosenConfigurations(context, form, choice),
+    ...readChosenConfigurations(context, form, choice),
     ...(choice.offerSessionId && { offerSessionId: choice.offerSessionId }),
     ...(sessionId && { isAtSession: true }),
   }
 }
 
 /** Returns the session of an offer that can still be taken. Refuses with `invalid_request`. */
-export async function sessionOfOffer(context: IssuerContext, sessionId: string): Promise<IssuanceSession> {
+export async function findOfferedSession(context: IssuerContext, sessionId: string): Promise<IssuanceSession> {
   const row = await context.store.get('issuance_session', sessionId)
   if (row === undefined || !hasGrant(row.value, AUTHORIZATION_CODE_GRANT)) return refuseIssuerState()
   refuseUnlessUnused(row.value, context.now(), 'invalid_request')
@@ -122,7 +122,7 @@ async function findChoice(
   }
   const offerSessionId = sessionOfCode(context.secrets.issuerState, issuerState) ?? refuseIssuerState()
   if (sessionId !== undefined && sessionId !== offerSessionId) refuseIssuerState()
-  const { configurationIds } = await sessionOfOffer(context, offerSessionId)
+  const { configurationIds } = await findOfferedSession(context, offerSessionId)
   const { idsByScope } = await context.makeConfigurationsMember(configurationIds, 'final')
   return { idsByScope, ids: configurationIds, offerSessionId }
 }
@@ -131,7 +131,7 @@ async function findChoice(
  * Returns the configurations that the scope and the authorization details name, taken together. OpenID4VCI 1.0, Using
  * scope Parameter to Request Issuance of a Credential.
  */
-function chosenConfigurations(
+function readChosenConfigurations(
   { config }: IssuerContext,
   { scope, authorization_details: details }: AuthorizationForm,
   { idsByScope, ids, offerSessionId }: Choice,
@@ -140,8 +140,8 @@ function chosenConfigurations(
   // Values that mean nothing here are for others, and ignored.
   const scopes = [...new Set(scope?.split(' '))].filter((value) => idsByScope.has(value))
   const identifiers = [offerSessionId, undefined].map((id) => credentialIssuerIdentifier(config, id))
-  const detailed = details ? readAuthorizationDetails(details, ids, identifiers) : []
-  const configurationIds = [...new Set([...scopes.flatMap((value) => idsByScope.get(value) ?? []), ...detailed])]
+  const detailedIds = details ? readAuthorizationDetails(details, ids, identifiers) : []
+  const configurationIds = [...new Set([...scopes.flatMap((value) => idsByScope.get(value) ?? []), ...detailedIds])]
   if (configurationIds.length === 0) {
     const where = offerSessionId === undefined ? 'of the metadata' : 'of the offer'
     refuse('invalid_scope', `name a credential configuration ${where} by scope, or by authorization_details`)

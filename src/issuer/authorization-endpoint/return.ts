@@ -8,12 +8,12 @@ import { refuse } from '../../protocol/error.ts'
 import { responseAddress } from '../../protocol/redirect-uri.ts'
 import type { Row } from '../../store/store.ts'
 import {
-  decisionFor,
   endOfRequest,
+  endRequest,
+  giveCode,
   isSameBrowser,
+  requireDecision,
   type StoredAuthorizationRequest,
-  withCode,
-  withoutEffect,
 } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { addressWithCode, issuerOf } from './authorize.ts'
@@ -35,18 +35,18 @@ export function returnBrowser(context: IssuerContext, browser: ReturningBrowser)
   return context.retryOnConflict<string>(async () => {
     const row = await context.store.get('authorization_request', id)
     if (row === undefined) return refuse('not_found', 'there is no such authorization; begin anew in the wallet')
-    const { value: stored } = row
+    const { value: storedRequest } = row
     const now = context.now()
-    const decision = decisionFor(stored, completion ?? '', now)
-    const isSame = isSameBrowser(stored, cookie)
-    const goesOn = isSame && decision.denied === undefined
-    const next = goesOn ? withCode(stored, decision.sessionId, now) : withoutEffect(stored)
+    const decision = requireDecision(storedRequest, completion ?? '', now)
+    const isSame = isSameBrowser(storedRequest, cookie)
+    const getsCode = isSame && decision.denied === undefined
+    const next = getsCode ? giveCode(storedRequest, decision.sessionId, now) : endRequest(storedRequest)
     const conflict = await commitStep(context, { id, ...row }, next)
     if (conflict !== undefined) return { conflict }
     if (!isSame) {
       refuse('invalid_request', 'this is another browser than the one that the wallet opened; begin anew in the wallet')
     }
-    const { request } = stored
+    const { request } = storedRequest
     if (decision.denied === undefined) return { committed: addressWithCode(context, id, request) }
     const refusal = { error: 'access_denied', error_description: decision.denied.reason, state: request.state }
     return { committed: responseAddress(request.redirectUri, issuerOf(context, request), refusal) }

@@ -9,35 +9,38 @@ import { offerAttestationChallenge, readClientRequest } from '../access/client-a
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
 import type { IssuerContext } from '../context.ts'
 import { authorize } from './authorize.ts'
-import { browserOf, keepCookie, newBrowser, sendTo } from './browser.ts'
+import { browserCookieOf, makeBrowserCookie, redirectBrowser, setBrowserCookie } from './browser.ts'
 import { completeInteraction, getInteraction } from './interaction.ts'
 import { pushRequest } from './pushed-request.ts'
 import { returnBrowser } from './return.ts'
 import * as schemas from './schemas.ts'
-import { signInRoutes } from './sign-in-routes.ts'
+import { addSignInRoutes } from './sign-in-routes.ts'
 
 /** The most bytes of a body: parameters are short, and reading a form costs more than sending it. */
 const BODY_LIMIT = 16 * 1024
 /** The number of rows that strangers may make in each process: at once, and more with each second. */
 const ROWS = { burst: 6000, perSecond: 100 }
 const admin = { config: { admin: true } } as const
-const pushed = { malformed: 'invalid_request', endpoint: 'pushed-authorization-request' } as const
-const visited = { endpoint: 'authorization', isForBrowsers: true } as const
+const pushConfig = { malformed: 'invalid_request', endpoint: 'pushed-authorization-request' } as const
+const visitConfig = { endpoint: 'authorization', isForBrowsers: true } as const
 
-export function authorizationRoutes(app: App, context: IssuerContext): void {
-  addFormRoutes(app, BODY_LIMIT, (scope) => pushRoutes(scope, context))
-  browserRoutes(app, context)
-  interactionRoutes(app, context)
-  signInRoutes(app, context)
+export function addAuthorizationRoutes(app: App, context: IssuerContext): void {
+  addFormRoutes(app, BODY_LIMIT, (scope) => addPushRoutes(scope, context))
+  addBrowserRoutes(app, context)
+  addInteractionRoutes(app, context)
+  addSignInRoutes(app, context)
 }
 
-function pushRoutes(app: App, context: IssuerContext): void {
+function addPushRoutes(app: App, context: IssuerContext): void {
   const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context)]
-  const pusher = (request: FastifyRequest) => ({ sender: readClientRequest(request), proved: readDpopRequest(request) })
-  const route = { config: pushed, onRequest, schema: schemas.pushedRequestRoute }
+  const readPusher = (request: FastifyRequest) => ({
+    sender: readClientRequest(request),
+    dpopRequest: readDpopRequest(request),
+  })
+  const route = { config: pushConfig, onRequest, schema: schemas.pushedRequestRoute }
   app.post('/auth/par', route, async (request, reply) => {
     const sent = { form: request.body, sessionId: undefined }
-    return reply.code(201).send(await pushRequest(context, sent, pusher(request)))
+    return reply.code(201).send(await pushRequest(context, sent, readPusher(request)))
   })
   const schema = {
     ...schemas.pushedRequestRoute,
@@ -46,39 +49,41 @@ function pushRoutes(app: App, context: IssuerContext): void {
   }
   app.post('/auth/par/:session_id', { ...route, schema }, async (request, reply) => {
     const sent = { form: request.body, sessionId: request.params.session_id }
-    return reply.code(201).send(await pushRequest(context, sent, pusher(request)))
+    return reply.code(201).send(await pushRequest(context, sent, readPusher(request)))
   })
 }
 
-function browserRoutes(app: App, context: IssuerContext): void {
+function addBrowserRoutes(app: App, context: IssuerContext): void {
   const rows = createTokenBucket(ROWS.burst, ROWS.perSecond / 1000, context.now)
   const admitRow = () => refuseWhileFull(rows.countRequest(''))
-  const bring = async (form: schemas.AuthorizationForm, request: FastifyRequest, reply: FastifyReply) => {
-    const browser = browserOf(context, request) ?? newBrowser(context)
-    const sent = { form, sessionId: request.sessionId || undefined }
-    const { address, comesBack } = await authorize(context, sent, { browser, admitRow })
-    if (comesBack) keepCookie(context, reply, browser)
-    return sendTo(reply, address)
+  const startAuthorization = async (form: schemas.AuthorizationForm, request: FastifyRequest, reply: FastifyReply) => {
+    const browser = browserCookieOf(context, request) ?? makeBrowserCookie(context)
+    const parameters = { form, sessionId: request.sessionId || undefined }
+    const { address, comesBack } = await authorize(context, parameters, { browser, admitRow })
+    if (comesBack) setBrowserCookie(context, reply, browser)
+    return redirectBrowser(reply, address)
   }
   // A request and a decision are good for one visit, and a request for the headers alone is not a visit.
-  const visit = { config: visited, exposeHeadRoute: false }
+  const visit = { config: visitConfig, exposeHeadRoute: false }
   app.get('/auth/authorize', { ...visit, schema: schemas.authorizeRoute }, (request, reply) =>
-    bring(request.query, request, reply),
+    startAuthorization(request.query, request, reply),
   )
   const schema = { ...schemas.authorizeRoute, operationId: 'authorizeSession', params: SessionParams }
-  app.get('/auth/authorize/:session_id', { ...visit, schema }, (request, reply) => bring(request.query, request, reply))
-  const back = { config: { isForBrowsers: true }, exposeHeadRoute: false, schema: schemas.returnRoute }
-  app.get('/auth/return/:interaction_id', back, async (request, reply) => {
+  app.get('/auth/authorize/:session_id', { ...visit, schema }, (request, reply) =>
+    startAuthorization(request.query, request, reply),
+  )
+  const returnOptions = { config: { isForBrowsers: true }, exposeHeadRoute: false, schema: schemas.returnRoute }
+  app.get('/auth/return/:interaction_id', returnOptions, async (request, reply) => {
     const { params, query } = request
-    const cookie = browserOf(context, request)
-    return sendTo(
+    const cookie = browserCookieOf(context, request)
+    return redirectBrowser(
       reply,
       await returnBrowser(context, { id: params.interaction_id, completion: query.completion, cookie }),
     )
   })
 }
 
-function interactionRoutes(app: App, context: IssuerContext): void {
+function addInteractionRoutes(app: App, context: IssuerContext): void {
   app.get('/auth/interaction/:interaction_id', { ...admin, schema: schemas.getInteractionRoute }, ({ params }) =>
     getInteraction(context, params.interaction_id),
   )
@@ -87,9 +92,13 @@ function interactionRoutes(app: App, context: IssuerContext): void {
     { ...admin, schema: schemas.completeInteractionRoute },
     async (request) => {
       const { params, body, apiKeyLabel } = request
-      const completed = await completeInteraction(context, { id: params.interaction_id, body, caller: apiKeyLabel })
-      request.sessionId = completed.session_id ?? ''
-      return completed
+      const completedInteraction = await completeInteraction(context, {
+        id: params.interaction_id,
+        body,
+        caller: apiKeyLabel,
+      })
+      request.sessionId = completedInteraction.session_id ?? ''
+      return completedInteraction
     },
   )
 }

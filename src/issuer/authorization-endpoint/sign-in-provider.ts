@@ -9,7 +9,7 @@ import type { IssuerConfig } from '../config.ts'
 export const SIGN_IN_ANSWER_PATH = `${SIGN_IN_PATH}/answer`
 
 /** Returns the provider of the settings; undefined where there is none. */
-export function signInProvider(
+export function createSignInProvider(
   { baseUrl, codeFlow }: Pick<IssuerConfig, 'baseUrl' | 'codeFlow'>,
   effects: Pick<Effects<never>, 'outbound' | 'now'>,
 ): OpenidProvider | undefined {

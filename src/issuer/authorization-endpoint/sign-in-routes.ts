@@ -5,16 +5,16 @@ import type { App } from '../../http/app-type.ts'
 import { setBrowserPage } from '../../http/browser-page.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
-import { browserOf, sendTo } from './browser.ts'
+import { browserCookieOf, redirectBrowser } from './browser.ts'
 import { beginPresentation, finishPresentation, PRESENTED_PATH } from './presented.ts'
 import * as schemas from './schemas.ts'
 import {
   beginSignIn,
-  configurationsOf,
-  datasetsOf,
   declineSignIn,
+  findRequestOfVisit,
   finishSignIn,
-  requestOfVisit,
+  loadConfigurationsOf,
+  requireDatasets,
   type SignInEnd,
 } from './sign-in.ts'
 import { noCredentialPage, presentationPage, signInPage } from './sign-in-page.ts'
@@ -22,44 +22,44 @@ import { SIGN_IN_ANSWER_PATH } from './sign-in-provider.ts'
 
 const config = { isForBrowsers: true } as const
 
-export function signInRoutes(app: App, context: IssuerContext): void {
+export function addSignInRoutes(app: App, context: IssuerContext): void {
   const visitOf = (request: FastifyRequest, id: string | undefined) => ({
     id: id ?? '',
-    cookie: browserOf(context, request),
+    cookie: browserCookieOf(context, request),
   })
   app.get(SIGN_IN_PATH, { config, schema: schemas.signInRoute }, async (request, reply) => {
-    datasetsOf(context)
+    requireDatasets(context)
     const visit = visitOf(request, request.query.interaction)
-    const stored = await requestOfVisit(context, visit)
-    const configurations = await configurationsOf(context, stored)
+    const storedRequest = await findRequestOfVisit(context, visit)
+    const configurations = await loadConfigurationsOf(context, storedRequest)
     const credentials = configurations.map(({ posted, id }) => {
       return posted.credential_metadata?.display?.[0]?.name ?? posted.scope ?? id
     })
     const issuerName = context.config.issuer.display.name
     const issuer = context.config.codeFlow?.openidConnect?.issuer
     const provider = issuer && new URL(issuer).host
-    const page = signInPage({ id: visit.id, request: stored.request, issuerName, credentials, provider })
+    const page = signInPage({ id: visit.id, request: storedRequest.request, issuerName, credentials, provider })
     return reply.send(setBrowserPage(reply, page))
   })
   app.get(`${SIGN_IN_PATH}/start`, { config, schema: schemas.startSignInRoute }, async (request, reply) => {
     const visit = visitOf(request, request.query.interaction)
     const presentation = context.config.codeFlow?.presentation
-    if (presentation === undefined) return sendTo(reply, await beginSignIn(context, visit))
+    if (presentation === undefined) return redirectBrowser(reply, await beginSignIn(context, visit))
     return reply.send(setBrowserPage(reply, presentationPage(await beginPresentation(context, presentation, visit))))
   })
   app.get(`${SIGN_IN_PATH}/stop`, { config, schema: schemas.stopSignInRoute }, async (request, reply) => {
-    datasetsOf(context)
-    return sendTo(reply, await declineSignIn(context, visitOf(request, request.query.interaction)))
+    requireDatasets(context)
+    return redirectBrowser(reply, await declineSignIn(context, visitOf(request, request.query.interaction)))
   })
   app.get(SIGN_IN_ANSWER_PATH, { config, schema: schemas.answerSignInRoute }, async (request, reply) => {
     const parameters = new URLSearchParams(request.query as Record<string, string>)
-    return endSignIn(reply, await finishSignIn(context, parameters, browserOf(context, request)))
+    return endSignIn(reply, await finishSignIn(context, parameters, browserCookieOf(context, request)))
   })
   app.get(PRESENTED_PATH, { config, schema: schemas.presentedRoute }, async (request, reply) => {
     const presentation = context.config.codeFlow?.presentation ?? refusePresentation()
     const { interaction, response_code: responseCode = '' } = request.query
-    const brought = { visit: visitOf(request, interaction), responseCode }
-    return endSignIn(reply, await finishPresentation(context, presentation, brought))
+    const answer = { visit: visitOf(request, interaction), responseCode }
+    return endSignIn(reply, await finishPresentation(context, presentation, answer))
   })
 }
 
@@ -68,6 +68,6 @@ function refusePresentation(): never {
 }
 
 function endSignIn(reply: FastifyReply, { address, denied }: SignInEnd) {
-  if (denied === undefined) return sendTo(reply, address)
+  if (denied === undefined) return redirectBrowser(reply, address)
   return reply.send(setBrowserPage(reply, noCredentialPage(denied, address)))
 }

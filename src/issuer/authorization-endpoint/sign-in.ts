@@ -10,16 +10,11 @@ import type { DatasetMapping } from '../../config/claim-datasets.ts'
 import type { OpenidConnectConfig } from '../../config/openid-connect.ts'
 import type { OpenidProvider, SignInAttempt } from '../../openid-connect/provider.ts'
 import { ProtocolError, refuse } from '../../protocol/error.ts'
-import {
-  endOfRequest,
-  isSameBrowser,
-  type StoredAuthorizationRequest,
-  withoutEffect,
-} from '../authorization-request.ts'
+import { endOfRequest, endRequest, isSameBrowser, type StoredAuthorizationRequest } from '../authorization-request.ts'
 import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
 import { decryptValue, encryptValue } from './encrypted-value.ts'
-import { completeInteraction, openInteraction } from './interaction.ts'
+import { completeInteraction, findOpenInteraction } from './interaction.ts'
 
 /** A browser at one of the pages, with its cookie. */
 export interface SignInVisit {
@@ -34,7 +29,7 @@ export interface SignInEnd {
 }
 
 /** The state of a browser on its way to the provider and back, for as long as its interaction waits for a decision. */
-interface CarriedAttempt extends Omit<SignInAttempt, 'state'> {
+interface SignInState extends Omit<SignInAttempt, 'state'> {
   readonly id: string
 }
 
@@ -48,13 +43,13 @@ const UNFIT = ['invalid_request', 'invalid_state']
 const MAX_STATE = 1024
 
 /** Returns the datasets of whoever signs in. Refuses with `not_found` where nobody does. */
-export function datasetsOf({ config }: Pick<IssuerContext, 'config'>): ReadonlyMap<string, DatasetMapping> {
+export function requireDatasets({ config }: Pick<IssuerContext, 'config'>): ReadonlyMap<string, DatasetMapping> {
   const { openidConnect, presentation } = config.codeFlow ?? {}
   return (openidConnect ?? presentation)?.datasets ?? refuseSignIn()
 }
 
 /** Returns the settings and the provider. Refuses with `not_found` where nobody signs in here. */
-export function signInOf({ config, signInProvider }: Pick<IssuerContext, 'config' | 'signInProvider'>): {
+export function requireSignIn({ config, signInProvider }: Pick<IssuerContext, 'config' | 'signInProvider'>): {
   readonly settings: OpenidConnectConfig
   readonly provider: OpenidProvider
 } {
@@ -69,34 +64,35 @@ export function signInOf({ config, signInProvider }: Pick<IssuerContext, 'config
  * Returns the request of the browser. Refuses with `not_found`, `gone` when it has been decided, and `invalid_request`
  * in another browser than the one that brought it.
  */
-export async function requestOfVisit(
+export async function findRequestOfVisit(
   context: IssuerContext,
   { id, cookie }: SignInVisit,
 ): Promise<StoredAuthorizationRequest> {
-  const { value } = await openInteraction(context, id)
+  const { value } = await findOpenInteraction(context, id)
   if (!isSameBrowser(value, cookie)) refuseOtherBrowser()
   return value
 }
 
 /**
- * Begins to sign in, and returns the address at the provider. Refuses as {@link requestOfVisit} does, and like the
+ * Begins to sign in, and returns the address at the provider. Refuses as {@link findRequestOfVisit} does, and like the
  * provider.
  */
 export async function beginSignIn(context: IssuerContext, visit: SignInVisit): Promise<string> {
-  const { provider } = signInOf(context)
-  await requestOfVisit(context, visit)
+  const { provider } = requireSignIn(context)
+  await findRequestOfVisit(context, visit)
   const [nonce, verifier] = [toBase64url(context.random(32)), toBase64url(context.random(32))]
-  const text = JSON.stringify({ id: visit.id, nonce, verifier } satisfies CarriedAttempt)
+  const text = JSON.stringify({ id: visit.id, nonce, verifier } satisfies SignInState)
   return provider.makeAuthorizationUrl({ state: encryptValue(stateKeyOf(context), text, context), nonce, verifier })
 }
 
 /**
- * Declines for the person, and returns the address that the browser goes on to. Refuses as {@link requestOfVisit} does.
+ * Declines for the person, and returns the address that the browser goes on to. Refuses as {@link findRequestOfVisit}
+ * does.
  */
 export async function declineSignIn(context: IssuerContext, visit: SignInVisit): Promise<string> {
-  await requestOfVisit(context, visit)
-  const completed = await denySignIn(context, visit.id, 'the person declined')
-  return completed.address
+  await findRequestOfVisit(context, visit)
+  const end = await denySignIn(context, visit.id, 'the person declined')
+  return end.address
 }
 
 /**
@@ -109,9 +105,9 @@ export async function finishSignIn(
   parameters: URLSearchParams,
   cookie: string | undefined,
 ): Promise<SignInEnd> {
-  const { provider } = signInOf(context)
+  const { provider } = requireSignIn(context)
   const state = parameters.get('state') ?? ''
-  const { id, ...attempt } = openAttempt(context, state)
+  const { id, ...attempt } = decryptAttempt(context, state)
   await endInOtherBrowser(context, { id, cookie })
   const result = await provider.readAuthorizationResponse(parameters, { state, ...attempt })
   if ('claims' in result) return decideByClaims(context, id, result.claims)
@@ -124,11 +120,11 @@ export async function finishSignIn(
 
 /** Decides with the dataset of the claims, or refuses the credential when they do not make one. */
 export async function decideByClaims(context: IssuerContext, id: string, claims: JsonObject): Promise<SignInEnd> {
-  const { value } = await openInteraction(context, id)
-  const person = await personOf(context, value)
+  const { value } = await findOpenInteraction(context, id)
+  const person = await findOfferedPerson(context, value)
   if (person !== undefined) return decideForPerson(context, id, isPerson(claims, person))
-  const mappings = mappingsOf(datasetsOf(context), await configurationsOf(context, value))
-  if ('without' in mappings) return refuseCredential(context, id, `no claims are named for ${mappings.without}`)
+  const mappings = mappingsOf(requireDatasets(context), await loadConfigurationsOf(context, value))
+  if ('without' in mappings) return denyCredential(context, id, `no claims are named for ${mappings.without}`)
   const { dataset, missing } = datasetOfClaims(claims, mappings)
   try {
     const body = { credential_dataset: dataset }
@@ -138,35 +134,35 @@ export async function decideByClaims(context: IssuerContext, id: string, claims:
     if (!(error instanceof ProtocolError) || !UNFIT.includes(error.code)) throw error
     context.log.warn({ event: 'sign_in_unfit', why: error.message, missing }, 'no credential for the account')
     const lacks = missing.length === 0 ? 'the claims do not fit' : `these claims are missing: ${missing.join(', ')}`
-    return refuseCredential(context, id, error.code === 'invalid_state' ? 'the offer has its data already' : lacks)
+    return denyCredential(context, id, error.code === 'invalid_state' ? 'the offer has its data already' : lacks)
   }
 }
 
 /** Returns the claims of the person that the offer is for, where it is for one. */
-async function personOf({ store }: IssuerContext, { request }: StoredAuthorizationRequest) {
+async function findOfferedPerson({ store }: IssuerContext, { request }: StoredAuthorizationRequest) {
   const { offerSessionId } = request
   return offerSessionId === undefined ? undefined : (await store.get('issuance_session', offerSessionId))?.value.person
 }
 
 /** Decides about an offer that has its dataset, which is for one person and no other. */
 async function decideForPerson(context: IssuerContext, id: string, isThePerson: boolean): Promise<SignInEnd> {
-  if (!isThePerson) return refuseCredential(context, id, 'the offer is for another person')
+  if (!isThePerson) return denyCredential(context, id, 'the offer is for another person')
   const { redirect_uri: address } = await completeInteraction(context, { id, body: { approved: true }, caller: CALLER })
   return { address }
 }
 
 /** Returns the configurations that the request asks for, with their ids. */
-export async function configurationsOf(context: IssuerContext, { request }: StoredAuthorizationRequest) {
-  const loaded = await Promise.all(
+export async function loadConfigurationsOf(context: IssuerContext, { request }: StoredAuthorizationRequest) {
+  const configurations = await Promise.all(
     request.configurationIds.map(async (id) => {
       const configuration = await context.loadConfiguration(id)
       return configuration === undefined ? [] : [{ ...configuration, id }]
     }),
   )
-  return loaded.flat()
+  return configurations.flat()
 }
 
-async function refuseCredential(context: IssuerContext, id: string, why: string): Promise<SignInEnd> {
+async function denyCredential(context: IssuerContext, id: string, why: string): Promise<SignInEnd> {
   const end = await denySignIn(context, id, why)
   return { ...end, denied: why }
 }
@@ -177,27 +173,33 @@ export async function denySignIn(context: IssuerContext, id: string, why: string
     .replace(/["\\]/g, "'")
     .replace(/[^ -~]/g, '?')
     .slice(0, 300)
-  const completed = await completeInteraction(context, { id, body: { denied: true, reason }, caller: CALLER })
-  return { address: completed.redirect_uri }
+  const completedInteraction = await completeInteraction(context, {
+    id,
+    body: { denied: true, reason },
+    caller: CALLER,
+  })
+  return { address: completedInteraction.redirect_uri }
 }
 
 /** Ends the request, and refuses, when another browser than its own comes with an answer. */
 export async function endInOtherBrowser(context: IssuerContext, { id, cookie }: SignInVisit): Promise<void> {
   const isSame = await context.retryOnConflict<boolean>(async () => {
-    const { value, version } = await openInteraction(context, id)
+    const { value, version } = await findOpenInteraction(context, id)
     if (isSameBrowser(value, cookie)) return { committed: true }
-    const over = withoutEffect(value)
-    const dueAt = endOfRequest(over, context.now())
-    const conflict = await context.store.commit([{ update: 'authorization_request', id, version, value: over, dueAt }])
+    const endedRequest = endRequest(value)
+    const dueAt = endOfRequest(endedRequest, context.now())
+    const conflict = await context.store.commit([
+      { update: 'authorization_request', id, version, value: endedRequest, dueAt },
+    ])
     return conflict === undefined ? { committed: false } : { conflict }
   })
   if (!isSame) refuseOtherBrowser()
 }
 
-function openAttempt(context: IssuerContext, state: string): CarriedAttempt {
+function decryptAttempt(context: IssuerContext, state: string): SignInState {
   const attempt = state.length > MAX_STATE ? undefined : decryptValue(stateKeyOf(context), state)
   if (attempt === undefined) return refuse('invalid_request', 'state: nobody began to sign in with it; begin anew')
-  return attempt as unknown as CarriedAttempt
+  return attempt as unknown as SignInState
 }
 
 function stateKeyOf({ secrets }: IssuerContext) {

@@ -8,7 +8,7 @@ import type { IssuerContext } from '../context.ts'
 import { endOfIssuance } from '../session.ts'
 import { sessionEvent } from '../session-status.ts'
 import { type CredentialState, type CredentialStatus, STATUS_VALUES } from '../status-rows.ts'
-import { bitChanges } from './chunks.ts'
+import { makeBitChanges } from './chunks.ts'
 import type { ChangedStatus } from './schemas.ts'
 
 export type StatusAct = keyof typeof ACTS
@@ -43,14 +43,14 @@ export function changeStatus(context: IssuerContext, request: ActRequest): Promi
     const committed = { session_id: sessionId, credential_status: state }
     if (row.value.state === state) return { committed }
     const conflict = await context.store.commit(
-      await batchOf(context, request, { ...row, value: { ...row.value, state } }),
+      await makeBatch(context, request, { ...row, value: { ...row.value, state } }),
     )
     return conflict === undefined ? { committed } : { conflict }
   })
 }
 
 /** Returns the changes of the state, the bits, the session and the event: all or nothing. */
-async function batchOf(
+async function makeBatch(
   context: IssuerContext,
   { sessionId, act, caller }: ActRequest,
   { version, ...row }: { readonly value: CredentialStatus; readonly version: number },
@@ -59,8 +59,8 @@ async function batchOf(
   const now = context.now()
   const value = { ...row.value, seenBy: now.getTime() + config.statusList.ttlSeconds * 1000 }
   const issuance = await store.get('issuance_session', sessionId)
-  const changed = { type: ACTS[act].event, at: now.getTime(), sessionId, caller }
-  const bits = await bitChanges(store, value.entries, STATUS_VALUES[value.state])
+  const eventFields = { type: ACTS[act].event, at: now.getTime(), sessionId, caller }
+  const bits = await makeBitChanges(store, value.entries, STATUS_VALUES[value.state])
   if (issuance === undefined) {
     const order = nextEventOrder(now, value.lastEvent ?? 0)
     return [
@@ -71,22 +71,22 @@ async function batchOf(
         value: { ...value, lastEvent: order },
       },
       ...bits,
-      recordEvent({ ...changed, order, data: bodyOf(sessionId, value) }, random),
+      recordEvent({ ...eventFields, order, data: bodyOf(sessionId, value) }, random),
     ]
   }
   const session = value.state === 'REVOKED' ? endRefreshing(issuance.value, now) : issuance.value
-  const counted = sessionEvent(context, changed.type, { sessionId, session, now, caller, status: value })
+  const update = sessionEvent(context, eventFields.type, { sessionId, session, now, caller, status: value })
   const dueAt = session === issuance.value ? {} : { dueAt: new Date(endOfIssuance(session)) }
   return [
     {
       update: 'credential_status',
       id: sessionId,
       version,
-      value: { ...value, lastEvent: counted.value.lastEvent ?? 0 },
+      value: { ...value, lastEvent: update.value.lastEvent ?? 0 },
     },
-    { update: 'issuance_session', id: sessionId, version: issuance.version, value: counted.value, ...dueAt },
+    { update: 'issuance_session', id: sessionId, version: issuance.version, value: update.value, ...dueAt },
     ...bits,
-    counted.event,
+    update.event,
   ]
 }
 

@@ -15,7 +15,7 @@ import type { AllocateEntries } from '../context.ts'
 import { STATUS_WIDTH, type StatusEntry, type StatusSpace } from '../status-rows.ts'
 
 /** The number of entries that are leased at a time, which is what a crash loses at most. */
-const LEASED = 64
+const LEASE_SIZE = 64
 const FIRST_SPACE = 'current'
 /**
  * The number of rounds, of which four change each half; a balanced Feistel network is called pseudorandom from four
@@ -39,26 +39,30 @@ export type ListKeys = Record<'current' | 'oldest', Pick<Signer, 'kid'>>
  * Makes an allocator that begins lists of `entries`, for the current one of `keys`; a list of another size or key is
  * left as full as it is.
  */
-export function entryAllocator(effects: AllocationEffects, entries: number, keys: () => ListKeys): AllocateEntries {
+export function createEntryAllocator(
+  effects: AllocationEffects,
+  entries: number,
+  keys: () => ListKeys,
+): AllocateEntries {
   let lease: Lease | undefined
   const renewLease = singleFlight(async () => {
     lease = await leaseNumbers(effects, entries, keys())
   })
   return async (count) => {
-    const taken: StatusEntry[] = []
-    while (taken.length < count) {
-      const entry = lease && nextOf(lease)
+    const allocatedEntries: StatusEntry[] = []
+    while (allocatedEntries.length < count) {
+      const entry = lease && takeNext(lease)
       if (entry !== undefined) {
-        taken.push(entry)
+        allocatedEntries.push(entry)
         continue
       }
       await renewLease()
     }
-    return taken
+    return allocatedEntries
   }
 }
 
-function nextOf(lease: Lease): StatusEntry | undefined {
+function takeNext(lease: Lease): StatusEntry | undefined {
   if (lease.next >= lease.end) return undefined
   const { listId, entries } = lease.space
   return { listId, index: permute(lease.next++, entries, lease.key) }
@@ -76,7 +80,7 @@ function leaseNumbers(effects: AllocationEffects, entries: number, keys: ListKey
     const space = await findSpace(store, keys)
     const conditions = { generation, entries, kid: keys.current.kid }
     const isReusable = space.row !== undefined && isUsable(space.row.value, conditions)
-    return isReusable ? moveOn(store, { ...space, row: space.row }) : beginList(effects, conditions, space)
+    return isReusable ? leaseFromList(store, { ...space, row: space.row }) : startList(effects, conditions, space)
   })
 }
 
@@ -91,41 +95,41 @@ interface Space {
  * with an older and a newer key go on beside each other.
  */
 async function findSpace(store: IssuerStore, { current, oldest }: ListKeys): Promise<Space> {
-  const own = await store.get('status_space', current.kid)
-  if (own !== undefined) return { id: current.kid, row: own }
+  const ownRow = await store.get('status_space', current.kid)
+  if (ownRow !== undefined) return { id: current.kid, row: ownRow }
   const first = await store.get('status_space', FIRST_SPACE)
   const isOurs = first === undefined || (first.value.kid ?? oldest.kid) === current.kid
   return isOurs ? { id: FIRST_SPACE, row: first } : { id: current.kid, row: undefined }
 }
 
-type Wanted = Required<Pick<StatusSpace, 'generation' | 'entries' | 'kid'>>
+type ListConditions = Required<Pick<StatusSpace, 'generation' | 'entries' | 'kid'>>
 
 /**
  * Tests whether `space` has a free entry for the wanted key, generation and size. A row of an earlier release names no
  * key; {@link findSpace} returns one only for its own key.
  */
-function isUsable(space: StatusSpace, { generation, entries, kid }: Wanted): boolean {
+function isUsable(space: StatusSpace, { generation, entries, kid }: ListConditions): boolean {
   const isSameKey = space.kid === undefined || space.kid === kid
   return isSameKey && space.generation === generation && space.entries === entries && space.next < entries
 }
 
-async function moveOn(
+async function leaseFromList(
   store: IssuerStore,
   { id, row: { value, version } }: Space & { readonly row: Row<StatusSpace> },
 ): Promise<Attempt<Lease>> {
-  const end = Math.min(value.next + LEASED, value.entries)
+  const end = Math.min(value.next + LEASE_SIZE, value.entries)
   const space = { ...value, next: end }
   const conflict = await store.commit([{ update: 'status_space', id, version, value: space }])
   return conflict === undefined ? { committed: leaseOf(space, value.next) } : { conflict }
 }
 
-async function beginList(
+async function startList(
   { store, random }: AllocationEffects,
-  conditions: Wanted,
+  conditions: ListConditions,
   { id, row: before }: Space,
 ): Promise<Attempt<Lease>> {
   const listId = toBase64url(random(16))
-  const space = { ...conditions, listId, next: LEASED, key: toBase64url(random(16)) }
+  const space = { ...conditions, listId, next: LEASE_SIZE, key: toBase64url(random(16)) }
   const conflict = await store.commit([
     before === undefined
       ? { insert: 'status_space', id, value: space }

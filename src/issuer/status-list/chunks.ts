@@ -26,27 +26,27 @@ export async function readBits(store: IssuerStore, listId: string, { entries }: 
  * Returns the changes that give every entry the value `status`, each list's version counted up by one; to be committed
  * together, and made again when one of them does not hold.
  */
-export async function bitChanges(
+export async function makeBitChanges(
   store: IssuerStore,
   entries: readonly StatusEntry[],
   status: number,
 ): Promise<readonly Change<StatusCollections>[]> {
-  const byList = groupedBy(entries, ({ listId }) => listId)
+  const byList = groupBy(entries, ({ listId }) => listId)
   const changes = [...byList].map(async ([listId, ofList]): Promise<readonly Change<StatusCollections>[]> => {
     const list = await store.get('status_list', listId)
     if (list === undefined) throw new Error('a credential has its entry in a status list that is not there')
     const size = list.value.entries / CHUNKS
-    const byChunk = groupedBy(ofList, ({ index }) => Math.floor(index / size))
+    const byChunk = groupBy(ofList, ({ index }) => Math.floor(index / size))
     const chunks = [...byChunk].map(([chunk, inChunk]) => {
       const offsets = inChunk.map(({ index }) => index % size)
-      return chunkChange(store, { id: chunkId(listId, chunk), entries: list.value.entries }, offsets, status)
+      return makeChunkChange(store, { id: chunkId(listId, chunk), entries: list.value.entries }, offsets, status)
     })
     return [...(await Promise.all(chunks)), { touch: 'status_list', id: listId }]
   })
   return (await Promise.all(changes)).flat()
 }
 
-async function chunkChange(
+async function makeChunkChange(
   store: IssuerStore,
   { id, entries }: { readonly id: string; readonly entries: number },
   offsets: readonly number[],
@@ -69,7 +69,7 @@ function chunkId(listId: string, chunk: number): string {
   return `${listId}.${chunk}`
 }
 
-function groupedBy<T, K>(values: readonly T[], keyOf: (value: T) => K): ReadonlyMap<K, readonly T[]> {
+function groupBy<T, K>(values: readonly T[], keyOf: (value: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>()
   for (const value of values) {
     const [key, group] = [keyOf(value), groups.get(keyOf(value))]

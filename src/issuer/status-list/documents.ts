@@ -64,14 +64,14 @@ const LEAST_BITSTRING = 131_072
 const CWT = { sub: 2, exp: 4, iat: 6, statusList: 65_533, ttl: 65_534 } as const
 
 /** Returns the document of one kind, as it goes over the wire. */
-export async function listDocument(kind: ListKind, list: ListDocument, signer: Signer): Promise<Buffer> {
+export async function makeListDocument(kind: ListKind, list: ListDocument, signer: Signer): Promise<Buffer> {
   if (kind === 'cwt') return statusListCwt(list, signer)
   const jwt = kind === 'jwt' ? await statusListJwt(list, signer) : await statusListCredential(kind, list, signer)
   return Buffer.from(jwt, 'latin1')
 }
 
 /** Compresses the document with gzip for clients that accept that. */
-export function contentEncoded(document: Buffer): Promise<Buffer> {
+export function compressDocument(document: Buffer): Promise<Buffer> {
   return compressed.gzip(document, { level: constants.Z_BEST_SPEED })
 }
 
@@ -83,7 +83,7 @@ async function statusListJwt(list: ListDocument, signer: Signer): Promise<string
     ttl: ttlSeconds,
     status_list: { bits: STATUS_WIDTH, lst: toBase64url(await compressed.zlib(bits, COMPRESSION)) },
   }
-  return signedJwt('statuslist+jwt', payload, signer)
+  return signJwt('statuslist+jwt', payload, signer)
 }
 
 async function statusListCwt(list: ListDocument, signer: Signer): Promise<Buffer> {
@@ -133,10 +133,10 @@ async function statusListCredential(purpose: StatusPurpose, list: ListDocument, 
       ttl: ttlSeconds * 1000,
     },
   }
-  return signedJwt('vc+jwt', payload, signer)
+  return signJwt('vc+jwt', payload, signer)
 }
 
-function signedJwt(typ: string, payload: JsonObject, signer: Signer): Promise<string> {
+function signJwt(typ: string, payload: JsonObject, signer: Signer): Promise<string> {
   const header = { typ, alg: signer.alg, kid: signer.kid, x5c: [...signer.x5c] }
   return writeJws(header, payload, (data) => signer.sign(data))
 }

@@ -1,6 +1,6 @@
 /** The status lists as files, for web servers and content delivery networks that serve them for the issuer. */
 import type { ListKind } from './documents.ts'
-import { type ListContext, listServer, type ServedList } from './served.ts'
+import { createListServer, type ListContext, type ServedList } from './served.ts'
 
 /** A status list in one of its kinds. */
 export interface ListFile extends ServedList {
@@ -18,7 +18,7 @@ const PATHS: Readonly<Record<ListKind, string>> = {
 
 /** Gives every status list in every kind, as the issuer would serve it now; nothing is signed until it is asked for. */
 export async function* listFiles(context: ListContext): AsyncGenerator<ListFile> {
-  const serve = listServer(context)
+  const serve = createListServer(context)
   for (const { id } of await context.store.list('status_list')) {
     for (const [kind, end] of Object.entries(PATHS)) yield { path: id + end, ...(await serve(id, kind as ListKind)) }
   }

@@ -10,39 +10,39 @@ import { changeStatus } from './act.ts'
 import { LIST_TYPES, type ListKind } from './documents.ts'
 import { PURPOSES } from './issued.ts'
 import * as schemas from './schemas.ts'
-import { listServer, type ServedList } from './served.ts'
+import { createListServer, type ServedList } from './served.ts'
 
 /** The name by which the log has each action. */
-const LOGGED = {
+const LOG_NAMES = {
   revoke: 'credential_revoked',
   suspend: 'credential_suspended',
   reinstate: 'credential_reinstated',
 } as const
 
-export function statusRoutes(app: App, context: IssuerContext): void {
+export function addStatusRoutes(app: App, context: IssuerContext): void {
   addBodylessRoutes(app, (scope) => {
     for (const act of ['revoke', 'suspend', 'reinstate'] as const) {
       const url = `/credential-status/${act}/:session_id`
-      const config = { admin: true, logged: { 200: LOGGED[act] } }
+      const config = { admin: true, logged: { 200: LOG_NAMES[act] } }
       scope.post(url, { config, schema: schemas.changeStatusRoute[act] }, ({ params, apiKeyLabel }) =>
         changeStatus(context, { sessionId: params.session_id, act, caller: apiKeyLabel }),
       )
     }
   })
-  const lists = listServer(context)
+  const serveList = createListServer(context)
   const { ttlSeconds } = context.config.statusList
   app.get('/status-list/:list_id', { schema: schemas.statusListRoute }, async (request, reply) => {
     if (Object.hasOwn(request.query, 'time')) {
       refuse('not_implemented', 'time: only the present status is kept; ask without it')
     }
     const kind = kindFor(request.headers.accept)
-    return sendList(request, reply, { ...(await lists(request.params.list_id, kind)), kind, ttlSeconds })
+    return sendList(request, reply, { ...(await serveList(request.params.list_id, kind)), kind, ttlSeconds })
   })
   for (const purpose of PURPOSES) {
     const schema = schemas.bitstringListRoute[purpose]
     app.get(`/status-list/:list_id/${purpose}`, { schema }, async (request, reply) => {
       const { list_id: listId } = request.params
-      return sendList(request, reply, { ...(await lists(listId, purpose)), kind: purpose, ttlSeconds })
+      return sendList(request, reply, { ...(await serveList(listId, purpose)), kind: purpose, ttlSeconds })
     })
   }
 }

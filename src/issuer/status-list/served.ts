@@ -7,7 +7,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import type { StoredStatusList } from '../status-rows.ts'
 import { readBits } from './chunks.ts'
-import { contentEncoded, type ListKind, listDocument } from './documents.ts'
+import { compressDocument, type ListKind, makeListDocument } from './documents.ts'
 import { listUri, purposeUri } from './issued.ts'
 
 const LIFETIME_MS = 24 * 3_600_000
@@ -34,7 +34,7 @@ export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now
  * Makes the function that returns a list as it is now; its document is made when it is asked for. The function refuses
  * with `not_found`.
  */
-export function listServer(context: ListContext): ListServer {
+export function createListServer(context: ListContext): ListServer {
   const documents = createBytesCache(KEPT_BYTES)
   const { ttlSeconds } = context.config.statusList
   const signerTags = new WeakMap<Signer, string>()
@@ -53,8 +53,8 @@ export function listServer(context: ListContext): ListServer {
     const document = (encoding: 'gzip' | 'identity'): Promise<Buffer> =>
       documents.get(`${listId}/${kind}/${encoding}`, etag, async () =>
         encoding === 'gzip'
-          ? contentEncoded(await document('identity'))
-          : makeDocument(context, { listId, kind, list: row.value, certified }),
+          ? compressDocument(await document('identity'))
+          : signDocument(context, { listId, kind, list: row.value, certified }),
       )
     return { etag, document }
   }
@@ -85,7 +85,7 @@ function signerTag({ kid, x5c }: Signer, ttlSeconds: number): string {
  * Makes the signed document of a status list. The version was read before the bits are, so that a document may be newer
  * than its entity tag says, and is never older.
  */
-async function makeDocument(
+async function signDocument(
   { store, config, now, noteSignedList }: ListContext,
   { listId, kind, list, certified: { signer, notAfter } }: ListRequest,
 ): Promise<Buffer> {
@@ -101,8 +101,8 @@ async function makeDocument(
     // No list says that it is valid for longer than the certificate of its signer is.
     expiresAt: new Date(Math.min(latest, notAfter?.getTime() ?? latest)),
   }
-  const signed = await listDocument(kind, document, signer)
+  const signedDocument = await makeListDocument(kind, document, signer)
   const servedUntil = new Date(issuedAt.getTime() + RENEWAL_MS)
   noteSignedList?.(`${listId}/${kind}`, { ...document, servedUntil })
-  return signed
+  return signedDocument
 }

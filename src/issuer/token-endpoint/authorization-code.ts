@@ -15,17 +15,17 @@ import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { type IssuanceSession, refuseUnlessUnused } from '../session.ts'
 import type { Grant, GrantDecision, SessionForToken } from './grant.ts'
-import { firstRefreshToken } from './refresh-token.ts'
+import { makeFirstRefreshToken } from './refresh-token.ts'
 
 type RequestRow = Row<StoredAuthorizationRequest> & { readonly id: string }
 
 /** The form of a code_verifier. RFC 7636 section 4.1. */
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 const UNKNOWN = 'the authorization code is unknown or has expired; begin anew with an authorization request'
-const REPLAYED = 'the authorization code has been used, and what it gave is good no more; begin anew'
+const REPLAYED_CODE = 'the authorization code has been used, and what it gave is good no more; begin anew'
 
 /** Returns the grant of an authorization code. Refuses with `invalid_request` what is missing. */
-export async function authorizationCodeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
+export async function findAuthorizationCodeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
   for (const name of ['code', 'redirect_uri'] as const) {
     if (!form[name]) refuse('invalid_request', `${name} is missing`)
   }
@@ -50,7 +50,7 @@ async function decide(
   const { request, step } = row.value
   if (step.name === 'REDEEMED') return endReplayedTokens(call)
   if (step.name !== 'CODE' || call.now.getTime() >= step.until) return refuseCode()
-  refuseOther(request, form, call.client)
+  refuseOtherRequest(request, form, call.client)
   refuseOtherInstance({ id: request.clientId, ...(request.instance && { instance: request.instance }) }, call.client)
   refuseOtherKey(request, call.jkt)
   const { session } = call
@@ -59,9 +59,9 @@ async function decide(
   if (decidedFor !== undefined && decidedFor !== id) refuse('invalid_grant', 'the credential is for another person')
   return {
     session,
-    next: firstRefreshToken(context, call.id, session, call.now),
+    next: makeFirstRefreshToken(context, call.id, session, call.now),
     client: { id: request.clientId },
-    authorized: authorizedBy(request, session),
+    authorizedIds: authorizedIdsOf(request, session),
     scope: request.scope,
     also: [redeemRequest({ id, ...row }, call)],
   }
@@ -69,7 +69,7 @@ async function decide(
 
 /** Ends the tokens that a replayed code gave, whoever has them. */
 function endReplayedTokens({ session, now }: SessionForToken): GrantDecision {
-  return session.token === undefined ? refuseCode() : { session: endTokens(session, now), refusal: REPLAYED }
+  return session.token === undefined ? refuseCode() : { session: endTokens(session, now), refusal: REPLAYED_CODE }
 }
 
 function redeemRequest({ id, value, version }: RequestRow, { id: sessionId, now }: SessionForToken) {
@@ -77,7 +77,7 @@ function redeemRequest({ id, value, version }: RequestRow, { id: sessionId, now 
   return { update: 'authorization_request', id, version, value: next, dueAt: endOfRequest(next, now) } as const
 }
 
-function refuseOther(request: CodeFlowRequest, form: TokenRequest, client: SessionForToken['client']): void {
+function refuseOtherRequest(request: CodeFlowRequest, form: TokenRequest, client: SessionForToken['client']): void {
   // RFC 6749 section 4.1.3: a client that authenticates itself need not say who it is.
   const clientId = form.client_id || client?.id || refuse('invalid_request', 'client_id is missing')
   if (clientId !== request.clientId) refuse('invalid_grant', 'client_id: the code was given to another client')
@@ -94,14 +94,14 @@ function refuseOther(request: CodeFlowRequest, form: TokenRequest, client: Sessi
 }
 
 /** Refuses a proof by another key than the one that the code is bound to. RFC 9449 section 10. */
-function refuseOtherKey({ jkt }: CodeFlowRequest, proved: string | undefined): void {
-  if (jkt === undefined || jkt === proved) return
-  if (proved === undefined) refuseProof('it is missing; the code is bound to a key')
+function refuseOtherKey({ jkt }: CodeFlowRequest, proofKey: string | undefined): void {
+  if (jkt === undefined || jkt === proofKey) return
+  if (proofKey === undefined) refuseProof('it is missing; the code is bound to a key')
   refuse('invalid_grant', 'the code is bound to another key')
 }
 
 /** Returns the configurations that the wallet named, where it named some in details, or not all of an offer. */
-function authorizedBy(
+function authorizedIdsOf(
   { configurationIds, hasDetails }: CodeFlowRequest,
   session: IssuanceSession,
 ): readonly string[] | undefined {

@@ -4,7 +4,7 @@ import type { AuthenticatedClient } from '../access/client-attestation.ts'
 import type { AuthorizedClient } from '../authorization.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { AuthorizedSession, IssuanceSession, OfferedSession } from '../session.ts'
-import type { MadeRefreshToken } from './refresh-token.ts'
+import type { NewRefreshToken } from './refresh-token.ts'
 
 /** A session for which a token is requested. */
 export interface SessionForToken {
@@ -22,11 +22,11 @@ export type GrantDecision = GrantApproval | GrantRefusal
 /** The decision that the session gets an access token, and a refresh token if it may have one. */
 interface GrantApproval {
   readonly session: OfferedSession | AuthorizedSession
-  readonly next: MadeRefreshToken | undefined
+  readonly next: NewRefreshToken | undefined
   /** The wallet that gets the token, where its authorization says. */
   readonly client?: AuthorizedClient
   /** The configurations that its authorization narrows the token to; all of the session where it is absent. */
-  readonly authorized?: readonly string[] | undefined
+  readonly authorizedIds?: readonly string[] | undefined
   /** The scope that the authorization request named. */
   readonly scope?: string | undefined
   /** Changes that go with the token, or it is not given. */
@@ -46,5 +46,5 @@ export interface Grant {
   /** The description of the refusal when there is no such session. */
   readonly unknown: string
   /** Decides about the session as it was read; again when it has changed since. Refuses without effect by throwing. */
-  readonly decide: (asked: SessionForToken) => GrantDecision | Promise<GrantDecision>
+  readonly decide: (call: SessionForToken) => GrantDecision | Promise<GrantDecision>
 }

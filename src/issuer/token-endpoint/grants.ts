@@ -11,11 +11,11 @@ import { type Authorization, endTokens } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { hasGrant, recordWrongTxCode, refuseUnlessRedeemable } from '../session.ts'
-import { authorizationCodeGrant } from './authorization-code.ts'
+import { findAuthorizationCodeGrant } from './authorization-code.ts'
 import type { Grant } from './grant.ts'
 import {
-  firstRefreshToken,
-  nextRefreshToken,
+  makeFirstRefreshToken,
+  makeNextRefreshToken,
   refuseUnknownRefreshToken,
   sessionOfRefreshToken,
 } from './refresh-token.ts'
@@ -27,18 +27,18 @@ const LAST_WRONG_TX_CODE = `${WRONG_TX_CODE}; so many wrong ones have ended this
 const UNKNOWN_CODE = 'the pre-authorized code is unknown; scan the credential offer again'
 
 /** Returns the grant of a token request. Refuses with `unsupported_grant_type` or `invalid_request`. */
-export async function grantOf(context: IssuerContext, form: TokenRequest): Promise<Grant> {
+export async function findGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
   const hasPreAuthorized = context.config.profile === undefined
-  if (form.grant_type === PRE_AUTHORIZED_GRANT && hasPreAuthorized) return codeGrant(context, form)
-  if (form.grant_type === REFRESH_GRANT) return refreshGrant(context, form)
+  if (form.grant_type === PRE_AUTHORIZED_GRANT && hasPreAuthorized) return findCodeGrant(context, form)
+  if (form.grant_type === REFRESH_GRANT) return makeRefreshGrant(context, form)
   if (form.grant_type === AUTHORIZATION_CODE_GRANT && context.config.codeFlow !== undefined) {
-    return authorizationCodeGrant(context, form)
+    return findAuthorizationCodeGrant(context, form)
   }
   const names = `${hasPreAuthorized ? PRE_AUTHORIZED_GRANT : AUTHORIZATION_CODE_GRANT} or ${REFRESH_GRANT}`
   return refuse(form.grant_type ? 'unsupported_grant_type' : 'invalid_request', `grant_type must be ${names}`)
 }
 
-async function codeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
+async function findCodeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
   const code = form['pre-authorized_code'] || refuse('invalid_request', 'pre-authorized_code is missing')
   return {
     sessionId: await findSessionOfAnyCode(context, code),
@@ -47,15 +47,18 @@ async function codeGrant(context: IssuerContext, form: TokenRequest): Promise<Gr
       if (!hasGrant(session, PRE_AUTHORIZED_GRANT)) refuse('invalid_grant', UNKNOWN_CODE)
       refuseUnlessRedeemable(session, now)
       if (!isRightTxCode(context, id, session.txCode, form.tx_code)) {
-        const wronged = recordWrongTxCode(session, now)
-        return { session: wronged, refusal: wronged.lockedAt === undefined ? WRONG_TX_CODE : LAST_WRONG_TX_CODE }
+        const updatedSession = recordWrongTxCode(session, now)
+        return {
+          session: updatedSession,
+          refusal: updatedSession.lockedAt === undefined ? WRONG_TX_CODE : LAST_WRONG_TX_CODE,
+        }
       }
-      return { session, next: firstRefreshToken(context, id, session, now) }
+      return { session, next: makeFirstRefreshToken(context, id, session, now) }
     },
   }
 }
 
-function refreshGrant(context: IssuerContext, form: TokenRequest): Grant {
+function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Grant {
   const refreshToken = form.refresh_token || refuse('invalid_request', 'refresh_token is missing')
   return {
     sessionId: sessionOfRefreshToken(refreshToken),
@@ -65,7 +68,7 @@ function refreshGrant(context: IssuerContext, form: TokenRequest): Grant {
       refuseOtherClient(session, form)
       refuseOtherInstance(session.client, client)
       refuseOtherKey(session, jkt)
-      const next = nextRefreshToken(context, id, session, { refreshToken, now })
+      const next = makeNextRefreshToken(context, id, session, { refreshToken, now })
       if ('problem' in next) return { session: endTokens(session, now), refusal: next.problem }
       await refuseUnlessValid(context, id)
       return { session, next }

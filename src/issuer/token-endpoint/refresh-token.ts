@@ -10,27 +10,27 @@ import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf } from '../../codec/digest.ts'
 import type { Problem } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
-import { type RefreshPolicy, withoutRetry } from '../authorization.ts'
+import { dropRetry, type RefreshPolicy } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { AuthorizedSession, IssuanceSession } from '../session.ts'
 
 /** A refresh token, and what a session keeps of it and its family. */
-export interface MadeRefreshToken {
+export interface NewRefreshToken {
   readonly refreshToken: string
   readonly refresh: RefreshPolicy
 }
 
-const REPLAYED = 'the refresh token has been used, and none of this session is good any more; ask for a new offer'
+const REPLAYED_TOKEN = 'the refresh token has been used, and none of this session is good any more; ask for a new offer'
 
 /** Returns the first refresh token of a session that has just been redeemed, when its policy has any. */
-export function firstRefreshToken(
+export function makeFirstRefreshToken(
   { random }: IssuerContext,
   sessionId: string,
   { refreshSeconds }: IssuanceSession,
   now: Date,
-): MadeRefreshToken | undefined {
+): NewRefreshToken | undefined {
   if (refreshSeconds === undefined) return undefined
-  const refreshToken = tokenOf(sessionId, toBase64url(random(32)))
+  const refreshToken = makeToken(sessionId, toBase64url(random(32)))
   const until = now.getTime() + refreshSeconds * 1000
   return { refreshToken, refresh: { until, digest: digestOf(refreshToken), spent: [] } }
 }
@@ -44,33 +44,33 @@ export function sessionOfRefreshToken(token: string): string {
  * Returns the successor of a refresh token (itself, in the profile HAIP), or the problem for which the family has to
  * end. Refuses with `invalid_grant` one that is unknown, and any when the time is up.
  */
-export function nextRefreshToken(
+export function makeNextRefreshToken(
   { secrets, config }: Pick<IssuerContext, 'secrets' | 'config'>,
   sessionId: string,
   session: AuthorizedSession,
-  sent: { readonly refreshToken: string; readonly now: Date },
-): MadeRefreshToken | Problem {
+  request: { readonly refreshToken: string; readonly now: Date },
+): NewRefreshToken | Problem {
   const { refresh, token } = session
   if (refresh === undefined) return refuseUnknownRefreshToken()
-  if (sent.now.getTime() >= refresh.until || session.expiredAt !== undefined || session.erasedAt !== undefined) {
+  if (request.now.getTime() >= refresh.until || session.expiredAt !== undefined || session.erasedAt !== undefined) {
     refuse('invalid_grant', 'the time is up in which this could be refreshed; ask for a new offer')
   }
-  const digest = digestOf(sent.refreshToken)
+  const digest = digestOf(request.refreshToken)
   // Digests need no constant time: how much of a digest fits says nothing about the token.
   const isRetry = refresh.retry === digest
   if (refresh.spent.includes(digest)) {
     // A token that is bound to a key is of no use to a thief, so that this is a mistake of the wallet.
-    if (token.jkt === undefined) return { problem: REPLAYED }
+    if (token.jkt === undefined) return { problem: REPLAYED_TOKEN }
     refuse('invalid_grant', 'the refresh token has been used; send the one that came in return')
   }
   if (refresh.digest !== digest && !isRetry) refuseUnknownRefreshToken()
   // FAPI 2.0 Security Profile, Requirements for authorization servers: no rotation, as the tokens are bound to keys.
-  if (config.profile === 'haip' && !isRetry) return { refreshToken: sent.refreshToken, refresh: withoutRetry(refresh) }
+  if (config.profile === 'haip' && !isRetry) return { refreshToken: request.refreshToken, refresh: dropRetry(refresh) }
   const [newest, ...older] = secrets.refresh
-  const gaveSuccessor = (secret: KeyObject): boolean =>
-    isRetry && refresh.digest === digestOf(deriveSuccessor(sent.refreshToken, sessionId, secret))
-  const refreshToken = deriveSuccessor(sent.refreshToken, sessionId, older.find(gaveSuccessor) ?? newest)
-  const policy = isRetry ? refresh : withoutRetry(refresh)
+  const hasGivenSuccessor = (secret: KeyObject): boolean =>
+    isRetry && refresh.digest === digestOf(deriveSuccessor(request.refreshToken, sessionId, secret))
+  const refreshToken = deriveSuccessor(request.refreshToken, sessionId, older.find(hasGivenSuccessor) ?? newest)
+  const policy = isRetry ? refresh : dropRetry(refresh)
   return { refreshToken, refresh: { ...policy, digest: digestOf(refreshToken), retry: digest } }
 }
 
@@ -83,13 +83,13 @@ export function refuseUnknownRefreshToken(): never {
  * has to be stored.
  */
 function deriveSuccessor(refreshToken: string, sessionId: string, secret: KeyObject): string {
-  return tokenOf(sessionId, createHmac('sha256', secret).update(refreshToken).digest('base64url'))
+  return makeToken(sessionId, createHmac('sha256', secret).update(refreshToken).digest('base64url'))
 }
 
 /**
  * Makes a refresh token, which begins with the session id, by which the token endpoint without a session in its path
  * finds the session.
  */
-function tokenOf(sessionId: string, secret: string): string {
+function makeToken(sessionId: string, secret: string): string {
   return `${sessionId}.${secret}`
 }

@@ -10,33 +10,33 @@ import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
 import type { IssuerContext } from '../context.ts'
 import { accessTokenKeys, authorizationServerMetadata, makeDocumentPaths } from '../metadata.ts'
 import * as schemas from '../schemas.ts'
-import { grantOf } from './grants.ts'
+import { findGrant } from './grants.ts'
 import { answerTokenRequest } from './token-request.ts'
 
 /** The most bytes of a body: a code and a grant type are short, and reading a form costs more than sending it. */
 const BODY_LIMIT = 16 * 1024
 
-export function tokenRoutes(app: App, context: IssuerContext): void {
-  documentRoutes(app, context)
-  addFormRoutes(app, BODY_LIMIT, (scope) => endpointRoutes(scope, context))
-  addBodylessRoutes(app, (scope) => challengeRoute(scope, context))
+export function addTokenRoutes(app: App, context: IssuerContext): void {
+  addDocumentRoutes(app, context)
+  addFormRoutes(app, BODY_LIMIT, (scope) => addEndpointRoutes(scope, context))
+  addBodylessRoutes(app, (scope) => addChallengeRoute(scope, context))
 }
 
-function documentRoutes(app: App, context: IssuerContext): void {
-  const [base, inserted, appended] = makeDocumentPaths('oauth-authorization-server')
+function addDocumentRoutes(app: App, context: IssuerContext): void {
+  const [base, insertedPath, appendedPath] = makeDocumentPaths('oauth-authorization-server')
   const summary = 'Authorization server metadata'
   const schema = schemas.documentRoute('getAuthorizationServerMetadata', summary, AuthorizationServerMetadata)
   app.get(base, { schema }, () => authorizationServerMetadata(context, undefined))
-  const ofSession = (operationId: string) => ({
+  const sessionSchema = (operationId: string) => ({
     ...schemas.documentRoute(operationId, `${summary} of a session`, AuthorizationServerMetadata),
     ...refusalCodes('not_found'),
     params: SessionParams,
   })
   for (const [url, id] of [
-    [inserted, 'getSessionAuthorizationServerMetadata'],
-    [appended, 'getSessionAuthorizationServerMetadataForDrafts'],
+    [insertedPath, 'getSessionAuthorizationServerMetadata'],
+    [appendedPath, 'getSessionAuthorizationServerMetadataForDrafts'],
   ] as const) {
-    app.get(url, { schema: ofSession(id) }, ({ params }) => authorizationServerMetadata(context, params.session_id))
+    app.get(url, { schema: sessionSchema(id) }, ({ params }) => authorizationServerMetadata(context, params.session_id))
   }
   const keys = accessTokenKeys(context)
   app.get('/auth/.well-known/jwks', { schema: schemas.tokenKeysRoute }, (_, reply) => {
@@ -46,7 +46,7 @@ function documentRoutes(app: App, context: IssuerContext): void {
 }
 
 /** Adds the challenge endpoint, which gives the challenge of the next proof beside a wallet attestation. */
-function challengeRoute(app: App, context: IssuerContext): void {
+function addChallengeRoute(app: App, context: IssuerContext): void {
   app.post('/auth/challenge', { schema: schemas.challengeRoute }, () => {
     const { config, attestationChallenges, now } = context
     if (config.clientAuthentication === undefined) {
@@ -56,11 +56,11 @@ function challengeRoute(app: App, context: IssuerContext): void {
   })
 }
 
-function endpointRoutes(app: App, context: IssuerContext): void {
+function addEndpointRoutes(app: App, context: IssuerContext): void {
   const config = { malformed: 'invalid_request', endpoint: 'token', logged: { 200: 'token_given' } } as const
   const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context)]
   app.post('/auth/token-endpoint', { config, onRequest, schema: schemas.tokenRoute }, async (request) => {
-    const grant = await grantOf(context, request.body)
+    const grant = await findGrant(context, request.body)
     request.sessionId = grant.sessionId ?? ''
     return answerTokenRequest(context, grant, {
       ...readDpopRequest(request),
@@ -73,6 +73,6 @@ function endpointRoutes(app: App, context: IssuerContext): void {
   app.post('/auth/token-endpoint/:session_id', { config, onRequest, schema }, async (request) => {
     const { body: form, params } = request
     const call = { ...readDpopRequest(request), sender: readClientRequest(request), form, sessionId: params.session_id }
-    return answerTokenRequest(context, await grantOf(context, form), call)
+    return answerTokenRequest(context, await findGrant(context, form), call)
   })
 }

@@ -79,20 +79,24 @@ async function attemptAnswer(
   const { id, proof, client: sender } = call
   const now = context.now()
   const fetchedAt = session.offerFetchedAt ?? context.progress.unwrittenFetch(id)
-  const fetched = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
-  const decision = await decide({ id, session: fetched, jkt: proof?.jkt, client: sender, now })
+  const currentSession = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
+  const decision = await decide({ id, session: currentSession, jkt: proof?.jkt, client: sender, now })
   if (decision.refusal !== undefined) {
     // The end of the session may have come nearer.
-    const ended = { value: decision.session, dueAt: new Date(endOfIssuance(decision.session)) }
-    const conflict = await context.store.commit([{ update: 'issuance_session', id, version, ...ended }])
+    const endedRow = { value: decision.session, dueAt: new Date(endOfIssuance(decision.session)) }
+    const conflict = await context.store.commit([{ update: 'issuance_session', id, version, ...endedRow }])
     return conflict === undefined ? refuse('invalid_grant', decision.refusal) : { conflict }
   }
-  const authorized = authorizedBy(context, call, session, decision.authorized)
+  const authorizedIds = readAuthorizedIds(context, call, session, decision.authorizedIds)
   const client =
     sender === undefined ? (decision.client ?? session.client) : { id: sender.id, instance: sender.instance }
   const { accessToken, token: plainToken } = await makeAccessToken(context, id, { now, jkt: proof?.jkt, client })
   const issuedBefore = session.issued.length
-  const token = { ...plainToken, ...(authorized && { authorized }), ...(issuedBefore > 0 && { issuedBefore }) }
+  const token = {
+    ...plainToken,
+    ...(authorizedIds && { authorized: authorizedIds }),
+    ...(issuedBefore > 0 && { issuedBefore }),
+  }
   const { next, scope, also = [] } = decision
   const refresh = next && { refresh: next.refresh }
   const value: AuthorizedSession = { ...decision.session, token, ...(client && { client }), ...refresh }
@@ -159,16 +163,16 @@ function responseOf(
  * Returns the configurations that authorization details name or named, or undefined when they never did; never more
  * than before.
  */
-function authorizedBy(
+function readAuthorizedIds(
   context: IssuerContext,
   { form, id }: SessionCall,
   { configurationIds, token }: IssuanceSession,
-  requested: readonly string[] | undefined,
+  requestedIds: readonly string[] | undefined,
 ): readonly string[] | undefined {
   const { authorization_details: details } = form
-  const before = token?.authorized ?? requested
-  if (!details) return before
-  return readAuthorizationDetails(details, before ?? configurationIds, identifiersFor(context, id))
+  const previousIds = token?.authorized ?? requestedIds
+  if (!details) return previousIds
+  return readAuthorizationDetails(details, previousIds ?? configurationIds, identifiersFor(context, id))
 }
 
 /**

@@ -12,10 +12,10 @@ import type { IssuerContext } from '../context.ts'
 import type { NewIssuanceSession } from '../schemas.ts'
 import type { TxCode } from '../session.ts'
 
-export interface MadeTxCode {
-  readonly stored: TxCode
+export interface NewTxCode {
+  readonly record: TxCode
   /** The value, where the caller gave none. */
-  readonly generated: string | undefined
+  readonly generatedValue: string | undefined
 }
 
 /** The characters of transaction codes, without letters and digits that people take for each other. */
@@ -34,25 +34,25 @@ export function makeTxCode(
   context: IssuerContext,
   sessionId: string,
   request: NonNullable<NewIssuanceSession['tx_code']>,
-): MadeTxCode {
+): NewTxCode {
   const { input_mode: mode = 'numeric', description } = request
   if (context.authorizationServer !== undefined) return makeExternalCode(request)
   // Composed as a keyboard does, so that the length is the number of characters that the holder types.
-  const supplied = request.value?.normalize('NFC')
-  if (supplied !== undefined && !FITTING[mode].test(supplied)) {
+  const suppliedValue = request.value?.normalize('NFC')
+  if (suppliedValue !== undefined && !FITTING[mode].test(suppliedValue)) {
     refuse('invalid_request', `tx_code.value: with input_mode ${mode} it must be ${FITTING_TEXT[mode]}`)
   }
-  if (supplied !== undefined && lengthOf(supplied) < SHORTEST) {
+  if (suppliedValue !== undefined && lengthOf(suppliedValue) < SHORTEST) {
     refuse('invalid_request', `tx_code.value: it must have ${SHORTEST} characters or more`)
   }
-  const length = request.length ?? (supplied === undefined ? LENGTHS[mode] : lengthOf(supplied))
-  if (supplied !== undefined && lengthOf(supplied) !== length) {
-    refuse('invalid_request', `tx_code.length: the value is ${lengthOf(supplied)} characters long`)
+  const length = request.length ?? (suppliedValue === undefined ? LENGTHS[mode] : lengthOf(suppliedValue))
+  if (suppliedValue !== undefined && lengthOf(suppliedValue) !== length) {
+    refuse('invalid_request', `tx_code.length: the value is ${lengthOf(suppliedValue)} characters long`)
   }
-  const value = supplied ?? makeRandomText(context.random, ALPHABETS[mode], length)
-  const offered = { input_mode: mode, length, ...(description === undefined ? {} : { description }) }
-  const stored = { mac: mac(context.secrets.txCode[0], sessionId, value), asked: offered, wrong: 0 }
-  return { stored, generated: supplied === undefined ? value : undefined }
+  const value = suppliedValue ?? makeRandomText(context.random, ALPHABETS[mode], length)
+  const offeredDescription = { input_mode: mode, length, ...(description === undefined ? {} : { description }) }
+  const record = { mac: mac(context.secrets.txCode[0], sessionId, value), asked: offeredDescription, wrong: 0 }
+  return { record, generatedValue: suppliedValue === undefined ? value : undefined }
 }
 
 /**
@@ -66,8 +66,12 @@ export function encryptTxCode({ secrets, random }: IssuerContext, sessionId: str
 /**
  * Decrypts a stored transaction code; returns undefined where its secret is gone, so that the code is good for nothing.
  */
-export function decryptTxCode({ secrets }: IssuerContext, sessionId: string, encrypted: string): string | undefined {
-  return decryptCode(secrets.rememberedTxCode, sessionId, encrypted)
+export function decryptTxCode(
+  { secrets }: IssuerContext,
+  sessionId: string,
+  encryptedValue: string,
+): string | undefined {
+  return decryptCode(secrets.rememberedTxCode, sessionId, encryptedValue)
 }
 
 /**
@@ -78,11 +82,11 @@ function makeExternalCode({
   value,
   input_mode: mode = 'numeric',
   ...rest
-}: NonNullable<NewIssuanceSession['tx_code']>): MadeTxCode {
+}: NonNullable<NewIssuanceSession['tx_code']>): NewTxCode {
   if (value !== undefined) {
     refuse('invalid_request', 'tx_code.value: tell the authorization server, which compares it, and leave it out here')
   }
-  return { stored: { asked: { input_mode: mode, ...rest }, wrong: 0 }, generated: undefined }
+  return { record: { asked: { input_mode: mode, ...rest }, wrong: 0 }, generatedValue: undefined }
 }
 
 /**
@@ -93,16 +97,16 @@ export function isRightTxCode(
   { secrets }: Pick<IssuerContext, 'secrets'>,
   sessionId: string,
   txCode: TxCode | undefined,
-  sent: string | undefined,
+  sentCode: string | undefined,
 ): boolean {
   // RFC 6749 section 3.2: a parameter without a value is one that was not sent.
   if (txCode === undefined) {
-    return sent ? refuse('invalid_request', 'tx_code: this offer asks for no transaction code') : true
+    return sentCode ? refuse('invalid_request', 'tx_code: this offer asks for no transaction code') : true
   }
-  if (!sent) return refuse('invalid_request', 'tx_code is missing: this offer asks for a transaction code')
+  if (!sentCode) return refuse('invalid_request', 'tx_code is missing: this offer asks for a transaction code')
   const { mac: wantedMac } = txCode
   if (wantedMac === undefined) return false
-  return secrets.txCode.some((secret) => isSameSecret(mac(secret, sessionId, sent), wantedMac))
+  return secrets.txCode.some((secret) => isSameSecret(mac(secret, sessionId, sentCode), wantedMac))
 }
 
 /**
