@@ -107,14 +107,14 @@ function target({ contract, chain }: CallContext, { endpoint }: ListedEngine, pa
   return { url, uri: `${url.pathname}${url.search}`.slice(prefix.length) }
 }
 
-type Unsigned = Omit<EngineAnswer, 'signed'>
+type UnsignedAnswer = Omit<EngineAnswer, 'signed'>
 
 async function exchange(
   { fetch, limits }: CallContext,
   engine: ListedEngine,
   request: Request,
   signal: AbortSignal,
-): Promise<Unsigned> {
+): Promise<UnsignedAnswer> {
   const response = await fetch(request)
   if (
     response.type === 'opaqueredirect' ||

@@ -57,14 +57,14 @@ export async function downloadSecret(context: SecretSharing, download: Download)
   return { secret: await combineShares(answers, threshold, scheme), errors }
 }
 
-interface Wanted {
+interface ShareRequest {
   readonly id: bigint
   readonly sharing: SharingState
   readonly engine: ListedEngine
   readonly index: number
 }
 
-async function fetchShare(context: SecretSharing, expected: Wanted, signal: AbortSignal): Promise<Share> {
+async function fetchShare(context: SecretSharing, expected: ShareRequest, signal: AbortSignal): Promise<Share> {
   const { client, signer, patienceMs = PATIENCE_MS } = context
   const { id, sharing, engine, index } = expected
   const request = { method: 'GET', path: `/shares/${id}`, signer }

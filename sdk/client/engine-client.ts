@@ -68,9 +68,9 @@ export function engineClient(options: EngineClientOptions): EngineClient {
   const context: CallContext = { fetch, now, random, keys: new Map(), limits, contract, chain }
   const call: EngineClient['call'] = async (engine, request, signal) => {
     try {
-      return unlessRefused(await callEngine(context, engine, request, signal))
+      return throwRefusal(await callEngine(context, engine, request, signal))
     } catch (error) {
-      if (error instanceof EngineError && isOldNews(error)) list.invalidate()
+      if (error instanceof EngineError && isListOutdated(error)) list.invalidate()
       throw error
     }
   }
@@ -114,7 +114,7 @@ const PROBLEMS = new Set([
   'storage-quota',
 ])
 
-function unlessRefused(answer: EngineAnswer): EngineAnswer {
+function throwRefusal(answer: EngineAnswer): EngineAnswer {
   const code = answer.headers.get('x-engine-error')
   if (code === null) return answer
   const { engine, status } = answer
@@ -125,6 +125,6 @@ function unlessRefused(answer: EngineAnswer): EngineAnswer {
 /**
  * Tests whether another list of engines may help: it serves the contract no more, or somebody else answers at its URL.
  */
-function isOldNews({ code, status, problem }: EngineError): boolean {
+function isListOutdated({ code, status, problem }: EngineError): boolean {
   return code === 'bad-signature' || status === 421 || (status === 404 && problem === 'unknown-contract')
 }

@@ -37,30 +37,30 @@ export interface Engines {
 }
 
 export function engineList({ chain, contract, now, ttlMs, extract }: EngineListOptions): Engines {
-  let kept: { readonly until: number; readonly list: Promise<EngineList> } | undefined
+  let cachedList: { readonly until: number; readonly list: Promise<EngineList> } | undefined
   const read = async (): Promise<EngineList> => {
     const block = await chain.fetchHead()
-    const listed = await chain.fetchContract(contract, block)
-    if (listed === undefined) refuse('there is no contract with an off-chain component at this address')
-    const engines = extract === undefined ? listed.engines : await extract(listed, chain, block)
+    const contractOnChain = await chain.fetchContract(contract, block)
+    if (contractOnChain === undefined) refuse('there is no contract with an off-chain component at this address')
+    const engines = extract === undefined ? contractOnChain.engines : await extract(contractOnChain, chain, block)
     if (engines === undefined)
       refuse('its state does not say in a documented way what its engines are: give an extractor')
     return { engines, block }
   }
   return {
     list: () => {
-      if (kept !== undefined && now().getTime() < kept.until) return kept.list
+      if (cachedList !== undefined && now().getTime() < cachedList.until) return cachedList.list
       const list = read()
       const mine = { until: now().getTime() + ttlMs, list }
-      kept = mine
+      cachedList = mine
       // A failure is not cached.
       list.catch(() => {
-        if (kept === mine) kept = undefined
+        if (cachedList === mine) cachedList = undefined
       })
       return list
     },
     invalidate: () => {
-      kept = undefined
+      cachedList = undefined
     },
   }
 }

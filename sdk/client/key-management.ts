@@ -72,21 +72,21 @@ export async function signTogether(
 ): Promise<{ readonly signature: Uint8Array; readonly faults: readonly Fault[] }> {
   const faults = new Map<SigningEngine, string>()
   for (;;) {
-    const left = engines.filter((engine) => !faults.has(engine))
-    const signers = await collectCommitments(id, left, key.signers.min, faults)
+    const remainingEngines = engines.filter((engine) => !faults.has(engine))
+    const signers = await collectCommitments(id, remainingEngines, key.signers.min, faults)
     if (signers.length < key.signers.min) throw new SigningError(listOf(faults), key.signers.min)
-    const signature = await attempt({ id, message, key }, signers, faults)
+    const signature = await attemptSignature({ id, message, key }, signers, faults)
     if (signature) return { signature, faults: listOf(faults) }
   }
 }
 
-interface Wanted {
+interface SigningTask {
   readonly id: bigint
   readonly message: Uint8Array
   readonly key: FrostPublic
 }
 
-interface Committed {
+interface CommittedSigner {
   readonly engine: SigningEngine
   readonly commitments: NonceCommitments
 }
@@ -97,23 +97,23 @@ async function collectCommitments(
   engines: readonly SigningEngine[],
   needed: number,
   faults: Map<SigningEngine, string>,
-): Promise<Committed[]> {
-  const answered: Committed[] = []
+): Promise<CommittedSigner[]> {
+  const committedSigners: CommittedSigner[] = []
   let next = 0
-  while (answered.length < needed && next < engines.length) {
-    const group = engines.slice(next, next + needed - answered.length)
+  while (committedSigners.length < needed && next < engines.length) {
+    const group = engines.slice(next, next + needed - committedSigners.length)
     next += group.length
     const answers = await Promise.all(group.map((engine) => commitmentsOf(id, engine, faults)))
-    answered.push(...answers.filter((one) => one !== undefined))
+    committedSigners.push(...answers.filter((one) => one !== undefined))
   }
-  return answered
+  return committedSigners
 }
 
 async function commitmentsOf(
   id: bigint,
   engine: SigningEngine,
   faults: Map<SigningEngine, string>,
-): Promise<Committed | undefined> {
+): Promise<CommittedSigner | undefined> {
   const answer = await ask(engine, `/keys/${id}/commitments`, '{}', faults)
   if (answer === undefined) return undefined
   try {
@@ -131,9 +131,9 @@ async function commitmentsOf(
  * Asks the signers for their shares, and combines these to a signature; undefined when a share was missing or wrong,
  * whose engine is then among the faults.
  */
-async function attempt(
-  { id, message, key }: Wanted,
-  signers: readonly Committed[],
+async function attemptSignature(
+  { id, message, key }: SigningTask,
+  signers: readonly CommittedSigner[],
   faults: Map<SigningEngine, string>,
 ): Promise<Uint8Array | undefined> {
   const list = signers.map(({ commitments }) => commitments)
@@ -149,7 +149,7 @@ async function attempt(
     signers.map(async ({ engine, commitments: { identifier } }) => {
       const answer = await ask(engine, `/keys/${id}/signature-shares`, body, faults)
       if (answer === undefined) return
-      const share = whenRight(answer.share, (bytes) => frost.verifyShare(key, list, signed, identifier, bytes))
+      const share = readShare(answer.share, (bytes) => frost.verifyShare(key, list, signed, identifier, bytes))
       if (share) shares[identifier] = share
       else faults.set(engine, 'its signature share is wrong')
     }),
@@ -159,7 +159,7 @@ async function attempt(
 }
 
 /** Reads a share; undefined when the answer is none, or a wrong one. */
-function whenRight(
+function readShare(
   answered: unknown,
   isRight: (share: Uint8Array<ArrayBuffer>) => boolean,
 ): Uint8Array<ArrayBuffer> | undefined {

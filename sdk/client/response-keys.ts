@@ -21,7 +21,7 @@ interface KeyContext {
   readonly chain: Recipient['chain']
 }
 
-interface Signed {
+interface SignedAnswer {
   readonly engine: ListedEngine
   readonly request: HttpRequestData
   readonly recipient: Recipient & { readonly authorization: string }
@@ -38,8 +38,8 @@ interface Signed {
  * Tests whether the engine signed its answer. Rejects with an {@link EngineError} when somebody else did, or something
  * else was signed.
  */
-export async function isSignedByEngine(context: KeyContext, signed: Signed): Promise<boolean> {
-  const { engine, request, recipient, answer } = signed
+export async function isSignedByEngine(context: KeyContext, signedAnswer: SignedAnswer): Promise<boolean> {
+  const { engine, request, recipient, answer } = signedAnswer
   const header = answer.headers.get('x-engine-signature')
   if (header === null) return false
   const signature = parseEngineSignature(header)
@@ -65,7 +65,7 @@ export async function isSignedByEngine(context: KeyContext, signed: Signed): Pro
   }
   const key = bytesToHex(signature.publicKey)
   if (context.keys.get(engine.address) === key) return true
-  if ((await endorsedKey(context, signed)) !== key) {
+  if ((await fetchEndorsedKey(context, signedAnswer)) !== key) {
     const message = 'its answer is signed by a key that this engine did not endorse'
     throw new EngineError(engine, 'bad-signature', { message })
   }
@@ -76,7 +76,10 @@ export async function isSignedByEngine(context: KeyContext, signed: Signed): Pro
 /**
  * Returns the key that the engine shows, when its identity endorsed it. Rejects when it shows nothing that can be read.
  */
-async function endorsedKey({ fetch, chain }: KeyContext, { engine, until }: Signed): Promise<string | undefined> {
+async function fetchEndorsedKey(
+  { fetch, chain }: KeyContext,
+  { engine, until }: SignedAnswer,
+): Promise<string | undefined> {
   const response = await fetch(`${engine.endpoint}/engine`, { redirect: 'manual', signal: until, credentials: 'omit' })
   const document = await readBounded(response, MAX_DOCUMENT_BYTES, until)
   const member = memberOf(

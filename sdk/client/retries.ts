@@ -48,7 +48,7 @@ export function askForLast(
 ): Promise<EngineAnswer> {
   const attempt = (): Promise<EngineAnswer> => client.call(engine, request, patience.signal)
   return repeatAttempt(client, attempt, patience, (tried, attempts) => {
-    if (tried instanceof EngineError) return isWaitedFor(tried) || (isPassing(tried) && attempts < ATTEMPTS)
+    if (tried instanceof EngineError) return isNotReady(tried) || (isTemporaryError(tried) && attempts < ATTEMPTS)
     if (tried.status < 300) return false
     const isBehind = tried.block === undefined || tried.block < block
     return isBehind || (tried.status >= 500 && attempts < ATTEMPTS)
@@ -63,7 +63,7 @@ export function askWhenReady(
   patience: Patience,
 ): Promise<EngineAnswer> {
   const attempt = (): Promise<EngineAnswer> => client.call(engine, request, patience.signal)
-  return repeatAttempt(client, attempt, patience, (tried) => tried instanceof EngineError && isWaitedFor(tried))
+  return repeatAttempt(client, attempt, patience, (tried) => tried instanceof EngineError && isNotReady(tried))
 }
 
 async function repeatAttempt(
@@ -74,7 +74,7 @@ async function repeatAttempt(
 ): Promise<EngineAnswer> {
   const end = now().getTime() + patienceMs
   for (let attempts = 1; ; attempts++) {
-    const tried = await orError(attempt())
+    const tried = await catchEngineError(attempt())
     if (!mayHelp(tried, attempts) || now().getTime() >= end) {
       if (tried instanceof EngineError) throw tried
       return tried
@@ -84,7 +84,7 @@ async function repeatAttempt(
   }
 }
 
-async function orError(answer: Promise<EngineAnswer>): Promise<EngineAnswer | EngineError> {
+async function catchEngineError(answer: Promise<EngineAnswer>): Promise<EngineAnswer | EngineError> {
   try {
     return await answer
   } catch (error) {
@@ -94,7 +94,7 @@ async function orError(answer: Promise<EngineAnswer>): Promise<EngineAnswer | En
 }
 
 /** Tests whether another attempt may have another outcome. */
-function isPassing({ code, status = 0, problem }: EngineError): boolean {
+function isTemporaryError({ code, status = 0, problem }: EngineError): boolean {
   if (code === 'unreachable' || code === 'deadline') return true
   // A contract of a moment ago may not have been noticed.
   return code === 'engine-refused' && (status === 429 || status >= 500 || problem === 'unknown-contract')
@@ -104,7 +104,7 @@ function isPassing({ code, status = 0, problem }: EngineError): boolean {
  * Tests whether an engine says that it is not ready yet. A quota is not waited for, since it may last until the next
  * day.
  */
-function isWaitedFor({ code, status, problem }: EngineError): boolean {
+function isNotReady({ code, status, problem }: EngineError): boolean {
   if (code !== 'engine-refused' || problem === 'transaction-quota') return false
   return status === 429 || status === 503 || problem === 'unknown-contract'
 }

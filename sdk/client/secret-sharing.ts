@@ -36,7 +36,7 @@ export const PATIENCE_MS = 30_000
 /** Returns the id of a text: a decimal number of 128 bits. Throws a {@link SharingError} otherwise. */
 export function parseSharingId(text: string): bigint {
   const id = /^(0|[1-9]\d{0,38})$/.test(text) ? BigInt(text) : -1n
-  return id >= 0n && id <= MAX_ID ? id : bad('the id of a sharing is a decimal number below 2^128')
+  return id >= 0n && id <= MAX_ID ? id : refuseBadRequest('the id of a sharing is a decimal number below 2^128')
 }
 
 /** Reads the state of a sharing, by the newest block; undefined when there is none of that id. */
@@ -95,6 +95,6 @@ export async function deleteSecret(context: SecretSharing, id: bigint): Promise<
   return { gone: true }
 }
 
-export function bad(message: string): never {
+export function refuseBadRequest(message: string): never {
   throw new SharingError('bad-request', message)
 }

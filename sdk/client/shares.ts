@@ -40,16 +40,16 @@ export const MAX_SECRET_BYTES = 1_048_576 - PREFIX_BYTES
  */
 export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uint8Array[]> {
   const { shares, threshold, scheme, random } = split
-  if (secret.length > MAX_SECRET_BYTES) bad(`a secret has ${MAX_SECRET_BYTES} bytes at most`)
+  if (secret.length > MAX_SECRET_BYTES) refuseRequest(`a secret has ${MAX_SECRET_BYTES} bytes at most`)
   if (!Number.isInteger(shares) || shares < 2 || shares > MAX_SHARES)
-    bad(`a secret is shared among 2 to ${MAX_SHARES} engines, and the contract lists ${shares}`)
+    refuseRequest(`a secret is shared among 2 to ${MAX_SHARES} engines, and the contract lists ${shares}`)
   if (!Number.isInteger(threshold) || threshold < 2 || threshold > shares) {
-    bad(`the threshold is a number from 2 to that of the engines, which is ${shares}`)
+    refuseRequest(`the threshold is a number from 2 to that of the engines, which is ${shares}`)
   }
   if (scheme === 'xor' && threshold !== shares)
-    bad('with XOR every share is needed: the threshold is the number of engines')
-  const hidden = concatBytes(random(PREFIX_BYTES), secret)
-  return scheme === 'xor' ? splitXor(hidden, split) : splitShamir(hidden, split)
+    refuseRequest('with XOR every share is needed: the threshold is the number of engines')
+  const paddedSecret = concatBytes(random(PREFIX_BYTES), secret)
+  return scheme === 'xor' ? splitXor(paddedSecret, split) : splitShamir(paddedSecret, split)
 }
 
 /**
@@ -61,12 +61,13 @@ export async function combineShares(shares: readonly Share[], threshold: number,
   if (shares.length < threshold || threshold < 2) {
     throw new SharingError('too-few-shares', `${threshold} shares are needed, and there are ${shares.length}`)
   }
-  const used = shares.slice(0, threshold)
-  const length = used[0]?.bytes.length ?? 0
-  if (used.some(({ bytes }) => bytes.length !== length)) refuseMixed('the shares are of different lengths')
+  const usedShares = shares.slice(0, threshold)
+  const length = usedShares[0]?.bytes.length ?? 0
+  if (usedShares.some(({ bytes }) => bytes.length !== length)) refuseMixed('the shares are of different lengths')
   if (length < PREFIX_BYTES) refuseMixed('the shares are shorter than those of any secret')
-  const hidden = scheme === 'xor' ? xor(used.map(({ bytes }) => bytes)) : await valueAt(0, used.map(pointOf))
-  return hidden.slice(PREFIX_BYTES)
+  const paddedSecret =
+    scheme === 'xor' ? xor(usedShares.map(({ bytes }) => bytes)) : await valueAt(0, usedShares.map(pointOf))
+  return paddedSecret.slice(PREFIX_BYTES)
 }
 
 /** Returns the commitment that the contract keeps of a share. */
@@ -86,21 +87,21 @@ function pointOf({ index, bytes }: Share): Point {
 /**
  * Splits a secret by Shamir's scheme: `threshold - 1` shares are random, and they and the secret determine the others.
  */
-async function splitShamir(hidden: Uint8Array, { shares, threshold, random }: Split): Promise<Uint8Array[]> {
-  const drawn = Array.from({ length: threshold - 1 }, () => Uint8Array.from(random(hidden.length)))
-  const points = [{ x: 0, y: hidden }, ...drawn.map((bytes, index) => pointOf({ index, bytes }))]
+async function splitShamir(paddedSecret: Uint8Array, { shares, threshold, random }: Split): Promise<Uint8Array[]> {
+  const randomShares = Array.from({ length: threshold - 1 }, () => Uint8Array.from(random(paddedSecret.length)))
+  const points = [{ x: 0, y: paddedSecret }, ...randomShares.map((bytes, index) => pointOf({ index, bytes }))]
   const rest: Uint8Array[] = []
   for (let x = threshold; x <= shares; x++) rest.push(await valueAt(x, points))
-  return [...drawn, ...rest]
+  return [...randomShares, ...rest]
 }
 
 function valueAt(x: number, points: readonly Point[]): Promise<Uint8Array> {
   return combine(points.map((point) => concatBytes(point.y, Uint8Array.of(point.x ^ x))))
 }
 
-function splitXor(hidden: Uint8Array, { shares, random }: Split): Uint8Array[] {
-  const drawn = Array.from({ length: shares - 1 }, () => Uint8Array.from(random(hidden.length)))
-  return [...drawn, xor([hidden, ...drawn])]
+function splitXor(paddedSecret: Uint8Array, { shares, random }: Split): Uint8Array[] {
+  const randomShares = Array.from({ length: shares - 1 }, () => Uint8Array.from(random(paddedSecret.length)))
+  return [...randomShares, xor([paddedSecret, ...randomShares])]
 }
 
 function xor(all: readonly Uint8Array[]): Uint8Array {
@@ -108,7 +109,7 @@ function xor(all: readonly Uint8Array[]): Uint8Array {
   return first.map((byte, at) => others.reduce((sum, other) => sum ^ (other[at] ?? 0), byte))
 }
 
-function bad(message: string): never {
+function refuseRequest(message: string): never {
   throw new SharingError('bad-request', message)
 }
 

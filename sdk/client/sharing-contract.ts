@@ -50,10 +50,10 @@ export async function readSharing(
   block: Block,
 ): Promise<Sharing | undefined> {
   const answer = await chain.read(contract, sharingMethods.sharing(id), block).catch((error: unknown) => {
-    throw error instanceof ChainError && error.reverted ? notOne() : error
+    throw error instanceof ChainError && error.reverted ? unknownContractError() : error
   })
   // Nothing at all is what an address without that method may answer.
-  if (answer.length === 0) throw notOne()
+  if (answer.length === 0) throw unknownContractError()
   return within('what the contract says of a sharing', () => parseSharing(answer))
 }
 
@@ -74,7 +74,7 @@ function parseSharing(answer: Uint8Array): Sharing | undefined {
   }
 }
 
-function notOne(): SharingError {
+function unknownContractError(): SharingError {
   return new SharingError('unknown-contract', 'the contract at this address is not a SecretSharing contract')
 }
 

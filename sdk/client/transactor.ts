@@ -36,9 +36,9 @@ export function accountTransactor(
   return {
     address: account.address,
     send: async (to, payload) => {
-      const transaction = await signedBy(account, to, payload)
+      const transaction = await signTransaction(account, to, payload)
       await account.submit(transaction)
-      await eventually(patience, async () => {
+      await waitUntil(patience, async () => {
         const outcome = await account.fetchOutcome(transaction)
         if (outcome !== 'pending' && outcome !== 'included') refuseByChain(`the transaction ${WHY_NOT[outcome]}`)
         return outcome === 'included'
@@ -47,7 +47,7 @@ export function accountTransactor(
   }
 }
 
-async function signedBy(account: Account, to: Address, payload: Uint8Array) {
+async function signTransaction(account: Account, to: Address, payload: Uint8Array) {
   try {
     return await account.sign(to, payload, 0n, await account.fetchNextNonce())
   } catch (error) {
@@ -72,7 +72,7 @@ export function walletTransactor(
     send: async (to, payload) => {
       const call = { from: evmAddress(address), to: evmAddress(to), data: `0x${bytesToHex(payload)}` }
       const hash = await provider.request({ method: 'eth_sendTransaction', params: [call] })
-      await eventually(patience, async () => {
+      await waitUntil(patience, async () => {
         const receipt = await provider.request({ method: 'eth_getTransactionReceipt', params: [hash] })
         if (!isObject(receipt)) return false
         if (own(receipt, 'status') !== '0x1') refuseByChain('the transaction was refused by the contract')
@@ -83,7 +83,7 @@ export function walletTransactor(
   }
 }
 
-async function eventually({ now, wait, patienceMs }: Patience, isDone: () => Promise<boolean>): Promise<void> {
+async function waitUntil({ now, wait, patienceMs }: Patience, isDone: () => Promise<boolean>): Promise<void> {
   const end = now().getTime() + (patienceMs ?? PATIENCE_MS)
   while (!(await isDone())) {
     if (now().getTime() >= end)

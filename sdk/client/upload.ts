@@ -9,11 +9,11 @@ import { type EngineError, SharingError } from './errors.ts'
 import { fanOut } from './fan-out.ts'
 import { askUntil } from './retries.ts'
 import {
-  bad,
   ownSharing,
   PATIENCE_MS,
   POLL_MS,
   parseSharingId,
+  refuseBadRequest,
   type SecretSharing,
   type SharingState,
   sharingStatus,
@@ -69,7 +69,7 @@ export async function prepareUpload(
   const { engines } = await client.engines()
   // An engine that is listed twice would get two shares: fewer engines than the threshold says would have the secret.
   if (new Set(engines.map(({ address }) => address)).size < engines.length)
-    bad('the contract lists an engine twice: share the secret through another')
+    refuseBadRequest('the contract lists an engine twice: share the secret through another')
   const shares = await splitSecret(secret, { scheme, threshold, shares: engines.length, random: client.random })
   const chosen = id ?? BigInt(`0x${bytesToHex(Uint8Array.from(client.random(ID_BYTES)))}`)
   return {
@@ -111,9 +111,9 @@ async function register(
   const [id, commitments] = [parseSharingId(prepared.id), shares.map(commitmentOf)]
   const { engines } = await client.engines()
   if (prepared.contract !== client.contract || prepared.chain !== client.chain.id)
-    bad('this upload is for another contract')
+    refuseBadRequest('this upload is for another contract')
   if (engines.map(({ address }) => address).join() !== prepared.engines.join()) {
-    bad('the contract has other engines now than when the shares were made: share the secret anew')
+    refuseBadRequest('the contract has other engines now than when the shares were made: share the secret anew')
   }
   if ((await sharingStatus(client, id)) === undefined) {
     const payload = sharingMethods.registerSharing(id, prepared.threshold, commitments)

@@ -12,7 +12,7 @@ import { type HttpRequestData, type HttpResponseData, headerValue } from '../../
 import { readComponent } from '../../src/toolchain/bundle.ts'
 import { startRuntime } from '../../src/toolchain/places.ts'
 import type { Options, TestStorage } from './options.ts'
-import { type HarnessState, newState, type Transaction, testOutcomeOf } from './state.ts'
+import { applyOutcome, createHarnessState, type HarnessState, type Transaction } from './state.ts'
 
 export type { Options, TestStorage as Storage } from './options.ts'
 export type { Transaction } from './state.ts'
@@ -64,10 +64,10 @@ export async function loadComponent(file: string | URL, options: Options = {}): 
   const contract = parseAddress(options.contract ?? '11'.repeat(20))
   const engine = parseAddress(options.engine ?? '22'.repeat(20))
   const { chain = { id: '31337', addresses: 'evm' }, deadlineMs = 5_000 } = options
-  const state: HarnessState = newState(options)
+  const state: HarnessState = createHarnessState(options)
   const run = async (hook: Hook): Promise<HttpResponseData | undefined> => {
     const call = { component, hook, contract, engine, chain, block: state.block, now: state.now, deadlineMs }
-    return testOutcomeOf(state, await runtime.run({ ...call, state: new Uint8Array(0) }, state.host))
+    return applyOutcome(state, await runtime.run({ ...call, state: new Uint8Array(0) }, state.host))
   }
   return {
     contract,

@@ -53,7 +53,7 @@ export function memoryStorage(): TestStorage {
   }
 }
 
-export function newState({
+export function createHarnessState({
   storage = memoryStorage(),
   now = new Date(1_700_000_000_000),
   ...options
@@ -71,7 +71,7 @@ export function newState({
     spent,
     host: {
       load: (bucket, key) => Promise.resolve(storage.get(bucket, key)),
-      readContract: (input) => Promise.resolve(input).then(options.read ?? (() => absent('read'))),
+      readContract: (input) => Promise.resolve(input).then(options.read ?? (() => refuseMissingOption('read'))),
       send: (request) => Promise.resolve(options.fetch?.(request) ?? nobody),
       getConfiguration: (key) => options.config?.[key],
       getGeneration: () => Promise.resolve(options.generation ?? 'first'),
@@ -97,12 +97,12 @@ function takeDue(state: HarnessState, until: number): DueTimer | undefined {
   return { id, payload: timer.payload, done }
 }
 
-function absent(option: string): never {
+function refuseMissingOption(option: string): never {
   throw new Error(`the component asks, and the test has no ${option}`)
 }
 
 /** Applies what a call would change. Throws when it came to no good end; then nothing has changed. */
-export function testOutcomeOf(state: HarnessState, outcome: RunOutcome): HttpResponseData | undefined {
+export function applyOutcome(state: HarnessState, outcome: RunOutcome): HttpResponseData | undefined {
   if (outcome.kind === 'deadline') throw new Error('deadline: the component did not come to an end')
   if (outcome.kind === 'overloaded') throw new Error('overloaded: no worker was free in time')
   if (outcome.kind !== 'done') {

@@ -31,7 +31,7 @@ export async function watchStatus(
     } else if (++failures >= FAILURES) listener.onLost()
   }
   while (!signal.aborted) {
-    await visiblePage()
+    await waitUntilVisible()
     const response = await ask(url, credentials, signal)
     const now = secondsOf(response)
     if (response?.headers.get('content-type')?.startsWith('text/event-stream')) {
@@ -77,7 +77,7 @@ function followEvents(url: string, onText: (text: string) => void, signal: Abort
   })
 }
 
-function visiblePage(): Promise<void> {
+function waitUntilVisible(): Promise<void> {
   return new Promise((resolve) => {
     if (document.hidden) document.addEventListener('visibilitychange', () => resolve(), { once: true })
     else resolve()

@@ -42,7 +42,7 @@ async function* linesOf(body: ReadableStream<Uint8Array>, idleMilliseconds: numb
   let rest = ''
   try {
     for (;;) {
-      const part = await inTime(reader.read(), idleMilliseconds)
+      const part = await withTimeout(reader.read(), idleMilliseconds)
       if (part.done) return
       const lines = (rest + decoder.decode(part.value, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
@@ -55,7 +55,7 @@ async function* linesOf(body: ReadableStream<Uint8Array>, idleMilliseconds: numb
   }
 }
 
-async function inTime<T>(reading: Promise<T>, milliseconds: number): Promise<T> {
+async function withTimeout<T>(reading: Promise<T>, milliseconds: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
     const error = new ServiceError('unreachable', 'the service has sent nothing for too long')

@@ -29,7 +29,7 @@ export function cacheRemote<T>(
   onStale: (error: unknown) => void,
 ): RemoteValue<T> {
   let current: { readonly value: T; readonly since: number } | undefined
-  let last: { readonly at: number; readonly done: Promise<unknown> } | undefined
+  let lastLoad: { readonly at: number; readonly done: Promise<unknown> } | undefined
   const age = (): number => now().getTime() - (current?.since ?? Number.NEGATIVE_INFINITY)
 
   const refresh = singleFlight(() => {
@@ -38,15 +38,15 @@ export function cacheRemote<T>(
       current = { value, since: at }
     })
     // During the pause, callers get the failure of the last request from `last`.
-    last = { at, done }
+    lastLoad = { at, done }
     return done
   })
   return {
     get: async (isEnough = () => true) => {
       if (current !== undefined && age() < freshMs && isEnough(current.value)) return current.value
-      const mayLoad = last === undefined || now().getTime() - last.at >= pauseMs
+      const mayLoad = lastLoad === undefined || now().getTime() - lastLoad.at >= pauseMs
       try {
-        await (mayLoad ? refresh() : last?.done)
+        await (mayLoad ? refresh() : lastLoad?.done)
       } catch (error) {
         if (current === undefined || age() >= usableMs) throw error
         if (mayLoad) onStale(error)

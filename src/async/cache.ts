@@ -24,8 +24,8 @@ export function createPromiseCache<T>(size: number, expiry?: Expiry): PromiseCac
   const isFresh = (age: number): boolean => expiry === undefined || (age >= 0 && age < expiry.ttlMs)
   return {
     get: (key, load) => {
-      const cached = entries.get(key)
-      if (cached !== undefined && isFresh(time() - cached.at)) return cached.value
+      const cachedEntry = entries.get(key)
+      if (cachedEntry !== undefined && isFresh(time() - cachedEntry.at)) return cachedEntry.value
       const entry = { value: load(), at: time() }
       entries.set(key, entry)
       entry.value.catch(() => {
@@ -56,9 +56,9 @@ export function createBytesCache(size: number): BytesCache {
   )
   return {
     get: (key, tag, load) => {
-      const cached = entries.get(key)
-      if (cached?.tag === tag) return cached.value
-      const entry = { tag, value: load().then(copyAlone), bytes: 0 }
+      const cachedEntry = entries.get(key)
+      if (cachedEntry?.tag === tag) return cachedEntry.value
+      const entry = { tag, value: load().then(copyBytes), bytes: 0 }
       entries.set(key, entry)
       entry.value.then(
         ({ length }) => {
@@ -76,7 +76,7 @@ export function createBytesCache(size: number): BytesCache {
 }
 
 /** Returns the bytes in memory of their own: a small Buffer is a part of a larger one, which it keeps. */
-function copyAlone(bytes: Buffer): Buffer {
+function copyBytes(bytes: Buffer): Buffer {
   return bytes.length === bytes.buffer.byteLength ? bytes : Buffer.from(new Uint8Array(bytes).buffer)
 }
 
@@ -103,8 +103,8 @@ export function cacheById<T>(
 ): (id: string) => Promise<T | undefined> {
   const values = createLru<string, T>(size)
   return async (id) => {
-    const cached = values.get(id)
-    if (cached !== undefined) return cached
+    const cachedValue = values.get(id)
+    if (cachedValue !== undefined) return cachedValue
     const value = await load(id)
     if (value !== undefined) values.set(id, value)
     return value
@@ -113,10 +113,10 @@ export function cacheById<T>(
 
 /** Caches what `derive` makes of `source()`, for as long as `source` returns the same object. */
 export function cacheDerived<A, B>(source: () => A, derive: (value: A) => B): () => B {
-  let cached: { readonly from: A; readonly value: B } | undefined
+  let cachedEntry: { readonly from: A; readonly value: B } | undefined
   return () => {
     const from = source()
-    if (cached?.from !== from) cached = { from, value: derive(from) }
-    return cached.value
+    if (cachedEntry?.from !== from) cachedEntry = { from, value: derive(from) }
+    return cachedEntry.value
   }
 }

@@ -24,13 +24,13 @@ export function createLru<K, V>(size: number, weightOf: (value: V) => number = (
     if (weight > size) return [key]
     entries.set(key, { value, weight })
     total += weight
-    const evicted: K[] = []
+    const evictedKeys: K[] = []
     for (const oldest of entries.keys()) {
       if (total <= size) break
       remove(oldest)
-      evicted.push(oldest)
+      evictedKeys.push(oldest)
     }
-    return evicted
+    return evictedKeys
   }
   return {
     get: (key) => {

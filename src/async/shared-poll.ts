@@ -19,35 +19,35 @@ export function sharedPoll<T>(read: (id: string) => Promise<T>, pauseMs: number)
   let isRunning = false
 
   const readFor = async (id: string): Promise<void> => {
-    const present = [...(listeners.get(id) ?? [])]
-    if (present.length === 0) return
+    const presentListeners = [...(listeners.get(id) ?? [])]
+    if (presentListeners.length === 0) return
     const [result] = await Promise.allSettled([Promise.resolve(id).then(read)])
-    for (const listener of present) {
+    for (const listener of presentListeners) {
       if (listeners.get(id)?.has(listener) !== true) continue
       if (result.status === 'fulfilled') listener.take(result.value)
       else listener.fail(result.reason)
     }
   }
-  const round = async (): Promise<void> => {
+  const runRound = async (): Promise<void> => {
     const ids = [...listeners.keys()]
     for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
       await Promise.all(ids.slice(at, at + READ_AT_ONCE).map(readFor))
       await setImmediate()
     }
-    goOn()
+    scheduleRound()
   }
-  const goOn = (): void => {
+  const scheduleRound = (): void => {
     isRunning = listeners.size > 0
-    if (isRunning) setTimeout(() => void round(), pauseMs).unref()
+    if (isRunning) setTimeout(() => void runRound(), pauseMs).unref()
   }
 
   return (id, listener) => {
-    const ofId = listeners.get(id) ?? new Set()
-    listeners.set(id, ofId.add(listener))
-    if (!isRunning) goOn()
+    const idListeners = listeners.get(id) ?? new Set()
+    listeners.set(id, idListeners.add(listener))
+    if (!isRunning) scheduleRound()
     return () => {
-      ofId.delete(listener)
-      if (ofId.size === 0 && listeners.get(id) === ofId) listeners.delete(id)
+      idListeners.delete(listener)
+      if (idListeners.size === 0 && listeners.get(id) === idListeners) listeners.delete(id)
     }
   }
 }

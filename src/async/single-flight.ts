@@ -19,8 +19,8 @@ export function singleFlightByKey<A, T>(
     const key = keyOf(argument)
     const current = running.get(key)
     if (current !== undefined) return current
-    const started = work(argument).finally(() => running.delete(key))
-    running.set(key, started)
-    return started
+    const newRun = work(argument).finally(() => running.delete(key))
+    running.set(key, newRun)
+    return newRun
   }
 }

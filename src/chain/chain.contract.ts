@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../codec/json.ts'
 import { type Address, evmAddress } from '../offchain/address.ts'
 import { type Account, type Chain, ChainError } from './chain.ts'
-import { type AbiItem, decodeAnswer, encodeCall, encodeConstructor, functionOf } from './evm/abi.ts'
+import { type AbiItem, decodeAnswer, encodeCall, encodeConstructor, parseFunction } from './evm/abi.ts'
 import { type EvmChain, type EvmOptions, evmChain } from './evm/evm.ts'
 import { evmNode } from './evm/node.ts'
 import type { JsonRpc } from './json-rpc.ts'
@@ -44,7 +44,7 @@ export async function deployed({ rpc, id, key }: ChainUnderTest, { abi, bytecode
   const code = encodeConstructor(abi, bytecode, values)
   const transaction = await account.sign(undefined, code, 0n, await account.fetchNextNonce())
   await account.submit(transaction)
-  const created = (await evmNode(rpc).receipt(transaction.hash))?.created
+  const created = (await evmNode(rpc).fetchReceipt(transaction.hash))?.created
   if (created === undefined) throw new Error('no contract was created')
   return created
 }
@@ -57,7 +57,7 @@ export function deployedComponent(chain: ChainUnderTest): Promise<Address> {
   return deployed(chain, builtIn('Component'), [engines, `0x${DIGEST}`, 'https://components.example/a'])
 }
 
-export const call = (signature: string, ...values: Json[]): Uint8Array => encodeCall(functionOf(signature), values)
+export const call = (signature: string, ...values: Json[]): Uint8Array => encodeCall(parseFunction(signature), values)
 
 export function describeChain(name: string, start: () => Promise<ChainUnderTest>): void {
   describe(`the chain port: ${name}`, () => {
@@ -109,7 +109,7 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
 
     it('reads what a contract answers, and says why one refuses', async () => {
       const head = await chain.fetchHead()
-      const owner = functionOf('owner() view returns (address)')
+      const owner = parseFunction('owner() view returns (address)')
       const answer = await chain.read(contract, encodeCall(owner, []), head)
       expect(decodeAnswer(owner, answer)).toBe(evmAddress(account.address))
       const refused = chain.read(contract, call('transferOwnership(address)', evmAddress(ENGINE_1)), head)

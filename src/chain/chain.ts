@@ -12,7 +12,7 @@ export interface Block {
   readonly time: Date
 }
 
-/** The block that an engine answers at, and how far the chain is. */
+/** The block at which an engine answers, with the newest block of the chain. */
 export interface Head extends Block {
   /** The newest block that the node has, on which the confirmations of this one are counted. */
   readonly newest: Block
@@ -27,14 +27,14 @@ export interface ListedEngine {
 /** A contract's statement of its off-chain component. */
 export interface OffChainContract {
   readonly address: Address
-  /** Undefined: its state is not a documented interface, and the component's own extractor tells (`hook.engines`). */
+  /** The engines; undefined when the state does not list them in a documented way (see `hook.engines`). */
   readonly engines: readonly ListedEngine[] | undefined
   /**
-   * SHA-256 in hexadecimal, and where its bytes may be fetched; undefined when it has none, or the operator says
-   * which.
+   * The component by its SHA-256 in hexadecimal, with the URL of its bytes; undefined when the contract names none, or
+   * the operator configures it.
    */
   readonly component: { readonly sha256: string; readonly uri: string } | undefined
-  /** The whole state where the chain has such a thing; empty on an EVM, whose contracts are read by calls. */
+  /** The whole state of the contract; empty on an EVM, whose contracts are read by calls. */
   readonly state: Uint8Array
 }
 
@@ -91,9 +91,9 @@ export interface Account {
    * ChainError when the transaction would fail, or no node would take it.
    */
   sign(to: Address, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
-  /** Sends it, or sends it again. */
+  /** Sends a signed transaction, for the first time or again. */
   submit(transaction: SignedTransaction): Promise<void>
-  /** Counts as included only in a block that {@link Chain.fetchHead} has reached. */
+  /** Looks up the outcome of a transaction, which is included once {@link Chain.fetchHead} has reached its block. */
   fetchOutcome(transaction: SignedTransaction): Promise<TransactionOutcome>
 }
 

@@ -1,6 +1,6 @@
 /**
- * JSON-RPC 2.0 as chains speak it: a method and its parameters in, the `result` out. Who answers is not said here: a
- * server (`bin/chain/json-rpc-http.ts`), or a directory of blocks (`local/`).
+ * JSON-RPC 2.0 as chains speak it: a call takes a method with its parameters, and returns the `result`. A server
+ * answers (`bin/chain/json-rpc-http.ts`), or a directory of blocks does (`local/`).
  */
 import { isObject, type Json, own, parseJson } from '../codec/json.ts'
 import { orUndefined } from '../codec/malformed.ts'

@@ -130,7 +130,7 @@ function checkLength(limits: RuntimeLimits, limit: 'transactionBytes' | 'timerBy
 }
 
 function listChanges(overlay: ReadonlyMap<string, Entry>): StorageChange[] {
-  const changedEntries = [...overlay.values()].filter(({ isOwn: own }) => own)
+  const changedEntries = [...overlay.values()].filter(({ isOwn }) => isOwn)
   return changedEntries.map(({ bucket, key, value }) => ({ bucket, key, value }))
 }
 

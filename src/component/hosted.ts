@@ -110,19 +110,19 @@ const operations: Readonly<Record<number, Operation>> = {
     running.effects.noteLoaded(bucket, key, value)
     return value
   },
-  [operation.sendHttpRequest]: (from, { ask, effects, remaining: left, limits }) => {
+  [operation.sendHttpRequest]: (from, { ask, effects, remaining, limits }) => {
     const request = readHttpRequest(from)
-    left.requests -= 1
-    if (left.requests < 0)
+    remaining.requests -= 1
+    if (remaining.requests < 0)
       trapOverLimit('outboundRequests', limits.outboundRequests, 'too many requests to others in one call')
     const response = writeHttpResponse(ask({ ask: 'send', request }) as HttpResponseData).done()
     effects.reserveBytes(response.length)
     return response
   },
-  [operation.random]: (from, { random, remaining: left, limits }) => {
+  [operation.random]: (from, { random, remaining, limits }) => {
     const length = from.u32()
-    left.random -= length
-    if (left.random < 0) trapOverLimit('randomBytes', limits.randomBytes, 'too much randomness in one call')
+    remaining.random -= length
+    if (remaining.random < 0) trapOverLimit('randomBytes', limits.randomBytes, 'too much randomness in one call')
     return random(length)
   },
   [operation.currentTime]: (_from, { message }) => writer().u64(BigInt(message.now)).done(),

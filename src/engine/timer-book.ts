@@ -140,14 +140,14 @@ function planChanges(
   const newRows = [...rows.values()].map((row) => ({ row, timerBefore: cachedTimers.get(rowId(contract, row.id)) }))
   return {
     changes: [
-      ...newRows.map(({ row, timerBefore: before }) => timerRowChange(row, before)),
+      ...newRows.map(({ row, timerBefore }) => timerRowChange(row, timerBefore)),
       ...timersToDelete.map(({ row, version }) => ({ delete: 'timer', id: rowId(contract, row.id), version }) as const),
     ],
     scheduled,
     growth: scheduled - countScheduled(timersBefore.map(({ row }) => row)),
     apply: () => {
-      for (const { row, timerBefore: before } of newRows) {
-        cachedTimers.set(rowId(contract, row.id), { row, version: (before?.version ?? -1) + 1 })
+      for (const { row, timerBefore } of newRows) {
+        cachedTimers.set(rowId(contract, row.id), { row, version: (timerBefore?.version ?? -1) + 1 })
       }
       for (const { row } of timersToDelete) cachedTimers.delete(rowId(contract, row.id))
     },

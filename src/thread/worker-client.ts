@@ -25,18 +25,18 @@ export interface WorkerClient {
 
 /** Creates a client of a worker; `file` is a program that calls `serveRequests`, and `data` is its `workerData`. */
 export function createWorkerClient(file: string, data: unknown): WorkerClient {
-  let current: Started | undefined
+  let current: RunningWorker | undefined
   let isOver = false
-  const begin = (): Started => {
-    const begun = start(file, data, () => {
-      if (current === begun) current = undefined
+  const startWorker = (): RunningWorker => {
+    const worker = start(file, data, () => {
+      if (current === worker) current = undefined
     })
-    return begun
+    return worker
   }
   return {
     call: async (request) => {
       if (isOver) throw new Error('the thread has ended')
-      current ??= begin()
+      current ??= startWorker()
       return current.call(request)
     },
     end: async () => {
@@ -46,20 +46,20 @@ export function createWorkerClient(file: string, data: unknown): WorkerClient {
   }
 }
 
-interface Started {
+interface RunningWorker {
   readonly worker: Worker
   readonly call: WorkerClient['call']
 }
 
-interface Waiting {
+interface WaitingRequest {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
 }
 
-function start(file: string, data: unknown, ended: () => void): Started {
+function start(file: string, data: unknown, onEnd: () => void): RunningWorker {
   const worker = new Worker(file, { workerData: data })
   worker.unref()
-  const waiting = new Map<number, Waiting>()
+  const waiting = new Map<number, WaitingRequest>()
   let nextId = 0
   worker.on('message', (reply: WorkerReply) => {
     const caller = waiting.get(reply.id)
@@ -68,13 +68,13 @@ function start(file: string, data: unknown, ended: () => void): Started {
     if ('result' in reply) caller?.resolve(reply.result)
     else caller?.reject(restoreError(reply.error))
   })
-  const end = (why: string): void => {
-    ended()
+  const rejectAll = (why: string): void => {
+    onEnd()
     for (const { reject } of waiting.values()) reject(new Error(`the thread ended before it answered: ${why}`))
     waiting.clear()
   }
-  worker.on('error', ({ message }: Error) => end(message))
-  worker.on('exit', (code) => end(`exit ${code}`))
+  worker.on('error', ({ message }: Error) => rejectAll(message))
+  worker.on('exit', (code) => rejectAll(`exit ${code}`))
   const call = (request: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
       const id = nextId++

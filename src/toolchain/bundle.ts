@@ -32,7 +32,7 @@ interface Mistake {
  * bundled.
  */
 export async function readComponent(file: string, directory = builtDirectory()): Promise<ComponentCode> {
-  const bytes = /\.wasm$/.test(file) ? readFileSync(placeOf(file)) : await bundleComponent(file, directory)
+  const bytes = /\.wasm$/.test(file) ? readFileSync(resolveFile(file)) : await bundleComponent(file, directory)
   return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes }
 }
 
@@ -75,9 +75,9 @@ export function bundleTest(file: string): Promise<Uint8Array> {
 }
 
 async function bundle(file: string, options: Record<string, unknown>): Promise<Uint8Array> {
-  const path = placeOf(file)
+  const path = resolveFile(file)
   const esbuild = findEsbuild()
-  const built = esbuild.build({
+  const result = esbuild.build({
     absWorkingDir: dirname(path),
     entryPoints: [basename(path)],
     bundle: true,
@@ -89,14 +89,14 @@ async function bundle(file: string, options: Record<string, unknown>): Promise<U
     tsconfigRaw: {},
     ...options,
   })
-  const { outputFiles } = await built.catch((error: unknown) => {
-    throw new Error(mistakesOf(error, file))
+  const { outputFiles } = await result.catch((error: unknown) => {
+    throw new Error(formatMistakes(error, file))
   })
   return outputFiles[0]?.contents ?? new Uint8Array(0)
 }
 
 /** Resolves the path of a file. Throws a message for people when there is no such file. */
-function placeOf(file: string): string {
+function resolveFile(file: string): string {
   const path = resolve(file)
   if (existsSync(path)) return path
   const hint = isAbsolute(file) ? '' : `: ${file} is relative to the working directory`
@@ -104,7 +104,7 @@ function placeOf(file: string): string {
 }
 
 /** Lists the mistakes with their places, without the advice of esbuild, which is for users of its command line. */
-function mistakesOf(error: unknown, file: string): string {
+function formatMistakes(error: unknown, file: string): string {
   const { errors = [], message } = error as { readonly errors?: readonly Mistake[]; readonly message: string }
   const lines = errors.map(({ text, location }) => {
     const where = location === null ? '' : `${location.file}:${location.line}:${location.column + 1}: `

@@ -15,13 +15,13 @@ const NEEDED_LATER = ['quickjs.wasm', 'sqlite-writer-thread.cjs', 'local-chain-w
 export function builtDirectory(): string {
   const here = import.meta.dirname
   const candidates = [here, join(here, '..'), join(here, '..', '..', 'dist')]
-  const built = candidates.find((directory) => existsSync(join(directory, WORKER)))
-  if (built === undefined) throw new Error(`There is no ${WORKER} in ${here}; run npm run build.`)
-  return built
+  const directory = candidates.find((directory) => existsSync(join(directory, WORKER)))
+  if (directory === undefined) throw new Error(`There is no ${WORKER} in ${here}; run npm run build.`)
+  return directory
 }
 
 /** Throws, in words, when a file is missing that an engine needs. */
-export function checkBuilt(directory = builtDirectory()): void {
+export function checkBuiltFiles(directory = builtDirectory()): void {
   const missing = NEEDED_LATER.filter((name) => !existsSync(join(directory, name)))
   if (missing.length > 0) {
     throw new Error(`There is no ${missing.join(', ')} in ${directory}; run npm run build, or install Vouchsafe again.`)

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import { ChainError } from '../../src/chain/chain.ts'
-import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
+import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
 
 const CONTRACT = `00${'aa'.repeat(20)}`
@@ -34,7 +34,7 @@ function answering(answers: Readonly<Record<string, unknown>>): JsonRpc {
 }
 
 const chainOf = (answers: Readonly<Record<string, unknown>>, notes: string[] = []) =>
-  evmChain(answering(answers), { id: '7', confirmations: 0, note: (problem) => notes.push(problem) })
+  evmChain(answering(answers), { id: '7', confirmations: 0, reportProblem: (problem) => notes.push(problem) })
 
 describe('a server of JSON-RPC', () => {
   it.each<[string, RequestListener]>([
@@ -48,7 +48,7 @@ describe('a server of JSON-RPC', () => {
     ['is overloaded', (_, response) => response.writeHead(503).end()],
     ['closes the connection', (request) => request.socket.destroy()],
   ])('%s: the chain cannot be asked', async (_, listener) => {
-    const refused = chainIdOf(over(await server(listener)))
+    const refused = fetchChainId(over(await server(listener)))
     await expect(refused).rejects.toMatchObject({ name: 'ChainError', reverted: false })
   })
 
@@ -59,7 +59,7 @@ describe('a server of JSON-RPC', () => {
       if (asked === 1) request.socket.destroy()
       else response.end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}')
     })
-    await expect(chainIdOf(over(url))).rejects.toThrow('the node of the chain refuses eth_chainId: no')
+    await expect(fetchChainId(over(url))).rejects.toThrow('the node of the chain refuses eth_chainId: no')
     expect(asked).toBe(2)
   })
 })

@@ -8,7 +8,7 @@ import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
 import { openLedger } from '../../src/chain/local/ledger.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
-import { answer } from '../../src/chain/local/methods.ts'
+import { answerMethod } from '../../src/chain/local/methods.ts'
 
 /** Each as the code that makes a contract runs, which may do what a contract does. */
 const CODE: Readonly<Record<string, string>> = {
@@ -70,6 +70,6 @@ async function counting() {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const ledger = await openLedger(openBlockFiles(directory), () => new Date())
-  const rpc: JsonRpc = (method, params) => answer(ledger, method, params)
+  const rpc: JsonRpc = (method, params) => answerMethod(ledger, method, params)
   return { rpc, runs: vi.spyOn(ledger.machine, 'execute') }
 }

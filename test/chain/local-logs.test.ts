@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { party, submit } from '../../components/test/evm.ts'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
-import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
+import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import type { Log as LogInBlock } from '../../src/chain/local/execute.ts'
-import { keepLogs } from '../../src/chain/local/kept-logs.ts'
+import { createLogCache } from '../../src/chain/local/kept-logs.ts'
 import type { LedgerEntry } from '../../src/chain/local/ledger.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 import { parseAddress } from '../../src/offchain/address.ts'
@@ -126,7 +126,7 @@ describe('more logs than are given at once', () => {
     await expect(logs({})).rejects.toMatchObject(refused)
     expect((await logs({ toBlock: `0x${first.toString(16)}` })).length).toBeGreaterThan(5000)
     expect(await logs({ address: quiet })).toEqual([])
-    const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0 })
+    const chain = evmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0 })
     const addresses = [flood, quiet].map(parseAddress)
     const start = { number: 0, hash: '', time: new Date() }
     expect(await chain.listChanged(addresses, start, await chain.fetchHead())).toEqual(addresses.slice(0, 1))
@@ -137,7 +137,7 @@ describe('more logs than are given at once', () => {
     const [flood, quiet] = [await deploy(FLOOD), await deploy(LOG1)]
     await send(flood, { gas: 5_000_000n })
     await expect(logs({})).rejects.toMatchObject(refused)
-    const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0 })
+    const chain = evmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0 })
     const addresses = [flood, quiet].map(parseAddress)
     const start = { number: 0, hash: '', time: new Date() }
     expect(await chain.listChanged(addresses, start, await chain.fetchHead())).toEqual(addresses)
@@ -171,10 +171,11 @@ describe('logs that are not in memory any more', () => {
 
   it('are few for each block, and as many as were there', async () => {
     const logsOf = (entry: LedgerEntry): readonly LogInBlock[] =>
-      Array(entry.done?.logCount ?? 0).fill(LOG) as LogInBlock[]
-    const entryWith = (logCount: number): LedgerEntry => ({ block: {}, done: { logCount } }) as unknown as LedgerEntry
+      Array(entry.includedTransaction?.logCount ?? 0).fill(LOG) as LogInBlock[]
+    const entryWith = (logCount: number): LedgerEntry =>
+      ({ block: {}, includedTransaction: { logCount } }) as unknown as LedgerEntry
     const ran: LedgerEntry[] = []
-    const kept = keepLogs((entry: LedgerEntry) => {
+    const kept = createLogCache((entry: LedgerEntry) => {
       ran.push(entry)
       return Promise.resolve(logsOf(entry))
     }, 2000)
@@ -182,7 +183,7 @@ describe('logs that are not in memory any more', () => {
     for (const entry of [first, second, third]) kept.add(entry, logsOf(entry))
     expect([first, second, third].map((entry) => kept.has(entry))).toEqual([false, true, true])
     expect(
-      (await Promise.all([first, second, third].map((entry) => kept.of(entry)))).map(({ length }) => length),
+      (await Promise.all([first, second, third].map((entry) => kept.getLogs(entry)))).map(({ length }) => length),
     ).toEqual([2, 0, 3])
     expect(ran).toEqual([first])
   })

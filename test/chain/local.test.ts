@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { openLocalChain } from '../../src/bin/chain/local-chain.ts'
 import { describeChain } from '../../src/chain/chain.contract.ts'
-import { chainIdOf } from '../../src/chain/evm/evm.ts'
+import { fetchChainId } from '../../src/chain/evm/evm.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 import { builtDirectory } from '../../src/toolchain/places.ts'
 
 describeChain('a local chain', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   const rpc = await localJsonRpc(openBlockFiles(directory), () => new Date())
-  return { rpc, id: await chainIdOf(rpc), key: Buffer.from('31'.repeat(32), 'hex') }
+  return { rpc, id: await fetchChainId(rpc), key: Buffer.from('31'.repeat(32), 'hex') }
 })
 
 describeChain('a local chain in a thread of its own', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   const rpc = await openLocalChain(directory, join(builtDirectory(), 'local-chain-worker.cjs'))
-  return { rpc, id: await chainIdOf(rpc), key: Buffer.from('31'.repeat(32), 'hex') }
+  return { rpc, id: await fetchChainId(rpc), key: Buffer.from('31'.repeat(32), 'hex') }
 })

@@ -7,7 +7,7 @@ import { openBlockFiles, readStoredComponent, storeComponent } from '../../src/b
 import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/chain/chain.contract.ts'
-import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
+import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import { evmNode } from '../../src/chain/evm/node.ts'
 import type { JsonRpc } from '../../src/chain/json-rpc.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
@@ -27,7 +27,7 @@ function directory(): string {
 const open = (place: string, now = (): Date => new Date()): Promise<JsonRpc> => localJsonRpc(openBlockFiles(place), now)
 
 async function underTest(rpc: JsonRpc): Promise<ChainUnderTest> {
-  return { rpc, id: await chainIdOf(rpc), key: FIRST }
+  return { rpc, id: await fetchChainId(rpc), key: FIRST }
 }
 
 /** Starts `vouchsafe chain serve` of this directory as a process of its own. */
@@ -93,8 +93,8 @@ describe('processes on one local chain', () => {
       expect(blocks.slice(1).map(({ parent }) => parent)).toEqual(blocks.slice(0, -1).map(({ hash }) => hash))
       expect(blocks.every(({ time }, at) => at === 0 || time >= (blocks[at - 1]?.time ?? 0))).toBe(true)
       const fresh = evmNode(await open(place))
-      for (const hash of hashes) expect(await fresh.receipt(hash)).toMatchObject({ succeeded: true })
-      for (const { rpc } of servers) expect(await evmNode(rpc).blockNumber()).toBe(46)
+      for (const hash of hashes) expect(await fresh.fetchReceipt(hash)).toMatchObject({ succeeded: true })
+      for (const { rpc } of servers) expect(await evmNode(rpc).fetchBlockNumber()).toBe(46)
     },
     SLOW_MS,
   )
@@ -136,7 +136,7 @@ describe('processes on one local chain', () => {
       }
       expect(hashes.length).toBeGreaterThan(7)
       const rpc = await open(place)
-      for (const hash of hashes) expect(await evmNode(rpc).receipt(hash)).toMatchObject({ succeeded: true })
+      for (const hash of hashes) expect(await evmNode(rpc).fetchReceipt(hash)).toMatchObject({ succeeded: true })
       const under = await underTest(rpc)
       const account = evmChain(rpc, { id: under.id, confirmations: 0 }).createAccount(FIRST)
       expect(await sent(account, contract ?? '', call('post(bytes)', '0x03'))).toBe('included')
@@ -178,7 +178,7 @@ describe('the directory of a local chain', () => {
     writeFileSync(file(2), readFileSync(other.file(1)))
     await expect(running('eth_blockNumber', [])).rejects.toThrow('block 2 does not follow on block 1')
     await expect(open(place)).rejects.toThrow('it is of another chain')
-    await expect(chainIdOf(running)).rejects.toThrow('the chain cannot be asked')
+    await expect(fetchChainId(running)).rejects.toThrow('the chain cannot be asked')
   })
 
   it('lacks a block: the first that is missing is named', async () => {
@@ -225,7 +225,7 @@ describe('the directory of a local chain', () => {
     let now = new Date('2030-01-01T00:00:10Z')
     const rpc = await open(directory(), () => now)
     const node = evmNode(rpc)
-    const timeOf = async () => (await node.block('latest'))?.time
+    const timeOf = async () => (await node.fetchBlock('latest'))?.time
     now = new Date('2030-01-01T00:00:05Z')
     await rpc('evm_mine', [])
     expect(await timeOf()).toEqual(new Date('2030-01-01T00:00:10Z'))

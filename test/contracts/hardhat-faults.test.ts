@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/chain/chain.contract.ts'
-import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
+import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
 const STARTS_MS = 600_000
@@ -14,7 +14,7 @@ describe('a hardhat node', () => {
   beforeAll(async () => {
     hardhat = await startHardhat()
     const rpc = createHttpJsonRpc(hardhat.url, createOutbound())
-    under = { rpc, id: await chainIdOf(rpc), key: HARDHAT_KEY }
+    under = { rpc, id: await fetchChainId(rpc), key: HARDHAT_KEY }
   }, STARTS_MS)
   afterAll(() => hardhat.stop())
 

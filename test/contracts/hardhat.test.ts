@@ -8,7 +8,7 @@ import { accountTransactor } from '../../sdk/client/transactor.ts'
 import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import { call, deployedComponent, describeChain, ENGINE_1 } from '../../src/chain/chain.contract.ts'
-import { chainIdOf, type EvmChain } from '../../src/chain/evm/evm.ts'
+import { type EvmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
@@ -22,7 +22,7 @@ afterAll(() => hardhat.stop())
 
 const underTest = async () => {
   const rpc = createHttpJsonRpc(hardhat.url, createOutbound())
-  return { rpc, id: await chainIdOf(rpc), key: HARDHAT_KEY }
+  return { rpc, id: await fetchChainId(rpc), key: HARDHAT_KEY }
 }
 
 describeChain('a hardhat node', underTest)

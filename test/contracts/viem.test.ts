@@ -6,10 +6,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { builtIn, ENGINE_1 } from '../../src/chain/chain.contract.ts'
-import { customError, decodeAnswer, encodeCall, encodeConstructor, functionOf } from '../../src/chain/evm/abi.ts'
+import { customError, decodeAnswer, encodeCall, encodeConstructor, parseFunction } from '../../src/chain/evm/abi.ts'
 import { evmAccount } from '../../src/chain/evm/account.ts'
 import { readComponentReference, readContracts, readEngines } from '../../src/chain/evm/contract.ts'
-import { chainIdOf } from '../../src/chain/evm/evm.ts'
+import { fetchChainId } from '../../src/chain/evm/evm.ts'
 import { evmNode } from '../../src/chain/evm/node.ts'
 import { revertReason } from '../../src/chain/evm/revert.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
@@ -107,7 +107,7 @@ describe('the ABI, as viem writes and reads it', () => {
   it('of calls, constructors and answers', () => {
     const signature =
       'function f(uint8 a, (address who, string[] names)[] b, bytes32 c, bool d, int64 e) returns (uint256, string)'
-    const called = functionOf(signature)
+    const called = parseFunction(signature)
     const [who, digest] = [evmAddress(ENGINE_1), `0x${'0c'.repeat(32)}`]
     const abi = viem.parseAbi([signature])
     const b = [{ who, names: ['x', 'ü'] }]
@@ -129,7 +129,7 @@ describe('the ABI, as viem writes and reads it', () => {
     ['an object without a member', 'f((uint8 x, bool y) a)', [{ x: 1 }], /must be an object with x, y/],
     ['a number that does not fit', 'f(uint8 a)', ['256'], /./],
   ])('%s: it says what is wrong', (_, signature, values, message) => {
-    expect(() => encodeCall(functionOf(signature), values as never)).toThrow(message)
+    expect(() => encodeCall(parseFunction(signature), values as never)).toThrow(message)
   })
 
   it('of reasons', () => {
@@ -171,7 +171,7 @@ describe('a local chain, as viem uses it', () => {
     const rpc = await localJsonRpc(openBlockFiles(mkdtempSync(join(tmpdir(), 'vouchsafe-viem-'))), () => new Date())
     const transport = viem.custom({ request: ({ method, params }) => rpc(method, params ?? []) })
     const nativeCurrency = { name: 'none', symbol: 'NONE', decimals: 18 }
-    const id = Number(await chainIdOf(rpc))
+    const id = Number(await fetchChainId(rpc))
     const chain = viem.defineChain({ id, name: 'local', nativeCurrency, rpcUrls: { default: { http: [] } } })
     const account = privateKeyToAccount(hex(KEY))
     const client = viem.createPublicClient({ chain, transport, pollingInterval: 10 })

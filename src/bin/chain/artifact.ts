@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { artifacts } from '../../../components/artifacts/index.ts'
-import { type AbiItem, functionOf } from '../../chain/evm/abi.ts'
+import { type AbiItem, parseFunction } from '../../chain/evm/abi.ts'
 import { isObject, type Json, own } from '../../codec/json.ts'
 
 export interface Artifact {
@@ -89,7 +89,7 @@ export function findFunction(word: string, artifact: string | undefined): AbiIte
 
 function parseSignature(signature: string): AbiItem {
   try {
-    return functionOf(signature)
+    return parseFunction(signature)
   } catch (error) {
     throw new Error(`${signature} is not a function: ${(error as Error).message}`)
   }

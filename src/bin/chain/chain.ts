@@ -153,7 +153,7 @@ async function describeContract(
 
 /** Checks that there is a contract at the address: a transaction to no contract succeeds and does nothing. */
 async function refuseMissingContract({ node, head }: Connection, to: Address): Promise<void> {
-  const { length } = await node.code(to, head.number)
+  const { length } = await node.fetchCode(to, head.number)
   if (length === 0) throwError(`There is no contract at ${evmAddress(to)} on this chain. Nothing was sent.`)
 }
 

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Block } from '../../chain/chain.ts'
 import type { AbiItem } from '../../chain/evm/abi.ts'
-import { chainIdOf, type EvmChain, evmChain } from '../../chain/evm/evm.ts'
+import { type EvmChain, evmChain, fetchChainId } from '../../chain/evm/evm.ts'
 import { type EvmNode, evmNode } from '../../chain/evm/node.ts'
 import type { JsonRpc } from '../../chain/json-rpc.ts'
 import { localJsonRpc } from '../../chain/local/local.ts'
@@ -70,7 +70,7 @@ export async function connect(
       : await localJsonRpc(openBlockFiles(directory), now),
     abi,
   )
-  const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0, note: warn })
+  const chain = evmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0, reportProblem: warn })
   const head = await chain.fetchHead()
   return { rpc, node: evmNode(rpc), chain, head, directory, isNew, readAccountKey: () => readOrMakeKey(key, directory) }
 }

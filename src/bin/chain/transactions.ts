@@ -55,7 +55,7 @@ async function signTransaction(
 
 async function waitForReceipt(node: Connection['node'], hash: string): Promise<Receipt> {
   for (let waitedMs = 0; waitedMs < LONGEST_MS; waitedMs += POLL_MS) {
-    const receipt = await node.receipt(hash)
+    const receipt = await node.fetchReceipt(hash)
     if (receipt !== undefined) return receipt
     await sleep(POLL_MS)
   }

@@ -1,9 +1,9 @@
 /** The chain that a configuration names. */
 import { join } from 'node:path'
 import type { Chain } from '../../chain/chain.ts'
-import { chainIdOf, evmChain } from '../../chain/evm/evm.ts'
+import { evmChain, fetchChainId } from '../../chain/evm/evm.ts'
 import type { JsonRpc } from '../../chain/json-rpc.ts'
-import { deployedContracts } from '../../chain/local/deployed.ts'
+import { createContractLister } from '../../chain/local/deployed.ts'
 import { partisiaChain } from '../../chain/partisia/partisia.ts'
 import { partisiaReader } from '../../chain/partisia/reader.ts'
 import type { EngineConfig } from '../../engine/config.ts'
@@ -35,7 +35,7 @@ export function createOncePerText(tell: (text: string) => void): (text: string) 
  * Opens the chain of the configuration. Rejects with a message for the operator that begins with the setting when the
  * chain cannot be identified.
  */
-export async function openChain(config: ChainSettings, note: (problem: string) => void): Promise<Chain> {
+export async function openChain(config: ChainSettings, reportProblem: (problem: string) => void): Promise<Chain> {
   const { chain, contractFilter } = config
   if (chain.type === 'partisia') return openPartisia(chain, config)
   const registry = contractFilter !== 'all' && 'registry' in contractFilter ? contractFilter.registry : undefined
@@ -44,9 +44,9 @@ export async function openChain(config: ChainSettings, note: (problem: string) =
   })
   const confirmations = chain.type === 'evm' ? chain.confirmations : 0
   const id = (chain.type === 'evm' ? chain.chainId : undefined) ?? (await idOf(rpc, chain))
-  const evm = evmChain(rpc, { id, confirmations, note, ...(registry === undefined ? {} : { registry }) })
+  const evm = evmChain(rpc, { id, confirmations, reportProblem, ...(registry === undefined ? {} : { registry }) })
   const listsAll = chain.type === 'local' && registry === undefined
-  return listsAll ? { ...evm, listContracts: deployedContracts(rpc) } : evm
+  return listsAll ? { ...evm, listContracts: createContractLister(rpc) } : evm
 }
 
 type PartisiaConfig = Extract<EngineConfig['chain'], { type: 'partisia' }>
@@ -60,7 +60,7 @@ async function openPartisia(
   { components }: Pick<EngineConfig, 'components'>,
 ): Promise<Chain> {
   const http = jsonHttp(readerUrl, outbound)
-  const answer = chainId === undefined ? partisiaReader(http).chain() : undefined
+  const answer = chainId === undefined ? partisiaReader(http).fetchChain() : undefined
   const node = await answer?.catch((error: unknown) => rejectUnknownChain('chain.readerUrl', error))
   const id =
     chainId ??
@@ -83,7 +83,7 @@ async function jsonRpc(chain: Exclude<EngineConfig['chain'], PartisiaConfig>): P
 
 async function idOf(rpc: JsonRpc, { type }: EngineConfig['chain']): Promise<string> {
   try {
-    return await chainIdOf(rpc)
+    return await fetchChainId(rpc)
   } catch (error) {
     if (type !== 'local') return rejectUnknownChain('chain.rpcUrl', error)
     throw new Error(`chain.directory: ${(error as Error).message}`, { cause: error })

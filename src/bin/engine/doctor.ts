@@ -7,7 +7,7 @@ import { readKeyAndCertificates } from '../../config/signing.ts'
 import { engineMigrations } from '../../engine/collections.ts'
 import { type EngineConfig, EngineSettings, engineDefaults, readEngineConfig } from '../../engine/config.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
-import { checkBuilt } from '../../toolchain/places.ts'
+import { checkBuiltFiles } from '../../toolchain/places.ts'
 import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-file.ts'
 import { addressFindings } from '../doctor/address.ts'
 import { tlsFindings } from '../doctor/certificates.ts'
@@ -66,7 +66,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
 
 function installationFindings(): Finding[] {
   try {
-    checkBuilt()
+    checkBuiltFiles()
     return []
   } catch (error) {
     return [problemFinding('installation', (error as Error).message)]

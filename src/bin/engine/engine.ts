@@ -6,7 +6,7 @@ import type { Runtime } from '../../component/runtime.ts'
 import { type EngineStore, engineMigrations } from '../../engine/collections.ts'
 import { type EngineConfig, EngineSettings, readEngineConfig } from '../../engine/config.ts'
 import { createEngine } from '../../engine/engine.ts'
-import { checkBuilt, startRuntime } from '../../toolchain/places.ts'
+import { checkBuiltFiles, startRuntime } from '../../toolchain/places.ts'
 import { createConflictTask } from '../conflict-log.ts'
 import { now, outbound, random, retryOnConflict } from '../effects.ts'
 import type { BuiltService, Outputs, ServiceKind } from '../service-kind.ts'
@@ -57,7 +57,7 @@ async function openParts(
   config: EngineConfig,
   log: Logger,
 ): Promise<{ readonly parts: EngineParts } | { readonly mistake: string }> {
-  checkBuilt()
+  checkBuiltFiles()
   let chain: Chain
   try {
     const note = createOncePerText((problem) => log.warn({ event: 'contract_unreadable', problem }, problem))

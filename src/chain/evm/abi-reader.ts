@@ -36,7 +36,7 @@ export function abiReader(bytes: Uint8Array): AbiReader {
     const value = BigInt(`0x${bytesToHex(word(index))}`)
     return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : malformed('a number is out of range')
   }
-  const from = (index: number): Uint8Array => {
+  const sliceAt = (index: number): Uint8Array => {
     const start = number(index)
     return start <= bytes.length ? bytes.subarray(start) : malformed('an offset points past the end')
   }
@@ -44,20 +44,21 @@ export function abiReader(bytes: Uint8Array): AbiReader {
     word,
     number,
     address: (index) => {
-      const padded = word(index)
-      if (padded.subarray(0, ADDRESS_OFFSET).some((byte) => byte !== 0)) return malformed('an address is too long')
-      return addressOf(padded.subarray(ADDRESS_OFFSET - 1))
+      const paddedAddress = word(index)
+      if (paddedAddress.subarray(0, ADDRESS_OFFSET).some((byte) => byte !== 0))
+        return malformed('an address is too long')
+      return addressOf(paddedAddress.subarray(ADDRESS_OFFSET - 1))
     },
     text: (index, maxBytes) => {
-      const rest = from(index)
+      const rest = sliceAt(index)
       const length = abiReader(rest).number(0)
       if (length > maxBytes) return malformed(`a text is longer than ${maxBytes} bytes`)
       if (WORD + length > rest.length) return malformed('it ends too early')
       return utf8Text(rest.subarray(WORD, WORD + length))
     },
-    at: (index) => abiReader(from(index)),
+    at: (index) => abiReader(sliceAt(index)),
     array: (index, most) => {
-      const rest = from(index)
+      const rest = sliceAt(index)
       const length = abiReader(rest).number(0)
       if (length > most) return malformed(`a list has more than ${most} elements`)
       return { length, elements: abiReader(rest.subarray(WORD)) }

@@ -9,32 +9,35 @@ export interface AbiParameter {
 }
 
 /** Converts `json` to an argument of the parameter's type. Throws, in words, when `json` is none of that type. */
-export function argumentOf(parameter: AbiParameter, json: Json): unknown {
+export function toArgument(parameter: AbiParameter, json: Json): unknown {
   const { type, name = '' } = parameter
   const [, inner, length] = /^(.*)\[(\d*)\]$/.exec(type) ?? []
   if (inner !== undefined) {
-    if (!Array.isArray(json) || (length !== '' && json.length !== Number(length))) return wrong(parameter, 'a list')
-    return json.map((element) => argumentOf({ ...parameter, type: inner }, element))
+    if (!Array.isArray(json) || (length !== '' && json.length !== Number(length)))
+      return refuseValue(parameter, 'a list')
+    return json.map((element) => toArgument({ ...parameter, type: inner }, element))
   }
-  if (type === 'tuple') return tupleOf(parameter, json)
-  if (type === 'bool') return typeof json === 'boolean' ? json : (boolOf(json) ?? wrong(parameter, 'true or false'))
-  if (type === 'string') return typeof json === 'string' ? json : wrong(parameter, 'a text')
-  if (type === 'address') return addressText(json) ?? wrong(parameter, 'an address')
-  if (/^u?int/.test(type)) return integerOf(json) ?? wrong(parameter, 'a whole number')
-  if (type.startsWith('bytes')) return bytesOf(type, json) ?? wrong(parameter, 'bytes in hexadecimal, of that length')
+  if (type === 'tuple') return toTuple(parameter, json)
+  if (type === 'bool')
+    return typeof json === 'boolean' ? json : (boolOf(json) ?? refuseValue(parameter, 'true or false'))
+  if (type === 'string') return typeof json === 'string' ? json : refuseValue(parameter, 'a text')
+  if (type === 'address') return addressText(json) ?? refuseValue(parameter, 'an address')
+  if (/^u?int/.test(type)) return integerOf(json) ?? refuseValue(parameter, 'a whole number')
+  if (type.startsWith('bytes'))
+    return bytesOf(type, json) ?? refuseValue(parameter, 'bytes in hexadecimal, of that length')
   throw new Error(`${name}: values of type ${type} cannot be given here`)
 }
 
-function wrong({ name, type }: AbiParameter, expected: string): never {
+function refuseValue({ name, type }: AbiParameter, expected: string): never {
   throw new Error(`${name === undefined || name === '' ? 'an argument' : name} (${type}) must be ${expected}`)
 }
 
-function tupleOf(parameter: AbiParameter, json: Json): unknown {
+function toTuple(parameter: AbiParameter, json: Json): unknown {
   const components = parameter.components ?? []
   const members = components.map((component, at) => {
     const member = Array.isArray(json) ? json[at] : isObject(json) ? own(json, component.name ?? '') : undefined
-    if (member === undefined) wrong(parameter, `an object with ${components.map(({ name }) => name).join(', ')}`)
-    return [component.name ?? '', argumentOf(component, member ?? null)] as const
+    if (member === undefined) refuseValue(parameter, `an object with ${components.map(({ name }) => name).join(', ')}`)
+    return [component.name ?? '', toArgument(component, member ?? null)] as const
   })
   return components.every(({ name }) => (name ?? '') !== '')
     ? Object.fromEntries(members)

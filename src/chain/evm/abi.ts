@@ -5,7 +5,7 @@
 import { hexToBytes } from '@noble/hashes/utils.js'
 import { createContract, decodeError, deployContract, parseAbi } from 'micro-eth-signer/abi.js'
 import type { Json } from '../../codec/json.ts'
-import { type AbiParameter, argumentOf } from './abi-values.ts'
+import { type AbiParameter, toArgument } from './abi-values.ts'
 import { data } from './values.ts'
 
 /** An item of an ABI as compilers write it: functions, events, errors and the constructor. */
@@ -21,7 +21,7 @@ export interface AbiItem {
  * Returns the function of a signature in words, such as `post(bytes)` or `engines() view returns (address[])`. Throws
  * when it is none.
  */
-export function functionOf(signature: string): AbiItem {
+export function parseFunction(signature: string): AbiItem {
   const words = signature.startsWith('function ') ? signature : `function ${signature}`
   return parseAbi([words])[0] as AbiItem
 }
@@ -30,20 +30,20 @@ export function functionOf(signature: string): AbiItem {
  * Encodes a call with values as JSON has them: numbers also as text, bytes in hexadecimal. Throws in words when they
  * are not what the function takes.
  */
-export function encodeCall(called: AbiItem, values: readonly Json[]): Uint8Array {
-  return methodOf(called).encodeInput(argumentsOf(called, values))
+export function encodeCall(item: AbiItem, values: readonly Json[]): Uint8Array {
+  return methodOf(item).encodeInput(argumentsOf(item, values))
 }
 
 /** Decodes the answer of a function to JSON. Throws when the bytes are no such answer. */
-export function decodeAnswer(called: AbiItem, answer: Uint8Array): Json {
-  if ((called.outputs ?? []).length === 0) return data(answer)
-  return toJson(methodOf(called).decodeOutput(answer))
+export function decodeAnswer(item: AbiItem, answer: Uint8Array): Json {
+  if ((item.outputs ?? []).length === 0) return data(answer)
+  return toJson(methodOf(item).decodeOutput(answer))
 }
 
 /** Returns the bytes that create a contract. Throws in words when the values are not what its constructor takes. */
 export function encodeConstructor(abi: readonly AbiItem[], bytecode: string, values: readonly Json[]): Uint8Array {
   const creation = abi.find(({ type }) => type === 'constructor') ?? { type: 'constructor', inputs: [] }
-  const text = deployContract([creation] as Parsed, bytecode, argumentsOf(creation, values))
+  const text = deployContract([creation] as ParsedAbi, bytecode, argumentsOf(creation, values))
   return hexToBytes(text.slice(2))
 }
 
@@ -51,35 +51,35 @@ export function encodeConstructor(abi: readonly AbiItem[], bytecode: string, val
  * Returns the error that a contract reverted with, as Solidity writes it: `TooEarly(7)`. Undefined when this ABI has no
  * such error.
  */
-export function customError(abi: readonly AbiItem[], thrown: Uint8Array): string | undefined {
+export function customError(abi: readonly AbiItem[], revertBytes: Uint8Array): string | undefined {
   // Without names, several values come as a list.
   const errors = abi
     .filter(({ type }) => type === 'error')
     .map((error) => ({ ...error, inputs: (error.inputs ?? []).map((input) => ({ ...input, name: '' })) }))
   try {
-    const { name, args } = decodeError(thrown, errors) ?? {}
+    const { name, args } = decodeError(revertBytes, errors) ?? {}
     const inputs = errors.find((error) => error.name === name)?.inputs
     if (name === undefined || inputs === undefined) return undefined
     const values: readonly unknown[] = inputs.length > 1 ? (args as unknown[]) : [args]
-    return `${name}(${inputs.map(({ type }, at) => literal(type, toJson(values[at]))).join(', ')})`
+    return `${name}(${inputs.map(({ type }, at) => formatLiteral(type, toJson(values[at]))).join(', ')})`
   } catch {
     return undefined
   }
 }
 
-function literal(type: string, value: Json): string {
+function formatLiteral(type: string, value: Json): string {
   return typeof value === 'string' && type !== 'string' ? value : JSON.stringify(value)
 }
 
-type Parsed = Parameters<typeof createContract>[0]
+type ParsedAbi = Parameters<typeof createContract>[0]
 
 interface Method {
   readonly encodeInput: (values: unknown) => Uint8Array
   readonly decodeOutput: (answer: Uint8Array) => unknown
 }
 
-function methodOf(called: AbiItem): Method {
-  const [method] = Object.values<Method>(createContract([called] as Parsed))
+function methodOf(item: AbiItem): Method {
+  const [method] = Object.values<Method>(createContract([item] as ParsedAbi))
   if (method === undefined) throw new Error('it is not a function')
   return method
 }
@@ -93,10 +93,10 @@ function argumentsOf({ name = 'the constructor', inputs = [] }: AbiItem, values:
     const expected = inputs.map((input) => `${input.type} ${input.name ?? ''}`.trim()).join(', ')
     throw new Error(`${name} takes ${inputs.length} arguments, not ${values.length}: (${expected})`)
   }
-  const read = inputs.map((input, at) => argumentOf(input, values[at] ?? null))
-  if (inputs.length <= 1) return read[0]
-  if (!inputs.every((input) => (input.name ?? '') !== '')) return read
-  return Object.fromEntries(inputs.map((input, at) => [input.name, read[at]]))
+  const args = inputs.map((input, at) => toArgument(input, values[at] ?? null))
+  if (inputs.length <= 1) return args[0]
+  if (!inputs.every((input) => (input.name ?? '') !== '')) return args
+  return Object.fromEntries(inputs.map((input, at) => [input.name, args[at]]))
 }
 
 function toJson(value: unknown): Json {

@@ -12,10 +12,10 @@ export interface AccountOptions {
   readonly node: EvmNode
   readonly chainId: bigint
   /** Returns the number of the newest block that is final enough. */
-  readonly head: () => Promise<number>
-  /** Resolves once the node was seen to be of the chain. */
-  readonly ready: () => Promise<void>
-  /** Undefined: as much as the chain allows. */
+  readonly fetchHeadNumber: () => Promise<number>
+  /** Checks that the node belongs to the chain. Rejects with a ChainError. */
+  readonly checkNode: () => Promise<void>
+  /** The most gas of a transaction; undefined for the limit of the chain. */
   readonly mostGas?: bigint | undefined
 }
 
@@ -34,21 +34,22 @@ const MOST_GAS = 2n ** 24n
 /** The largest transaction that nodes pass on (go-ethereum, `txMaxSize`). */
 const MOST_BYTES = 128 * 1024
 
-export function evmAccount(key: Uint8Array, { node, chainId, head, ready, mostGas }: AccountOptions): EvmAccount {
+export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount {
+  const { node, chainId, fetchHeadNumber, checkNode, mostGas } = options
   const address = parseAddress(addr.fromPrivateKey(key))
   return {
     address,
     fetchNextNonce: async () => {
-      await ready()
-      return node.transactionCount(address, 'pending')
+      await checkNode()
+      return node.fetchTransactionCount(address, 'pending')
     },
     sign: async (to, payload, gas, nonce) => {
-      await ready()
+      await checkNode()
       // The estimate tells whether the contract would refuse, also when we were told how much to give.
-      const needed = await node.estimateGas({ from: address, to, input: payload })
-      const latest = await node.block('latest')
+      const gasNeeded = await node.estimateGas({ from: address, to, input: payload })
+      const latest = await node.fetchBlock('latest')
       if (latest === undefined) throw new ChainError('the node of the chain has no latest block')
-      const gasLimit = least(gasOf(payload, { gas, needed, mostGas }), latest.gasLimit)
+      const gasLimit = minimum(gasOf(payload, { gas, gasNeeded, mostGas }), latest.gasLimit)
       const common = {
         chainId,
         nonce: BigInt(nonce),
@@ -57,42 +58,41 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready, mostGa
         value: 0n,
         data: data(payload),
       }
-      return signTransaction({ ...common, ...(await feesOf(node, latest)) }, key, nonce)
+      return signTransaction({ ...common, ...(await fetchFees(node, latest)) }, key, nonce)
     },
     submit: async ({ hash, raw }) => {
-      await ready()
+      await checkNode()
       try {
-        await node.send(raw)
+        await node.sendTransaction(raw)
       } catch (error) {
-        // Some nodes answer with an error when the transaction was sent before, or is included already and failed
-        // there.
-        if (!(await node.knows(hash).catch(() => false))) throw error
+        // Some nodes answer with an error when they have the transaction already.
+        if (!(await node.hasTransaction(hash).catch(() => false))) throw error
       }
     },
     fetchOutcome: async (transaction) => {
-      await ready()
-      return outcomeOf({ node, address, head: await head() }, transaction)
+      await checkNode()
+      return fetchOutcome({ node, address, head: await fetchHeadNumber() }, transaction)
     },
   }
 }
 
-interface Gas {
+interface GasOptions {
   /** The gas that the component asks for; 0 for as much as the transaction needs. */
   readonly gas: bigint
-  readonly needed: bigint
+  readonly gasNeeded: bigint
   readonly mostGas: bigint | undefined
 }
 
-/** Returns the gas of a transaction. Throws a ChainError where that would not be enough. */
-function gasOf(payload: Uint8Array, { gas, needed, mostGas }: Gas): bigint {
-  if (gas !== 0n) mustBeEnough(gas, payload, needed)
-  if (mostGas !== undefined && needed > mostGas) {
-    throw new ChainError(`it takes ${needed} gas, and this account gives a transaction ${mostGas} at most`, true)
+/** Returns the gas limit of a transaction. Throws a ChainError when the limit would not be enough. */
+function gasOf(payload: Uint8Array, { gas, gasNeeded, mostGas }: GasOptions): bigint {
+  if (gas !== 0n) requireEnoughGas(gas, payload, gasNeeded)
+  if (mostGas !== undefined && gasNeeded > mostGas) {
+    throw new ChainError(`it takes ${gasNeeded} gas, and this account gives a transaction ${mostGas} at most`, true)
   }
-  const estimate = gas === 0n ? withMargin(needed) : gas
+  const estimate = gas === 0n ? withMargin(gasNeeded) : gas
   // A chain whose node finds that more is needed does not have this limit.
-  const limit = needed > MOST_GAS ? estimate : least(estimate, MOST_GAS)
-  return mostGas === undefined ? limit : least(limit, mostGas)
+  const limit = gasNeeded > MOST_GAS ? estimate : minimum(estimate, MOST_GAS)
+  return mostGas === undefined ? limit : minimum(limit, mostGas)
 }
 
 /**
@@ -107,14 +107,14 @@ function withMargin(gas: bigint): bigint {
  * Refuses gas that does not pay for the payload, which no node takes: 10 gas a token and 21,000 (EIP-7623), or less
  * where the chain asks for less, as what is needed tells.
  */
-function mustBeEnough(gas: bigint, payload: Uint8Array, needed: bigint): void {
+function requireEnoughGas(gas: bigint, payload: Uint8Array, gasNeeded: bigint): void {
   const zeros = BigInt(payload.reduce((count, byte) => (byte === 0 ? count + 1 : count), 0))
   const tokens = zeros + 4n * (BigInt(payload.length) - zeros)
-  const enough = least(21_000n + 10n * tokens, needed)
-  if (gas < enough) throw new ChainError(`it is given ${gas} gas, and takes ${enough} at least`, true)
+  const leastGas = minimum(21_000n + 10n * tokens, gasNeeded)
+  if (gas < leastGas) throw new ChainError(`it is given ${gas} gas, and takes ${leastGas} at least`, true)
 }
 
-function least(one: bigint, other: bigint): bigint {
+function minimum(one: bigint, other: bigint): bigint {
   return one < other ? one : other
 }
 
@@ -123,9 +123,9 @@ type Fees =
   | { readonly type: 'eip1559'; readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 
 /** Returns the fees of a transaction. Twice the base fee is enough for six full blocks in a row. */
-async function feesOf(node: EvmNode, latest: NodeBlock): Promise<Fees> {
-  if (latest.baseFee === undefined) return { type: 'legacy', gasPrice: await node.gasPrice() }
-  const priority = await node.priorityFee().catch(() => DEFAULT_PRIORITY_FEE)
+async function fetchFees(node: EvmNode, latest: NodeBlock): Promise<Fees> {
+  if (latest.baseFee === undefined) return { type: 'legacy', gasPrice: await node.fetchGasPrice() }
+  const priority = await node.fetchPriorityFee().catch(() => DEFAULT_PRIORITY_FEE)
   return { type: 'eip1559', maxFeePerGas: 2n * latest.baseFee + priority, maxPriorityFeePerGas: priority }
 }
 
@@ -140,39 +140,39 @@ interface Fields {
 
 function signTransaction(fields: Fields & Fees, key: Uint8Array, nonce: number): SignedTransaction {
   // Not strict: strict is about what people type in wallets, and refuses a gas price of 0.
-  const unsigned =
+  const unsignedTransaction =
     fields.type === 'legacy'
       ? Transaction.prepare(fields, false)
       : Transaction.prepare({ ...fields, accessList: [] }, false)
-  const transaction = unsigned.signBy(key)
+  const transaction = unsignedTransaction.signBy(key)
   const raw = transaction.toHex()
   const bytes = raw.length / 2 - 1
   if (bytes > MOST_BYTES) throw new ChainError(`it would have ${bytes} bytes, and nodes take ${MOST_BYTES}`, true)
   return { hash: transaction.hash, nonce, raw }
 }
 
-interface Seen {
+interface OutcomeOptions {
   readonly node: EvmNode
   readonly address: Address
   readonly head: number
 }
 
-async function outcomeOf(
-  { node, address, head }: Seen,
+async function fetchOutcome(
+  { node, address, head }: OutcomeOptions,
   { hash, nonce, raw }: SignedTransaction,
 ): Promise<TransactionOutcome> {
-  const included = async (): Promise<TransactionOutcome | undefined> => {
-    const receipt = await node.receipt(hash)
+  const readReceiptOutcome = async (): Promise<TransactionOutcome | undefined> => {
+    const receipt = await node.fetchReceipt(hash)
     if (receipt === undefined) return undefined
     if (receipt.block > head) return 'pending'
     if (receipt.succeeded) return 'included'
     return isExhausted(receipt.gasUsed, Transaction.fromHex(raw).raw.gasLimit) ? 'exhausted' : 'failed'
   }
-  const first = await included()
-  if (first !== undefined) return first
-  if ((await node.transactionCount(address, head)) <= nonce) return 'pending'
+  const firstOutcome = await readReceiptOutcome()
+  if (firstOutcome !== undefined) return firstOutcome
+  if ((await node.fetchTransactionCount(address, head)) <= nonce) return 'pending'
   // The nonce is used; the transaction may have been included between the two questions.
-  return (await included()) ?? 'lost'
+  return (await readReceiptOutcome()) ?? 'lost'
 }
 
 /**

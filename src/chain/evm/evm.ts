@@ -13,7 +13,7 @@ import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { type EvmAccount, evmAccount } from './account.ts'
 import { readComponentReference, readContracts, readEngines, selector } from './contract.ts'
 import { type EvmNode, evmNode, UnreadableAnswer } from './node.ts'
-import { reading } from './values.ts'
+import { readOrRefuse } from './values.ts'
 
 export interface EvmOptions {
   /**
@@ -24,8 +24,8 @@ export interface EvmOptions {
   readonly confirmations: number
   /** A contract with `contracts() returns (address[])`, which lists those with an off-chain component. */
   readonly registry?: Address
-  /** Is told what makes no sense in the answers of a contract. */
-  readonly note?: (problem: string) => void
+  /** Reports an answer of a contract that cannot be read. */
+  readonly reportProblem?: (problem: string) => void
 }
 
 export interface EvmChain extends Chain {
@@ -39,54 +39,54 @@ const LOG_ADDRESSES = 100
  * The number of blocks after which every contract counts as changed: looking through them would take longer than
  * running every hook.
  */
-const MAX_LOOKED_THROUGH = 20_000
+const MAX_LOG_BLOCKS = 20_000
 
-/** Returns the chain id that a node says it has, decimal. Rejects with a ChainError. */
-export async function chainIdOf(rpc: JsonRpc): Promise<string> {
-  return (await evmNode(rpc).chainId()).toString()
+/** Fetches the chain id of a node, as a decimal number. Rejects with a ChainError. */
+export async function fetchChainId(rpc: JsonRpc): Promise<string> {
+  return (await evmNode(rpc).fetchChainId()).toString()
 }
 
 export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
-  const { id, confirmations, registry, note } = options
-  const ready = oncePerConnection(rpc, id)
-  const node = evmNode(ready.rpc)
-  const headNumber = async (): Promise<number> => Math.max(0, (await node.blockNumber()) - confirmations)
+  const { id, confirmations, registry, reportProblem } = options
+  const connection = createConnection(rpc, id)
+  const node = evmNode(connection.rpc)
+  const fetchHeadNumber = async (): Promise<number> => Math.max(0, (await node.fetchBlockNumber()) - confirmations)
   return {
     id,
     addresses: 'evm',
     fetchHead: async () => {
-      await ready.check()
-      return headOf(node, confirmations)
+      await connection.checkChain()
+      return fetchHead(node, confirmations)
     },
     hasBlock: async ({ number, hash }) => {
-      await ready.check()
-      return (await node.block(number))?.hash === hash
+      await connection.checkChain()
+      return (await node.fetchBlock(number))?.hash === hash
     },
-    ...(registry === undefined ? {} : { listContracts: registryOf(node, registry, ready.check) }),
+    ...(registry === undefined ? {} : { listContracts: createRegistryReader(node, registry, connection.checkChain) }),
     fetchContract: async (address, block) => {
-      await ready.check()
-      return contractOf(node, { address, block, note: note ?? (() => undefined) })
+      await connection.checkChain()
+      return fetchContract(node, { address, block, reportProblem: reportProblem ?? (() => undefined) })
     },
     read: async (address, input, { number }) => {
-      await ready.check()
+      await connection.checkChain()
       return node.call({ to: address, input }, number)
     },
     listChanged: async (addresses, from, to) => {
       if (addresses.length === 0 || to.number <= from.number) return []
-      if (to.number - from.number > MAX_LOOKED_THROUGH) return addresses
-      await ready.check()
-      const logged = await loggedIn(node, addresses, { from: from.number + 1, to: to.number })
-      return addresses.filter((address) => logged.has(address))
+      if (to.number - from.number > MAX_LOG_BLOCKS) return addresses
+      await connection.checkChain()
+      const emitters = await findEmitters(node, addresses, { from: from.number + 1, to: to.number })
+      return addresses.filter((address) => emitters.has(address))
     },
     createAccount: (key, mostGas) =>
-      evmAccount(key, { node, chainId: BigInt(id), head: headNumber, ready: ready.check, mostGas }),
+      evmAccount(key, { node, chainId: BigInt(id), fetchHeadNumber, checkNode: connection.checkChain, mostGas }),
   }
 }
 
-async function headOf(node: EvmNode, confirmations: number): Promise<Head> {
-  const newest = await node.block('latest')
+async function fetchHead(node: EvmNode, confirmations: number): Promise<Head> {
+  const newest = await node.fetchBlock('latest')
   const number = newest && Math.max(0, newest.number - confirmations)
-  const block = number === undefined || number === newest?.number ? newest : await node.block(number)
+  const block = number === undefined || number === newest?.number ? newest : await node.fetchBlock(number)
   if (newest === undefined || block === undefined) {
     throw new ChainError('the node of the chain does not have its own newest blocks')
   }
@@ -99,16 +99,16 @@ function plainBlock({ number, hash, time }: Block): Block {
 
 interface Connection {
   readonly rpc: JsonRpc
-  readonly check: () => Promise<void>
+  readonly checkChain: () => Promise<void>
 }
 
 /**
  * Makes a connection that asks the node which chain it is of, and again whenever the node could not be reached in
  * between, since it may be of another chain then.
  */
-function oncePerConnection(rpc: JsonRpc, id: string): Connection {
-  const checked = cacheValue(async () => {
-    const nodeChainId = await chainIdOf(rpc)
+function createConnection(rpc: JsonRpc, id: string): Connection {
+  const chainCheck = cacheValue(async () => {
+    const nodeChainId = await fetchChainId(rpc)
     if (nodeChainId !== id) {
       throw new ChainError(
         `the node is of chain ${nodeChainId}, and the configuration says ${id}: one of them is wrong`,
@@ -118,22 +118,22 @@ function oncePerConnection(rpc: JsonRpc, id: string): Connection {
   return {
     rpc: (method, params) =>
       rpc(method, params).catch((error: unknown) => {
-        if (!(error instanceof JsonRpcError || error instanceof AnswerTooLargeError)) checked.invalidate()
+        if (!(error instanceof JsonRpcError || error instanceof AnswerTooLargeError)) chainCheck.invalidate()
         throw error
       }),
-    check: checked.get,
+    checkChain: chainCheck.get,
   }
 }
 
-function registryOf(
+function createRegistryReader(
   node: EvmNode,
   registry: Address,
-  check: () => Promise<void>,
+  checkChain: () => Promise<void>,
 ): (block: Block) => Promise<readonly Address[]> {
   return async ({ number }) => {
-    await check()
+    await checkChain()
     const answer = await node.call({ to: registry, input: selector.contracts }, number)
-    return reading(
+    return readOrRefuse(
       () => readContracts(answer),
       (why) => {
         throw new ChainError(
@@ -147,25 +147,25 @@ function registryOf(
 interface ContractReading {
   readonly address: Address
   readonly block: Block
-  readonly note: (problem: string) => void
+  readonly reportProblem: (problem: string) => void
 }
 
-async function contractOf(
+async function fetchContract(
   node: EvmNode,
-  { address, block, note }: ContractReading,
+  { address, block, reportProblem }: ContractReading,
 ): Promise<OffChainContract | undefined> {
   const ask = async <T>(name: 'engines' | 'component', read: (answer: Uint8Array) => T): Promise<T | undefined> => {
     const answer = await node.call({ to: address, input: selector[name] }, block.number).catch((error: unknown) => {
       if (error instanceof UnreadableAnswer)
-        throw new Unreadable(`contract ${evmAddress(address)}: ${name}(): ${(error as Error).message}`)
-      unlessReverted(error)
+        throw new UnreadableContract(`contract ${evmAddress(address)}: ${name}(): ${(error as Error).message}`)
+      rethrowUnlessReverted(error)
       return undefined
     })
     if (answer === undefined || answer.length === 0) return undefined
-    return reading(
+    return readOrRefuse(
       () => read(answer),
       (why): never => {
-        throw new Unreadable(`contract ${evmAddress(address)}: what ${name}() answers cannot be read: ${why}`)
+        throw new UnreadableContract(`contract ${evmAddress(address)}: what ${name}() answers cannot be read: ${why}`)
       },
     )
   }
@@ -174,15 +174,15 @@ async function contractOf(
     if (engines === undefined) return undefined
     return { address, engines, component: await ask('component', readComponentReference), state: new Uint8Array() }
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error
-    note(error.message)
+    if (!(error instanceof UnreadableContract)) throw error
+    reportProblem(error.message)
     return undefined
   }
 }
 
-class Unreadable extends Error {}
+class UnreadableContract extends Error {}
 
-function unlessReverted(error: unknown): void {
+function rethrowUnlessReverted(error: unknown): void {
   if (!(error instanceof ChainError && error.reverted)) throw error
 }
 
@@ -191,14 +191,18 @@ interface Blocks {
   readonly to: number
 }
 
-async function loggedIn(node: EvmNode, addresses: readonly Address[], blocks: Blocks): Promise<ReadonlySet<Address>> {
+async function findEmitters(
+  node: EvmNode,
+  addresses: readonly Address[],
+  blocks: Blocks,
+): Promise<ReadonlySet<Address>> {
   const emitters = new Set<Address>()
   for (let at = 0; at < addresses.length; at += LOG_ADDRESSES) {
-    const some = addresses.slice(at, at + LOG_ADDRESSES)
+    const batch = addresses.slice(at, at + LOG_ADDRESSES)
     for (let from = blocks.from; from <= blocks.to; from += LOG_BLOCKS) {
       const to = Math.min(blocks.to, from + LOG_BLOCKS - 1)
-      for (const address of await logsOf(node, some, { from, to })) emitters.add(address)
-      if (some.every((address) => emitters.has(address))) break
+      for (const address of await fetchEmitters(node, batch, { from, to })) emitters.add(address)
+      if (batch.every((address) => emitters.has(address))) break
     }
   }
   return emitters
@@ -209,15 +213,21 @@ async function loggedIn(node: EvmNode, addresses: readonly Address[], blocks: Bl
  * are asked for in halves; where that is so with one block, all of `addresses` count, since one contract must not hide
  * what others say.
  */
-async function logsOf(node: EvmNode, addresses: readonly Address[], { from, to }: Blocks): Promise<readonly Address[]> {
+async function fetchEmitters(
+  node: EvmNode,
+  addresses: readonly Address[],
+  { from, to }: Blocks,
+): Promise<readonly Address[]> {
   try {
-    return await node.logged(addresses, from, to)
+    return await node.fetchEmitters(addresses, from, to)
   } catch (error) {
     if (!(error instanceof ChainRefusal)) throw error
     if (from === to) return addresses
     const middle = Math.floor((from + to) / 2)
-    const first = await logsOf(node, addresses, { from, to: middle })
-    // There are no more than all of them.
-    return first === addresses ? addresses : [...first, ...(await logsOf(node, addresses, { from: middle + 1, to }))]
+    const firstHalf = await fetchEmitters(node, addresses, { from, to: middle })
+    // When all addresses count already, the second half cannot add any.
+    return firstHalf === addresses
+      ? addresses
+      : [...firstHalf, ...(await fetchEmitters(node, addresses, { from: middle + 1, to }))]
   }
 }

@@ -9,7 +9,7 @@ import { type Address, evmAddress } from '../../offchain/address.ts'
 import { ChainError, ChainRefusal } from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { revertData, revertReason } from './revert.ts'
-import { data, quantity, readData, readEvmAddress, readHash, reading, readNumber, readQuantity } from './values.ts'
+import { data, quantity, readData, readEvmAddress, readHash, readNumber, readOrRefuse, readQuantity } from './values.ts'
 
 /** A call of an EVM; without `to` it creates a contract. */
 export interface EvmCall {
@@ -49,7 +49,7 @@ const FAILED_CODE = -32015
  * The messages of nodes about code that fails in any other way. One contract must not be taken for a node that cannot
  * answer.
  */
-const FAILED = new RegExp(
+const FAILURE_MESSAGE = new RegExp(
   [
     '\\brevert(ed)?\\b',
     'execution failed',
@@ -71,40 +71,40 @@ export type EvmNode = ReturnType<typeof evmNode>
 /** Makes the client of an EVM node, whose errors name the method that the node was asked for. */
 export function evmNode(rpc: JsonRpc) {
   const ask = async <T>(method: string, params: readonly unknown[], read: (answer: unknown) => T): Promise<T> => {
-    const answer = await rpc(method, params).catch((error: unknown) => refusal(method, error))
-    return reading(
+    const answer = await rpc(method, params).catch((error: unknown) => throwRefusal(method, error))
+    return readOrRefuse(
       () => read(answer),
       (why) => {
         throw new UnreadableAnswer(`the node of the chain answers ${method} with what cannot be read: ${why}`)
       },
     )
   }
-  const orNothing =
+  const readNullable =
     <T>(read: (answer: JsonObject) => T) =>
     (answer: unknown): T | undefined =>
-      answer === null ? undefined : read(object(answer))
+      answer === null ? undefined : read(requireObject(answer))
   return {
-    chainId: () => ask('eth_chainId', [], readQuantity),
-    blockNumber: () => ask('eth_blockNumber', [], readNumber),
+    fetchChainId: () => ask('eth_chainId', [], readQuantity),
+    fetchBlockNumber: () => ask('eth_blockNumber', [], readNumber),
     /** Undefined when there is no such block. */
-    block: (tag: BlockTag) => ask('eth_getBlockByNumber', [tagOf(tag), false], orNothing(readBlock)),
-    code: (address: Address, tag: BlockTag) => ask('eth_getCode', [evmAddress(address), tagOf(tag)], readData),
+    fetchBlock: (tag: BlockTag) => ask('eth_getBlockByNumber', [tagOf(tag), false], readNullable(readBlock)),
+    fetchCode: (address: Address, tag: BlockTag) => ask('eth_getCode', [evmAddress(address), tagOf(tag)], readData),
     /** By nobody, when it is not said by whom: some nodes would take an account of their own. */
     call: (call: EvmCall, tag: BlockTag) => ask('eth_call', [callOf({ from: NOBODY, ...call }), tagOf(tag)], readData),
     estimateGas: (call: EvmCall) => ask('eth_estimateGas', [callOf(call), 'pending'], readQuantity),
     /** The addresses whose contracts left logs in these blocks, both included. */
-    logged: (addresses: readonly Address[], from: number, to: number) => {
+    fetchEmitters: (addresses: readonly Address[], from: number, to: number) => {
       const filter = { fromBlock: quantity(from), toBlock: quantity(to), address: addresses.map(evmAddress) }
       return ask('eth_getLogs', [filter], readLogs)
     },
-    transactionCount: (address: Address, tag: BlockTag) =>
+    fetchTransactionCount: (address: Address, tag: BlockTag) =>
       ask('eth_getTransactionCount', [evmAddress(address), tagOf(tag)], readNumber),
-    gasPrice: () => ask('eth_gasPrice', [], readQuantity),
-    priorityFee: () => ask('eth_maxPriorityFeePerGas', [], readQuantity),
-    send: (raw: string) => ask('eth_sendRawTransaction', [raw], readHash),
+    fetchGasPrice: () => ask('eth_gasPrice', [], readQuantity),
+    fetchPriorityFee: () => ask('eth_maxPriorityFeePerGas', [], readQuantity),
+    sendTransaction: (raw: string) => ask('eth_sendRawTransaction', [raw], readHash),
     /** Whether the node has the transaction, in a block or waiting for one. */
-    knows: (hash: string) => ask('eth_getTransactionByHash', [hash], (answer) => answer !== null),
-    receipt: (hash: string) => ask('eth_getTransactionReceipt', [hash], orNothing(readReceipt)),
+    hasTransaction: (hash: string) => ask('eth_getTransactionByHash', [hash], (answer) => answer !== null),
+    fetchReceipt: (hash: string) => ask('eth_getTransactionReceipt', [hash], readNullable(readReceipt)),
   }
 }
 
@@ -120,7 +120,7 @@ function callOf({ from, to, input }: EvmCall): Record<string, string> {
   }
 }
 
-function object(value: unknown): JsonObject {
+function requireObject(value: unknown): JsonObject {
   return isObject(value) ? value : malformed('it is not an object')
 }
 
@@ -136,29 +136,29 @@ function readBlock(block: JsonObject): NodeBlock {
 }
 
 function readReceipt(receipt: JsonObject): Receipt | undefined {
-  const created = own(receipt, 'contractAddress') ?? undefined
+  const contractAddress = own(receipt, 'contractAddress') ?? undefined
   return {
     block: readNumber(own(receipt, 'blockNumber')),
     succeeded: readQuantity(own(receipt, 'status')) === 1n,
     gasUsed: readQuantity(own(receipt, 'gasUsed')),
-    created: created === undefined ? undefined : readEvmAddress(created),
+    created: contractAddress === undefined ? undefined : readEvmAddress(contractAddress),
   }
 }
 
 function readLogs(answer: unknown): readonly Address[] {
   if (!Array.isArray(answer) || answer.length > MAX_LOGS) return malformed('it is not a list of logs, or too long')
-  return [...new Set(answer.map((log: unknown) => readEvmAddress(own(object(log), 'address'))))]
+  return [...new Set(answer.map((log: unknown) => readEvmAddress(own(requireObject(log), 'address'))))]
 }
 
 /** Throws the error that an error of a JsonRpc means. */
-function refusal(method: string, error: unknown): never {
+function throwRefusal(method: string, error: unknown): never {
   const message = (error as Error).message.slice(0, MAX_MESSAGE)
   if (error instanceof AnswerTooLargeError)
     throw new UnreadableAnswer(`of the node of the chain, to ${method}: ${message}`)
   if (!(error instanceof JsonRpcError)) throw new ChainError(`the chain cannot be asked: ${message}`)
-  const thrown = revertData(error.data)
-  if ([REVERTED, FAILED_CODE].includes(error.code) || thrown !== undefined || FAILED.test(message)) {
-    throw new ChainError(`the contract refuses: ${revertReason(thrown) ?? message}`, true)
+  const revertBytes = revertData(error.data)
+  if ([REVERTED, FAILED_CODE].includes(error.code) || revertBytes !== undefined || FAILURE_MESSAGE.test(message)) {
+    throw new ChainError(`the contract refuses: ${revertReason(revertBytes) ?? message}`, true)
   }
   throw new ChainRefusal(`the node of the chain refuses ${method}: ${message}`)
 }

@@ -32,11 +32,11 @@ export function revertData(value: unknown): Uint8Array | undefined {
 /**
  * Returns the reason in one line, as text of the contract's author; undefined when the contract refused without one.
  */
-export function revertReason(thrown: Uint8Array | undefined): string | undefined {
-  if (thrown === undefined || thrown.length < SELECTOR_BYTES) return undefined
-  const selector = bytesToHex(thrown.subarray(0, SELECTOR_BYTES))
+export function revertReason(revertBytes: Uint8Array | undefined): string | undefined {
+  if (revertBytes === undefined || revertBytes.length < SELECTOR_BYTES) return undefined
+  const selector = bytesToHex(revertBytes.subarray(0, SELECTOR_BYTES))
   const reason = orUndefined(() => {
-    const from = abiReader(thrown.subarray(SELECTOR_BYTES))
+    const from = abiReader(revertBytes.subarray(SELECTOR_BYTES))
     if (selector === ERROR) return from.text(0, MAX_REASON).replace(/\s+/g, ' ')
     if (selector === PANIC) return PANICS[from.number(0)] ?? `panic ${from.number(0)}`
     return undefined

@@ -47,11 +47,11 @@ export function readEvmAddress(value: unknown): Address {
 }
 
 /** Returns the result of `read`; a MalformedError of `read` becomes the error that `failed` throws. */
-export function reading<T>(read: () => T, failed: (why: string) => never): T {
+export function readOrRefuse<T>(read: () => T, refuse: (why: string) => never): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof MalformedError) return failed(error.message)
+    if (error instanceof MalformedError) return refuse(error.message)
     throw error
   }
 }

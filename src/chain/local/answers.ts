@@ -12,16 +12,16 @@ const MAX_HISTORY = 1024
 
 /** Makes the object of a block, with whole transactions when `chainId` is given and with their hashes otherwise. */
 export function makeBlockObject(entry: LedgerEntry, chainId?: bigint): unknown {
-  const { block, done } = entry
-  const transaction = chainId === undefined ? done?.hash : transactionObject(entry, chainId)
+  const { block, includedTransaction } = entry
+  const transaction = chainId === undefined ? includedTransaction?.hash : transactionObject(entry, chainId)
   return {
     number: quantity(block.number),
     hash: block.hash,
     parentHash: block.number === 0 ? NO_HASH : block.parent,
     timestamp: quantity(block.time),
-    transactions: done === undefined ? [] : [transaction],
+    transactions: includedTransaction === undefined ? [] : [transaction],
     gasLimit: quantity(BLOCK_GAS),
-    gasUsed: quantity(done?.result.gasUsed ?? 0),
+    gasUsed: quantity(includedTransaction?.result.gasUsed ?? 0),
     baseFeePerGas: '0x0',
     difficulty: '0x0',
     totalDifficulty: '0x0',
@@ -45,7 +45,7 @@ export function transactionObject(entry: LedgerEntry | undefined, chainId: bigin
   const { raw, from } = entry.block.transaction
   const { hash, nonce, message, type } = readTransaction(raw)
   return {
-    ...place(entry),
+    ...blockFields(entry),
     hash,
     nonce: quantity(nonce),
     from,
@@ -66,10 +66,10 @@ export function transactionObject(entry: LedgerEntry | undefined, chainId: bigin
 }
 
 export function receiptObject(entry: LedgerEntry | undefined, logs: readonly Log[]): unknown {
-  if (entry?.done === undefined) return null
-  const { hash, type, from, to, result } = entry.done
+  if (entry?.includedTransaction === undefined) return null
+  const { hash, type, from, to, result } = entry.includedTransaction
   return {
-    ...place(entry),
+    ...blockFields(entry),
     transactionHash: hash,
     from,
     to: to ?? null,
@@ -84,7 +84,7 @@ export function receiptObject(entry: LedgerEntry | undefined, logs: readonly Log
   }
 }
 
-function place({ block }: LedgerEntry) {
+function blockFields({ block }: LedgerEntry) {
   return { blockNumber: quantity(block.number), blockHash: block.hash, transactionIndex: '0x0' }
 }
 

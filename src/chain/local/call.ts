@@ -5,19 +5,19 @@ import { malformed } from '../../codec/malformed.ts'
 import { revertReason } from '../evm/revert.ts'
 import { data, readData, readNumber, readQuantity } from '../evm/values.ts'
 import { JsonRpcError, REVERTED } from '../json-rpc.ts'
-import { BLOCK_GAS, type Message, type Result, type Surroundings, TimeLimitError } from './execute.ts'
+import { BLOCK_GAS, type BlockEnvironment, type Message, type Result, TimeLimitError } from './execute.ts'
 import type { Ledger, LedgerEntry } from './ledger.ts'
-import { entryAt, readAddressText } from './params.ts'
+import { readAddressText, requireEntry } from './params.ts'
 
-const FAILED = -32000
+const EXECUTION_FAILED = -32000
 const NOBODY = `0x${'00'.repeat(20)}`
 /** The time limit of a call: an innocent one with all the gas of a block takes about one second of processor time. */
 const CALL_MS = 2000
 
 /** Returns the output of the contract. Rejects with a JsonRpcError when it refuses, fails, or takes too long. */
 export async function callContract(ledger: Ledger, call: unknown, tag: unknown): Promise<Uint8Array> {
-  const { returned } = await runOrRefuse(ledger, trialOf(ledger, messageOf(call), entryAt(ledger, tag), tag))
-  return returned
+  const { output } = await runOrRefuse(ledger, createTrial(ledger, readMessage(call), requireEntry(ledger, tag), tag))
+  return output
 }
 
 /** The gas that SSTORE must find, whatever it takes (EIP-2200). */
@@ -25,7 +25,7 @@ const SSTORE_SENTRY = 2300n
 /** An estimate may exceed the need by one part in so many. */
 const TOLERANCE = 32n
 /** The time after which the search for the least gas ends with what is known to be enough. */
-const LOOKING_MS = 2000
+const SEARCH_MS = 2000
 
 /**
  * Finds enough gas, and not much more than enough. Rejects as {@link callContract} does. What the message took when it
@@ -33,78 +33,79 @@ const LOOKING_MS = 2000
  * and SSTORE wants some to be left.
  */
 export async function estimateGas(ledger: Ledger, call: unknown, tag: unknown): Promise<bigint> {
-  const message = messageOf(call)
-  const entry = entryAt(ledger, tag)
-  const trial = (gasLimit: bigint): Trial => trialOf(ledger, { ...message, gasLimit }, entry, tag)
-  const { gasTaken } = await runOrRefuse(ledger, trial(message.gasLimit))
-  const code = message.to === undefined ? message.input : ledger.state.code.at(message.to, entry.block.number)
+  const message = readMessage(call)
+  const entry = requireEntry(ledger, tag)
+  const makeTrial = (gasLimit: bigint): Trial => createTrial(ledger, { ...message, gasLimit }, entry, tag)
+  const { gasTaken } = await runOrRefuse(ledger, makeTrial(message.gasLimit))
+  const code = message.to === undefined ? message.input : ledger.state.code.getAt(message.to, entry.block.number)
   if (code === undefined || code.length === 0) return gasTaken
-  const likely = least(((gasTaken + SSTORE_SENTRY) * 64n) / 63n, message.gasLimit)
-  if (await isEnough(ledger, trial(likely))) return likely
-  return searchGas(likely, message.gasLimit, (gasLimit) => isEnough(ledger, trial(gasLimit)))
+  const likelyGas = minimum(((gasTaken + SSTORE_SENTRY) * 64n) / 63n, message.gasLimit)
+  if (await isEnough(ledger, makeTrial(likelyGas))) return likelyGas
+  return searchGas(likelyGas, message.gasLimit, (gasLimit) => isEnough(ledger, makeTrial(gasLimit)))
 }
 
 /** Tests whether the gas of `trial` is enough; false also when the trial takes too long. */
 async function isEnough(ledger: Ledger, trial: Trial): Promise<boolean> {
   try {
-    return (await run(ledger, trial)).failure === undefined
+    return (await runTrial(ledger, trial)).failure === undefined
   } catch (error) {
     if (error instanceof JsonRpcError) return false
     throw error
   }
 }
 
-/** Looks for the least that is enough; first near what is too little, where it most often is. */
+/** Searches for the least gas that is enough, first near `tooLittle`, where it most often is. */
 async function searchGas(
   tooLittle: bigint,
   enough: bigint,
-  suffices: (gas: bigint) => Promise<boolean>,
+  isEnoughGas: (gas: bigint) => Promise<boolean>,
 ): Promise<bigint> {
-  const isOver = startTimer(LOOKING_MS)
+  const isOver = startTimer(SEARCH_MS)
   let [low, high, step] = [tooLittle, enough, tooLittle / TOLERANCE]
   while (high - low > high / TOLERANCE && !isOver()) {
-    const middle = least(low + step, (low + high) / 2n)
-    if (await suffices(middle)) high = middle
+    const middle = minimum(low + step, (low + high) / 2n)
+    if (await isEnoughGas(middle)) high = middle
     else low = middle
     step *= 2n
   }
   return high
 }
 
-function least(one: bigint, other: bigint): bigint {
+function minimum(one: bigint, other: bigint): bigint {
   return one < other ? one : other
 }
 
 /** A message that is run on the state after a block, and changes nothing. */
 interface Trial {
   readonly message: Message
-  readonly around: Surroundings
+  readonly environment: BlockEnvironment
   readonly block: number
 }
 
-function trialOf(ledger: Ledger, message: Message, { block }: LedgerEntry, tag: unknown): Trial {
-  const around = tag === 'pending' ? ledger.next(block) : ledger.around(block)
-  return { message, around, block: block.number }
+function createTrial(ledger: Ledger, message: Message, { block }: LedgerEntry, tag: unknown): Trial {
+  const environment = tag === 'pending' ? ledger.nextEnvironment(block) : ledger.environmentOf(block)
+  return { message, environment, block: block.number }
 }
 
-function run({ machine }: Ledger, { message, around, block }: Trial): Promise<Result> {
-  return machine.execute(block, message, around, CALL_MS).catch((error: unknown) => {
-    if (error instanceof TimeLimitError) throw new JsonRpcError(FAILED, 'execution aborted: it takes too long')
+function runTrial({ machine }: Ledger, { message, environment, block }: Trial): Promise<Result> {
+  return machine.execute(block, message, environment, CALL_MS).catch((error: unknown) => {
+    if (error instanceof TimeLimitError)
+      throw new JsonRpcError(EXECUTION_FAILED, 'execution aborted: it takes too long')
     throw error
   })
 }
 
 async function runOrRefuse(ledger: Ledger, trial: Trial): Promise<Result> {
-  const result = await run(ledger, trial)
+  const result = await runTrial(ledger, trial)
   if (result.failure === undefined) return result
-  if (!result.failure.reverted) throw new JsonRpcError(FAILED, `execution failed: ${result.failure.reason}`)
-  const reason = revertReason(result.returned)
+  if (!result.failure.reverted) throw new JsonRpcError(EXECUTION_FAILED, `execution failed: ${result.failure.reason}`)
+  const reason = revertReason(result.output)
   const message = reason === undefined ? 'execution reverted' : `execution reverted: ${reason}`
-  throw new JsonRpcError(REVERTED, message, data(result.returned))
+  throw new JsonRpcError(REVERTED, message, data(result.output))
 }
 
 /** Reads the message of a call. Throws a MalformedError. */
-function messageOf(call: unknown): Message {
+function readMessage(call: unknown): Message {
   if (!isObject(call)) return malformed('the call is not an object')
   const [from, to, gas, value] = ['from', 'to', 'gas', 'value'].map((name) => own(call, name) ?? undefined)
   const input = own(call, 'input') ?? own(call, 'data') ?? '0x'

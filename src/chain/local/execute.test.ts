@@ -2,7 +2,7 @@ import { createAddressFromString } from '@ethereumjs/util'
 import { expect, it } from 'vitest'
 import type { StartTimer } from '../../async/timer.ts'
 import { createMachine, type Message, type Result, TimeLimitError } from './execute.ts'
-import { emptyState, workingState } from './state.ts'
+import { createState, createWorkingState } from './state.ts'
 
 const CONTRACT = `0x${'11'.repeat(20)}`
 /** Counts down from its input, and passes a JUMPDEST each time. */
@@ -20,11 +20,11 @@ function message(count: number): Message {
 
 /** Makes a machine on a state that has the contract. */
 async function countdown(): Promise<(count: number, looks?: number) => Promise<Result>> {
-  const state = emptyState()
-  const { manager, begin } = workingState(state)
+  const state = createState()
+  const { manager, begin } = createWorkingState(state)
   const changes = begin(0)
   await manager.putCode(createAddressFromString(CONTRACT), Buffer.from(COUNTDOWN, 'hex'))
-  changes.keep(0)
+  changes.apply(0)
   const machine = await createMachine(1n, state, startCounter)
   return (count, looks) => machine.execute(0, message(count), AROUND, looks)
 }

@@ -4,12 +4,12 @@ import { createEVM, type EVM, getActivePrecompiles } from '@ethereumjs/evm'
 import { Address, createAddressFromString } from '@ethereumjs/util'
 import { serialQueue } from '../../async/serial-queue.ts'
 import { type StartTimer, startTimer } from '../../async/timer.ts'
-import { type Changes, type State, type WorkingState, workingState } from './state.ts'
+import { type Changes, createWorkingState, type State, type WorkingState } from './state.ts'
 
 export const BLOCK_GAS = 30_000_000n
 
 /** The block that a message runs in. */
-export interface Surroundings {
+export interface BlockEnvironment {
   readonly number: number
   readonly time: number
   /** The hash of the block before. */
@@ -38,9 +38,9 @@ export interface Result {
   readonly gasUsed: bigint
   /** The gas that was needed before refunds. */
   readonly gasTaken: bigint
-  /** Undefined when it ended well. `reverted`: the contract itself refused. */
+  /** The failure of the execution; undefined when it succeeded. `reverted`: the contract itself refused. */
   readonly failure: { readonly reason: string; readonly reverted: boolean } | undefined
-  readonly returned: Uint8Array
+  readonly output: Uint8Array
   readonly created: string | undefined
   readonly logs: readonly Log[]
 }
@@ -57,34 +57,34 @@ export interface Machine {
    * {@link TimeLimitError} when the message takes longer than `mostMs`, which no message in a block may be given: it
    * has to come out the same in every process.
    */
-  execute(block: number, message: Message, around: Surroundings, mostMs?: number): Promise<Executed>
+  execute(block: number, message: Message, environment: BlockEnvironment, mostMs?: number): Promise<Execution>
 }
 
-/** The result of a message, and its changes, which are not part of the state before it is kept. */
-export type Executed = Result & Changes
+/** The result of a message with its changes, which become part of the state when they are applied. */
+export type Execution = Result & Changes
 
-interface Running {
-  readonly around: Surroundings
+interface RunningExecution {
+  readonly environment: BlockEnvironment
   readonly isOver: () => boolean
 }
 
 export async function createMachine(chainId: bigint, state: State, start: StartTimer = startTimer): Promise<Machine> {
-  let running: Running | undefined
-  const working = workingState(state)
-  const hashOf = (number: number): string => running?.around.hashOf(number) ?? NO_HASH
+  let runningExecution: RunningExecution | undefined
+  const currentState = createWorkingState(state)
+  const hashOf = (number: number): string => runningExecution?.environment.hashOf(number) ?? NO_HASH
   const checkTime = (): void => {
-    if (running?.isOver() === true) throw new TimeLimitError()
+    if (runningExecution?.isOver() === true) throw new TimeLimitError()
   }
-  const evm = await createVirtualMachine({ chainId, manager: working.manager, hashOf, checkTime })
-  const inOrder = serialQueue()
+  const evm = await createVirtualMachine({ chainId, manager: currentState.manager, hashOf, checkTime })
+  const runInOrder = serialQueue()
   return {
-    execute: (block, message, around, mostMs = Number.POSITIVE_INFINITY) =>
-      inOrder(async () => {
-        const changes = working.begin(block)
-        running = { around, isOver: start(mostMs) }
+    execute: (block, message, environment, mostMs = Number.POSITIVE_INFINITY) =>
+      runInOrder(async () => {
+        const changes = currentState.begin(block)
+        runningExecution = { environment, isOver: start(mostMs) }
         evm.journal.cleanJournal()
         evm.transientStorage.clear()
-        return { ...(await runMessage(evm, working, message, around)), ...changes }
+        return { ...(await runMessage(evm, currentState, message, environment)), ...changes }
       }),
   }
 }
@@ -134,10 +134,10 @@ async function runMessage(
   evm: EVM,
   { manager }: WorkingState,
   message: Message,
-  around: Surroundings,
+  environment: BlockEnvironment,
 ): Promise<Result> {
-  const base = intrinsicGas(message)
-  if (base > message.gasLimit) return outOfGas(message.gasLimit)
+  const gasBefore = intrinsicGas(message)
+  if (gasBefore > message.gasLimit) return outOfGasResult(message.gasLimit)
   const from = addressOf(message.from)
   const { execResult, createdAddress } = await evm.runCall({
     caller: from,
@@ -147,19 +147,20 @@ async function runMessage(
     // Accounts need no money here: a sender gets what it sends first.
     skipBalance: true,
     data: message.input,
-    gasLimit: message.gasLimit - base,
+    gasLimit: message.gasLimit - gasBefore,
     gasPrice: 0n,
-    block: { header: headerOf(around) },
+    block: { header: headerOf(environment) },
   })
-  for (const gone of execResult.selfdestruct?.keys() ?? []) await manager.deleteAccount(addressOf(gone))
-  const gasTaken = base + execResult.executionGasUsed
+  for (const destroyedAddress of execResult.selfdestruct?.keys() ?? [])
+    await manager.deleteAccount(addressOf(destroyedAddress))
+  const gasTaken = gasBefore + execResult.executionGasUsed
   const refund = execResult.gasRefund ?? 0n
   const { exceptionError } = execResult
   return {
     gasTaken,
     gasUsed: gasTaken - (refund < gasTaken / 5n ? refund : gasTaken / 5n),
     failure: exceptionError && { reason: exceptionError.error, reverted: exceptionError.error === 'revert' },
-    returned: execResult.returnValue,
+    output: execResult.returnValue,
     created: exceptionError === undefined ? createdAddress?.toString() : undefined,
     logs: (execResult.logs ?? []).map(([address, topics, data]) => ({
       address: toHex(address),
@@ -179,12 +180,12 @@ function intrinsicGas({ input, to }: Message): bigint {
   return to === undefined ? gas + 32_000n + 2n * BigInt(Math.ceil(input.length / 32)) : gas
 }
 
-function outOfGas(gasLimit: bigint): Result {
+function outOfGasResult(gasLimit: bigint): Result {
   const failure = { reason: 'intrinsic gas too low', reverted: false }
-  return { gasUsed: gasLimit, gasTaken: gasLimit, failure, returned: new Uint8Array(), created: undefined, logs: [] }
+  return { gasUsed: gasLimit, gasTaken: gasLimit, failure, output: new Uint8Array(), created: undefined, logs: [] }
 }
 
-function headerOf({ number, time, parent }: Surroundings) {
+function headerOf({ number, time, parent }: BlockEnvironment) {
   return {
     number: BigInt(number),
     coinbase: addressOf(`0x${'00'.repeat(20)}`),

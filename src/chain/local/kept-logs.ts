@@ -6,13 +6,13 @@ import type { Log } from './execute.ts'
 
 /** A block with the count of the logs that its transaction left. */
 interface LoggedBlock {
-  readonly done?: { readonly logCount: number }
+  readonly includedTransaction?: { readonly logCount: number }
 }
 
-export interface KeptLogs<Entry extends LoggedBlock> {
+export interface LogCache<Entry extends LoggedBlock> {
   add(entry: Entry, logs: readonly Log[]): void
   /** Returns the logs of a block in their order; runs its transaction again where they are not in memory any more. */
-  of(entry: Entry): Promise<readonly Log[]>
+  getLogs(entry: Entry): Promise<readonly Log[]>
   has(entry: Entry): boolean
 }
 
@@ -24,26 +24,26 @@ const LOG_SIZE = 400
  * Keeps the logs of blocks in memory, up to `mostSize` characters; `runAgain` gives the logs of a block that are not
  * kept.
  */
-export function keepLogs<Entry extends LoggedBlock>(
+export function createLogCache<Entry extends LoggedBlock>(
   runAgain: (entry: Entry) => Promise<readonly Log[]>,
   mostSize = MOST_SIZE,
-): KeptLogs<Entry> {
-  const kept = new Map<Entry, { readonly logs: readonly Log[]; readonly size: number }>()
+): LogCache<Entry> {
+  const cachedLogs = new Map<Entry, { readonly logs: readonly Log[]; readonly size: number }>()
   let total = 0
-  const has = (entry: Entry): boolean => (entry.done?.logCount ?? 0) === 0 || kept.has(entry)
+  const has = (entry: Entry): boolean => (entry.includedTransaction?.logCount ?? 0) === 0 || cachedLogs.has(entry)
   return {
     add: (entry, logs) => {
       if (logs.length === 0) return
       const size = logs.reduce((sum, { data }) => sum + data.length + LOG_SIZE, 0)
-      kept.set(entry, { logs, size })
+      cachedLogs.set(entry, { logs, size })
       total += size
-      for (const [oldest, { size: freed }] of kept) {
+      for (const [oldest, { size: freedSize }] of cachedLogs) {
         if (total <= mostSize) break
-        kept.delete(oldest)
-        total -= freed
+        cachedLogs.delete(oldest)
+        total -= freedSize
       }
     },
-    of: async (entry) => kept.get(entry)?.logs ?? (has(entry) ? [] : runAgain(entry)),
+    getLogs: async (entry) => cachedLogs.get(entry)?.logs ?? (has(entry) ? [] : runAgain(entry)),
     has,
   }
 }

@@ -1,29 +1,29 @@
 /**
- * The blocks of a local chain, and its state. Blocks are files, of which nobody ever makes the same number twice: any
- * number of processes may append, in one order for all, and none of them is a server. Each has the state in memory,
- * and comes up with the files whenever it is asked.
+ * The blocks of a local chain, and its state. Each block is a numbered file that is created only once, so that any
+ * number of processes may append blocks in one order, without a server. Each process has the state in memory, and reads
+ * the new files whenever it is asked.
  */
 import { serialQueue } from '../../async/serial-queue.ts'
 import { loadRecovery } from '../../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../../offchain/authentication/recover.ts'
 import { type HashedBlock, hashBlock, type StoredBlock, writeBlock } from './block.ts'
-import { createMachine, type Log, type Machine, type Result, type Surroundings } from './execute.ts'
+import { type BlockEnvironment, createMachine, type Log, type Machine, type Result } from './execute.ts'
 import type { BlockFiles } from './files.ts'
-import { type KeptLogs, keepLogs } from './kept-logs.ts'
-import { type Changes, emptyState, type State } from './state.ts'
-import { genesis, readFirstBlock, readStoredBlock } from './stored-blocks.ts'
-import { type ReadTransaction, readTransaction, refuseTransaction } from './transaction.ts'
+import { createLogCache, type LogCache } from './kept-logs.ts'
+import { type Changes, createState, type State } from './state.ts'
+import { createFirstBlock, readFirstBlock, readStoredBlock } from './stored-blocks.ts'
+import { type ParsedTransaction, readTransaction, refuseTransaction } from './transaction.ts'
 
 export interface LedgerEntry {
   readonly block: HashedBlock
-  readonly done?: IncludedTransaction
+  readonly includedTransaction?: IncludedTransaction
 }
 
 /**
  * The result of a block's transaction. The transaction itself is read from the block when it is needed: a chain has
  * many blocks.
  */
-export interface IncludedTransaction extends Pick<ReadTransaction, 'hash' | 'type'> {
+export interface IncludedTransaction extends Pick<ParsedTransaction, 'hash' | 'type'> {
   readonly from: string
   readonly to: string | undefined
   readonly result: Pick<Result, 'gasUsed' | 'failure' | 'created'>
@@ -42,39 +42,39 @@ export interface Ledger {
    * Makes a block of a transaction, or an empty one. Rejects with a JsonRpcError when the transaction cannot be in a
    * block.
    */
-  append(transaction?: ReadTransaction): Promise<LedgerEntry>
-  readonly logs: KeptLogs<LedgerEntry>
+  append(transaction?: ParsedTransaction): Promise<LedgerEntry>
+  readonly logs: LogCache<LedgerEntry>
   readonly state: State
   readonly machine: Machine
-  /** Returns the surroundings of a block that would follow this one now. */
-  next(block: HashedBlock): Surroundings
-  /** Returns the surroundings of the block itself. */
-  around(block: HashedBlock): Surroundings
+  /** Returns the environment of a block that would follow this one now. */
+  nextEnvironment(block: HashedBlock): BlockEnvironment
+  /** Returns the environment of the block itself. */
+  environmentOf(block: HashedBlock): BlockEnvironment
 }
 
 /** Opens a chain, and begins one where there is none. Rejects, in words for an operator, when what is there is none. */
 export async function openLedger(files: BlockFiles, now: () => Date): Promise<Ledger> {
   const numbers = new Set(files.numbers())
-  if (numbers.size === 0) await files.create(0, writeBlock(genesis(secondsOf(now()))))
+  if (numbers.size === 0) await files.create(0, writeBlock(createFirstBlock(secondsOf(now()))))
   for (let number = 0; number < numbers.size; number++) {
     if (!numbers.has(number)) throw new Error(`${files.name}: block ${number} is missing, and there are later ones`)
   }
   const first = readFirstBlock(files)
-  const state = emptyState()
+  const state = createState()
   const machine = await createMachine(BigInt(first.chainId), state)
   const ledger = makeLedger({ files, now, state, machine, recover: await loadRecovery() }, first)
   await ledger.catchUp()
   return ledger
 }
 
-interface Chained {
+interface LedgerMemory {
   readonly chainId: bigint
   readonly machine: Machine
   readonly entries: LedgerEntry[]
-  readonly byHash: Map<string, LedgerEntry>
-  readonly logs: KeptLogs<LedgerEntry>
+  readonly entriesByHash: Map<string, LedgerEntry>
+  readonly logs: LogCache<LedgerEntry>
   readonly state: State
-  readonly surroundings: (number: number, time: number, parent: string) => Surroundings
+  readonly makeEnvironment: (number: number, time: number, parent: string) => BlockEnvironment
 }
 
 interface LedgerEffects {
@@ -92,28 +92,28 @@ function makeLedger(
   const chainId = BigInt(first.chainId)
   const entries: LedgerEntry[] = [{ block: first }]
   const hashOf = (number: number): string | undefined => entries[number]?.block.hash
-  const surroundings = (number: number, time: number, parent: string): Surroundings => ({
+  const makeEnvironment = (number: number, time: number, parent: string): BlockEnvironment => ({
     number,
     time,
     parent,
     hashOf,
   })
-  const logs = keepLogs((entry: LedgerEntry) => runForLogs({ machine, surroundings }, entry))
-  const chained: Chained = { entries, byHash: new Map(), logs, state, machine, chainId, surroundings }
-  const inTurn = serialQueue()
-  const next = ({ number, time, hash }: HashedBlock): Surroundings =>
-    chained.surroundings(number + 1, Math.max(time, secondsOf(now())), hash)
+  const logs = createLogCache((entry: LedgerEntry) => runForLogs({ machine, makeEnvironment }, entry))
+  const memory: LedgerMemory = { entries, entriesByHash: new Map(), logs, state, machine, chainId, makeEnvironment }
+  const runInTurn = serialQueue()
+  const nextEnvironment = ({ number, time, hash }: HashedBlock): BlockEnvironment =>
+    memory.makeEnvironment(number + 1, Math.max(time, secondsOf(now())), hash)
   return {
     entries,
     chainId,
-    find: (hash) => chained.byHash.get(hash),
-    catchUp: () => inTurn(() => catchUp(files, chained)),
-    append: (transaction) => inTurn(() => append({ files, chained, next, recover }, transaction)),
+    find: (hash) => memory.entriesByHash.get(hash),
+    catchUp: () => runInTurn(() => catchUp(files, memory)),
+    append: (transaction) => runInTurn(() => append({ files, memory, nextEnvironment, recover }, transaction)),
     state,
     logs,
     machine,
-    next,
-    around: ({ number, time, parent }) => chained.surroundings(number, time, parent),
+    nextEnvironment,
+    environmentOf: ({ number, time, parent }) => memory.makeEnvironment(number, time, parent),
   }
 }
 
@@ -121,13 +121,13 @@ function secondsOf(time: Date): number {
   return Math.floor(time.getTime() / 1000)
 }
 
-function head({ entries }: Chained): HashedBlock {
+function newestBlock({ entries }: LedgerMemory): HashedBlock {
   return (entries.at(-1) as LedgerEntry).block
 }
 
-async function catchUp(files: BlockFiles, chained: Chained): Promise<void> {
+async function catchUp(files: BlockFiles, memory: LedgerMemory): Promise<void> {
   for (;;) {
-    const parent = head(chained)
+    const parent = newestBlock(memory)
     const number = parent.number + 1
     const text = files.read(number)
     if (text === undefined) return
@@ -138,94 +138,107 @@ async function catchUp(files: BlockFiles, chained: Chained): Promise<void> {
       )
     }
     const { transaction } = block
-    const { keep, entry } = await run(chained, block, transaction && signedOf(transaction))
-    keep(entry(block))
+    const { appendEntry, makeEntry } = await runBlock(memory, block, transaction && readSenderTransaction(transaction))
+    appendEntry(makeEntry(block))
   }
 }
 
-interface Ran {
-  readonly entry: (block: HashedBlock) => LedgerEntry
-  /** Makes it the newest. */
-  readonly keep: (entry: LedgerEntry) => LedgerEntry
+interface BlockRun {
+  readonly makeEntry: (block: HashedBlock) => LedgerEntry
+  /** Appends the entry to the chain, and applies the changes of its transaction to the state. */
+  readonly appendEntry: (entry: LedgerEntry) => LedgerEntry
 }
 
 /** A transaction and its signer. */
-interface Signed {
-  readonly transaction: ReadTransaction
+interface SenderTransaction {
+  readonly transaction: ParsedTransaction
   readonly from: string
 }
 
-function signedOf({ raw, from }: StoredBlock['transaction'] & object): Signed {
+function readSenderTransaction({ raw, from }: StoredBlock['transaction'] & object): SenderTransaction {
   return { transaction: readTransaction(raw), from }
 }
 
 /** Runs the transaction of a block that stands on the newest, if there is one. */
-async function run(
-  chained: Chained,
+async function runBlock(
+  memory: LedgerMemory,
   { number, time, parent }: Pick<StoredBlock, 'number' | 'time' | 'parent'>,
-  signed: Signed | undefined,
-): Promise<Ran> {
-  const { entries, byHash, surroundings } = chained
-  const ran = (changes?: Changes, done?: IncludedTransaction, logs: readonly Log[] = []): Ran => ({
-    entry: (block) => (done === undefined ? { block } : { block, done }),
-    keep: (entry) => {
-      changes?.keep(number)
+  senderTransaction: SenderTransaction | undefined,
+): Promise<BlockRun> {
+  const { entries, entriesByHash, makeEnvironment } = memory
+  const makeRun = (
+    changes?: Changes,
+    includedTransaction?: IncludedTransaction,
+    logs: readonly Log[] = [],
+  ): BlockRun => ({
+    makeEntry: (block) => (includedTransaction === undefined ? { block } : { block, includedTransaction }),
+    appendEntry: (entry) => {
+      changes?.apply(number)
       entries.push(entry)
-      if (done !== undefined) byHash.set(done.hash, entry)
-      chained.logs.add(entry, logs)
+      if (includedTransaction !== undefined) entriesByHash.set(includedTransaction.hash, entry)
+      memory.logs.add(entry, logs)
       return entry
     },
   })
-  if (signed === undefined) return ran()
-  const { from, transaction } = signed
+  if (senderTransaction === undefined) return makeRun()
+  const { from, transaction } = senderTransaction
   const { hash, type, message } = transaction
-  const result = await chained.machine.execute(number - 1, { ...message, from }, surroundings(number, time, parent))
+  const result = await memory.machine.execute(number - 1, { ...message, from }, makeEnvironment(number, time, parent))
   const { gasUsed, failure, created, logs } = result
-  const done = { hash, type, from, to: message.to, result: { gasUsed, failure, created }, logCount: logs.length }
-  return ran(result, done, logs)
+  const includedTransaction = {
+    hash,
+    type,
+    from,
+    to: message.to,
+    result: { gasUsed, failure, created },
+    logCount: logs.length,
+  }
+  return makeRun(result, includedTransaction, logs)
 }
 
 /** Runs the transaction of a block once more, on the state before it, and changes nothing. */
 async function runForLogs(
-  { machine, surroundings }: Pick<Chained, 'machine' | 'surroundings'>,
+  { machine, makeEnvironment }: Pick<LedgerMemory, 'machine' | 'makeEnvironment'>,
   { block: { number, time, parent, transaction } }: LedgerEntry,
 ): Promise<readonly Log[]> {
   if (transaction === undefined) return []
   const { message } = readTransaction(transaction.raw)
-  const signed = { ...message, from: transaction.from }
-  return (await machine.execute(number - 1, signed, surroundings(number, time, parent))).logs
+  const sentMessage = { ...message, from: transaction.from }
+  return (await machine.execute(number - 1, sentMessage, makeEnvironment(number, time, parent))).logs
 }
 
 /** The most attempts to add a block; each that fails is a block that another process added. */
 const MOST_ATTEMPTS = 1000
 
-interface Appending {
+interface AppendContext {
   readonly files: BlockFiles
-  readonly chained: Chained
-  readonly next: (block: HashedBlock) => Surroundings
+  readonly memory: LedgerMemory
+  readonly nextEnvironment: (block: HashedBlock) => BlockEnvironment
   readonly recover: Recover
 }
 
 async function append(
-  { files, chained, next, recover }: Appending,
-  transaction?: ReadTransaction,
+  { files, memory, nextEnvironment, recover }: AppendContext,
+  transaction?: ParsedTransaction,
 ): Promise<LedgerEntry> {
-  const signed = transaction && { transaction, from: transaction.sender(recover) }
+  const senderTransaction = transaction && { transaction, from: transaction.sender(recover) }
   for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts += 1) {
-    await catchUp(files, chained)
-    const { number, time, parent } = next(head(chained))
-    if (signed !== undefined) refuseUnfit(chained, signed)
+    await catchUp(files, memory)
+    const { number, time, parent } = nextEnvironment(newestBlock(memory))
+    if (senderTransaction !== undefined) refuseUnfit(memory, senderTransaction)
     const content = {
       number,
       time,
       parent,
-      ...(signed === undefined ? {} : { transaction: { raw: signed.transaction.raw, from: signed.from } }),
+      ...(senderTransaction === undefined
+        ? {}
+        : { transaction: { raw: senderTransaction.transaction.raw, from: senderTransaction.from } }),
     }
-    requireParent(files, head(chained))
-    const { keep, entry } = await run(chained, content, signed)
+    requireParent(files, newestBlock(memory))
+    const { appendEntry, makeEntry } = await runBlock(memory, content, senderTransaction)
     const block = hashBlock(content)
-    // Another process may have made this number in between: then everything is seen anew.
-    if (await files.create(number, writeBlock(block))) return keep(entry(block))
+    // Another process may have created this block number meanwhile; then the loop reads its block and tries again.
+    if (await files.create(number, writeBlock(block))) return appendEntry(makeEntry(block))
   }
   throw new Error(
     `${files.name}: other processes added the next block first ${MOST_ATTEMPTS} times in a row: try again`,
@@ -243,18 +256,18 @@ function requireParent(files: BlockFiles, parent: HashedBlock): void {
   )
 }
 
-function refuseUnfit(chained: Chained, { transaction: { hash, nonce, chainId }, from }: Signed): void {
-  const ours = chained.chainId
-  if (chained.byHash.has(hash)) refuseTransaction('already known')
-  if (chainId !== ours)
-    refuseTransaction(`invalid chain id: this is chain ${ours}, and the transaction says ${chainId ?? 'none'}`)
-  const expected = nonceAt(chained.state, from, head(chained).number)
-  if (nonce < expected) refuseTransaction(`nonce too low: the next of this account is ${expected}`)
-  if (nonce > expected)
-    refuseTransaction(`nonce too high: the next of this account is ${expected}, and nothing waits here`)
+function refuseUnfit(memory: LedgerMemory, { transaction: { hash, nonce, chainId }, from }: SenderTransaction): void {
+  const ownChainId = memory.chainId
+  if (memory.entriesByHash.has(hash)) refuseTransaction('already known')
+  if (chainId !== ownChainId)
+    refuseTransaction(`invalid chain id: this is chain ${ownChainId}, and the transaction says ${chainId ?? 'none'}`)
+  const nextNonce = nonceAt(memory.state, from, newestBlock(memory).number)
+  if (nonce < nextNonce) refuseTransaction(`nonce too low: the next of this account is ${nextNonce}`)
+  if (nonce > nextNonce)
+    refuseTransaction(`nonce too high: the next of this account is ${nextNonce}, and nothing waits here`)
 }
 
 /** Returns the nonce of the next transaction of an account, after this block. */
 export function nonceAt({ accounts }: State, address: string, block: number): number {
-  return Number(accounts.at(address, block)?.nonce ?? 0n)
+  return Number(accounts.getAt(address, block)?.nonce ?? 0n)
 }

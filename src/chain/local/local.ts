@@ -8,7 +8,7 @@
 import type { JsonRpc } from '../json-rpc.ts'
 import type { BlockFiles } from './files.ts'
 import { openLedger } from './ledger.ts'
-import { answer } from './methods.ts'
+import { answerMethod } from './methods.ts'
 
 /**
  * Returns the chain of these files, begun where there is none. Rejects, in words for an operator, when they are no
@@ -16,5 +16,5 @@ import { answer } from './methods.ts'
  */
 export async function localJsonRpc(files: BlockFiles, now: () => Date): Promise<JsonRpc> {
   const ledger = await openLedger(files, now)
-  return (method, params) => answer(ledger, method, params)
+  return (method, params) => answerMethod(ledger, method, params)
 }

@@ -5,7 +5,7 @@ import { quantity } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import type { Log } from './execute.ts'
 import type { Ledger, LedgerEntry } from './ledger.ts'
-import { byHash, entryAt, entryOrNone, hashText, readAddressText } from './params.ts'
+import { findByHash, findEntry, hashText, readAddressText, requireEntry } from './params.ts'
 
 /** The most logs in one answer, as many as nodes give. One block may have more. */
 const MAX_LOGS = 10_000
@@ -22,45 +22,45 @@ const MOST_RUN_AGAIN = 100
  * Finds the logs that a filter asks for. Rejects with a MalformedError when the filter is none, and with a JsonRpcError
  * when there are more than are given at once.
  */
-export async function logsOf(ledger: Ledger, filter: unknown): Promise<unknown[]> {
+export async function findLogs(ledger: Ledger, filter: unknown): Promise<unknown[]> {
   if (!isObject(filter)) return malformed('the filter is not an object')
-  const fits = fitting(filter)
-  const matching: unknown[] = []
+  const matches = createLogFilter(filter)
+  const matchingLogs: unknown[] = []
   let size = 0
-  const entries = entriesOf(ledger, filter)
-  if (entries.filter((entry) => !ledger.logs.has(entry)).length > MOST_RUN_AGAIN) return refuseSoOld()
+  const entries = selectEntries(ledger, filter)
+  if (entries.filter((entry) => !ledger.logs.has(entry)).length > MOST_RUN_AGAIN) return refuseOldLogs()
   for (const entry of entries) {
-    for (const [index, log] of (await ledger.logs.of(entry)).entries()) {
-      if (!fits(log)) continue
+    for (const [index, log] of (await ledger.logs.getLogs(entry)).entries()) {
+      if (!matches(log)) continue
       size += log.data.length
-      if (matching.length === MAX_LOGS || size > MAX_DATA) return refuseSoMany()
-      matching.push(logObject(entry, log, index))
+      if (matchingLogs.length === MAX_LOGS || size > MAX_DATA) return refuseLargeAnswer()
+      matchingLogs.push(logObject(entry, log, index))
     }
   }
-  return matching
+  return matchingLogs
 }
 
-function refuseSoMany(): never {
+function refuseLargeAnswer(): never {
   const most = `${MAX_LOGS} logs, or ${MAX_DATA / 2} bytes of data`
   throw new JsonRpcError(LIMIT_EXCEEDED, `the answer is larger than ${most}: ask for fewer blocks, addresses or topics`)
 }
 
-function refuseSoOld(): never {
+function refuseOldLogs(): never {
   throw new JsonRpcError(
     LIMIT_EXCEEDED,
     `the logs of old blocks are not in memory, and no more than ${MOST_RUN_AGAIN} are run again at once: ask for fewer blocks`,
   )
 }
 
-function entriesOf(ledger: Ledger, filter: Record<string, Json>): readonly LedgerEntry[] {
+function selectEntries(ledger: Ledger, filter: Record<string, Json>): readonly LedgerEntry[] {
   const [hash, first, last] = ['blockHash', 'fromBlock', 'toBlock'].map((name) => own(filter, name) ?? undefined)
   if (hash !== undefined) {
     if (first !== undefined || last !== undefined) return malformed('blockHash goes with neither fromBlock nor toBlock')
-    return [byHash(ledger, hash) ?? malformed('there is no block with this hash')]
+    return [findByHash(ledger, hash) ?? malformed('there is no block with this hash')]
   }
-  const from = entryOrNone(ledger, first)
+  const from = findEntry(ledger, first)
   // A block that is not there yet is not a mistake: the client may know of blocks that this process has not seen.
-  const to = entryOrNone(ledger, last) ?? entryAt(ledger, 'latest')
+  const to = findEntry(ledger, last) ?? requireEntry(ledger, 'latest')
   if (from === undefined) return []
   if (from.block.number > to.block.number) return malformed('fromBlock is after toBlock')
   return ledger.entries.slice(from.block.number, to.block.number + 1)
@@ -70,7 +70,7 @@ function entriesOf(ledger: Ledger, filter: Record<string, Json>): readonly Ledge
  * Makes the test of a filter, which matches as geth does: an empty list is any, and a topic that is asked for has to be
  * there, also where it may be any.
  */
-function fitting(filter: Record<string, Json>): (log: Log) => boolean {
+function createLogFilter(filter: Record<string, Json>): (log: Log) => boolean {
   const addresses = readAlternatives(own(filter, 'address') ?? [], readAddressText)
   const topics = listOf(own(filter, 'topics') ?? []).map((topic) =>
     readAlternatives(listOf(topic).includes(null) ? [] : topic, hashText),
@@ -93,14 +93,18 @@ function listOf(value: Json): readonly Json[] {
   return Array.isArray(value) ? value : [value]
 }
 
-export function logObject({ block, done }: LedgerEntry, { address, topics, data }: Log, index: number): unknown {
+export function logObject(
+  { block, includedTransaction }: LedgerEntry,
+  { address, topics, data }: Log,
+  index: number,
+): unknown {
   return {
     address,
     topics,
     data,
     blockNumber: quantity(block.number),
     blockHash: block.hash,
-    transactionHash: done?.hash,
+    transactionHash: includedTransaction?.hash,
     transactionIndex: '0x0',
     logIndex: quantity(index),
     removed: false,

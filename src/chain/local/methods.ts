@@ -8,8 +8,8 @@ import { JsonRpcError } from '../json-rpc.ts'
 import { feeHistory, makeBlockObject, receiptObject, transactionObject } from './answers.ts'
 import { callContract, estimateGas } from './call.ts'
 import { type Ledger, type LedgerEntry, nonceAt } from './ledger.ts'
-import { logsOf } from './logs.ts'
-import { byHash, entryAt, entryOrNone, hashText, readAddressText, readSlotText } from './params.ts'
+import { findLogs } from './logs.ts'
+import { findByHash, findEntry, hashText, readAddressText, readSlotText, requireEntry } from './params.ts'
 import { readTransaction } from './transaction.ts'
 
 type Method = (ledger: Ledger, params: readonly unknown[]) => unknown
@@ -26,25 +26,25 @@ const methods: Readonly<Record<string, Method>> = {
   web3_clientVersion: () => 'vouchsafe/local',
   eth_syncing: () => false,
   eth_accounts: () => [],
-  eth_blockNumber: (ledger) => quantity(entryAt(ledger, 'latest').block.number),
+  eth_blockNumber: (ledger) => quantity(requireEntry(ledger, 'latest').block.number),
   eth_gasPrice: () => '0x0',
   eth_maxPriorityFeePerGas: () => '0x0',
-  eth_feeHistory: (ledger, [count]) => feeHistory(entryAt(ledger, 'latest'), readNumber(count)),
-  eth_getBlockByNumber: (ledger, [tag, full]) => formatBlock(ledger, entryOrNone(ledger, tag), full),
-  eth_getBlockByHash: (ledger, [hash, full]) => formatBlock(ledger, byHash(ledger, hash), full),
+  eth_feeHistory: (ledger, [count]) => feeHistory(requireEntry(ledger, 'latest'), readNumber(count)),
+  eth_getBlockByNumber: (ledger, [tag, full]) => formatBlock(ledger, findEntry(ledger, tag), full),
+  eth_getBlockByHash: (ledger, [hash, full]) => formatBlock(ledger, findByHash(ledger, hash), full),
   eth_getBalance: (ledger, [address, tag]) => {
-    const account = ledger.state.accounts.at(readAddressText(address), entryAt(ledger, tag).block.number)
+    const account = ledger.state.accounts.getAt(readAddressText(address), requireEntry(ledger, tag).block.number)
     return quantity(account === undefined || account.balance < SHOWN_BALANCE ? SHOWN_BALANCE : account.balance)
   },
   eth_getCode: (ledger, [address, tag]) =>
-    data(ledger.state.code.at(readAddressText(address), entryAt(ledger, tag).block.number) ?? new Uint8Array()),
+    data(ledger.state.code.getAt(readAddressText(address), requireEntry(ledger, tag).block.number) ?? new Uint8Array()),
   eth_getStorageAt: (ledger, [address, slot, tag]) => {
     const key = `${readAddressText(address)}:${readSlotText(slot)}`
-    const value = ledger.state.storage.at(key, entryAt(ledger, tag).block.number) ?? EMPTY_SLOT
+    const value = ledger.state.storage.getAt(key, requireEntry(ledger, tag).block.number) ?? EMPTY_SLOT
     return data(Buffer.concat([EMPTY_SLOT, value]).subarray(-EMPTY_SLOT.length))
   },
   eth_getTransactionCount: (ledger, [address, tag]) =>
-    quantity(nonceAt(ledger.state, readAddressText(address), entryAt(ledger, tag).block.number)),
+    quantity(nonceAt(ledger.state, readAddressText(address), requireEntry(ledger, tag).block.number)),
   eth_call: async (ledger, [call, tag]) => data(await callContract(ledger, call, tag)),
   eth_estimateGas: async (ledger, [call, tag]) => quantity(await estimateGas(ledger, call, tag ?? 'pending')),
   eth_sendRawTransaction: async (ledger, [raw]) => {
@@ -55,9 +55,9 @@ const methods: Readonly<Record<string, Method>> = {
   eth_getTransactionByHash: (ledger, [hash]) => transactionObject(ledger.find(hashText(hash)), ledger.chainId),
   eth_getTransactionReceipt: async (ledger, [hash]) => {
     const entry = ledger.find(hashText(hash))
-    return receiptObject(entry, entry === undefined ? [] : await ledger.logs.of(entry))
+    return receiptObject(entry, entry === undefined ? [] : await ledger.logs.getLogs(entry))
   },
-  eth_getLogs: (ledger, [filter]) => logsOf(ledger, filter),
+  eth_getLogs: (ledger, [filter]) => findLogs(ledger, filter),
   evm_mine: async (ledger) => {
     await ledger.append()
     return '0x0'
@@ -69,12 +69,13 @@ const NO_SUCH_METHOD = -32601
 /**
  * Answers a call of a method. Rejects with a JsonRpcError when there is no such method, or its parameters are wrong.
  */
-export async function answer(ledger: Ledger, method: string, params: readonly unknown[]): Promise<unknown> {
-  const run = Object.hasOwn(methods, method) ? methods[method] : undefined
-  if (run === undefined) throw new JsonRpcError(NO_SUCH_METHOD, `the method ${method.slice(0, 60)} is not available`)
+export async function answerMethod(ledger: Ledger, method: string, params: readonly unknown[]): Promise<unknown> {
+  const runMethod = Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (runMethod === undefined)
+    throw new JsonRpcError(NO_SUCH_METHOD, `the method ${method.slice(0, 60)} is not available`)
   if (!isOfKnownBlock(ledger, method, params)) await ledger.catchUp()
   try {
-    return await run(ledger, params)
+    return await runMethod(ledger, params)
   } catch (error) {
     if (error instanceof MalformedError) throw new JsonRpcError(INVALID_PARAMS, `invalid params: ${error.message}`)
     throw error

@@ -8,21 +8,21 @@ import type { Ledger, LedgerEntry } from './ledger.ts'
 const NEWEST: readonly unknown[] = [undefined, null, 'latest', 'pending', 'safe', 'finalized']
 
 /** Returns the entry that a tag, a number or an object of EIP-1898 names; undefined when there is no such block. */
-export function entryOrNone(ledger: Ledger, tag: unknown): LedgerEntry | undefined {
+export function findEntry(ledger: Ledger, tag: unknown): LedgerEntry | undefined {
   if (NEWEST.includes(tag)) return ledger.entries.at(-1)
   if (tag === 'earliest') return ledger.entries[0]
   if (isObject(tag)) {
     const hash = own(tag, 'blockHash')
-    return hash === undefined ? entryOrNone(ledger, own(tag, 'blockNumber')) : byHash(ledger, hash)
+    return hash === undefined ? findEntry(ledger, own(tag, 'blockNumber')) : findByHash(ledger, hash)
   }
   return ledger.entries[readNumber(tag)]
 }
 
-export function entryAt(ledger: Ledger, tag: unknown): LedgerEntry {
-  return entryOrNone(ledger, tag) ?? malformed('there is no such block')
+export function requireEntry(ledger: Ledger, tag: unknown): LedgerEntry {
+  return findEntry(ledger, tag) ?? malformed('there is no such block')
 }
 
-export function byHash({ entries }: Ledger, value: unknown): LedgerEntry | undefined {
+export function findByHash({ entries }: Ledger, value: unknown): LedgerEntry | undefined {
   const hash = hashText(value)
   return entries.findLast(({ block }) => block.hash === hash)
 }

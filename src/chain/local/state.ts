@@ -8,7 +8,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 
 /** Values by a key, each since some block. */
 interface Versions<T> {
-  at(key: string, block: number): T | undefined
+  getAt(key: string, block: number): T | undefined
   add(key: string, block: number, value: T | undefined): void
 }
 
@@ -29,7 +29,7 @@ interface Version<T> {
 function createVersions<T>(): Versions<T> {
   const newest = new Map<string, Version<T>>()
   return {
-    at: (key, block) => {
+    getAt: (key, block) => {
       let version = newest.get(key)
       while (version !== undefined && version.block > block) {
         const { before, farBefore } = version
@@ -61,7 +61,7 @@ export interface State {
   readonly storage: Versions<Uint8Array>
 }
 
-export function emptyState(): State {
+export function createState(): State {
   return { accounts: createVersions(), code: createVersions(), storage: createVersions() }
 }
 
@@ -75,45 +75,45 @@ export interface WorkingState {
 /** The changes of one execution. */
 export interface Changes {
   /** Makes the changes part of the state, as of this block. */
-  keep(block: number): void
+  apply(block: number): void
 }
 
-export function workingState(state: State): WorkingState {
-  let layers = layersOn(state, 0)
+export function createWorkingState(state: State): WorkingState {
+  let layers = createLayers(state, 0)
   const accountOf = (address: Address): Account | undefined => copyAccount(layers.accounts.get(address.toString()))
-  const put = (address: Address, account: Account | undefined): void =>
+  const putAccount = (address: Address, account: Account | undefined): void =>
     layers.accounts.set(address.toString(), copyAccount(account))
   const putFields = (address: Address, fields: object): void =>
-    put(address, Object.assign(accountOf(address) ?? createAccount({}), fields))
+    putAccount(address, Object.assign(accountOf(address) ?? createAccount({}), fields))
   const codeOf = (address: Address): Uint8Array => layers.code.get(address.toString()) ?? NOTHING
   return {
     begin: (block) => {
-      const begun = layersOn(state, block)
-      layers = begun
-      return { keep: (number) => keepLayers(begun, number) }
+      const newLayers = createLayers(state, block)
+      layers = newLayers
+      return { apply: (number) => applyLayers(newLayers, number) }
     },
     manager: {
       getAccount: (address) => Promise.resolve(accountOf(address)),
-      putAccount: (address, account) => doing(() => put(address, account)),
-      deleteAccount: (address) => doing(() => forgetAll(layers, address.toString())),
-      modifyAccountFields: (address, fields) => doing(() => putFields(address, fields)),
+      putAccount: (address, account) => runAsync(() => putAccount(address, account)),
+      deleteAccount: (address) => runAsync(() => removeAccount(layers, address.toString())),
+      modifyAccountFields: (address, fields) => runAsync(() => putFields(address, fields)),
       getCode: (address) => Promise.resolve(codeOf(address)),
       getCodeSize: (address) => Promise.resolve(codeOf(address).length),
       putCode: (address, bytes) => {
         layers.code.set(address.toString(), bytes)
-        return doing(() => putFields(address, { codeHash: keccak_256(bytes) }))
+        return runAsync(() => putFields(address, { codeHash: keccak_256(bytes) }))
       },
-      getStorage: (address, key) => Promise.resolve(layers.storage.get(slot(address, key)) ?? NOTHING),
-      putStorage: (address, key, value) => doing(() => layers.storage.set(slot(address, key), value)),
+      getStorage: (address, key) => Promise.resolve(layers.storage.get(slotKey(address, key)) ?? NOTHING),
+      putStorage: (address, key, value) => runAsync(() => layers.storage.set(slotKey(address, key), value)),
       // Only what is being created is cleared, and has nothing in the state yet.
-      clearStorage: (address) => doing(() => layers.storage.forget(address.toString())),
+      clearStorage: (address) => runAsync(() => layers.storage.forget(address.toString())),
       originalStorageCache: {
-        get: (address, key) => Promise.resolve(state.storage.at(slot(address, key), layers.block) ?? NOTHING),
+        get: (address, key) => Promise.resolve(state.storage.getAt(slotKey(address, key), layers.block) ?? NOTHING),
         clear: () => undefined,
       },
-      checkpoint: () => doing(() => layers.undo.checkpoint()),
-      commit: () => doing(() => layers.undo.commit()),
-      revert: () => doing(() => layers.undo.revert()),
+      checkpoint: () => runAsync(() => layers.undo.checkpoint()),
+      commit: () => runAsync(() => layers.undo.commit()),
+      revert: () => runAsync(() => layers.undo.revert()),
       ...WITHOUT_ROOTS,
     },
   }
@@ -130,36 +130,36 @@ interface Layers {
   readonly undo: UndoLog
 }
 
-function layersOn(state: State, block: number): Layers {
-  const undo = undoLog()
+function createLayers(state: State, block: number): Layers {
+  const undo = createUndoLog()
   return {
     block,
-    accounts: layer(state.accounts, block, undo.add),
-    code: layer(state.code, block, undo.add),
-    storage: layer(state.storage, block, undo.add),
+    accounts: createLayer(state.accounts, block, undo.add),
+    code: createLayer(state.code, block, undo.add),
+    storage: createLayer(state.storage, block, undo.add),
     undo,
   }
 }
 
-function keepLayers({ accounts, code, storage }: Layers, block: number): void {
-  accounts.keep(block)
-  code.keep(block)
-  storage.keep(block)
+function applyLayers({ accounts, code, storage }: Layers, block: number): void {
+  accounts.apply(block)
+  code.apply(block)
+  storage.apply(block)
 }
 
 /** Removes an account that the same transaction made (EIP-6780), so that all of its storage is in these layers. */
-function forgetAll({ accounts, code, storage }: Layers, address: string): void {
+function removeAccount({ accounts, code, storage }: Layers, address: string): void {
   accounts.set(address, undefined)
   code.set(address, undefined)
   storage.forget(address)
 }
 
-function doing(change: () => unknown): Promise<void> {
+function runAsync(change: () => unknown): Promise<void> {
   change()
   return Promise.resolve()
 }
 
-function slot(address: Address, key: Uint8Array): string {
+function slotKey(address: Address, key: Uint8Array): string {
   return `${address.toString()}:${Buffer.from(key).toString('hex')}`
 }
 
@@ -173,26 +173,26 @@ function copyAccount(account: Account | undefined): Account | undefined {
 interface Layer<T> {
   get(key: string): T | undefined
   set(key: string, value: T | undefined): void
-  /** Unmakes what was set with keys that begin so. */
+  /** Removes the values whose keys begin with the prefix. */
   forget(prefix: string): void
-  keep(block: number): void
+  apply(block: number): void
 }
 
-function layer<T>(below: Versions<T>, block: number, log: (undo: () => void) => void): Layer<T> {
-  const changed = new Map<string, T | undefined>()
+function createLayer<T>(base: Versions<T>, block: number, log: (undo: () => void) => void): Layer<T> {
+  const changedValues = new Map<string, T | undefined>()
   const set = (key: string, value: T | undefined): void => {
-    const [had, before] = [changed.has(key), changed.get(key)]
-    log(() => (had ? changed.set(key, before) : changed.delete(key)))
-    changed.set(key, value)
+    const [hadValue, valueBefore] = [changedValues.has(key), changedValues.get(key)]
+    log(() => (hadValue ? changedValues.set(key, valueBefore) : changedValues.delete(key)))
+    changedValues.set(key, value)
   }
   return {
-    get: (key) => (changed.has(key) ? changed.get(key) : below.at(key, block)),
+    get: (key) => (changedValues.has(key) ? changedValues.get(key) : base.getAt(key, block)),
     set,
     forget: (prefix) => {
-      for (const key of [...changed.keys()]) if (key.startsWith(prefix)) set(key, undefined)
+      for (const key of [...changedValues.keys()]) if (key.startsWith(prefix)) set(key, undefined)
     },
-    keep: (number) => {
-      for (const [key, value] of changed) below.add(key, number, value)
+    apply: (number) => {
+      for (const [key, value] of changedValues) base.add(key, number, value)
     },
   }
 }
@@ -206,7 +206,7 @@ interface UndoLog {
   readonly revert: () => void
 }
 
-function undoLog(): UndoLog {
+function createUndoLog(): UndoLog {
   const undos: (() => void)[] = []
   const marks: number[] = []
   return {

@@ -9,7 +9,7 @@ import type { BlockFiles } from './files.ts'
  * Returns the first block of a new chain, at `time` in seconds since 1970. Its chain id is random, so that what was
  * signed for one chain is worth nothing on another; wallets take up to 52 bits.
  */
-export function genesis(time: number): HashedBlock {
+export function createFirstBlock(time: number): HashedBlock {
   const chainId = Buffer.from(randomBytes(6)).readUIntBE(0, 6).toString()
   const parent = data(randomBytes(32))
   return hashBlock({ number: 0, parent, time, chainId })

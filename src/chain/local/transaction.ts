@@ -7,7 +7,7 @@ import { accountOf, type Recover } from '../../offchain/authentication/recover.t
 import { JsonRpcError } from '../json-rpc.ts'
 import { BLOCK_GAS, type Message } from './execute.ts'
 
-export interface ReadTransaction {
+export interface ParsedTransaction {
   readonly raw: string
   readonly hash: string
   readonly nonce: number
@@ -20,18 +20,18 @@ export interface ReadTransaction {
 }
 
 const MAX_BYTES = 256 * 1024
-const REFUSED = -32000
+const TRANSACTION_REFUSED = -32000
 
 export function refuseTransaction(message: string): never {
-  throw new JsonRpcError(REFUSED, message)
+  throw new JsonRpcError(TRANSACTION_REFUSED, message)
 }
 
 /**
  * Reads a signed transaction. Throws a JsonRpcError when `raw` is none, or of a type that a local chain does not take.
  */
-export function readTransaction(raw: string): ReadTransaction {
+export function readTransaction(raw: string): ParsedTransaction {
   if (raw.length > 2 * MAX_BYTES) refuseTransaction(`the transaction is larger than ${MAX_BYTES} bytes`)
-  const transaction = orRefused(() => Transaction.fromHex(raw))
+  const transaction = readOrRefuse(() => Transaction.fromHex(raw))
   const { type } = transaction
   if (type !== 'legacy' && type !== 'eip1559') return refuseTransaction(`a local chain takes no ${type} transactions`)
   const fields = transaction.raw as (typeof transaction)['raw'] & { readonly accessList?: readonly unknown[] }
@@ -42,7 +42,7 @@ export function readTransaction(raw: string): ReadTransaction {
     return refuseTransaction(`exceeds block gas limit: a transaction may take ${BLOCK_GAS}`)
   return {
     raw: raw.toLowerCase(),
-    hash: orRefused(() => transaction.hash),
+    hash: readOrRefuse(() => transaction.hash),
     nonce: Number(fields.nonce),
     chainId: fields.chainId,
     type,
@@ -80,7 +80,7 @@ function word(value: bigint): string {
   return value.toString(16).padStart(64, '0')
 }
 
-function orRefused<T>(read: () => T): T {
+function readOrRefuse<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {

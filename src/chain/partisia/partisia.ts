@@ -25,32 +25,32 @@ const VALID_MS = 10 * 60_000
 
 export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOptions): Chain {
   const reader = partisiaReader(http)
-  const head = (): Promise<Head> => headOf(reader, id)
+  const fetchHead = (): Promise<Head> => readHead(reader, id)
   return {
     id,
     addresses: 'partisia',
-    fetchHead: head,
+    fetchHead,
     hasBlock: async ({ hash }) => {
       const [shard = '', identifier = ''] = hash.split(':')
-      return (await reader.block(shard, identifier)) !== undefined
+      return (await reader.fetchBlock(shard, identifier)) !== undefined
     },
     fetchContract: async (address, { number }) => {
-      const state = await reader.state(address, number)
+      const state = await reader.fetchState(address, number)
       return state === undefined ? undefined : { address, engines: undefined, component: undefined, state }
     },
     read: (address, input) => readTreeValue(reader, address, input),
     listChanged: (addresses, from, to) => Promise.resolve(to.number > from.number ? addresses : []),
-    createAccount: (key, mostGas) => accountOf({ reader, id, defaultGas, head, mostGas }, key),
+    createAccount: (key, mostGas) => createAccount({ reader, id, defaultGas, fetchHead, mostGas }, key),
   }
 }
 
-async function headOf(reader: PartisiaReader, id: string): Promise<Head> {
-  const chain = await reader.chain()
+async function readHead(reader: PartisiaReader, id: string): Promise<Head> {
+  const chain = await reader.fetchChain()
   if (chain === undefined) throw new ChainError('this is not a reader node: it has no /chain')
   if (chain.id !== id) {
     throw new ChainError(`the node is of chain ${chain.id}, and the configuration says ${id}: one of them is wrong`)
   }
-  const newest = await Promise.all(chain.shards.map((shard) => reader.latestBlock(shard)))
+  const newest = await Promise.all(chain.shards.map((shard) => reader.fetchLatestBlock(shard)))
   const [lowest] = newest
     .filter((block): block is ShardBlock => block !== undefined)
     .sort((a, b) => a.blockTime - b.blockTime)
@@ -66,8 +66,8 @@ async function headOf(reader: PartisiaReader, id: string): Promise<Head> {
  * the tree, i32, and a key. Throws a ChainError when there is no such key.
  */
 async function readTreeValue(reader: PartisiaReader, address: Address, input: Uint8Array): Promise<Uint8Array> {
-  const { tree, key } = orUndefined(() => readTreeKey(input)) ?? noTreeKey()
-  const value = await reader.value(address, tree, Buffer.from(key).toString('hex'))
+  const { tree, key } = orUndefined(() => readTreeKey(input)) ?? refuseTreeKey()
+  const value = await reader.fetchTreeValue(address, tree, Buffer.from(key).toString('hex'))
   if (value === undefined) throw new ChainError(`there is no such key in tree ${tree} of ${address}`, true)
   return value
 }
@@ -77,7 +77,7 @@ function readTreeKey(input: Uint8Array): { readonly tree: number; readonly key: 
   return { tree: from.i32(), key: from.rest() }
 }
 
-function noTreeKey(): never {
+function refuseTreeKey(): never {
   throw new ChainError('what is to be read must be the id of a tree and a key', true)
 }
 
@@ -85,35 +85,36 @@ interface AccountOptions {
   readonly reader: PartisiaReader
   readonly id: string
   readonly defaultGas: bigint
-  readonly head: () => Promise<Head>
+  readonly fetchHead: () => Promise<Head>
   /** Undefined: as much as the component asks for. */
   readonly mostGas: bigint | undefined
 }
 
-function accountOf({ reader, id, defaultGas, head, mostGas }: AccountOptions, key: Uint8Array): Account {
+function createAccount({ reader, id, defaultGas, fetchHead, mostGas }: AccountOptions, key: Uint8Array): Account {
   const address = makeAccountAddress(key)
-  const existingAccount = async () => {
-    const account = await reader.account(address)
+  const fetchExistingAccount = async () => {
+    const account = await reader.fetchAccount(address)
     if (account === undefined) throw new ChainError(`there is no account ${address} yet: it needs gas first`)
     return account
   }
   return {
     address,
-    fetchNextNonce: async () => (await existingAccount()).nonce,
+    fetchNextNonce: async () => (await fetchExistingAccount()).nonce,
     sign: async (to, payload, gas, nonce) => {
-      const { time } = await head()
+      const { time } = await fetchHead()
       const limit = gas === 0n ? defaultGas : gas
-      const allowed = mostGas === undefined || limit < mostGas ? limit : mostGas
-      const unsigned = { nonce, validTo: time.getTime() + VALID_MS, gas: allowed, to, payload }
-      return signTransaction(unsigned, id, key)
+      const gasLimit = mostGas === undefined || limit < mostGas ? limit : mostGas
+      const unsignedTransaction = { nonce, validTo: time.getTime() + VALID_MS, gas: gasLimit, to, payload }
+      return signTransaction(unsignedTransaction, id, key)
     },
-    submit: ({ raw }) => reader.put(Buffer.from(raw, 'hex').toString('base64')),
+    submit: ({ raw }) => reader.putTransaction(Buffer.from(raw, 'hex').toString('base64')),
     fetchOutcome: async (transaction): Promise<TransactionOutcome> => {
-      const { shard, nonce } = await existingAccount()
-      const included = await reader.transaction(shard, transaction.hash)
-      if (included !== undefined) return included.finalized ? (included.success ? 'included' : 'failed') : 'pending'
-      const over = nonce > transaction.nonce || (await head()).time.getTime() > validTo(transaction)
-      return over ? 'lost' : 'pending'
+      const { shard, nonce } = await fetchExistingAccount()
+      const executedTransaction = await reader.fetchTransaction(shard, transaction.hash)
+      if (executedTransaction !== undefined)
+        return executedTransaction.finalized ? (executedTransaction.success ? 'included' : 'failed') : 'pending'
+      const isLost = nonce > transaction.nonce || (await fetchHead()).time.getTime() > validTo(transaction)
+      return isLost ? 'lost' : 'pending'
     },
   }
 }

@@ -45,28 +45,30 @@ export function partisiaReader(http: JsonHttp) {
   const ask = async <T>(path: string, read: (body: JsonObject) => T): Promise<T | undefined> => {
     const { status, body } = await sendRequest(http, { method: 'GET', path })
     if (status === NOT_FOUND) return undefined
-    return readable(path, () => read(isObject(body) ? body : malformed('it is not an object')))
+    return readOrRefuse(path, () => read(isObject(body) ? body : malformed('it is not an object')))
   }
   return {
     /** The id of the chain, and its shards. */
-    chain: () => ask('/chain', (body) => ({ id: text(body, 'chainId'), shards: shardsOf(own(body, 'shards')) })),
-    latestBlock: (shard: string) => ask(`/chain/shards/${part(shard)}/blocks`, (body) => blockOf(shard, body)),
-    block: (shard: string, identifier: string) =>
-      ask(`/chain/shards/${part(shard)}/blocks/${part(identifier)}`, (body) => blockOf(shard, body)),
+    fetchChain: () =>
+      ask('/chain', (body) => ({ id: readText(body, 'chainId'), shards: readShards(own(body, 'shards')) })),
+    fetchLatestBlock: (shard: string) =>
+      ask(`/chain/shards/${encodePart(shard)}/blocks`, (body) => readBlock(shard, body)),
+    fetchBlock: (shard: string, identifier: string) =>
+      ask(`/chain/shards/${encodePart(shard)}/blocks/${encodePart(identifier)}`, (body) => readBlock(shard, body)),
     /** The serialized state of a contract. */
-    state: (address: Address, blockTime: number) =>
-      ask(`/chain/contracts/${address}?blockTime=${blockTime}`, (body) => base64(body, 'serializedContract')),
+    fetchState: (address: Address, blockTime: number) =>
+      ask(`/chain/contracts/${address}?blockTime=${blockTime}`, (body) => readBase64(body, 'serializedContract')),
     /** A value of one of its trees; `key` in hexadecimal. */
-    value: (address: Address, tree: number, key: string) =>
-      ask(`/chain/contracts/${address}/avl/${tree}/value/${key}`, (body) => base64(body, 'data')),
-    account: (address: Address) =>
+    fetchTreeValue: (address: Address, tree: number, key: string) =>
+      ask(`/chain/contracts/${address}/avl/${tree}/value/${key}`, (body) => readBase64(body, 'data')),
+    fetchAccount: (address: Address) =>
       ask(`/chain/accounts/${address}`, (body): ReaderAccount => {
-        return { nonce: number(body, 'nonce'), shard: text(body, 'shardId') }
+        return { nonce: readNumber(body, 'nonce'), shard: readText(body, 'shardId') }
       }),
     /** Undefined when the shard does not know it; not finalized while it waits. */
-    transaction: (shard: string, identifier: string) =>
-      ask(`/chain/shards/${part(shard)}/transactions/${part(identifier)}`, executedOf),
-    put: async (payload: string): Promise<void> => {
+    fetchTransaction: (shard: string, identifier: string) =>
+      ask(`/chain/shards/${encodePart(shard)}/transactions/${encodePart(identifier)}`, readExecution),
+    putTransaction: async (payload: string): Promise<void> => {
       await sendRequest(http, { method: 'PUT', path: '/chain/transactions', body: { payload } })
     },
   }
@@ -82,12 +84,12 @@ async function sendRequest(http: JsonHttp, { method, path, body }: ReaderRequest
   const answer = await http(method, path, body).catch((error: unknown) => {
     throw new ChainError(`the chain cannot be asked: ${(error as Error).message}`)
   })
-  const fine = answer.status === 200 || answer.status === 204 || (method === 'GET' && answer.status === NOT_FOUND)
-  if (!fine) throw new ChainRefusal(`the reader node answers ${method} ${path} with status ${answer.status}`)
+  const isExpected = answer.status === 200 || answer.status === 204 || (method === 'GET' && answer.status === NOT_FOUND)
+  if (!isExpected) throw new ChainRefusal(`the reader node answers ${method} ${path} with status ${answer.status}`)
   return answer
 }
 
-function readable<T>(path: string, read: () => T): T {
+function readOrRefuse<T>(path: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
@@ -97,38 +99,38 @@ function readable<T>(path: string, read: () => T): T {
 }
 
 /** Escapes the name of a shard or a digest for a path, since such names come from the node itself. */
-function part(value: string): string {
+function encodePart(value: string): string {
   return encodeURIComponent(value)
 }
 
-function text(body: JsonObject, name: string): string {
+function readText(body: JsonObject, name: string): string {
   const value = ownString(body, name)
   return value !== undefined && value.length <= 200 ? value : malformed(`it has no ${name}`)
 }
 
-function number(body: JsonObject, name: string): number {
+function readNumber(body: JsonObject, name: string): number {
   const value = own(body, name)
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : malformed(`it has no ${name}`)
 }
 
-function base64(body: JsonObject, name: string): Uint8Array {
+function readBase64(body: JsonObject, name: string): Uint8Array {
   const value = ownString(body, name)
   if (value === undefined || value.length > MAX_STATE_CHARACTERS)
     return malformed(`it has no ${name}, or too long a one`)
   return /^[A-Za-z0-9+/]*={0,2}$/.test(value) ? Buffer.from(value, 'base64') : malformed(`its ${name} is not base64`)
 }
 
-function shardsOf(value: Json | undefined): readonly string[] {
+function readShards(value: Json | undefined): readonly string[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > 100) return malformed('it has no shards')
   return value.map((shard) => (typeof shard === 'string' ? shard : malformed('a shard has no name')))
 }
 
-function blockOf(shard: string, body: JsonObject): ShardBlock {
-  const [blockTime, productionTime] = [number(body, 'blockTime'), number(body, 'productionTime')]
-  return { shard, identifier: text(body, 'identifier'), blockTime, productionTime }
+function readBlock(shard: string, body: JsonObject): ShardBlock {
+  const [blockTime, productionTime] = [readNumber(body, 'blockTime'), readNumber(body, 'productionTime')]
+  return { shard, identifier: readText(body, 'identifier'), blockTime, productionTime }
 }
 
-function executedOf(body: JsonObject): ExecutedTransaction {
+function readExecution(body: JsonObject): ExecutedTransaction {
   const status = own(body, 'executionStatus')
   if (!isObject(status)) return { finalized: false, success: false }
   return { finalized: own(status, 'finalized') === true, success: own(status, 'success') === true }

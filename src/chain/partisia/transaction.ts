@@ -9,7 +9,7 @@ const ADDRESS_BYTES = 20
 const SIGNATURE_BYTES = 65
 const NONCE_BYTES = 8
 
-export interface Unsigned {
+export interface UnsignedTransaction {
   readonly nonce: number
   /** Milliseconds since 1970, after which no block takes it. */
   readonly validTo: number
@@ -28,8 +28,8 @@ export function makeAccountAddress(key: Uint8Array): Address {
  * Signs a transaction: signature 65 ‖ nonce i64 ‖ valid to i64 ‖ gas i64 ‖ address 21 ‖ payload. The bytes that are
  * signed end with the id of the chain.
  */
-export function signTransaction(unsigned: Unsigned, chainId: string, key: Uint8Array): SignedTransaction {
-  const { nonce, validTo, gas, to, payload } = unsigned
+export function signTransaction(transaction: UnsignedTransaction, chainId: string, key: Uint8Array): SignedTransaction {
+  const { nonce, validTo, gas, to, payload } = transaction
   const inner = writer().i64(BigInt(nonce)).i64(BigInt(validTo)).i64(gas).raw(addressBytes(to)).bytes(payload).done()
   const digest = sha256(writer().raw(inner).text(chainId).done())
   const signature = secp256k1.sign(digest, key, { prehash: false, format: 'recovered' })
