@@ -38,7 +38,7 @@ function startProcess(notAfter?: Date) {
       return current.sign(data)
     },
   }
-  const statusLists = { ...ring.statusLists, signerOf: () => ({ signer, notAfter }) }
+  const statusLists = { ...ring.statusLists, findSigner: () => ({ signer, notAfter }) }
   const keys: KeyRing = { ...ring, statusLists }
   return { clock, counts, serve: createListServer({ store: services.issuerStore, config, keys, now: () => clock.now }) }
 }
