@@ -5,6 +5,7 @@
 // - width: comment lines have at most 120 columns;
 // - locals: no local or parameter is called after what was done to its value;
 // - functions: no function is called after what was done to its result: a function is a verb;
+// - types: no type is called after what was done to its value: a type is a noun;
 // - negations: nothing says that a thing "is no" other thing: it "is not a" thing.
 // All but the first hold in build, bench and test as well; in the files of tests, those of comments alone.
 // `node build/words.js src/codec` looks at one folder.
@@ -82,6 +83,14 @@ function isParticiple(name) {
   return PARTICIPLE.test(name) && !VERBS.has(name)
 }
 
+function isTypeDeclaration(node) {
+  return ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isClassDeclaration(node)
+}
+
+function uncapitalize(name) {
+  return name.charAt(0).toLowerCase() + name.slice(1)
+}
+
 /** Tests whether a comment begins with a verb in the present tense. */
 function beginsWithVerb(words) {
   const [verb] = VERB.exec(words) ?? []
@@ -117,6 +126,9 @@ export function faultsOf(path, text) {
   const visit = (node) => {
     if (ts.isVariableDeclaration(node) || (ts.isParameter(node) && node.parent.kind !== ts.SyntaxKind.FunctionType)) {
       for (const name of boundNames(node.name)) if (LOCALS.has(name.text)) add('locals', lineOf(name.getStart()))
+    }
+    if (isTypeDeclaration(node) && isParticiple(uncapitalize(node.name.text)) && !AS_BYTES.test(path)) {
+      add('types', lineOf(node.name.getStart()))
     }
     if (ts.isFunctionDeclaration(node) && isParticiple(node.name?.text ?? '') && !AS_BYTES.test(path)) {
       add('functions', lineOf(node.name.getStart()))

@@ -96,6 +96,19 @@ describe('a function', () => {
   })
 })
 
+describe('a type', () => {
+  it.each(['interface Kept {}', 'export type Published = string', 'class Watched {}'])(
+    'that is called after what was done to its value is a fault: %j',
+    (text) => {
+      expect(rulesOf(text)).toEqual(['types 1'])
+    },
+  )
+
+  it.each(['interface KeptList {}', 'type Feed = string'])('may be a noun: %j', (text) => {
+    expect(rulesOf(text)).toEqual([])
+  })
+})
+
 describe('a message or a comment', () => {
   it.each([
     "fail('the text is not a number')",

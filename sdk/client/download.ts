@@ -28,7 +28,7 @@ export interface Download {
   readonly askAll?: boolean
 }
 
-export interface Downloaded {
+export interface DownloadedSecret {
   readonly secret: Uint8Array
   /** The errors of engines that were not needed; `wrong-share` names one that gave another share than it took. */
   readonly errors: readonly EngineError[]
@@ -38,7 +38,7 @@ export interface Downloaded {
  * Downloads a secret. Rejects with a {@link SharingError}: `unknown-sharing`, `not-owner`, `being-deleted`,
  * `incomplete-upload`; or `too-few-shares`, whose `engines` say what each did.
  */
-export async function downloadSecret(context: SecretSharing, download: Download): Promise<Downloaded> {
+export async function downloadSecret(context: SecretSharing, download: Download): Promise<DownloadedSecret> {
   const { id, scheme = 'shamir', askAll = false } = download
   const { client, transactor } = context
   refuseUnlessUploaded(await ownSharing(context, id))

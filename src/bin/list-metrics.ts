@@ -1,6 +1,6 @@
 /** The metrics of status lists as they are published: for how long they are valid, and how old they are. */
 import { Gauge, type Registry } from 'prom-client'
-import type { NoteSignedList, SignedListTimes } from '../issuer/status-list/documents.ts'
+import type { NoteSignedList, SignedListTimes } from '../issuer/context.ts'
 
 /** The most lists that are remembered. */
 const MOST_LISTS = 10_000

@@ -4,7 +4,7 @@ import type { CallbackCollections } from '../callback/queue.ts'
 import type { MeasuredMetric } from '../http/metrics-server.ts'
 import { createRequestObserver, type RequestObserver } from '../http/request-metrics.ts'
 import { countTelemetry, type TelemetryCounts } from '../http/telemetry-metrics.ts'
-import type { NoteSignedList } from '../issuer/status-list/documents.ts'
+import type { NoteSignedList } from '../issuer/context.ts'
 import type { ConflictCounts } from '../store/retry.ts'
 import type { Store } from '../store/store.ts'
 import { measureLists } from './list-metrics.ts'
@@ -25,7 +25,7 @@ export interface ServiceMetrics {
 }
 
 /** The sources of the metrics, which are read at each request for metrics. */
-interface Measured {
+interface MetricSources {
   readonly config: () => CertificateSettings
   readonly conflicts: ConflictCounts
   readonly store: () => Store<CallbackCollections>
@@ -38,7 +38,7 @@ interface Measured {
 }
 
 /** Makes the metrics of a service: requests, outcomes, its database, its state, certificates, process. */
-export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Measured): ServiceMetrics {
+export function createServiceMetrics(name: 'issuer' | 'verifier', measured: MetricSources): ServiceMetrics {
   const registry = new Registry()
   const prefix = `vouchsafe_${name}_`
   collectDefaultMetrics({ register: registry })
@@ -65,7 +65,7 @@ export function addMetrics(ofProcesses: readonly (readonly MeasuredMetric[])[]):
   return AggregatorRegistry.aggregate(ofProcesses.map((metrics) => [...metrics])).metrics()
 }
 
-function measureConnections(prefix: string, registry: Registry, store: Measured['store']): void {
+function measureConnections(prefix: string, registry: Registry, store: MetricSources['store']): void {
   new Gauge({
     name: `${prefix}database_connections`,
     help: 'Connections to PostgreSQL that are busy or idle, and statements that wait for one; nothing of SQLite',

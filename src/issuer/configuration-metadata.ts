@@ -68,13 +68,13 @@ function makeDraft13Claims(members: JsonObject, claims: readonly JsonObject[]): 
   return { credential_definition: { ...definition, credentialSubject: own(tree, 'credentialSubject') ?? {} } }
 }
 
-interface Described {
+interface ClaimAtPath {
   readonly path: ClaimPath
   readonly description: JsonObject
 }
 
 /** Makes nested members of the paths of claims. A path through an array has no place there. */
-function claimTree(claims: readonly Described[]): JsonObject {
+function claimTree(claims: readonly ClaimAtPath[]): JsonObject {
   const names = new Set(claims.flatMap(({ path: [name] }) => (typeof name === 'string' ? name : [])))
   return Object.fromEntries(
     [...names].map((name) => {

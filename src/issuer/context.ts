@@ -7,7 +7,6 @@ import type { OpenidProvider } from '../openid-connect/provider.ts'
 import type { AccessContext } from './access/context.ts'
 import type { ProgressRecorder } from './progress-recorder.ts'
 import type { SignedMetadata } from './signed-metadata.ts'
-import type { NoteSignedList } from './status-list/documents.ts'
 import type { StatusEntry } from './status-rows.ts'
 
 /**
@@ -29,6 +28,17 @@ export interface ConfigurationsMember {
 
 /** Allocates `count` entries, none of which was or will be given to another credential. Rejects when the store does. */
 export type AllocateEntries = (count: number) => Promise<readonly StatusEntry[]>
+
+/** The times of a status list that was signed to be published. */
+export interface SignedListTimes {
+  readonly issuedAt: Date
+  readonly expiresAt: Date
+  /** The time after which this document is not served any more, since another was signed. */
+  readonly servedUntil: Date
+}
+
+/** Notes that the list and kind that `name` tells apart was signed to be published. */
+export type NoteSignedList = (name: string, times: SignedListTimes) => void
 
 export interface IssuerContext extends AccessContext {
   readonly keys: KeyRing

@@ -13,7 +13,7 @@ import { refuseMisspeltMember } from '../protocol/misspelt.ts'
 import { isSecureTransport } from '../protocol/private-host.ts'
 
 type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>
-type Described = readonly { readonly locale?: string }[]
+type LocalizedEntries = readonly { readonly locale?: string }[]
 
 /** The most characters of a data: URI; wallets fetch the metadata with all of them in it. */
 const MAX_DATA_URI = 64 * 1024
@@ -121,7 +121,7 @@ function refuseLongData(value: Json, path: string): void {
 }
 
 /** Refuses a language that BCP 47 (RFC 5646) does not have, and two objects for the same language. */
-function refuseLocales(display: Described, path: string): void {
+function refuseLocales(display: LocalizedEntries, path: string): void {
   const seen = new Set<string>()
   for (const [index, { locale }] of display.entries()) {
     if (locale === undefined) continue

@@ -14,7 +14,7 @@ export const ProfileSetting = Type.Literal('haip', {
     '`haip`: only what HAIP 1.0 allows: the authorization code flow with pushed requests, DPoP and wallet attestations, and credentials of its formats with a scope',
 })
 
-type Demanded = 'optional' | 'required'
+type Requirement = 'optional' | 'required'
 
 /** The settings that the profile is about. */
 export interface ProfiledSettings {
@@ -22,9 +22,9 @@ export interface ProfiledSettings {
   readonly authentication?: unknown
   readonly authorizationServer?: unknown
   readonly walletProviderTrustAnchors?: string
-  readonly dpop?: Demanded
-  readonly pushedAuthorizationRequests?: Demanded
-  readonly walletAttestation?: Demanded
+  readonly dpop?: Requirement
+  readonly pushedAuthorizationRequests?: Requirement
+  readonly walletAttestation?: Requirement
   readonly compatibility?: readonly string[]
 }
 

@@ -16,12 +16,11 @@ import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import { createConfigurationTexts } from './configuration-metadata-text.ts'
 import { configurationLoader } from './configurations.ts'
-import type { IssuerContext } from './context.ts'
+import type { IssuerContext, NoteSignedList } from './context.ts'
 import { createProgressRecorder } from './progress-recorder.ts'
 import { issuerRoutes } from './routes.ts'
 import { signedMetadata } from './signed-metadata.ts'
 import { createEntryAllocator } from './status-list/allocation.ts'
-import type { NoteSignedList } from './status-list/documents.ts'
 import { loadTypeMetadata } from './type-metadata.ts'
 
 export interface IssuerEffects extends Effects<IssuerCollections> {

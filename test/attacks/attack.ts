@@ -87,14 +87,18 @@ export function expectedOutcomes(
 }
 
 /** The answer to a response, and the session afterwards. */
-export interface Sent {
+export interface SentPresentation {
   readonly status: number
   readonly body: unknown
   readonly report: Record<string, unknown>
 }
 
 /** Expects that the response was refused, and that the report says that it was for the one reason of the row. */
-export function expectRefusal({ status, body, report }: Sent, profile: Profile, row: Partial<Attack<never>>): void {
+export function expectRefusal(
+  { status, body, report }: SentPresentation,
+  profile: Profile,
+  row: Partial<Attack<never>>,
+): void {
   expect(body).toEqual({ error: 'invalid_request', error_description: 'the presentation was not accepted' })
   expect(status).toBe(400)
   expect(report.status).toBe('VERIFICATION_FAILED')

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   authorizeForCode,
   bring,
-  type Coded,
+  type CodeFlow,
   decide,
   declareWithScope,
   newVisitor,
@@ -34,7 +34,7 @@ describe('an attack by requests at once', () => {
   })
   afterAll(() => services.close())
 
-  const refreshed = ({ form }: Coded, token = '') =>
+  const refreshed = ({ form }: CodeFlow, token = '') =>
     postForm(services, TOKEN_ENDPOINT, {
       grant_type: 'refresh_token',
       refresh_token: token,
@@ -87,7 +87,7 @@ describe('an attack by requests at once', () => {
 
   it('has two wallets answer one offer, approved at once and redeemed at once, and one of them gets it', async () => {
     const { issuerState } = await offerFor(services, configurationId)
-    const answering = async (): Promise<Coded['form']> => {
+    const answering = async (): Promise<CodeFlow['form']> => {
       const [wallet, browser] = [walletAsking({ scope: SCOPE, issuer_state: issuerState }), newVisitor()]
       const interaction = await bring(services, browser, { requestUri: await push(services, wallet.form) })
       const { address } = await sendDecision(services, interaction, { approved: true })

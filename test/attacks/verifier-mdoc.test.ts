@@ -24,7 +24,7 @@ import {
 } from '../support/mdoc.ts'
 import { VERIFIER_URL } from '../support/services.ts'
 import { postForm, type RequestObject, startVerification, statusOf } from '../support/wire.ts'
-import { type Attack, expectedOutcomes, expectRefusal, outcomesOf, type Sent } from './attack.ts'
+import { type Attack, expectedOutcomes, expectRefusal, outcomesOf, type SentPresentation } from './attack.ts'
 import { mdocAttacks, mdocTables } from './verifier-mdoc.ts'
 import { states } from './verifier-mdoc-holder.ts'
 
@@ -140,7 +140,7 @@ describe('attacks on the verification service with mobile documents', () => {
 })
 
 /** Starts a session, presents what the row makes of a good presentation, and asks for the status. */
-async function send(world: World, row: Partial<Attack<MdocForgery>>): Promise<Sent> {
+async function send(world: World, row: Partial<Attack<MdocForgery>>): Promise<SentPresentation> {
   const { services } = world
   const [usual] = mdocQuery.credentials
   const { sessionId, request } = await startVerification(services, {

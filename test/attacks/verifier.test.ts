@@ -34,7 +34,7 @@ import {
   startVerification,
   statusOf,
 } from '../support/wire.ts'
-import { type Attack, expectedOutcomes, expectRefusal, noStatus, outcomesOf, type Sent } from './attack.ts'
+import { type Attack, expectedOutcomes, expectRefusal, noStatus, outcomesOf, type SentPresentation } from './attack.ts'
 import {
   credentialAttacks,
   disclosedClaimAttacks,
@@ -313,7 +313,7 @@ function binding(made: (binding: NonNullable<Forgery['binding']>) => void): Part
 }
 
 /** Starts a session, presents what the row makes of a good presentation, and asks for the status. */
-async function send(world: World, row: Partial<Attack>): Promise<Sent> {
+async function send(world: World, row: Partial<Attack>): Promise<SentPresentation> {
   const { services } = world
   const { profile } = world
   const query = { credentials: [{ ...queryFor(profile), ...row.query?.(profile) }], ...row.dcql?.(profile) }

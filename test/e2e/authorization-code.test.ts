@@ -9,7 +9,7 @@ import {
   authorizeUrl,
   bring,
   CLIENT_ID,
-  type Coded,
+  type CodeFlow,
   decide,
   declareWithScope,
   INTERACTION_URL,
@@ -83,7 +83,7 @@ describe('the authorization code flow', () => {
       scope: SCOPE,
     })
     expect(claimsOf(token.access_token)).toMatchObject({ client_id: CLIENT_ID, sub: sessionId })
-    const all = { services, sessionId } as Coded
+    const all = { services, sessionId } as CodeFlow
     const credential = await expectIssued(await readyWith(all, token.access_token, configurationId))
     expect(credential).toContain('~')
     expect(await statusOf(services, ISSUER_URL, sessionId)).toMatchObject({ status: 'SUCCEEDED' })
@@ -120,7 +120,7 @@ describe('the authorization code flow', () => {
     expect(decision.sessionId).toBe(sessionId)
     const given = await response(services, browser, decision.address)
     const token = await tokenBody(await redeemCode(services, tokenForm(wallet, given.code ?? '')))
-    await expectIssued(await readyWith({ services, sessionId } as Coded, token.access_token, configurationId))
+    await expectIssued(await readyWith({ services, sessionId } as CodeFlow, token.access_token, configurationId))
     const offer = await services.fetch(`${ISSUER_URL}/issuance/oid4vci/credential-offer/${sessionId}`)
     await expectRefusal(offer, { status: 410, error: 'gone', why: /has been used/ })
   })
@@ -214,7 +214,7 @@ describe('the authorization code flow', () => {
     await expectRefusal(other, { status: 400, error: 'invalid_grant', why: /another key/ })
     const token = await tokenBody(await redeemCode(services, form, key))
     expect(token.token_type).toBe('DPoP')
-    const ready = await readyWith({ services, sessionId } as Coded, token.access_token, configurationId)
+    const ready = await readyWith({ services, sessionId } as CodeFlow, token.access_token, configurationId)
     await expectIssuedBound({ ...ready, key, dpop: nonce, response: token })
   })
 
@@ -227,7 +227,7 @@ describe('the authorization code flow', () => {
       const url = authorizeUrl({ client_id: CLIENT_ID, request_uri: await push(trusting, wallet.form) })
       const { code = '' } = await response(trusting, browser, url)
       const token = await tokenBody(await redeemCode(trusting, tokenForm(wallet, code)))
-      await expectIssued(await readyWith({ services: trusting, sessionId } as Coded, token.access_token, id))
+      await expectIssued(await readyWith({ services: trusting, sessionId } as CodeFlow, token.access_token, id))
       await bring(trusting, browser, { requestUri: await push(trusting, walletAsking().form) })
     } finally {
       await trusting.close()

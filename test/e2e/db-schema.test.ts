@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Ended, startCommand } from '../support/command.ts'
+import { type EndedCommand, startCommand } from '../support/command.ts'
 import { serviceDirectory, startForTest } from '../support/service-process.ts'
 import { databaseSettings } from '../support/store.ts'
 
@@ -27,7 +27,7 @@ describe('the schema by the command', () => {
 })
 
 /** Returns what a command that succeeds prints. */
-async function done(ended: Promise<Ended>): Promise<Record<string, unknown>> {
+async function done(ended: Promise<EndedCommand>): Promise<Record<string, unknown>> {
   const { status, stdout, stderr } = await ended
   expect([status, stderr, status === 0 || stdout]).toEqual([0, '', true])
   return JSON.parse(stdout) as Record<string, unknown>

@@ -17,7 +17,7 @@ import {
   startServices,
   VERIFIER_URL,
 } from '../support/services.ts'
-import { act, type Issued, issueWithStatus, verifiedCwt } from '../support/status.ts'
+import { act, type IssuedCredential, issueWithStatus, verifiedCwt } from '../support/status.ts'
 import {
   call,
   codeOf,
@@ -51,7 +51,7 @@ async function newKey(days = 365): Promise<{ readonly key: string; readonly cert
 
 describe('a new key of the issuer', () => {
   let services: Services
-  let older: Issued
+  let older: IssuedCredential
   let pems: { readonly old: string; readonly next: string }
   let files: Record<string, string>
   /** The key in the place of the old one, which the configuration keeps. */
@@ -84,7 +84,7 @@ describe('a new key of the issuer', () => {
    * Returns the report of a verifier with these anchors, which asks this issuer for status lists; and the checks that
    * fail.
    */
-  async function verified({ credential, holder }: Issued, anchors: readonly string[], issuer: Services) {
+  async function verified({ credential, holder }: IssuedCredential, anchors: readonly string[], issuer: Services) {
     const verifier = await startServices({ anchors, outbound: outboundBy(issuer.fetch) })
     closing.push(() => verifier.close())
     const binding = { client_id: 'us', nonce: 'nonce', state: '', response_uri: '' }

@@ -12,7 +12,7 @@ import {
   expectAccepted,
   expectRejected,
   fetchRequest,
-  type Held,
+  type HeldByWallet,
   heldCredential,
   requestMistakes,
   respond,
@@ -30,7 +30,7 @@ const plans = drivenFormats.flatMap((driven) => [
 
 describe.each(plans)('$format by $mode', ({ driven, mode, verifier }) => {
   let services: Services
-  let held: Held
+  let held: HeldByWallet
   beforeAll(async () => {
     services = await startHttpsServices('session', { verifier })
     held = await heldCredential(services, driven)
@@ -72,7 +72,7 @@ const sdJwts = plans.filter(({ format }) => format !== 'mso_mdoc')
 
 describe.each(sdJwts)('$format with a key binding, by $mode', ({ driven, verifier }) => {
   let services: Services
-  let held: Held
+  let held: HeldByWallet
   beforeAll(async () => {
     services = await startHttpsServices('session', { verifier })
     held = await heldCredential(services, driven)

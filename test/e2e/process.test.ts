@@ -6,7 +6,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Ended, vouchsafe } from '../support/command.ts'
+import { type EndedCommand, vouchsafe } from '../support/command.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 import { configuration, dataset, dcqlQuery, GRANT } from '../support/wire.ts'
@@ -43,11 +43,11 @@ async function newSession({ url }: Running): Promise<string> {
 }
 
 /** Returns the mistakes that the command lists on stderr, each on a line of its own. */
-function mistakesIn({ stderr }: Ended): string[] {
+function mistakesIn({ stderr }: EndedCommand): string[] {
   return [...stderr.matchAll(/^ {2}- (.*)$/gm)].map(([, mistake]) => mistake ?? '')
 }
 
-function events({ stdout }: Ended): Record<string, unknown>[] {
+function events({ stdout }: EndedCommand): Record<string, unknown>[] {
   return stdout
     .split('\n')
     .filter((line) => line !== '')

@@ -12,7 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readSharing } from '../../sdk/client/sharing-contract.ts'
 import { runSecretCommand } from '../../src/bin/secret/secret.ts'
-import { type Ended, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { type EndedCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { behave, forgetDeleted, type SharingEngines, startSharingEngines } from '../support/sharing-engines.ts'
 
 const SECRET = 'correct horse battery staple\n'
@@ -29,7 +29,7 @@ beforeEach(() => {
 
 const place = (): string[] => ['--chain', world.directory, '--contract', `0x${world.contract.slice(2)}`]
 /** Runs the command as a process. */
-const secretProcess = (...words: string[]): Promise<Ended> => vouchsafe(['secret', ...words, ...place()])
+const secretProcess = (...words: string[]): Promise<EndedCommand> => vouchsafe(['secret', ...words, ...place()])
 
 /** In this process. */
 const secret = (...words: string[]) => end(...words, ...place())

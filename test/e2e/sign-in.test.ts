@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import {
-  type Coded,
+  type CodeFlow,
   declareWithScope,
   offerFor,
   readyWith,
@@ -60,7 +60,7 @@ describe('signing in for a wallet', () => {
       },
     })
     const token = await tokenBody(await redeemCode(all.services, tokenForm(at.wallet, given.code ?? '')))
-    const coded = { services: all.services, sessionId } as Coded
+    const coded = { services: all.services, sessionId } as CodeFlow
     await expectIssued(await readyWith(coded, token.access_token, all.configurationId))
   })
 

@@ -11,14 +11,14 @@ import { filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts
 import { inStatusLists } from '../support/restored.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { ISSUER_URL } from '../support/services.ts'
-import type { Issued } from '../support/status.ts'
+import type { IssuedCredential } from '../support/status.ts'
 
 const KINDS = ['.cwt', '.jwt', '/revocation.jwt', '/suspension.jwt']
 
 describe('the export of status lists', () => {
   let service: Running
   let directory: string
-  let credential: Issued
+  let credential: IssuedCredential
   beforeAll(async () => {
     directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
     service = await start('issuer', directory)

@@ -9,7 +9,7 @@ import { API_KEY, ISSUER_URL, type Services, startServices } from '../support/se
 import {
   act,
   copyOf,
-  type Issued,
+  type IssuedCredential,
   issueWithStatus,
   readBitstring,
   readCborList,
@@ -521,8 +521,8 @@ describe('a revocation that cannot be written', () => {
 
   it('is made again as a whole when another was faster', async () => {
     // Two in the same part of a list.
-    const parts = new Map<string, Issued>()
-    let both: readonly [Issued, Issued] | undefined
+    const parts = new Map<string, IssuedCredential>()
+    let both: readonly [IssuedCredential, IssuedCredential] | undefined
     while (both === undefined) {
       const one = await issueWithStatus(services)
       const part = `${one.status.uri} ${Math.floor(one.status.idx / 32)}`

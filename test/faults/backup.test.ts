@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
-import { COMMAND, type Ended, endOf, startCommand } from '../support/command.ts'
+import { COMMAND, type EndedCommand, endOf, startCommand } from '../support/command.ts'
 import { faults, longFault } from '../support/faults.ts'
 import { startedSession, tokenOf } from '../support/issuance.ts'
 import { type InStatusLists, inStatusLists } from '../support/restored.ts'
@@ -40,8 +40,8 @@ interface Place {
   readonly lists: InStatusLists
   readonly service: () => Running
   readonly start: () => Promise<void>
-  readonly stop: () => Promise<Ended>
-  readonly db: (...words: readonly string[]) => Promise<Ended>
+  readonly stop: () => Promise<EndedCommand>
+  readonly db: (...words: readonly string[]) => Promise<EndedCommand>
 }
 
 async function startedIssuer(): Promise<Place> {
@@ -69,7 +69,7 @@ async function startedIssuer(): Promise<Place> {
   return place
 }
 
-async function done(ended: Promise<Ended>): Promise<Record<string, unknown>> {
+async function done(ended: Promise<EndedCommand>): Promise<Record<string, unknown>> {
   const { status, stdout, stderr } = await ended
   expect([status, stderr, status === 0 || stdout]).toEqual([0, '', true])
   return JSON.parse(stdout) as Record<string, unknown>
@@ -194,7 +194,7 @@ describe('a backup by the command', () => {
     const place = await startedIssuer()
     await underLoad(place, () => Promise.resolve())
     await done(place.db('backup', 'good.db', '--json'))
-    const limited = (...words: readonly string[]): Promise<Ended> => {
+    const limited = (...words: readonly string[]): Promise<EndedCommand> => {
       const child = spawn('sh', ['-c', 'ulimit -f 200 && exec "$0" "$@"', process.execPath, COMMAND, 'db', ...words], {
         cwd: place.directory,
         stdio: ['ignore', 'pipe', 'pipe'],

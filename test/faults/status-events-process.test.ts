@@ -1,7 +1,7 @@
 /** Streams of events of services as processes: a thousand of them, a stop while they are open, and two processes. */
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Ended } from '../support/command.ts'
+import type { EndedCommand } from '../support/command.ts'
 import { type EventClient, openEvents } from '../support/event-stream.ts'
 import { faults } from '../support/faults.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
@@ -50,7 +50,7 @@ async function metricOf(port: unknown, name: string): Promise<number> {
 }
 
 /** Streams that keep a service from stopping are ended hard, which its log says. */
-function expectStopped({ status, stdout }: Ended): void {
+function expectStopped({ status, stdout }: EndedCommand): void {
   expect([status, stdout.includes('"event":"stopped"'), stdout.includes('stopping_hard')]).toEqual([0, true, false])
 }
 

@@ -108,12 +108,12 @@ function plain(profile: Profile): CostTarget {
 }
 
 /** A response to be encrypted, and the session that it is for. */
-type Sealed = { readonly sessionId: string; readonly request: RequestObject; readonly presentation: string }
+type SealedPresentation = { readonly sessionId: string; readonly request: RequestObject; readonly presentation: string }
 
 function encryptedTarget(
   name: string,
   places: readonly string[],
-  seal: (world: CostWorld, growths: readonly Growth[]) => Promise<Sealed>,
+  seal: (world: CostWorld, growths: readonly Growth[]) => Promise<SealedPresentation>,
 ): CostTarget {
   return {
     name: `verifier encrypted response, ${name}`,
@@ -140,13 +140,13 @@ async function jweOf(request: RequestObject, text: string, growths: readonly Gro
   return [toBase64url(writeGrown(grown(members, 'jwe', growths))), ...rest].join('.')
 }
 
-async function sealedMdoc(world: CostWorld, growths: readonly Growth[]): Promise<Sealed> {
+async function sealedMdoc(world: CostWorld, growths: readonly Growth[]): Promise<SealedPresentation> {
   const session = await sessionFor(world, 'mso_mdoc', mdocQuery)
   return { ...session, presentation: await grownMdoc(world, session.request, growths) }
 }
 
 /** Turns a session of a query that is answered in the clear into one that is not. */
-async function sealedSdJwt(world: CostWorld, growths: readonly Growth[]): Promise<Sealed> {
+async function sealedSdJwt(world: CostWorld, growths: readonly Growth[]): Promise<SealedPresentation> {
   const { world: services } = world
   const profile = profileOf('jwt_vc_json-ld')
   const { sessionId, request } = await sessionFor(world, profile.format, { credentials: [richQuery(profile)] })

@@ -5,7 +5,7 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import { expectIssued, readySession } from '../support/issuance.ts'
-import { type Posted, startReceiver } from '../support/receiver.ts'
+import { type PostedCallback, startReceiver } from '../support/receiver.ts'
 import { type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
   call,
@@ -36,7 +36,7 @@ async function servicesWith(sessionCallback: object): Promise<Services> {
 }
 
 /** Verifies by the package; throws when the signature does not hold. */
-function verified({ body, headers }: Posted, withSecret = secret): unknown {
+function verified({ body, headers }: PostedCallback, withSecret = secret): unknown {
   return new Webhook(withSecret).verify(body, headers as Record<string, string>)
 }
 
@@ -56,7 +56,7 @@ describe('callbacks to a receiver that checks signatures', () => {
     const ready = await readySession(services)
     await expectIssued(ready)
     await services.runTasks()
-    const [posted] = receiver.posted as readonly [Posted]
+    const [posted] = receiver.posted as readonly [PostedCallback]
     expect(receiver.posted).toHaveLength(1)
     expect(verified(posted, prefix + secret)).toEqual(posted.event)
     expect(posted.headers.authorization).toBe('Bearer its-key')

@@ -20,7 +20,7 @@ export async function makeHolder(): Promise<Holder> {
   return { key, signer: createSigner(key, []) }
 }
 
-export type Asked = RequestObject & {
+export type WalletRequest = RequestObject & {
   readonly response_mode?: string
   readonly client_metadata?: { readonly jwks?: { readonly keys: readonly JWK[] } }
 }
@@ -29,7 +29,7 @@ export type Asked = RequestObject & {
  * Returns the key that the verifier wants its answer encrypted for, if it does. OpenID4VP 1.0, Response Mode
  * "direct_post.jwt".
  */
-export function encryptionKeyOf({ response_mode: mode, client_metadata: metadata }: Asked): JWK | undefined {
+export function encryptionKeyOf({ response_mode: mode, client_metadata: metadata }: WalletRequest): JWK | undefined {
   if (mode !== 'direct_post.jwt') return undefined
   return metadata?.jwks?.keys.find(({ use }) => use === 'enc') ?? assert.fail('no key to encrypt for')
 }
@@ -41,7 +41,7 @@ export async function encryptFor(jwk: JWK, payload: string): Promise<string> {
 }
 
 /** Answers the request, encrypted where it asks for that, and fails unless the verifier accepts. */
-export async function answer(services: Services, request: Asked, presentation: string): Promise<void> {
+export async function answer(services: Services, request: WalletRequest, presentation: string): Promise<void> {
   const key = encryptionKeyOf(request)
   const token = { card: [presentation] }
   const form: Record<string, string> = key
@@ -52,7 +52,7 @@ export async function answer(services: Services, request: Asked, presentation: s
 }
 
 /** Returns the thumbprint of the key that the answer is encrypted for, as the handover of an mdoc names it. */
-export async function thumbprintOf(request: Asked): Promise<Uint8Array<ArrayBuffer> | undefined> {
+export async function thumbprintOf(request: WalletRequest): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const key = encryptionKeyOf(request)
   return key && new Uint8Array(Buffer.from(await calculateJwkThumbprint(key), 'base64url'))
 }
@@ -62,7 +62,7 @@ export async function presentOurs(
   format: string,
   credential: string,
   { signer }: Pick<Holder, 'signer'>,
-  request: Asked,
+  request: WalletRequest,
 ): Promise<string> {
   const { vct, doctype } = sampleOf(format).configuration
   const path = vct ? ['given_name'] : doctype ? [NAMESPACE, 'given_name'] : ['credentialSubject', 'given_name']
@@ -81,7 +81,7 @@ export async function presentOurs(
  * Makes a Verifiable Presentation as a JWT, which no package here makes. OpenID4VP 1.0, Presentation Response of
  * jwt_vc_json.
  */
-export function presentJwt(credential: string, { signer }: Holder, request: Asked): Promise<string> {
+export function presentJwt(credential: string, { signer }: Holder, request: WalletRequest): Promise<string> {
   const payload = {
     iss: signer.kid,
     nonce: request.nonce,

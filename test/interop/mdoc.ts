@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash, createPublicKey, type KeyObject, randomBytes, sign, verify, X509Certificate } from 'node:crypto'
 import type { Services } from '../support/services.ts'
 import { issueCredential } from '../support/wire.ts'
-import { type Asked, answer, type Holder, makeHolder, presentOurs, thumbprintOf } from './holder.ts'
+import { answer, type Holder, makeHolder, presentOurs, thumbprintOf, type WalletRequest } from './holder.ts'
 import type { Row, Step } from './rows.ts'
 import { assertVerified, DOCTYPE, NAMESPACE, requestOf, sampleOf } from './samples.ts'
 
@@ -117,14 +117,21 @@ function jwkOf(key: KeyObject): object {
   return createPublicKey(isPublic.export({ type: 'spki', format: 'pem' })).export({ format: 'jwk' })
 }
 
-async function transcriptOf(request: Pick<Asked, 'client_id' | 'nonce' | 'response_uri'>, thumbprint?: Uint8Array) {
+async function transcriptOf(
+  request: Pick<WalletRequest, 'client_id' | 'nonce' | 'response_uri'>,
+  thumbprint?: Uint8Array,
+) {
   const { client_id: clientId, nonce, response_uri: responseUri } = request
   const options = { clientId, nonce, responseUri, ...(thumbprint ? { jwkThumbprint: thumbprint } : {}) }
   return mdoc.SessionTranscript.forOid4Vp(options, contextWith())
 }
 
 /** Shows the claims that the sample's query asks for. */
-export async function presentMdoc(credential: string, { key, signer }: Holder, request: Asked): Promise<string> {
+export async function presentMdoc(
+  credential: string,
+  { key, signer }: Holder,
+  request: WalletRequest,
+): Promise<string> {
   const items = { docType: DOCTYPE, namespaces: { [NAMESPACE]: { given_name: false } } }
   const docRequest = mdoc.DocRequest.create({ itemsRequest: mdoc.ItemsRequest.create(items) })
   const response = await mdoc.DeviceResponse.createWithDeviceRequest(

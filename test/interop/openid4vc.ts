@@ -9,7 +9,7 @@ import { toDidJwk } from '../../src/keys/did.ts'
 import { isJwsSignedBy } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import type { Services } from '../support/services.ts'
-import { type Asked, encryptFor, type Holder, makeHolder, presentJwt, sha256 } from './holder.ts'
+import { encryptFor, type Holder, makeHolder, presentJwt, sha256, type WalletRequest } from './holder.ts'
 import { presentMdoc } from './mdoc.ts'
 import type { Row, Step } from './rows.ts'
 import { assertVerified, offerOf, requestOf } from './samples.ts'
@@ -53,7 +53,7 @@ interface Metadata {
 
 interface PresentationClient {
   parseOpenid4vpAuthorizationRequest(options: object): { readonly type: string; readonly params: JsonObject }
-  readonly resolveOpenId4vpAuthorizationRequest: Call<Resolved>
+  readonly resolveOpenId4vpAuthorizationRequest: Call<ResolvedRequest>
   readonly createOpenid4vpAuthorizationResponse: Call<{
     readonly authorizationResponsePayload: JsonObject
     readonly jarm?: { readonly responseJwt: string }
@@ -61,8 +61,8 @@ interface PresentationClient {
   readonly submitOpenid4vpAuthorizationResponse: Call<{ readonly response: Response }>
 }
 
-interface Resolved {
-  readonly authorizationRequestPayload: Asked
+interface ResolvedRequest {
+  readonly authorizationRequestPayload: WalletRequest
   readonly client: { readonly prefix: string; readonly identifier: string }
   readonly dcql: { readonly query: unknown }
   readonly version: number
@@ -244,7 +244,7 @@ export async function present(
   services: Services,
   link: string,
   { signer }: Pick<Holder, 'signer'>,
-  make: (asked: Asked) => Promise<string>,
+  make: (asked: WalletRequest) => Promise<string>,
   step: Step = async (_, work) => await work(),
 ): Promise<Response> {
   const client = presentationClient(services, signer)
@@ -267,7 +267,7 @@ export async function present(
   })
 }
 
-function encryption({ response_mode: mode, client_metadata: metadata }: Asked): object {
+function encryption({ response_mode: mode, client_metadata: metadata }: WalletRequest): object {
   if (mode !== 'direct_post.jwt') return {}
   const serverMetadata = {
     authorization_encryption_alg_values_supported: ['ECDH-ES'],

@@ -5,11 +5,11 @@ import type { JsonObject } from '../../src/codec/json.ts'
 import { readSdJwt } from '../../src/codec/sd-jwt.ts'
 import type { Services } from '../support/services.ts'
 import { configuration, issueCredential } from '../support/wire.ts'
-import { type Asked, answer, type Holder, makeHolder, presentOurs, sha256 } from './holder.ts'
+import { answer, type Holder, makeHolder, presentOurs, sha256, type WalletRequest } from './holder.ts'
 import type { Row } from './rows.ts'
 import { assertVerified, requestOf, sampleOf, VCT } from './samples.ts'
 
-interface Verified {
+interface VerifiedCredential {
   readonly payload: JsonObject
   readonly header: JsonObject
   readonly kb?: { readonly payload: JsonObject; readonly header: JsonObject }
@@ -18,7 +18,7 @@ interface Verified {
 interface Instance {
   issue(payload: object, frame: object, options: object): Promise<string>
   present(text: string, frame: object, options: { readonly kb: { readonly payload: object } }): Promise<string>
-  verify(text: string, options: { readonly keyBindingNonce?: string }): Promise<Verified>
+  verify(text: string, options: { readonly keyBindingNonce?: string }): Promise<VerifiedCredential>
   keys(text: string): Promise<string[]>
 }
 
@@ -67,7 +67,12 @@ export function sdJwt(keys: Keys, format = 'jwt_vc_json-ld'): Instance {
 }
 
 /** Shows the claims that the sample's query asks for. */
-export function presentSdJwt(format: string, credential: string, holder: Holder, request: Asked): Promise<string> {
+export function presentSdJwt(
+  format: string,
+  credential: string,
+  holder: Holder,
+  request: WalletRequest,
+): Promise<string> {
   const frame = format === 'dc+sd-jwt' ? { given_name: true } : { credentialSubject: { given_name: true } }
   const payload = { nonce: request.nonce, aud: request.client_id, iat: Math.floor(Date.now() / 1000) }
   return sdJwt({ holder: holder.key }, format).present(credential, frame, { kb: { payload } })

@@ -1,5 +1,5 @@
 /** Mutants that no test can tell from the source, each with the reason. */
-interface Explained {
+interface ExplainedMutant {
   readonly file: string
   /** The replaced text and its replacement, with every white space as one. */
   readonly before: string
@@ -12,7 +12,7 @@ interface Explained {
 const SCHEMAS_ARE_OURS =
   'the schemas are right by the tests: this saves the time to look at them or to shorten their code'
 
-export const explained: readonly Explained[] = [
+export const explained: readonly ExplainedMutant[] = [
   {
     file: 'src/credential/evidence.ts',
     before: String.raw`/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/`,

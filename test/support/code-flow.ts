@@ -146,7 +146,7 @@ export async function response(services: Services, browser: Browser, address: st
 }
 
 /** An authorization whose token request is the only step left. */
-export interface Coded {
+export interface CodeFlow {
   readonly services: Services
   readonly wallet: CodeWallet
   readonly browser: Browser
@@ -161,7 +161,7 @@ export interface Coded {
 export async function authorizeForCode(
   services: Services,
   { parameters = { scope: SCOPE }, decision, path = '' }: { parameters?: Form; decision?: object; path?: string } = {},
-): Promise<Coded> {
+): Promise<CodeFlow> {
   const [wallet, browser] = [walletAsking(parameters), newVisitor()]
   const requestUri = await push(services, wallet.form, PAR + path)
   const interaction = await bring(services, browser, { requestUri, url: AUTHORIZE + path })
@@ -206,7 +206,7 @@ export async function tokenBody(answer: Response): Promise<TokenBody> {
 }
 
 /** Prepares a right credential request for a Bearer token. */
-export async function readyWith(coded: Coded, token: string, configurationId: string): Promise<Ready> {
+export async function readyWith(coded: CodeFlow, token: string, configurationId: string): Promise<Ready> {
   const { services, sessionId } = coded
   return {
     services,

@@ -48,16 +48,16 @@ interface Entry {
 
 interface Body {
   readonly resourceSpans?: readonly {
-    readonly resource: Sent
-    readonly scopeSpans: readonly { readonly spans: Sent[] }[]
+    readonly resource: SentRecord
+    readonly scopeSpans: readonly { readonly spans: SentRecord[] }[]
   }[]
   readonly resourceLogs?: readonly {
-    readonly resource: Sent
-    readonly scopeLogs: readonly { readonly logRecords: Sent[] }[]
+    readonly resource: SentRecord
+    readonly scopeLogs: readonly { readonly logRecords: SentRecord[] }[]
   }[]
 }
 
-type Sent = { readonly attributes: readonly Entry[]; readonly body?: Entry['value'] } & Readonly<
+type SentRecord = { readonly attributes: readonly Entry[]; readonly body?: Entry['value'] } & Readonly<
   Record<string, unknown>
 >
 
@@ -115,11 +115,11 @@ function logsIn({ resourceLogs = [] }: Body): CollectedLog[] {
   )
 }
 
-function addService(sent: Sent, resource: Sent): object {
+function addService(sent: SentRecord, resource: SentRecord): object {
   return { ...sent, attributes: attributesOf(sent), service: attributesOf(resource)['service.name'] }
 }
 
-function attributesOf({ attributes }: Sent): Attributes {
+function attributesOf({ attributes }: SentRecord): Attributes {
   return Object.fromEntries(
     attributes.map(({ key, value }) => [key, 'intValue' in value ? Number(value.intValue) : Object.values(value)[0]]),
   )

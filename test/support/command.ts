@@ -21,16 +21,16 @@ export function buildCommand(): void {
   execFileSync(process.execPath, [join(ROOT, 'build', 'bundle.js')], { stdio: 'inherit' })
 }
 
-export interface Ended {
+export interface EndedCommand {
   readonly status: number | null
   readonly signal: string | null
   readonly stdout: string
   readonly stderr: string
 }
 
-export interface Started {
+export interface StartedCommand {
   readonly child: ChildProcess
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<EndedCommand>
 }
 
 export interface CommandOptions {
@@ -45,7 +45,7 @@ export interface CommandOptions {
 export function startCommand(
   args: readonly string[],
   options: CommandOptions & { readonly timeout?: number } = {},
-): Started {
+): StartedCommand {
   const { cwd = tmpdir(), env, input, timeout } = options
   const child = spawn(process.execPath, [COMMAND, ...args], {
     ...{ cwd, timeout, env: { ...process.env, ...env } },
@@ -56,20 +56,20 @@ export function startCommand(
 }
 
 /** Collects the output of a process until it ends. */
-export function endOf(child: ChildProcess): Promise<Ended> {
+export function endOf(child: ChildProcess): Promise<EndedCommand> {
   const text = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name]?.setEncoding('utf8').on('data', (chunk: string) => {
       text[name] += chunk
     })
   }
-  return new Promise<Ended>((resolve) => {
+  return new Promise<EndedCommand>((resolve) => {
     child.on('close', (status, signal) => resolve({ status, signal, ...text }))
   })
 }
 
 /** Runs the command, as a person does, until it ends. */
-export function vouchsafe(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+export function vouchsafe(args: readonly string[], options: CommandOptions = {}): Promise<EndedCommand> {
   return startCommand(args, { ...options, timeout: 100_000 }).ended
 }
 

@@ -17,7 +17,7 @@ import { type Address, evmAddress, parseAddress } from '../../src/offchain/addre
 import { readComponent } from '../../src/toolchain/bundle.ts'
 import { makeDirectory } from './engine-process.ts'
 
-export interface Listed {
+export interface ListedContract {
   readonly address: Address
   readonly url: string
 }
@@ -42,7 +42,7 @@ export async function deployComponent(
   at: Place,
   name: string,
   component: string | undefined,
-  engines: readonly Listed[],
+  engines: readonly ListedContract[],
   uri = '',
 ): Promise<Address> {
   const engine = engines.map(({ address, url }) => `${evmAddress(address)}=${url}`)

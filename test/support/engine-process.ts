@@ -10,7 +10,7 @@ import { makeEngineFiles } from '../../src/bin/engine/init.ts'
 import { writeFiles } from '../../src/bin/init/files.ts'
 import { readIdentity } from '../../src/engine/identity.ts'
 import { type Address, parseAddress } from '../../src/offchain/address.ts'
-import { type Ended, startCommand } from './command.ts'
+import { type EndedCommand, startCommand } from './command.ts'
 
 export interface EngineProcess {
   readonly directory: string
@@ -19,12 +19,12 @@ export interface EngineProcess {
   /** The address of the last start; the port stays the same. */
   readonly url: string
   readonly child: ChildProcess
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<EndedCommand>
   /** Returns the lines that the engine logged since it was started last. */
   log(): readonly Readonly<Record<string, unknown>>[]
   /** Resolves when the engine listens. */
   start(): Promise<void>
-  kill(signal?: NodeJS.Signals): Promise<Ended>
+  kill(signal?: NodeJS.Signals): Promise<EndedCommand>
   /** Ends the engine, and takes its files away. */
   remove(): Promise<void>
 }
@@ -49,12 +49,12 @@ export async function makeEngine(settings: Record<string, unknown>): Promise<Eng
     writeFileSync(file, JSON.stringify({ ...merged, port, baseUrl: undefined }, undefined, 2))
   write(0)
   const { privateKey } = readIdentity(readFileSync(join(directory, 'conf', 'engine.key'), 'utf8'))
-  let running: Started | undefined
-  const now = (): Started => {
+  let running: StartedEngine | undefined
+  const now = (): StartedEngine => {
     if (running === undefined) throw new Error('the engine was not started')
     return running
   }
-  const kill = async (signal: NodeJS.Signals = 'SIGKILL'): Promise<Ended> => {
+  const kill = async (signal: NodeJS.Signals = 'SIGKILL'): Promise<EndedCommand> => {
     now().child.kill(signal)
     return now().ended
   }
@@ -81,14 +81,14 @@ export async function makeEngine(settings: Record<string, unknown>): Promise<Eng
   }
 }
 
-interface Started {
+interface StartedEngine {
   readonly child: ChildProcess
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<EndedCommand>
   readonly port: number
   readonly lines: Readonly<Record<string, unknown>>[]
 }
 
-function waitForStart(directory: string): Promise<Started> {
+function waitForStart(directory: string): Promise<StartedEngine> {
   const { child, ended } = startCommand(['engine'], { cwd: directory })
   const lines: Readonly<Record<string, unknown>>[] = []
   let rest = ''

@@ -44,7 +44,7 @@ export interface FapiClient {
 }
 
 /** The differences of a request from a right one. */
-export interface Sent {
+export interface SentRequest {
   /** The changes of the DPoP proof; `none` for a request without one. */
   readonly dpop?: DpopChanges | 'none'
   readonly key?: Signer
@@ -82,7 +82,7 @@ export async function secondClient(client: FapiClient): Promise<FapiClient> {
 }
 
 /** Posts a form with everything by which the client shows who it is, but for the changes. */
-export async function post(client: FapiClient, url: string, form: Form, sent: Sent = {}): Promise<Response> {
+export async function post(client: FapiClient, url: string, form: Form, sent: SentRequest = {}): Promise<Response> {
   const { services } = client
   const dpop = sent.dpop === 'none' ? undefined : await proofOf(client, url, sent)
   return services.fetch(url, {
@@ -105,7 +105,7 @@ async function attestRequest({ services, instance, clientId: sub }: FapiClient):
   }
 }
 
-async function proofOf({ services, dpopKey }: FapiClient, url: string, { dpop, key }: Sent, token?: string) {
+async function proofOf({ services, dpopKey }: FapiClient, url: string, { dpop, key }: SentRequest, token?: string) {
   const parts = { services, key: key ?? dpopKey, url, nonce: await dpopNonce(services) }
   const changes = dpop === 'none' ? {} : dpop
   return dpopProof({ ...parts, ...(token === undefined ? {} : { token }) }, changes)
@@ -124,7 +124,7 @@ export async function asking(client: FapiClient, more: Form = {}): Promise<CodeW
  * Pushes a request without a DPoP proof, as the suite does where a module is not about one, and returns its
  * request_uri.
  */
-export async function pushForm(client: FapiClient, form: Form, sent: Sent = { dpop: 'none' }): Promise<string> {
+export async function pushForm(client: FapiClient, form: Form, sent: SentRequest = { dpop: 'none' }): Promise<string> {
   const response = await post(client, PAR, form, sent)
   const body = (await response.json()) as { readonly request_uri?: string; readonly expires_in?: number }
   expect([response.status, body]).toMatchObject([201, { request_uri: expect.stringMatching(/^urn:/) as string }])
@@ -152,7 +152,7 @@ export async function followAddress(
 }
 
 /** Takes the whole way to the code, and checks what the suite always looks at. */
-export async function flowOf(client: FapiClient, more: Form = {}, sent?: Sent): Promise<Flow> {
+export async function flowOf(client: FapiClient, more: Form = {}, sent?: SentRequest): Promise<Flow> {
   const wallet = await asking(client, more)
   const requestUri = await pushForm(client, wallet.form, sent)
   const browser = newVisitor()
@@ -173,12 +173,16 @@ export function finishFlow(
   return { ...flow, response, form: tokenForm(flow.wallet, response.code ?? '') }
 }
 
-export function redeem(client: FapiClient, form: Form, sent: Sent = {}): Promise<Response> {
+export function redeem(client: FapiClient, form: Form, sent: SentRequest = {}): Promise<Response> {
   return post(client, TOKEN_ENDPOINT, form, sent)
 }
 
 /** Fetches the tokens of a flow, of the type that is bound to a key. */
-export async function tokensOf(client: FapiClient, { form }: Pick<Flow, 'form'>, sent: Sent = {}): Promise<TokenBody> {
+export async function tokensOf(
+  client: FapiClient,
+  { form }: Pick<Flow, 'form'>,
+  sent: SentRequest = {},
+): Promise<TokenBody> {
   const answer = await redeem(client, form, sent)
   expect(answer.headers.get('cache-control')).toBe('no-store')
   const body = await tokenBody(answer)
@@ -188,7 +192,7 @@ export async function tokensOf(client: FapiClient, { form }: Pick<Flow, 'form'>,
 }
 
 /** The differences of a request for a credential from a right one. */
-export interface ResourceChanges extends Sent {
+export interface ResourceChanges extends SentRequest {
   readonly headers?: Readonly<Record<string, string>>
   readonly scheme?: string
   /** Changes the DPoP header as a text. */

@@ -98,14 +98,14 @@ export const drivenFormats: readonly DrivenFormat[] = [
   },
 ]
 
-interface Expected {
+interface ExpectedClaims {
   readonly typ: string
   readonly vct?: string
   readonly holder: PublicJwk
   readonly now: Date
 }
 
-function sdJwtMistakes(credential: unknown, { typ, vct, holder, now }: Expected): readonly string[] {
+function sdJwtMistakes(credential: unknown, { typ, vct, holder, now }: ExpectedClaims): readonly string[] {
   if (typeof credential !== 'string') return ['the credential is not text']
   const { jws, disclosures } = readSdJwt(credential)
   const seconds = Math.floor(now.getTime() / 1000)

@@ -59,7 +59,7 @@ export async function startHttpsServices(identifier: Identifier, options: Servic
 }
 
 /** The state of the wallet after it has read the offer and the documents to which it leads. */
-export interface Discovered {
+export interface DiscoveredIssuer {
   readonly services: DrivenServices
   readonly driven: DrivenFormat
   readonly offer: JsonObject
@@ -68,7 +68,7 @@ export interface Discovered {
   readonly server: JsonObject
 }
 
-export interface Authorized extends Discovered {
+export interface AuthorizedClient extends DiscoveredIssuer {
   readonly holder: Signer
   readonly token: JsonObject
   /** The key to which the token is bound; absent for a bearer token. */
@@ -87,7 +87,7 @@ async function offerLink(services: DrivenServices, driven: DrivenFormat): Promis
   return textOf((await started.json()) as JsonObject, 'credential_offer_uri')
 }
 
-export async function discover(services: DrivenServices, driven: DrivenFormat): Promise<Discovered> {
+export async function discover(services: DrivenServices, driven: DrivenFormat): Promise<DiscoveredIssuer> {
   const link = new URL(await offerLink(services, driven))
   expect([...link.searchParams.keys()]).toEqual(['credential_offer_uri'])
   const offer = await documentAt(services, link.searchParams.get('credential_offer_uri') ?? '')
@@ -126,7 +126,7 @@ export async function documentAt({ fetch }: Services, url: string): Promise<Json
  * Fetches a token, bound to the key where there is one: as the suite does by DPoP, whose nonce it is told in a first
  * refusal.
  */
-export async function authorize(discovery: Discovered, dpopKey?: Signer): Promise<Authorized> {
+export async function authorize(discovery: DiscoveredIssuer, dpopKey?: Signer): Promise<AuthorizedClient> {
   const { plan } = discovery.services
   const key = dpopKey ?? (plan && (await holderSigner()))
   const response = plan === undefined ? await tokenByOffer(discovery, key) : await tokenByPlan(discovery, plan, key)
@@ -134,7 +134,7 @@ export async function authorize(discovery: Discovered, dpopKey?: Signer): Promis
   return { ...discovery, holder: await holderSigner(), token: (await response.json()) as JsonObject, dpopKey: key }
 }
 
-function tokenByPlan(discovery: Discovered, plan: HaipPlan, dpopKey: Signer | undefined): Promise<Response> {
+function tokenByPlan(discovery: DiscoveredIssuer, plan: HaipPlan, dpopKey: Signer | undefined): Promise<Response> {
   const { services, metadata, configurationId, driven } = discovery
   const described = metadata.credential_configurations_supported as Record<string, JsonObject>
   const scope = textOf(described[configurationId] ?? {}, 'scope')
@@ -142,7 +142,7 @@ function tokenByPlan(discovery: Discovered, plan: HaipPlan, dpopKey: Signer | un
   return tokenByCode(terms, (url, init) => sendProved({ services, dpopKey }, url, init))
 }
 
-function tokenByOffer({ services, offer, server }: Discovered, dpopKey: Signer | undefined): Promise<Response> {
+function tokenByOffer({ services, offer, server }: DiscoveredIssuer, dpopKey: Signer | undefined): Promise<Response> {
   const grant = own(offer.grants as JsonObject, GRANT) as JsonObject
   const form = { grant_type: GRANT, 'pre-authorized_code': textOf(grant, 'pre-authorized_code'), ...unknownText() }
   const url = textOf(server, 'token_endpoint')
@@ -153,7 +153,7 @@ function tokenByOffer({ services, offer, server }: Discovered, dpopKey: Signer |
 
 /** Sends the request, with a DPoP proof where there is a key, and again with the nonce that the first answer wants. */
 async function sendProved(
-  { services, dpopKey: key, token }: Pick<Authorized, 'services' | 'dpopKey'> & { readonly token?: string },
+  { services, dpopKey: key, token }: Pick<AuthorizedClient, 'services' | 'dpopKey'> & { readonly token?: string },
   url: string,
   init: RequestInit,
 ): Promise<Response> {
@@ -170,11 +170,11 @@ async function sendProved(
 }
 
 /** Goes the usual way up to the credential request. */
-export async function walletWithToken(services: DrivenServices, driven: DrivenFormat): Promise<Authorized> {
+export async function walletWithToken(services: DrivenServices, driven: DrivenFormat): Promise<AuthorizedClient> {
   return authorize(await discover(services, driven))
 }
 
-export async function nonceFor({ services, metadata }: Discovered): Promise<string> {
+export async function nonceFor({ services, metadata }: DiscoveredIssuer): Promise<string> {
   const response = await services.fetch(textOf(metadata, 'nonce_endpoint'), { method: 'POST' })
   expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
   return textOf((await response.json()) as JsonObject, 'c_nonce')
@@ -188,7 +188,7 @@ export interface ProofChanges {
 }
 
 /** Makes a key proof. The suite names a client in iss, although it is anonymous. */
-export async function proofFor(wallet: Authorized, changes: ProofChanges = {}): Promise<string> {
+export async function proofFor(wallet: AuthorizedClient, changes: ProofChanges = {}): Promise<string> {
   const payload = {
     iss: 'conformance-suite',
     aud: wallet.metadata.credential_issuer as Json,
@@ -210,7 +210,7 @@ export interface RequestChanges {
 }
 
 /** Sends a credential request as it should be, with unknown members, but for the changes. */
-export async function credentialResponse(wallet: Authorized, changes: RequestChanges = {}): Promise<Response> {
+export async function credentialResponse(wallet: AuthorizedClient, changes: RequestChanges = {}): Promise<Response> {
   const { metadata, token, configurationId } = wallet
   const usual = 'proofs' in (changes.members ?? {}) ? {} : { proofs: { jwt: [await proofFor(wallet)] } }
   const body = JSON.stringify({
@@ -233,7 +233,7 @@ export async function credentialResponse(wallet: Authorized, changes: RequestCha
 }
 
 /** Sends a notification of a credential with an unknown member. */
-export function sendNotification(wallet: Authorized, members: object): Promise<Response> {
+export function sendNotification(wallet: AuthorizedClient, members: object): Promise<Response> {
   const token = textOf(wallet.token, 'access_token')
   return sendProved({ ...wallet, token }, textOf(wallet.metadata, 'notification_endpoint'), {
     method: 'POST',

@@ -13,7 +13,7 @@ import type { Services } from './services.ts'
 import { call, postForm } from './wire.ts'
 
 /** A credential of ours, and the key it is bound to. */
-export interface Held {
+export interface HeldByWallet {
   readonly credential: unknown
   readonly holder: Signer
 }
@@ -27,7 +27,7 @@ export interface PlayedRequest {
   readonly request: JsonObject
 }
 
-export async function heldCredential(services: Services, driven: DrivenFormat): Promise<Held> {
+export async function heldCredential(services: Services, driven: DrivenFormat): Promise<HeldByWallet> {
   const wallet = await walletWithToken(services, driven)
   return { credential: await credentialIn(await credentialResponse(wallet)), holder: wallet.holder }
 }
@@ -122,7 +122,7 @@ export function encryptionKeys({ client_metadata: metadata }: JsonObject): reado
 /** Presents everything in the credential, as the request asks: in a form, or encrypted in one. */
 export async function respond(
   played: PlayedRequest,
-  held: Held,
+  held: HeldByWallet,
   changes: Omit<Bound, 'request' | 'now'> = {},
 ): Promise<Response> {
   const { services, request, driven } = played

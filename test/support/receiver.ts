@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-export interface Posted {
+export interface PostedCallback {
   readonly headers: IncomingHttpHeaders
   /** The request as it came over the wire. */
   readonly body: string
@@ -17,23 +17,24 @@ export interface Posted {
 
 export interface Receiver {
   readonly url: string
-  readonly posted: readonly Posted[]
+  readonly posted: readonly PostedCallback[]
   /** Waits until as many have come, at the latest when the test takes too long. */
-  whenPosted(count: number): Promise<readonly Posted[]>
+  whenPosted(count: number): Promise<readonly PostedCallback[]>
 }
 
 /** Starts an application for one test; `answer` takes everything when it is absent. */
 export async function startReceiver(
-  answer: (posted: Posted, response: ServerResponse) => void = (_posted, response) => response.writeHead(204).end(),
+  answer: (posted: PostedCallback, response: ServerResponse) => void = (_posted, response) =>
+    response.writeHead(204).end(),
 ): Promise<Receiver> {
-  const posted: Posted[] = []
+  const posted: PostedCallback[] = []
   const server = createServer((request, response) => {
     let body = ''
     request.setEncoding('utf8').on('data', (chunk: string) => {
       body += chunk
     })
     request.on('end', () => {
-      const one: Posted = { headers: request.headers, body, event: JSON.parse(body) as Posted['event'] }
+      const one: PostedCallback = { headers: request.headers, body, event: JSON.parse(body) as PostedCallback['event'] }
       posted.push(one)
       answer(one, response)
     })

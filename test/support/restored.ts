@@ -4,19 +4,19 @@
  */
 import { expect } from 'vitest'
 import { ISSUER_URL, type Services } from './services.ts'
-import { act, copyOf, type Issued, issueWithStatus, type Reference, readList } from './status.ts'
+import { act, copyOf, type IssuedCredential, issueWithStatus, type Reference, readList } from './status.ts'
 
 /** The copies of a credential that a session gives out. */
 const COPIES = 10
 
 export interface InStatusLists {
   /** Issues as many credentials, and gives the first. */
-  issue(count: number): Promise<Issued>
+  issue(count: number): Promise<IssuedCredential>
   /** The addresses of all lists that entries were given from, in the order of their first entry. */
   listIds(): readonly string[]
   expectNoneTwice(): void
   /** Expects that the list of a credential is served, and that the credential can be revoked in it. */
-  expectServed(credential: Issued): Promise<void>
+  expectServed(credential: IssuedCredential): Promise<void>
 }
 
 /** Issues by a service that runs; `url` says where it listens at the moment. */
@@ -30,7 +30,7 @@ export function issuedBy(services: () => Services): InStatusLists {
   const references: Reference[] = []
   return {
     issue: async (count) => {
-      const credentials: Issued[] = []
+      const credentials: IssuedCredential[] = []
       while (credentials.length < count) {
         const of = credentials.at(-1)
         credentials.push(
@@ -38,7 +38,7 @@ export function issuedBy(services: () => Services): InStatusLists {
         )
       }
       references.push(...credentials.map(({ status }) => status))
-      return credentials[0] as Issued
+      return credentials[0] as IssuedCredential
     },
     listIds: () => [...new Set(references.map(({ uri }) => uri))],
     expectNoneTwice: () => {

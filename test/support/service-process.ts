@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
-import { COMMAND, type Ended, endOf, startCommand } from './command.ts'
+import { COMMAND, type EndedCommand, endOf, startCommand } from './command.ts'
 import { makeKey, pemOf, settings } from './services.ts'
 
 /**
@@ -45,7 +45,7 @@ export interface Running {
   readonly url: string
   /** The line of the log by which the service says that it listens. */
   readonly listening: Readonly<Record<string, unknown>>
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<EndedCommand>
 }
 
 /** Starts a service and waits until it listens. */
@@ -68,7 +68,7 @@ export async function startForTest(service: 'issuer' | 'verifier', cwd: string):
 }
 
 /** Sends the signal, and waits until the service has ended. */
-export function endService({ child, ended }: Running, signal: NodeJS.Signals): Promise<Ended> {
+export function endService({ child, ended }: Running, signal: NodeJS.Signals): Promise<EndedCommand> {
   child.kill(signal)
   return ended
 }
@@ -84,7 +84,7 @@ export function startOnFullDisk(service: 'issuer' | 'verifier', cwd: string, blo
 }
 
 /** Waits until the service listens that the process is. */
-export async function listening(child: ChildProcess, ended: Promise<Ended>): Promise<Running> {
+export async function listening(child: ChildProcess, ended: Promise<EndedCommand>): Promise<Running> {
   const event = await new Promise<Record<string, unknown>>((resolve, reject) => {
     let text = ''
     child.stdout?.on('data', (chunk: string) => {

@@ -186,7 +186,7 @@ export async function forgetDeleted({ chain, contract, engines }: SharingEngines
   }
 }
 
-interface Exchanged {
+interface ExchangedShares {
   readonly engineRequest: EngineRequest
   readonly engineReply: EngineReply
   readonly block: number
@@ -195,7 +195,7 @@ interface Exchanged {
 function signatureOf(
   world: World,
   engine: Running,
-  { engineRequest, engineReply, block }: Exchanged,
+  { engineRequest, engineReply, block }: ExchangedShares,
 ): Record<string, string> {
   const { behaviour } = engine
   if (behaviour === 'unsigned') return {}

@@ -15,7 +15,7 @@ export interface Reference {
   readonly uri: string
 }
 
-export interface Issued extends Ready {
+export interface IssuedCredential extends Ready {
   readonly credential: string
   readonly status: Reference
 }
@@ -25,7 +25,7 @@ export async function issueWithStatus(
   services: Services,
   configuration: object = usual,
   dataset: object = usualDataset,
-): Promise<Issued> {
+): Promise<IssuedCredential> {
   const id = await declare(services, configuration)
   const ready = await readySession(services, { credential_configurations: [id], credential_dataset: dataset })
   const credential = await expectIssued(ready)
@@ -34,7 +34,7 @@ export async function issueWithStatus(
 }
 
 /** Issues another copy for the same session. */
-export async function copyOf(of: Issued): Promise<Issued> {
+export async function copyOf(of: IssuedCredential): Promise<IssuedCredential> {
   const again = { ...of, nonce: await fetchNonce(of.services, of.sessionId) }
   const credential = await expectIssued(again)
   return { ...again, credential, status: referenceOf('jwt_vc_json-ld', credential) as Reference }

@@ -69,7 +69,7 @@ export async function declare(services: Services, posted: unknown = configuratio
   return response.text()
 }
 
-export interface Started {
+export interface StartedService {
   readonly sessionId: string
   readonly link: string
 }
@@ -77,7 +77,7 @@ export interface Started {
 export async function startIssuance(
   services: Services,
   body: Record<string, unknown> = {},
-): Promise<Started & { id: string }> {
+): Promise<StartedService & { id: string }> {
   const id = body.credential_configurations === undefined ? await declare(services) : ''
   const response = await call(services, `${ISSUER_URL}/issuance/oid4vci/new-session`, {
     credential_dataset: dataset,
@@ -175,7 +175,7 @@ export async function startVerification(
   services: Services,
   query: unknown = dcqlQuery,
   more: object = {},
-): Promise<Started & { request: RequestObject }> {
+): Promise<StartedService & { request: RequestObject }> {
   const created = await call(services, `${VERIFIER_URL}/verification-query/create`, { dcql_query: query })
   if (created.status !== 201) throw new Error(await created.text())
   const response = await call(services, `${VERIFIER_URL}/presentation/oid4vp/new-session`, {

@@ -34,17 +34,6 @@ export interface ListDocument {
   readonly expiresAt: Date
 }
 
-/** The times of a status list that was signed to be published. */
-export interface SignedListTimes {
-  readonly issuedAt: Date
-  readonly expiresAt: Date
-  /** The time after which this document is not served any more, since another was signed. */
-  readonly servedUntil: Date
-}
-
-/** Notes that the list and kind that `name` tells apart was signed to be published. */
-export type NoteSignedList = (name: string, times: SignedListTimes) => void
-
 /**
  * The compression by run lengths, without a search for longer repetitions: indices are random, so that there are none.
  * The search costs a hundred times as much and finds a tenth at best. docs/decisions/0007-status-lists.md.
