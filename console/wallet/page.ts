@@ -61,7 +61,7 @@ async function openInPane(pane: HTMLElement, desk: Desk, link: string): Promise<
   const onEnd = (...above: readonly HTMLElement[]): Promise<void> => showHome(pane, desk, ...above)
   try {
     const isRequest = /^(haip-vp|openid4vp):/i.test(link.trim())
-    const end = { show: onEnd, again: () => openInPane(pane, desk, link) }
+    const end = { showCards: onEnd, showOfferAgain: () => openInPane(pane, desk, link) }
     if (isRequest) await (await import('./request-view.ts')).showRequest(pane, desk, link, onEnd)
     else await (await import('./offer-view.ts')).showOffer(pane, desk, link, end)
     pane.scrollIntoView({ block: 'start' })

@@ -196,8 +196,8 @@ async function runPrimary(
   configuredService: ConfiguredService,
   { signals, hangup }: StartingProcess,
 ): Promise<readonly string[]> {
-  const { config, settings, rereading, outputs } = configuredService
-  const { log, telemetry } = outputs
+  const { config, settings, rereading } = configuredService
+  const { log, telemetry } = configuredService.outputs
   const findMistakes = (): readonly string[] => {
     const again = rereadSettings(rereading)
     return 'mistakes' in again ? again.mistakes : []
@@ -219,8 +219,7 @@ async function runPrimary(
     exitAfterLog(workersStart.status)
     return []
   }
-  const { management: place } = config
-  const mistake = management && place && (await listenAt(management, { ...place, within: 'management.' }))
+  const mistake = management && (await listenAt(management, { ...config.management, within: 'management.' }))
   if (mistake !== undefined) {
     await end('SIGINT')
     return [mistake]

@@ -77,11 +77,8 @@ export async function receiveResponse(
   const query = await getQuery(context, session.queryId)
   const response = await readReceivedForm(receivedForm, session, context.config.presentationBytes)
   refuseForeignState(response, session, query)
-  const outcome = await decideOutcome(
-    context,
-    { requestId: receivedForm.requestId, sessionId, session, query },
-    response,
-  )
+  const facts = { requestId: receivedForm.requestId, sessionId, session, query }
+  const outcome = await decideOutcome(context, facts, response)
   const refused = 'report' in outcome && !outcome.report.verified
   const redirect =
     refused || session.redirectUri === undefined ? undefined : makeResponseCode(session.redirectUri, context.random)
@@ -100,16 +97,14 @@ export async function receiveResponse(
   ])
   // A session changes once, so that whoever was faster has finished it.
   if (conflict !== undefined) refuseFinished()
-  context.log.info(
-    {
-      event: 'session_finished',
-      request: receivedForm.requestId,
-      session: digestOf(sessionId),
-      status: verificationStatus(value, context.now()),
-      failed: 'report' in outcome ? failedChecks(outcome.report) : [],
-    },
-    'session finished',
-  )
+  const line = {
+    event: 'session_finished',
+    request: receivedForm.requestId,
+    session: digestOf(sessionId),
+    status: verificationStatus(value, context.now()),
+    failed: 'report' in outcome ? failedChecks(outcome.report) : [],
+  }
+  context.log.info(line, 'session finished')
   if (refused) refuse('invalid_request', 'the presentation was not accepted')
   return redirect ? { redirect_uri: redirect.uri } : {}
 }

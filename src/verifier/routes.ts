@@ -112,6 +112,10 @@ function addSessionRoutes(app: App, context: VerifierContext): void {
     logResultRead(context, status, request)
     return status
   })
+  addStatusEventsRoute(app, context)
+}
+
+function addStatusEventsRoute(app: App, context: VerifierContext): void {
   const events = createStatusEventHandler(app, context, {
     read: (sessionId) => getVerificationStatus(context, sessionId),
     isFinal: ({ status }) => status !== 'STARTED',

@@ -34,11 +34,31 @@ const MAX_CACHED_QUERIES = 1000
 const MAX_CACHED_IDENTITIES = 2 * MOST_KEYS
 
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
+  const context = createContext(config, effects)
+  return createApp(
+    {
+      title: verifierTitle,
+      description: 'OpenID4VP 1.0 with DCQL',
+      authenticate: createAuthenticator(config.apiKeys, effects.random),
+      checkReady: createReadinessCheck(effects),
+      random: effects.random,
+      log: effects.log,
+      now: effects.now,
+      rateLimits: config.rateLimits,
+      tls: config.tls,
+      observer: effects.observer,
+      tracer: effects.tracer,
+    },
+    (app) => addVerifierRoutes(app, context),
+  )
+}
+
+function createContext(config: VerifierConfig, effects: VerifierEffects): VerifierContext {
   const { store, pkcs11Tokens, getCurrentConfig = () => config } = effects
   const { getClientId, findSigner } = createIdentities(getCurrentConfig, (keys) =>
     createKeyRing(keys, pkcs11Tokens, effects.inSpan),
   )
-  const context: VerifierContext = {
+  return {
     ...effects,
     get config() {
       return getCurrentConfig()
@@ -58,22 +78,6 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
       now: effects.now,
     },
   }
-  return createApp(
-    {
-      title: verifierTitle,
-      description: 'OpenID4VP 1.0 with DCQL',
-      authenticate: createAuthenticator(config.apiKeys, effects.random),
-      checkReady: createReadinessCheck(effects),
-      random: effects.random,
-      log: effects.log,
-      now: effects.now,
-      rateLimits: config.rateLimits,
-      tls: config.tls,
-      observer: effects.observer,
-      tracer: effects.tracer,
-    },
-    (app) => addVerifierRoutes(app, context),
-  )
 }
 
 /**

@@ -1,7 +1,6 @@
 /** `vouchsafe wallet`: the reference wallet on a command line, for people and, with `--json`, for programs. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { abort, WalletError } from '../../wallet/error.ts'
@@ -14,9 +13,10 @@ import { commandName, readWords, shellWord, UsageError } from '../command-line.t
 import { now, random, wait } from '../effects.ts'
 import { reportFailure } from '../failure.ts'
 import { browserCommand, openBrowser } from '../open-browser.ts'
-import { paint, removeControlCharacters, timeText, wrapIndented } from '../terminal.ts'
+import { paint, removeControlCharacters, timeText } from '../terminal.ts'
 import { startBrowserVisit } from './browser-visit.ts'
 import { readAttestationFile, readAttestationText, walletFiles, writeAttestationFile } from './files.ts'
+import { type AskConsent, askTxCodeAtTerminal, createConsentQuestion } from './questions.ts'
 import { attestForTests, keyAttesterOf } from './test-attestation.ts'
 import {
   describeDamage,
@@ -41,8 +41,7 @@ interface WalletCommand {
   readonly formatCommandLine: (...words: readonly string[]) => string
   /** Shows a text to a person at once; programs get one object at the end. */
   readonly show: (text: string) => void
-  /** Shows `what` and asks whether to continue. Refuses with `not_agreed` when no person can answer. */
-  readonly askConsent: (what: string) => Promise<boolean>
+  readonly askConsent: AskConsent
   /** Asks for the transaction code of an offer. Refuses with `needs_tx_code` when no person can answer. */
   readonly askTxCode: (description: TxCodeDescription) => Promise<string>
 }
@@ -90,36 +89,37 @@ async function runSubcommand(args: string[], json: boolean): Promise<Outcome> {
     throw new UsageError('wallet', `wallet ${word}${unofferedRequest === undefined ? '' : ' --issuer'} takes ${takes}`)
   }
   const home = values.home ?? (process.env.VOUCHSAFE_WALLET_HOME || join(homedir(), '.vouchsafe', 'wallet'))
-  const askConsent = values.yes
-    ? createStandingConsent(show)
-    : process.stdin.isTTY
-      ? askConsentAtTerminal
-      : createConsentRefusal(show)
-  const { 'client-id': clientId } = values
-  const client = clientId === undefined ? {} : { clientId }
-  const attestation = await readAttestationFile(home)
-  const wallet = {
-    fetch: globalThis.fetch,
-    now,
-    random,
-    store: walletFiles(home),
-    browser: () => startBrowserVisit({ show: showAddress(values['no-browser']), seconds: PERSON_SECONDS }),
-    ...client,
-    ...(attestation && { attestation }),
-    ...(attestation?.provider && { attestKeys: keyAttesterOf(attestation.provider) }),
-  }
   const askTxCode =
     values['tx-code'] === undefined ? askTxCodeAtTerminal : () => Promise.resolve(values['tx-code'] ?? '')
   return command.run({
     home,
-    wallet,
+    wallet: await openWallet(home, values['client-id'], showAddress(values['no-browser'])),
     subject: subject?.trim() ?? '',
     unofferedRequest,
     formatCommandLine: createCommandLineFormat(values.home),
     show,
-    askConsent,
+    askConsent: createConsentQuestion(values.yes === true, show),
     askTxCode,
   })
+}
+
+/** Opens the wallet in the directory `home`; `show` shows a person an address to visit. */
+async function openWallet(
+  home: string,
+  clientId: string | undefined,
+  show: (address: string) => Promise<void>,
+): Promise<WalletContext> {
+  const attestation = await readAttestationFile(home)
+  return {
+    fetch: globalThis.fetch,
+    now,
+    random,
+    store: walletFiles(home),
+    openBrowser: () => startBrowserVisit({ show, seconds: PERSON_SECONDS }),
+    ...(clientId !== undefined && { clientId }),
+    ...(attestation && { attestation }),
+    ...(attestation?.provider && { attestKeys: keyAttesterOf(attestation.provider) }),
+  }
 }
 
 /** Reads the options that stand in the place of an offer. */
@@ -251,47 +251,6 @@ async function runAttest({ home, subject, show }: WalletCommand): Promise<Outcom
   const facts = { client_id: PUBLIC_CLIENT, valid_until: until }
   show(`${paint('green', '✓')} Attested as ${PUBLIC_CLIENT} until ${timeText(until)}, by a provider for tests.`)
   return { json: facts }
-}
-
-/** Makes an `askConsent` that shows the text and does not ask, since the person agreed by --yes. */
-function createStandingConsent(say: (text: string) => void): WalletCommand['askConsent'] {
-  return (what) => {
-    say(what)
-    return Promise.resolve(true)
-  }
-}
-
-function createConsentRefusal(say: (text: string) => void): WalletCommand['askConsent'] {
-  return (what) => {
-    say(what)
-    return abort('not_agreed', 'Nothing was sent: there is no terminal to ask at. To agree beforehand, add --yes')
-  }
-}
-
-async function askConsentAtTerminal(what: string): Promise<boolean> {
-  return /^y(es)?$/i.test(await askAtTerminal(what, 'Present this? [y/N] '))
-}
-
-function askTxCodeAtTerminal({ inputMode, length, description }: TxCodeDescription): Promise<string> {
-  const kind = `${length === undefined ? '' : `${length} `}${inputMode === 'text' ? 'characters' : 'digits'}`
-  const hint = description === undefined ? '' : ` The issuer says: "${removeControlCharacters(description)}".`
-  const what = `The issuer wants a transaction code (${kind}), which it has given you another way.${hint}`
-  if (!process.stdin.isTTY) abort('needs_tx_code', `${what} Send it with --tx-code CODE`)
-  return askAtTerminal(wrapIndented(what), 'Transaction code: ')
-}
-
-/** Reads what the person types; an empty text when the input is closed. */
-function askAtTerminal(what: string, question: string): Promise<string> {
-  // The question goes to stderr, so that the output of --json stays one object.
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  return new Promise((resolve) => {
-    terminal.once('close', () => resolve(''))
-    process.stderr.write(`${what}\n\n`)
-    terminal.question(question, (answer) => {
-      resolve(answer.trim())
-      terminal.close()
-    })
-  })
 }
 
 function reportWalletFailure(error: unknown, json: boolean): void {

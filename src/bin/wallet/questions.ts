@@ -1,0 +1,56 @@
+/** The questions that the command `vouchsafe wallet` asks a person: whether to present, and for a transaction code. */
+import { createInterface } from 'node:readline'
+import { abort } from '../../wallet/error.ts'
+import type { TxCodeDescription } from '../../wallet/offer.ts'
+import { removeControlCharacters, wrapIndented } from '../terminal.ts'
+
+/** Shows `what` and asks whether to continue. Refuses with `not_agreed` when no person can answer. */
+export type AskConsent = (what: string) => Promise<boolean>
+
+/** Makes the function that asks for consent: `isGiven` says that the person agreed before, by --yes. */
+export function createConsentQuestion(isGiven: boolean, show: (text: string) => void): AskConsent {
+  if (isGiven) return createStandingConsent(show)
+  return process.stdin.isTTY ? askConsentAtTerminal : createConsentRefusal(show)
+}
+
+/** Makes an `askConsent` that shows the text and does not ask, since the person agreed by --yes. */
+function createStandingConsent(show: (text: string) => void): AskConsent {
+  return (what) => {
+    show(what)
+    return Promise.resolve(true)
+  }
+}
+
+function createConsentRefusal(show: (text: string) => void): AskConsent {
+  return (what) => {
+    show(what)
+    return abort('not_agreed', 'Nothing was sent: there is no terminal to ask at. To agree beforehand, add --yes')
+  }
+}
+
+async function askConsentAtTerminal(what: string): Promise<boolean> {
+  return /^y(es)?$/i.test(await askAtTerminal(what, 'Present this? [y/N] '))
+}
+
+/** Asks for the code of an offer. Refuses with `needs_tx_code` where there is no terminal. */
+export function askTxCodeAtTerminal({ inputMode, length, description }: TxCodeDescription): Promise<string> {
+  const kind = `${length === undefined ? '' : `${length} `}${inputMode === 'text' ? 'characters' : 'digits'}`
+  const hint = description === undefined ? '' : ` The issuer says: "${removeControlCharacters(description)}".`
+  const what = `The issuer wants a transaction code (${kind}), which it has given you another way.${hint}`
+  if (!process.stdin.isTTY) abort('needs_tx_code', `${what} Send it with --tx-code CODE`)
+  return askAtTerminal(wrapIndented(what), 'Transaction code: ')
+}
+
+/** Reads what the person types; an empty text when the input is closed. */
+function askAtTerminal(what: string, question: string): Promise<string> {
+  // The question goes to stderr, so that the output of --json stays one object.
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  return new Promise((resolve) => {
+    terminal.once('close', () => resolve(''))
+    process.stderr.write(`${what}\n\n`)
+    terminal.question(question, (answer) => {
+      resolve(answer.trim())
+      terminal.close()
+    })
+  })
+}
