@@ -1,4 +1,4 @@
-/** Which parts of the source take the processor time of a flow? A profile of the thread that serves tells. */
+/** Divides the processor time of a flow among the parts of the source, by a profile of the thread that serves. */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'

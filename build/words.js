@@ -16,7 +16,8 @@ import ts from 'typescript'
 
 const root = join(import.meta.dirname, '..')
 const COLUMNS = 120
-const BEGINNING = /^(It|Its|Those|That|What|Who|Whoever|Whatever|Of|One|As|Nobody|Somebody|They|These)(?![\w-])/
+const BEGINNING =
+  /^(It|Its|Their|Those|That|What|Which|Who|Whom|Whoever|Whatever|Of|One|As|Nobody|Somebody|They|These)(?![\w-])/
 /** The form of a verb in the third person, and the words that have this form and are none. */
 const VERB = /^[A-Z][a-z]*s(?![\w-])/
 const NO_VERBS = new Set([

@@ -111,9 +111,9 @@ describe('a type', () => {
 
 describe('a message or a comment', () => {
   it.each([
-    "fail('the text is not a number')",
-    '/** Makes what is not a map a map. */\nconst a = 1',
-    'const a = "the keys are not a pair"',
+    "fail('the text is no number')",
+    '/** Makes what is no map a map. */\nconst a = 1',
+    'const a = "the keys are no pair"',
   ])('that says that something is no other thing is a fault: %j', (text) => {
     expect(rulesOf(text)).toEqual(['negations 1'])
   })

@@ -1,4 +1,4 @@
-/** By which keys engines sign their answers: each shows an endorsement by the identity that the contract lists. */
+/** The keys that engines sign their answers by; each has an endorsement by the identity that the contract lists. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { ListedEngine } from '../../src/chain/chain.ts'

@@ -18,7 +18,7 @@ export interface Split {
   readonly scheme: Scheme
   /** How many shares there are. */
   readonly shares: number
-  /** How many of them give the secret back. With XOR, all. */
+  /** The number of shares that give the secret back; all of them with XOR. */
   readonly threshold: number
   readonly random: (bytes: number) => Uint8Array
 }

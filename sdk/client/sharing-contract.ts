@@ -17,7 +17,7 @@ export interface Sharing {
   readonly threshold: number
   /** SHA-256 of each share. */
   readonly commitments: readonly Uint8Array[]
-  /** Which engines say on the chain that they hold their share. */
+  /** The engines that say on the chain that they hold their share. */
   readonly uploaded: readonly boolean[]
   /** The time until which shares are given out; undefined when nobody asked for them. */
   readonly downloadDeadline: Date | undefined

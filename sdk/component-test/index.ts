@@ -50,7 +50,7 @@ export interface Harness {
   stateChange(): Promise<void>
   /** Moves the clock, and runs the timers that are due by then, each at its time. */
   advance(milliseconds: number): Promise<void>
-  /** Forgets its worker. Not needed for a test to end. */
+  /** Ends the use of the worker; a test ends without this call as well. */
   close(): Promise<void>
 }
 

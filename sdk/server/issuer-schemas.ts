@@ -118,7 +118,7 @@ export interface IssuerSchemas {
       credential_reuse_policy?: IssuerSchemas['CredentialReusePolicy']
     }
     scope?: string
-    /** Which claims the holder may hide: all (the default), none, or those at the given paths. */
+    /** The claims that the holder may hide: all (the default), none, or those at the given paths. */
     selective_disclosure?: 'all' | 'none' | (string | number | null)[][]
     /** Seconds for which a credential is valid; one year when absent. */
     validity_seconds?: number
@@ -360,8 +360,8 @@ export interface IssuerSchemas {
      */
     grants?: ('authorization_code' | 'urn:ietf:params:oauth:grant-type:pre-authorized_code')[]
     /**
-     * Whom the offer is for: claims that whoever signs in has to have, sub or one that authentication.openidConnect
-     * names. With credential_dataset and the grant authorization_code alone.
+     * The person whom the offer is for: claims that this person has to have after the sign-in, sub or one that
+     * authentication.openidConnect names. With credential_dataset and the grant authorization_code alone.
      */
     person?: Record<string, string>
     tx_code?: IssuerSchemas['NewTransactionCode']
@@ -405,7 +405,7 @@ export interface IssuerSchemas {
       from: number
       /** Sessions that were started in this hour, by the state that they have now. */
       states: Record<string, number>
-      /** Their problems, by the check that failed or the error. */
+      /** The problems of these sessions, by the check that failed or the error. */
       problems: Record<string, number>
     }[]
   }

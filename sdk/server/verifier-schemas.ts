@@ -121,7 +121,7 @@ export interface VerifierSchemas {
     require_cryptographic_holder_binding?: boolean
     trusted_authorities?: VerifierSchemas['TrustedAuthoritiesQuery'][]
   }
-  /** Which types are wanted; any where it is empty. */
+  /** The types that are wanted; any type where it is empty. */
   CredentialQueryMeta: {
     /** The wanted sets of types, for W3C formats. */
     type_values?: string[][]
@@ -244,7 +244,7 @@ export interface VerifierSchemas {
       from: number
       /** Sessions that were started in this hour, by the state that they have now. */
       states: Record<string, number>
-      /** Their problems, by the check that failed or the error. */
+      /** The problems of these sessions, by the check that failed or the error. */
       problems: Record<string, number>
     }[]
   }

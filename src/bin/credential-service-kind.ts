@@ -42,9 +42,9 @@ async function openParts<Name extends CredentialServiceName>(
   if (mistakes.length > 0) return { mistake: mistakes.join('; ') }
   const opened = await openStore(name, config, { log })
   if ('mistake' in opened) return opened
-  const { store, voided } = opened
-  if (voided !== undefined) {
-    const line = { event: 'open_sessions_voided', sessions: voided }
+  const { store, voidedSessions } = opened
+  if (voidedSessions !== undefined) {
+    const line = { event: 'open_sessions_voided', sessions: voidedSessions }
     log.warn(line, 'sessions that were open in the backup are void, as they may have been used since')
   }
   return { parts: store }
@@ -55,7 +55,7 @@ async function openStore<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
   terms: OpeningTerms,
-): Promise<{ readonly store: StoreOf<Name>; readonly voided: number | undefined } | OpeningMistake> {
+): Promise<{ readonly store: StoreOf<Name>; readonly voidedSessions: number | undefined } | OpeningMistake> {
   const { migrations, encryptedCollections } = credentialServices[name]
   const { database } = config
   let opened: StoreOf<Name>
@@ -71,7 +71,7 @@ async function openStore<Name extends CredentialServiceName>(
     await opened.close()
     return { mistake: `database.encryptionKeyFile: ${(error as Error).message}` }
   }
-  return { store, voided: await voidOpenSessions(name, store) }
+  return { store, voidedSessions: await voidOpenSessions(name, store) }
 }
 
 /** Ends what was open in a database that is a copy, once; gives the number of sessions, or undefined in any other. */

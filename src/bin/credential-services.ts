@@ -54,10 +54,10 @@ interface CredentialService<Config extends CommonConfig, C> {
   readonly tasks: (config: Config, effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens }) => readonly Task[]
   /** Returns the states of the newest sessions, for metrics. */
   readonly newestStates: (store: Store<C>, now: () => Date, limit: number) => Promise<readonly string[]>
-  /** Ends the sessions that were open before a time, in a database that is a copy; gives their number. */
+  /** Ends the sessions that were open when a restored copy was noticed; gives their number. */
   readonly voidOpen: (
     effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
-    before: Date,
+    restoredAt: Date,
   ) => Promise<number>
   /** Makes a server that does not listen yet, whose code is loaded with the first. */
   readonly create: (

@@ -47,8 +47,8 @@ export interface OpeningMistake {
 /** The open database of a service. */
 export interface OpenedStore {
   readonly store: { close(): Promise<void> }
-  /** How many sessions were made void, where the database is a copy. */
-  readonly voidedSessions?: number | undefined
+  /** How many sessions were made void; undefined where the database is not a copy. */
+  readonly voidedSessions: number | undefined
 }
 
 /** The log and the telemetry of a service. */

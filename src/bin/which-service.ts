@@ -1,4 +1,4 @@
-/** Which service a configuration is of, by the settings that no other service has. */
+/** Tells which service a configuration belongs to, by the settings that no other service has. */
 import { isObject } from '../codec/json.ts'
 import { commandName, shellWord } from './command-line.ts'
 import { CONFIG_FILE } from './command-table/command.ts'

@@ -53,8 +53,8 @@ export function completeSdJwt(credential: string): string {
 }
 
 /**
- * Replaces each claim for which `conceal` returns true by the digest of a disclosure, innermost first. `random` returns
- * that many random bytes. Returns the payload, and the disclosures that reveal it.
+ * Replaces each claim for which `isConcealed` returns true by the digest of a disclosure, innermost first. `random`
+ * returns that many random bytes. Returns the payload, and the disclosures that reveal it.
  */
 export function concealClaims(
   claims: JsonObject,
@@ -138,7 +138,7 @@ function revealObject(object: JsonObject, position: ClaimPosition, state: Reveal
     visible.set(name, revealValue(value, [...position, name], state))
   }
   for (const digest of readDigests(digests)) {
-    const disclosure = takeDisclosure(digest, state)
+    const disclosure = findDisclosure(digest, state)
     if (disclosure === undefined) continue
     const { name } = disclosure
     if (name === undefined) return malformed('a disclosure for an array element is used for an object member')
@@ -161,7 +161,7 @@ function revealArray(array: readonly Json[], position: ClaimPosition, state: Rev
       continue
     }
     if (Object.keys(element).length !== 1) malformed('a concealed array element has other members beside its digest')
-    const disclosure = takeDisclosure(element['...'], state)
+    const disclosure = findDisclosure(element['...'], state)
     if (disclosure === undefined) continue
     if (disclosure.name !== undefined) malformed('a disclosure for an object member is used for an array element')
     visible.push(revealDisclosure(disclosure, here, state))
@@ -169,7 +169,8 @@ function revealArray(array: readonly Json[], position: ClaimPosition, state: Rev
   return visible
 }
 
-function takeDisclosure(digest: Json | undefined, { disclosures, seenDigests }: RevealState): Disclosure | undefined {
+/** Returns the disclosure of a digest, and notes the digest as seen. Refuses a digest that was seen before. */
+function findDisclosure(digest: Json | undefined, { disclosures, seenDigests }: RevealState): Disclosure | undefined {
   if (typeof digest !== 'string') return malformed('a digest is not a string')
   if (seenDigests.has(digest)) malformed('a digest occurs twice')
   seenDigests.add(digest)

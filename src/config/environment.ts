@@ -33,8 +33,8 @@ export function hasSettings(environment: Environment): boolean {
  * Gives `value`, the settings of a file, with those of the environment in their places. A variable is `VOUCHSAFE_` and
  * the path of its setting in capitals: words are joined by `_`, members by `__`, as in
  * `VOUCHSAFE_RATE_LIMITS__WALLET_REQUESTS_PER_MINUTE`. The value of a setting that is a text is taken as it is, and any
- * other is JSON. With `_FILE` behind its name, a variable names a file with the value. An empty variable is none.
- * Mistakes never have a value.
+ * other is JSON. With `_FILE` behind its name, a variable names a file with the value. An empty
+ * variable is ignored. No mistake quotes the value of a variable.
  */
 export function readEnvironment(
   schema: SettingsShape,
@@ -96,7 +96,7 @@ function unknownVariable(variable: string, names: ReadonlyMap<string, Setting>):
   const nearest = nearestName(variable, [...names.keys()])
   const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
   const kubernetes = /_(PORT|SERVICE)(_|$)/.test(variable)
-    ? ' (Kubernetes makes such ones: enableServiceLinks: false)'
+    ? ' (Kubernetes sets such variables by itself; turn that off with enableServiceLinks: false)'
     : ''
   return `no setting of this service has this name${hint}${kubernetes}`
 }

@@ -43,9 +43,9 @@ export function resolveOpenidConnect(settings: OpenidConnectSetting): OpenidConn
 
 export function findOpenidConnectMistakes(settings: OpenidConnectSetting): string[] {
   const { issuer, scope = DEFAULT_SCOPE, datasets } = settings
-  const address = issuerProblem(issuer)
+  const problem = issuerProblem(issuer)
   return [
-    ...(address === undefined ? [] : [`issuer: ${address}`]),
+    ...(problem === undefined ? [] : [`issuer: ${problem}`]),
     ...(scope.split(' ').includes('openid') ? [] : ['scope: openid must be one of its values']),
     ...findDatasetMistakes(datasets, 1),
   ].map((mistake) => `authentication.openidConnect.${mistake}`)

@@ -111,7 +111,9 @@ function readTls(
   const mode = parameters.get('sslmode')
   const file = parameters.get('sslrootcert')
   if (mode !== undefined && !MODES.includes(mode)) {
-    const reason = ['allow', 'prefer'].includes(mode) ? `${mode} would do without encryption unnoticed; ` : ''
+    const reason = ['allow', 'prefer'].includes(mode)
+      ? `${mode} may connect without encryption, and nothing would tell you; `
+      : ''
     return { mistakes: [`database.url: sslmode: ${reason}it must be one of ${MODES.join(', ')}`] }
   }
   if (mode !== 'verify-ca' && mode !== 'verify-full') {

@@ -29,7 +29,7 @@ export interface KeySettings {
 
 /** A key as the settings name it. */
 export interface NamedKey {
-  /** The path of its setting. */
+  /** The path of the setting that names the key. */
   readonly where: string
   readonly purpose: CertificatePurpose
   readonly isPrevious: boolean

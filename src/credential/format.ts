@@ -22,7 +22,7 @@ export type Configuration<OwnMembers extends object = object> = OwnMembers & {
   readonly format: CredentialFormat
   /** The identifier of the format by which the configuration names it. */
   readonly formatId: string
-  /** Which claims the holder may hide. */
+  /** The claims that the holder may hide. */
   readonly selectiveDisclosure: 'all' | 'none' | readonly ClaimPath[]
   readonly validitySeconds: number
   /** The most credentials that one request gets, each for a key of its own. */
@@ -58,7 +58,7 @@ export interface Order<OwnMembers extends object = object> {
   readonly holderKey: PublicJwk
   readonly issuedAt: Date
   readonly expiresAt: Date
-  /** Where its status will be published; absent when it has none. */
+  /** The place where the status of the credential will be published; absent for a credential without status. */
   readonly status?: OrderedStatus
 }
 
@@ -159,7 +159,7 @@ export interface HolderEvidence {
   readonly presentedAt: Date | undefined
   /** Limits that the holder set; most set none. */
   readonly validity: Validity
-  /** Whether it was made for exactly these disclosures. */
+  /** Whether the proof was made for exactly these disclosures. */
   readonly coversPresentation: boolean
   /**
    * Tests whether the proof approves exactly these transactions, each the text of the request. OpenID4VP 1.0,
@@ -170,9 +170,9 @@ export interface HolderEvidence {
 
 /** A credential in a wallet, with every claim. */
 export interface HeldCredential extends Evidence {
-  /** The first of its ends. */
+  /** The earliest end among the validity of the credential and of what signs it. */
   readonly expiresAt: Date | undefined
-  /** Where it has claims that can be hidden, parents before children. */
+  /** The positions of the claims that the holder can hide, parents before children. */
   readonly hidable: readonly ClaimPosition[]
 }
 

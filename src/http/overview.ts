@@ -31,7 +31,7 @@ export const SessionHours = Type.Object(
       Type.Object({
         from: Seconds,
         states: Counts('Sessions that were started in this hour, by the state that they have now'),
-        problems: Counts('Their problems, by the check that failed or the error'),
+        problems: Counts('The problems of these sessions, by the check that failed or the error'),
       }),
       { description: 'The last 24 hours, the oldest first' },
     ),

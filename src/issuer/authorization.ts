@@ -36,7 +36,7 @@ export interface AccessTokenRecord {
 export interface RefreshPolicy {
   readonly until: number
   readonly digest: string
-  /** The token before it, for as long as the wallet has not shown that it got the answer to it. */
+  /** The previous token, which is accepted until the wallet uses a token of the last answer, which may be lost. */
   readonly retry?: string
   /** Some of the tokens before `retry`. */
   readonly spent: readonly string[]

@@ -35,7 +35,7 @@ export interface DeferredTransaction {
   readonly holderKeys: readonly PublicJwk[]
   /** The form that the response has to take, as the first request asked for it. */
   readonly responseForm?: CredentialResponseForm
-  /** Members of the form in rows of releases up to 0.9. */
+  /** Members of the form in rows of release 0.1.0. */
   readonly wantsSingle?: true
   readonly encryption?: JweParameters
 }
@@ -67,7 +67,7 @@ export type IssuerCollections = EventCollections &
     authorization_request: StoredAuthorizationRequest
     /** A request that waits for the dataset of its session, by transaction id. */
     deferred_transaction: DeferredTransaction
-    /** A spent nonce, by its value, or by the digest of a DPoP proof; kept until it would have expired anyway. */
+    /** A single-use value that was used: a c_nonce, or the digest of a proof by DPoP or of a wallet attestation. */
     spent_nonce: Record<string, never>
   }
 

@@ -20,9 +20,9 @@ export interface ConfigurationsMember {
   readonly json: Uint8Array
   /** SHA-256 of the text. */
   readonly digest: string
-  /** The largest batch size among them; 1 of none. */
+  /** The largest batch size among them; 1 when there are none. */
   readonly batchSize: number
-  /** The ids of those that have a scope, by that. */
+  /** The ids of the configurations with a scope, by their scope. */
   readonly idsByScope: ReadonlyMap<string, readonly string[]>
 }
 

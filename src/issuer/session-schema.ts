@@ -81,7 +81,7 @@ export const OfferedPerson = Type.Unsafe<Readonly<Record<string, string>>>(
       minProperties: 1,
       maxProperties: 10,
       description:
-        'Whom the offer is for: claims that whoever signs in has to have, sub or one that authentication.openidConnect names. With credential_dataset and the grant authorization_code alone',
+        'The person whom the offer is for: claims that this person has to have after the sign-in, sub or one that authentication.openidConnect names. With credential_dataset and the grant authorization_code alone',
       examples: [{ sub: '248289761001' }],
     },
   ),

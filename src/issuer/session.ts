@@ -47,21 +47,21 @@ interface SessionFacts {
   readonly grants?: readonly OfferGrant[]
   /** The pre-authorized code, encrypted, where the application supplied it. */
   readonly suppliedCode?: string
-  /** Where the offer asks for it. */
+  /** The transaction code, where the offer asks for one. */
   readonly txCode?: TxCode | undefined
   /** The claims that whoever signs in for the offer has to have. */
   readonly person?: Readonly<Record<string, string>> | undefined
   /** Present in a session that was started without its dataset. */
   readonly deferral?: Deferral
-  /** The time after its code was redeemed for which the wallet may ask again. */
+  /** The seconds after the redemption of the code for which the wallet may renew its credentials. */
   readonly refreshSeconds?: number
   /** Copies given out, oldest first; the index is part of a notification_id and never changes. */
   readonly issued: readonly IssuedCopy[]
-  /** When it was recorded that the session had ended without a credential: nothing revives it. */
+  /** The time at which the end of the session without a credential was recorded; nothing revives the session. */
   readonly expiredAt?: number
-  /** When its dataset was erased. */
+  /** The time at which the dataset of the session was erased. */
   readonly erasedAt?: number
-  /** The order of its last event; absent while the first is the only one. */
+  /** The order of the last event of the session; absent while the first event is the only one. */
   readonly lastEvent?: number
 }
 

@@ -33,12 +33,12 @@ export function issuerTasks(config: IssuerConfig, effects: IssuerEffects): reado
       store: partOf(store),
       sessionCallback: config.sessionCallback,
       signer: createKeyRing(config.keys, effects.pkcs11Tokens).audit,
-      // Each event has its own: a status changes more than once.
-      loadCallbackData: async (sessionId, own) => {
+      // An event keeps the status of its own time, since a status changes more than once.
+      loadCallbackData: async (sessionId, eventStatus) => {
         const session = await store.get('issuance_session', sessionId)
-        if (own === undefined || session === undefined) return own
+        if (eventStatus === undefined || session === undefined) return eventStatus
         const progress = await store.get('issuance_progress', sessionId)
-        return withProgress(withWords(own, session.value), progress?.value ?? {})
+        return withProgress(withWords(eventStatus, session.value), progress?.value ?? {})
       },
     }),
   ]

@@ -17,14 +17,14 @@ type VoidingEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random
 const END_OF_TIME = new Date(8.64e15)
 
 /**
- * Ends every session that was open `before`, and gives their number; a session that has issued credentials loses its
- * access token. Ends the authorization requests too.
+ * Ends every session that began before `restoredAt` and is open, and gives their number; a session that has issued
+ * credentials loses its access token. Ends the authorization requests too.
  */
-export async function voidIssuanceSessions(effects: VoidingEffects, before: Date): Promise<number> {
+export async function voidIssuanceSessions(effects: VoidingEffects, restoredAt: Date): Promise<number> {
   await effects.store.purge('authorization_request', END_OF_TIME)
   let ended = 0
   for await (const { id, value, createdAt } of readEveryRow(effects.store, 'issuance_session')) {
-    if (createdAt > before || withoutOpen(value, effects.now()) === undefined) continue
+    if (createdAt > restoredAt || withoutOpen(value, effects.now()) === undefined) continue
     if (await voidSession(effects, id)) ended += 1
   }
   return ended

@@ -18,7 +18,7 @@ import {
 export interface SignatureAlgorithm {
   readonly keyType: 'ec' | 'rsa' | 'ed25519'
   readonly digest: string | undefined
-  /** The salt length when it is RSASSA-PSS. */
+  /** The length of the salt of RSASSA-PSS, in bytes; absent for other algorithms. */
   readonly saltLength?: number
 }
 

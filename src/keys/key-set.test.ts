@@ -20,7 +20,7 @@ beforeAll(async () => {
 const keyOf = (alg: string) => keys.get(alg) as KeyObject
 const jwkOf = (alg: string) => createPublicKey(keyOf(alg)).export({ format: 'jwk' }) as JsonObject
 const setOf = (...jwks: object[]) => readKeySet({ keys: jwks as JsonObject[] })
-/** By the JOSE library, so that both have to agree. */
+/** A signature by the JOSE library, so that both have to agree. */
 const signed = async (alg: string, header: object = {}, key = keyOf(alg)) =>
   readJws(await new CompactSign(Buffer.from('{"a":1}')).setProtectedHeader({ alg, ...header }).sign(key))
 

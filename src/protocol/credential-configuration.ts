@@ -124,7 +124,7 @@ export const CredentialConfiguration = Type.Object(
     scope: Type.Optional(Type.String({ pattern: '^[!#-\\[\\]-~]+$' })),
     selective_disclosure: Type.Optional(
       Type.Union([Type.Literal('all'), Type.Literal('none'), Type.Array(ClaimPathSchema, { maxItems: 500 })], {
-        description: 'Which claims the holder may hide: all (the default), none, or those at the given paths',
+        description: 'The claims that the holder may hide: all (the default), none, or those at the given paths',
       }),
     ),
     validity_seconds: Type.Optional(

@@ -29,7 +29,7 @@ const Meta = Type.Object(
     vct_values: Type.Optional(Type.Array(Type.String(), { ...list, description: 'The wanted types, for dc+sd-jwt' })),
     doctype_value: Type.Optional(Type.String({ description: 'The wanted type, for mso_mdoc' })),
   },
-  { title: 'CredentialQueryMeta', description: 'Which types are wanted; any where it is empty' },
+  { title: 'CredentialQueryMeta', description: 'The types that are wanted; any type where it is empty' },
 )
 
 const TrustedAuthoritiesQuery = Type.Object(

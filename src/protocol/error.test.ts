@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { MalformedError, malformed } from '../codec/malformed.ts'
 import { HTTP_STATUS, orRefuse, ProtocolError, refuse, refuseMalformed } from './error.ts'
 
-/** By the specifications, and by RFC 9110 where they leave it to HTTP. */
+/** The statuses of the specifications, and of RFC 9110 where they leave it to HTTP. */
 const STATUS: readonly (readonly [status: number, codes: string])[] = [
   [400, 'invalid_request invalid_grant unsupported_grant_type invalid_scope unsupported_response_type'],
   [400, 'invalid_request_uri invalid_client invalid_client_attestation use_attestation_challenge'],

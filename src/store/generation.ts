@@ -20,7 +20,7 @@ export interface DatabaseGeneration {
   readonly witness?: string
   /** When it was last noticed that the database is a copy; milliseconds since the epoch. */
   readonly restoredAt?: number
-  /** Whether it is still to be made void what was open at that time. */
+  /** Whether the sessions that were open at that time still have to be made void. */
   readonly hasOpen?: true
 }
 
@@ -103,12 +103,13 @@ export function confirmGeneration(
 }
 
 /**
- * Makes void what was open when the database was copied, by `voidOpen`, which is given that time; once, and again where
- * it did not end. Gives the result of `voidOpen`, or undefined when there is nothing to be made void.
+ * Makes void what was open in a database that is a copy, by `voidOpen`, which gets the time at which the copy was
+ * noticed; once, and again where `voidOpen` did not end. Gives the result of `voidOpen`, or undefined in any other
+ * database.
  */
 export async function voidOpenAfterRestore<T>(
   { store, retryOnConflict }: Pick<GenerationEffects, 'store' | 'retryOnConflict'>,
-  voidOpen: (before: Date) => Promise<T>,
+  voidOpen: (restoredAt: Date) => Promise<T>,
 ): Promise<T | undefined> {
   const restoredGeneration = (await store.get('generation', CURRENT))?.value
   if (restoredGeneration?.hasOpen !== true) return undefined

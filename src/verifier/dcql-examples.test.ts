@@ -56,7 +56,7 @@ const address: ClaimPath = ['address', 'street_address']
 const vehicle = paths(['org.iso.7367.1', 'vehicle_holder'], ['org.iso.18013.5.1', 'given_name'])
 const person = paths(['given_name'], ['family_name'], address)
 
-/** By the names of their files in the specification's repository. */
+/** The examples by the names of their files in the specification's repository. */
 const examples = {
   simple: { credentials: [sdJwt('my_credential', IDENTITY, paths(['family_name'], ['given_name'], address))] },
   simple_mdoc: { credentials: [mdoc('my_credential', 'org.iso.7367.1.mVRC', vehicle)] },

@@ -10,11 +10,11 @@ import { verificationStatus } from './session.ts'
 
 type VoidingEffects = Pick<Effects<VerifierCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
-/** Ends every session that waited for a response at the time of the backup, and gives their number. */
-export async function voidVerificationSessions(effects: VoidingEffects, backupTime: Date): Promise<number> {
+/** Ends every session that began before `restoredAt` and waits for a response, and gives their number. */
+export async function voidVerificationSessions(effects: VoidingEffects, restoredAt: Date): Promise<number> {
   let count = 0
   for await (const { id, value, createdAt } of readEveryRow(effects.store, 'verification_session')) {
-    if (createdAt > backupTime || verificationStatus(value, effects.now()) !== 'STARTED') continue
+    if (createdAt > restoredAt || verificationStatus(value, effects.now()) !== 'STARTED') continue
     if (await voidSession(effects, id)) count += 1
   }
   return count

@@ -19,7 +19,7 @@ component({
 
 let engine: EngineProcess
 let height = 100
-/** By contract: the address that its state has after its first byte. */
+/** The address that the state of each contract has after its first byte. */
 const states = new Map<string, string>()
 const reader = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://reader')

@@ -94,7 +94,7 @@ describe('issuer metadata', () => {
       claims: [{ mandatory: false, ...configuration.credential_metadata.claims[0] }],
     })
     expect(shown[id]).not.toHaveProperty('credential_metadata')
-    // Their wallets encrypt no requests.
+    // The wallets of older drafts encrypt no requests.
     expect(Object.keys(metadata).filter((name) => name.includes('encryption'))).toEqual([
       'credential_response_encryption',
     ])

@@ -71,7 +71,7 @@ describe.each(['issuer', 'verifier'] as const)('the %s', (service) => {
       expect((await from('203.0.113.1')).statusCode).toBe(404)
       expect((await from('203.0.113.2')).statusCode).toBe(404)
       expect((await from('198.51.100.9, 203.0.113.1')).statusCode).toBe(429)
-      // By two proxies, and by somebody who is none.
+      // Requests by two proxies, and by somebody who is not a proxy.
       expect((await from('203.0.113.3, 10.9.9.9')).statusCode).toBe(404)
       expect((await from('203.0.113.3')).statusCode).toBe(429)
       const headers = { 'x-forwarded-for': '203.0.113.4' }

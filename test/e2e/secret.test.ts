@@ -131,7 +131,7 @@ describe('vouchsafe secret', () => {
     const somebody = await secret('get', '--id', id)
     expect(somebody.status).toBe(1)
     expect(somebody.stderr).toMatch(
-      /^sharing 77 belongs to 0x[0-9a-f]{40}, and 0x[0-9a-f]{40} asks: only its owner can do that\. Without --key it is the key of this chain that asks: name the owner's by --key FILE\n$/,
+      /^sharing 77 belongs to 0x[0-9a-f]{40}, and 0x[0-9a-f]{40} asks: only its owner can do that\. Without --key the command uses the key of this local chain; give the owner's with --key FILE\n$/,
     )
     const [other, none] = [join(directory, 'other'), join(directory, 'none')]
     await end('key', other)

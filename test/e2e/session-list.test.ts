@@ -164,7 +164,7 @@ describe('the list of issuance sessions', () => {
     let rowsRead = 0
     const original = { ...services.issuerStore }
     Object.assign(services.issuerStore, {
-      newest: async (...args: Parameters<typeof original.listNewest>) => {
+      listNewest: async (...args: Parameters<typeof original.listNewest>) => {
         const rows = await original.listNewest(...args)
         rowsRead += rows.length
         return rows

@@ -13,7 +13,7 @@ const rows: readonly Row[] = [...openid4vcRows, ...credoRows, ...sphereonRows, .
 
 describe('compatibility', () => {
   const results = new Map<Row, Result>()
-  /** By the settings of the issuance service. */
+  /** The rows by the settings of the issuance service. */
   const started = new Map<string, Promise<Services>>()
   afterAll(async () => {
     for (const services of started.values()) await (await services).close()

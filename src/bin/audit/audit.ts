@@ -1,6 +1,6 @@
 /**
- * `vouchsafe audit`: exports a copy of the audit log, and verifies a copy. Exits with 1 when a copy is wrong, with 2
- * when that is open.
+ * `vouchsafe audit`: exports a copy of the audit log, and verifies a copy. Exits with 1 when a copy is wrong, and
+ * with 2 when it cannot be told whether the copy is intact.
  */
 import type { KeyObject } from 'node:crypto'
 import { once } from 'node:events'

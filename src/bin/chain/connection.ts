@@ -28,7 +28,7 @@ export interface Connection {
   readonly head: Block
   /** The directory of a local chain. */
   readonly directory: string | undefined
-  /** True when this command has started the local chain. */
+  /** True when this command has created the local chain. */
   readonly isNew: boolean
   /** Returns the key of the account. Throws a message for the user when there is none. */
   readonly readAccountKey: () => Uint8Array
@@ -38,7 +38,7 @@ const DEFAULT_DIRECTORY = join('data', 'chain')
 const KEY_BYTES = 32
 
 export interface ConnectOptions {
-  /** True when a missing local chain is to be started. */
+  /** True when a missing local chain is to be created. */
   readonly createsChain?: boolean
   /** The setting or option that names the directory. */
   readonly option?: string
@@ -48,7 +48,7 @@ export interface ConnectOptions {
 
 /**
  * Opens the chain. Throws a message for the user when the chain cannot be reached, or does not exist and is not to be
- * started.
+ * created.
  */
 export async function connect(
   { dir, rpc: url, key }: ChainLocation,
@@ -61,7 +61,7 @@ export async function connect(
   const isNew = directory !== undefined && !existsSync(directory)
   if (isNew && !createsChain) {
     throw new Error(
-      `There is no chain in ${directory}: say where it is (${option} DIR, or --rpc URL), or begin one with vouchsafe chain deploy.`,
+      `There is no chain in ${directory}: say where it is (${option} DIR, or --rpc URL), or create one with vouchsafe chain deploy.`,
     )
   }
   const rpc = nameCustomErrors(

@@ -24,7 +24,9 @@ export async function backUp({ kind, config }: Subject, file: string): Promise<C
   const { database } = config
   const partial = `${file}.partial`
   if (existsSync(partial)) {
-    throw new Error(`${partial}: another backup is being made, or was cut off; take the file away if none is`)
+    throw new Error(
+      `${partial}: another backup is running, or one was interrupted; delete this file if none is running`,
+    )
   }
   try {
     await copyToFile(database, kind.migrations, partial)

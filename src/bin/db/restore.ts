@@ -1,6 +1,6 @@
 /**
- * `vouchsafe db restore`: puts a backup in the place of the database. A copy of the backup is prepared beside the
- * database, as a service does that starts on it, and takes its place only when all is well.
+ * `vouchsafe db restore`: puts a backup in the place of the database. A copy of the backup is opened beside the
+ * database as a service would open it, and replaces the database only when that succeeded.
  * docs/decisions/0019-backups.md.
  */
 import { constants, copyFileSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
@@ -20,7 +20,7 @@ import { refuseMissingFile, type Subject, withTables } from './subject.ts'
 
 /** The result of a restore. */
 interface RestoreResult {
-  /** Where the database of before is; undefined where there was none. */
+  /** Where the previous database is; undefined where there was none. */
   readonly kept: string | undefined
   readonly voided: number | undefined
   readonly rows: number
@@ -48,7 +48,7 @@ export async function restoreBackup(subject: Subject, file: string): Promise<Com
 async function restoreByCopy(subject: Subject, file: string, copy: string): Promise<CommandResult> {
   makeDirectory(dirname(copy), 0o700)
   if (existsSync(copy)) {
-    throw new Error(`${copy}: another backup is being restored, or was cut off; take the file away if none is`)
+    throw new Error(`${copy}: another restore is running, or one was interrupted; delete this file if none is running`)
   }
   try {
     const result = await restoreCopy(subject, file, copy)
@@ -64,7 +64,7 @@ function isSameFile(one: string, other: string): boolean {
 
 async function restoreCopy({ kind, config }: Subject, file: string, copy: string): Promise<RestoreResult> {
   const { database } = config
-  // The log of a file that was copied while its service was stopped belongs to it.
+  // A plain copy of the database of a stopped service may have a -wal file, which holds a part of its data.
   for (const end of ['', '-wal']) {
     if (existsSync(file + end)) copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
   }
@@ -99,7 +99,7 @@ async function prepareCopy({ kind, config }: Subject): Promise<number | undefine
 }
 
 /**
- * Puts the copy in the place of the database, and returns where the database of before is kept; undefined where there
+ * Puts the copy in the place of the database, and returns where the previous database is kept; undefined where there
  * was none.
  */
 async function replaceDatabase(
@@ -140,7 +140,7 @@ function resultOf({ kind, config: { database } }: Subject, file: string, restore
     kept === undefined
       ? 'There was no database before.'
       : isFile
-        ? `The database of before is ${kept}; take it away when you no longer need it.`
+        ? `The previous database is ${kept}; take it away when you no longer need it.`
         : `The tables of before are in the schema ${kept}; drop it when you no longer need them.`,
     ...(kind.name === 'issuer'
       ? ['Another generation has begun: new status lists begin, and the old ones are served as before.']

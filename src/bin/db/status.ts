@@ -36,7 +36,7 @@ interface SchemaState {
 interface GenerationState {
   readonly id: string
   readonly number: number
-  /** When it was last noticed that the database is a copy. */
+  /** The time at which a service last noticed that the database is a copy. */
   readonly restored_at?: string
 }
 

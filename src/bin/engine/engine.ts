@@ -31,7 +31,7 @@ export const engineKind: ServiceKind<EngineConfig, EngineParts> = {
   migrations: engineMigrations,
   openStore: async (config, terms) => {
     const store = await openStore(config, terms)
-    return 'mistake' in store ? store : { store }
+    return 'mistake' in store ? store : { store, voidedSessions: undefined }
   },
   openParts,
   buildServer,

@@ -14,7 +14,7 @@ import { makeKey, printBytes, writePrivate } from './files.ts'
 import { openUpload } from './pending.ts'
 import { readCommand, type SecretCommand, type SecretOptions } from './words.ts'
 
-/** The output of a command. `failed` when it succeeded only in part. */
+/** The output of a command. `hasFailed` is true when the command succeeded only in part. */
 interface Output {
   readonly text: string
   readonly json: Readonly<Record<string, unknown>>
@@ -66,7 +66,7 @@ async function runSubcommand(args: string[]): Promise<Output> {
 /** Hints, on a local chain, that another key may have been intended. */
 function addKeyHint(error: unknown): unknown {
   if (!(error instanceof SharingError && error.code === 'not-owner')) return error
-  const hint = "Without --key it is the key of this chain that asks: name the owner's by --key FILE"
+  const hint = "Without --key the command uses the key of this local chain; give the owner's with --key FILE"
   return new SharingError(error.code, `${error.message}. ${hint}`)
 }
 
@@ -84,7 +84,7 @@ async function makeKeyFile([file, ...more]: readonly string[]): Promise<Output> 
 }
 
 async function putSecret(command: SecretCommand): Promise<Output> {
-  // The check comes before the secret is read.
+  // A missing key is refused before the secret is read.
   const sharing = command.openSharing()
   const pending = await openUpload(command)
   const outcome = await upload(sharing, pending.upload)
@@ -127,8 +127,8 @@ async function getSecret({ openSharing, options, requireId }: SecretCommand): Pr
 async function forgetSecret({ openSharing, requireId }: SecretCommand): Promise<Output> {
   const { gone: isDeleted } = await deleteSecret(openSharing(), requireId())
   const text = isDeleted
-    ? 'Deleted: every engine has forgotten its share.\n'
-    : 'Asked: some engines have not forgotten it yet, and will when they can.\n'
+    ? 'Deleted: every engine has deleted its share.\n'
+    : 'Deletion requested: some engines still hold their share, and will delete it when they can.\n'
   return { text, json: { id: requireId().toString(), gone: isDeleted }, hasFailed: !isDeleted }
 }
 

@@ -89,7 +89,7 @@ export function evmNode(rpc: JsonRpc) {
     /** Undefined when there is no such block. */
     fetchBlock: (tag: BlockTag) => ask('eth_getBlockByNumber', [tagOf(tag), false], readNullable(readBlock)),
     fetchCode: (address: Address, tag: BlockTag) => ask('eth_getCode', [evmAddress(address), tagOf(tag)], readData),
-    /** By nobody, when it is not said by whom: some nodes would take an account of their own. */
+    /** Calls as the zero address unless `from` is given, since some nodes would take an account of their own. */
     call: (call: EvmCall, tag: BlockTag) => ask('eth_call', [callOf({ from: NOBODY, ...call }), tagOf(tag)], readData),
     estimateGas: (call: EvmCall) => ask('eth_estimateGas', [callOf(call), 'pending'], readQuantity),
     /** The addresses whose contracts left logs in these blocks, both included. */

@@ -9,8 +9,7 @@ export interface BlockFiles {
   /** Reads the text of a block; undefined when there is none of that number. */
   read(number: number): string | undefined
   /**
-   * Writes a whole block that survives a crash, or nothing: false when there is one of that number already, by
-   * whomever.
+   * Writes the whole block durably, or nothing; returns false when a block of that number exists, whoever wrote it.
    */
   create(number: number, text: string): Promise<boolean>
   /** Lists the numbers of the blocks that are there, in any order. Throws when there is a file that is not a block. */

@@ -15,7 +15,7 @@ interface Versions<T> {
 interface Version<T> {
   readonly block: number
   readonly value: T | undefined
-  /** How many there are before it. */
+  /** The number of versions before this one. */
   readonly depth: number
   readonly before: Version<T> | undefined
   /** A version further back, so that any block is a few steps away. */

@@ -148,7 +148,7 @@ function readIssuedAt({ now, config }: Pick<AccessContext, 'now' | 'config'>, pa
   return issuedAt
 }
 
-/** Makes the change that spends a DPoP proof. Its row has a dot in its id, which the rows of other nonces have not. */
+/** Makes the change that spends a DPoP proof. The prefix of its id keeps it apart from nonces. */
 function singleUseOf(jkt: string, id: string, issuedAt: number): SingleUse {
   const dueAt = new Date(Math.ceil((issuedAt + MAX_AGE_SECONDS) * 1000) + 1)
   return {

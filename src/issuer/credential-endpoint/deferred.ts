@@ -52,8 +52,8 @@ export async function fetchDeferredCredential(
 }
 
 /**
- * Returns the form of the response of a transaction, also of one by a release up to 0.9, which wrote the members of the
- * form into the transaction itself.
+ * Returns the form of the response of a transaction, also of one by release 0.1.0, which wrote the members of the form
+ * into the transaction itself.
  */
 function formOf({ responseForm, wantsSingle, encryption }: DeferredTransaction): CredentialResponseForm {
   return responseForm ?? { ...(wantsSingle && { hasSingleCredential: true }), ...(encryption && { encryption }) }

@@ -25,7 +25,7 @@ export const LIST_TYPES: Readonly<Record<ListKind, string>> = {
 }
 
 export interface ListDocument {
-  /** Where it is served, which it says of itself. */
+  /** The address at which the list is served, which is also a member of the list. */
   readonly uri: string
   readonly bits: Buffer
   readonly issuer: string

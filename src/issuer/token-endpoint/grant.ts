@@ -29,7 +29,7 @@ interface GrantApproval {
   readonly authorizedIds?: readonly string[] | undefined
   /** The scope that the authorization request named. */
   readonly scope?: string | undefined
-  /** Changes that go with the token, or it is not given. */
+  /** Changes that are committed with the token, which is not given without them. */
   readonly also?: readonly Change<IssuerCollections>[]
   readonly refusal?: never
 }
@@ -41,7 +41,7 @@ interface GrantRefusal {
 }
 
 export interface Grant {
-  /** The session that it is for, or undefined when it is none of ours. */
+  /** The session that the grant is for; undefined when this issuer has none. */
   readonly sessionId: string | undefined
   /** The description of the refusal when there is no such session. */
   readonly unknown: string

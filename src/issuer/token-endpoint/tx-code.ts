@@ -1,7 +1,7 @@
 /**
  * Transaction codes: what a wallet's holder types in beside the offer, and has from somewhere else than the offer. Only
  * a MAC is stored, under a secret that no database holds, since a few digits are guessed in no time where they can be
- * compared. OpenID4VCI 1.0, Credential Offer Parameters and Token Request.
+ * compared; `session.ts` counts wrong attempts. OpenID4VCI 1.0, Credential Offer Parameters and Token Request.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { NONCE_BYTES } from '../../codec/aes-gcm.ts'
@@ -27,8 +27,8 @@ const FITTING = { numeric: /^[0-9]+$/, text: /^[^\s\p{C}]+$/u } as const
 const FITTING_TEXT = { numeric: 'digits', text: 'visible characters without spaces' } as const
 
 /**
- * Makes the code of a new session: as it was given, or made here. Refuses with `invalid_request` one that is not what
- * it says.
+ * Makes the code of a new session: as the caller gave it, or at random. Refuses with `invalid_request` a value that
+ * does not fit its own `input_mode` or length.
  */
 export function makeTxCode(
   context: IssuerContext,

@@ -18,7 +18,7 @@ interface StoredKey {
 
 /** A token in memory, behind the interface of the package pkcs11js, as an HSM behaves at its worst. */
 class Token {
-  /** By their labels; a second key of the same label ends with `#2`. */
+  /** The keys by their labels; a second key of the same label ends with `#2`. */
   readonly keys = new Map<string, StoredKey>()
   pin = '1234'
   logins = 0
