@@ -65,7 +65,11 @@ describe('the settings of the environment', () => {
 
   it.each([
     ['VOUCHSAFE_BASEURL', 'x', 'no setting of this service has this name; did you mean VOUCHSAFE_BASE_URL?'],
-    ['VOUCHSAFE_ISSUER_PORT', 'tcp://10.0.0.1:8079', /Kubernetes sets such variables by itself; turn that off with enableServiceLinks: false/],
+    [
+      'VOUCHSAFE_ISSUER_PORT',
+      'tcp://10.0.0.1:8079',
+      /Kubernetes sets such variables by itself; turn that off with enableServiceLinks: false/,
+    ],
     ['VOUCHSAFE_PORT', 'tcp://secret', /must be JSON, as port has it/],
     ['VOUCHSAFE_STOPPING', '{"graceSeconds":1,"graceSeconds":2}', /must be JSON/],
     ['VOUCHSAFE_DATABASE__PASSWORD_FILE', '/nowhere', '/nowhere cannot be read: there is no such file'],

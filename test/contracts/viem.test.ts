@@ -35,7 +35,12 @@ describe('transactions, as viem reads them', () => {
       },
     }
     const node = evmNode((method) => Promise.resolve(answers[method] ?? null))
-    const options = { node, chainId: 31_337n, fetchHeadNumber: () => Promise.resolve(1), checkNode: () => Promise.resolve() }
+    const options = {
+      node,
+      chainId: 31_337n,
+      fetchHeadNumber: () => Promise.resolve(1),
+      checkNode: () => Promise.resolve(),
+    }
     return evmAccount(KEY, options)
   }
 

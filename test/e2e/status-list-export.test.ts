@@ -44,7 +44,7 @@ describe('the export of status lists', () => {
       { written: expect.arrayContaining(files) as string[], unchanged: 0, removed: [], ttlSeconds: 300 },
     ])
     expect(filesBelow(to)).toEqual(files.flatMap((file) => [file, `${file}.gz`]).sort())
-  // Only the issuer learns which lists there are, and how often each has changed.
+    // Only the issuer learns which lists there are, and how often each has changed.
     expect(statSync(`${to}.index.json`).mode & 0o777).toBe(0o600)
     for (const file of files) {
       expect(gunzipSync(readFileSync(join(to, `${file}.gz`)))).toEqual(readFileSync(join(to, file)))
