@@ -94,7 +94,8 @@ describe.each([
     expect(text).toContain(`${prefix}ready 1\n`)
     expect(text).toContain(`${prefix}sessions{state="STARTED"} 1\n`)
     expect(text).toContain(`${prefix}log_lines_dropped_total 0\n`)
-    expect(text).toContain(`${prefix}database_batches_waiting 0\n`)
+    // Events of the session may be on their way into the audit log at that moment.
+    await expect.poll(metrics, { timeout: 300_000 }).toContain(`${prefix}database_batches_waiting 0\n`)
   })
 
   it('are not on the port that wallets reach', async () => {
