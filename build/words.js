@@ -33,9 +33,7 @@ const PARTICIPLE =
   /^([a-z]+ed|found|shown|known|said|made|given|taken|hidden|broken|chosen|written|sent|built|kept|held)$/
 const VERBS = new Set(['need', 'embed', 'seed', 'feed', 'exceed', 'malformed'])
 /** Sources whose names are in the bytes of a component, which its contract names by their digest. */
-const AS_BYTES = /^(components|sdk\/component)\//
-/** The sources of components and those that are bundled with them: their bytes may not change. */
-const IN_COMPONENTS = /^(components|sdk\/component|src\/offchain)\//
+const AS_BYTES = /^(components|sdk\/component|src\/offchain)\//
 /** Words that say of a thing that it is no other thing; "there is no …" and "is no longer" are plain. */
 const NEGATION =
   /(?<!\b[Tt]?here )\b(is|are) no (?!(longer|more|such|other|one|good|need|reason|doubt|better|worse|less|fewer|finer|later|older|newer|larger|quicker|faster)\b)[a-z]/
@@ -121,7 +119,7 @@ export function faultsOf(path, text) {
     if (BEGINNING.test(words)) add('comments', lineOf(end - words.length))
     for (let line = lineOf(pos); line <= lineOf(end); line++) if (lines[line].length > COLUMNS) add('width', line)
   }
-  if (!IN_COMPONENTS.test(path)) {
+  if (!AS_BYTES.test(path)) {
     for (const [line, each] of lines.entries()) if (NEGATION.test(each)) add('negations', line)
   }
   const visit = (node) => {

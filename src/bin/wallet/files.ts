@@ -34,10 +34,10 @@ export function walletFiles(home: string): WalletStore {
 function textFiles(directory: string): TextStore {
   return {
     list: async () => {
-      const names = await readdir(directory).catch(readIfExists)
+      const names = await readdir(directory).catch(returnEmptyIfMissing)
       // A name with a leading dot is an incomplete write.
-      const storedText = names.filter((name) => name.endsWith(SUFFIX) && !name.startsWith('.'))
-      return storedText.map((name) => name.slice(0, -SUFFIX.length)).sort()
+      const credentialFiles = names.filter((name) => name.endsWith(SUFFIX) && !name.startsWith('.'))
+      return credentialFiles.map((name) => name.slice(0, -SUFFIX.length)).sort()
     },
     read: (name) => readFile(join(directory, name + SUFFIX), 'utf8'),
     write: (name, text) => replaceText(directory, name + SUFFIX, text),
@@ -105,7 +105,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-function readIfExists(error: NodeJS.ErrnoException): string[] {
+function returnEmptyIfMissing(error: NodeJS.ErrnoException): string[] {
   if (error.code === 'ENOENT') return []
   throw error
 }
