@@ -440,7 +440,8 @@ describe('attacks on the session of a verification', () => {
         { error: 'invalid_request', error_description: 'the presentation was not accepted' },
       ])
       const report = JSON.stringify(await session.status())
-      for (const value of ['Ada', 'Lovelace', 'BSc', world.holder.jwk.x]) expect(report).not.toContain(value)
+      expect(report).not.toMatch(/\b(Ada|BSc)\b/)
+      for (const value of ['Lovelace', world.holder.jwk.x]) expect(report).not.toContain(value)
     })
 
     it('to the log, who read a result: the label of the key, the request and the session', async () => {
