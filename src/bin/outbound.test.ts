@@ -47,13 +47,17 @@ const at = (...addresses: string[]): { resolve: () => Promise<LookupAddress[]> }
   resolve: () => Promise.resolve(addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))),
 })
 
-async function problemOf(answer: Promise<unknown>): Promise<string> {
+async function failureOf(answer: Promise<unknown>): Promise<OutboundError> {
   const error: unknown = await answer.then(
     () => undefined,
     (problem: unknown) => problem,
   )
   expect(error).toBeInstanceOf(OutboundError)
-  return (error as OutboundError).message
+  return error as OutboundError
+}
+
+async function problemOf(answer: Promise<unknown>): Promise<string> {
+  return (await failureOf(answer)).message
 }
 
 describe('What is asked and answered', () => {
@@ -230,9 +234,9 @@ describe('What goes wrong is told without what may be secret', () => {
   it('nobody there', async () => {
     const port = await listening(createTcpServer())
     await new Promise((resolve) => void running.pop()?.close(resolve))
-    expect(await problemOf(ask(`http://127.0.0.1:${port}`))).toBe(
-      `127.0.0.1:${port} takes no connections: nobody listens there, or a firewall is in between`,
-    )
+    const { message, cause } = await failureOf(ask(`http://127.0.0.1:${port}`))
+    expect(message).toBe(`127.0.0.1:${port} takes no connections: nobody listens there, or a firewall is in between`)
+    expect(cause).toMatchObject({ code: 'ECONNREFUSED' })
   })
 
   it('no such name', async () => {

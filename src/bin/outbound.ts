@@ -51,7 +51,7 @@ export function createOutbound({ resolve = resolveBySystem, ca }: Options = {}):
       })
     } catch (error) {
       if (error instanceof OutboundError) throw error
-      throw new OutboundError(reasonOf(error, url.host))
+      throw new OutboundError(reasonOf(error, url.host), undefined, { cause: error })
     }
   }
 }
@@ -175,6 +175,6 @@ async function readBody(response: IncomingMessage, maxBytes: number, host: strin
     throw new OutboundError(`the answer of ${host} has a content encoding that was not asked for`)
   return promisify(gunzip)(body, { maxOutputLength: maxBytes }).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') refuseSize()
-    throw new OutboundError(`the answer of ${host} is not the gzip that it says it is`)
+    throw new OutboundError(`the answer of ${host} is not the gzip that it says it is`, undefined, { cause: error })
   })
 }

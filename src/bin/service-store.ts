@@ -70,7 +70,7 @@ async function withDatabase<C, T>(
     throw new Error(`${database.file}: there is no such database; has the service run here?`)
   }
   const store = await openDatabase<C>(database, migrations).catch((error: unknown) => {
-    throw new Error(`database.url: ${describeDatabase(database)}: ${(error as Error).message}`)
+    throw new Error(`database.url: ${describeDatabase(database)}: ${(error as Error).message}`, { cause: error })
   })
   try {
     return await work(store)

@@ -104,8 +104,8 @@ export interface Account {
 export class ChainError extends Error {
   override readonly name = 'ChainError'
   readonly reverted: boolean
-  constructor(message: string, reverted = false) {
-    super(message)
+  constructor(message: string, reverted = false, options?: ErrorOptions) {
+    super(message, options)
     this.reverted = reverted
   }
 }

@@ -20,8 +20,8 @@ export class JsonRpcError extends Error {
   readonly code: number
   /** The data that a call was reverted with. */
   readonly data: unknown
-  constructor(code: number, message: string, data?: unknown) {
-    super(message)
+  constructor(code: number, message: string, data?: unknown, options?: ErrorOptions) {
+    super(message, options)
     this.code = code
     this.data = data
   }

@@ -27,6 +27,8 @@ export function orUndefined<T>(read: () => T): T | undefined {
 /** The reason why there is no result, as a sentence part, where a caller has to weigh the reason. */
 export interface Problem {
   readonly problem: string
+  /** The error of a library, for the log; absent where no library found the problem. */
+  readonly cause?: unknown
 }
 
 /** Returns the result of `read`, or the problem when `read` throws a MalformedError. */
@@ -34,8 +36,9 @@ export function orProblem<T>(read: () => T): T | Problem {
   try {
     return read()
   } catch (error) {
-    if (error instanceof MalformedError) return { problem: error.message }
-    throw error
+    if (!(error instanceof MalformedError)) throw error
+    const { message: problem, cause } = error
+    return cause === undefined ? { problem } : { problem, cause }
   }
 }
 

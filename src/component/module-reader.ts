@@ -5,8 +5,8 @@
 import { ComponentError } from './runtime.ts'
 
 /** Throws a ComponentError; `why` is a sentence about the module. */
-export function refuseModule(why: string): never {
-  throw new ComponentError(why)
+export function refuseModule(why: string, options?: ErrorOptions): never {
+  throw new ComponentError(why, options)
 }
 
 /** Reads from the front of a part of a module, and never past its end. */
@@ -66,8 +66,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 function decodeName(bytes: Uint8Array, what: string): string {
   try {
     return utf8.decode(bytes)
-  } catch {
-    return refuseModule(`The module is broken: a name in ${what} is not UTF-8.`)
+  } catch (cause) {
+    return refuseModule(`The module is broken: a name in ${what} is not UTF-8.`, { cause })
   }
 }
 

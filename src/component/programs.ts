@@ -32,7 +32,7 @@ async function prepareProgram(component: ComponentCode, limits: RuntimeLimits): 
   if (vettedComponent.kind === 'javascript') return { program: vettedComponent, hooks: undefined }
   const { bytes, hooks, memoryName } = vettedComponent
   const module = await WebAssembly.compile(bytes).catch((error: unknown) => {
-    throw new ComponentError(`The module is not valid: ${(error as Error).message}`)
+    throw new ComponentError(`The module is not valid: ${(error as Error).message}`, { cause: error })
   })
   return { program: { kind: 'wasm', module, memoryName }, hooks }
 }

@@ -39,6 +39,17 @@ describe('the result of a hook', () => {
     expect(() => readHookResult(result(response), 'response', LIMITS)).toThrow(expected)
   })
 
+  it('has the error of the reader as the cause where it cannot be read', () => {
+    let thrown: unknown
+    try {
+      readHookResult(Uint8Array.of(0x22, 0xff), 'response', LIMITS)
+    } catch (error) {
+      thrown = error
+    }
+    expect(thrown).toBeInstanceOf(BadResult)
+    expect((thrown as BadResult).cause).toBeInstanceOf(Error)
+  })
+
   it('is a BadResult, and nothing else is thrown, for whatever bytes there are', () => {
     const whole = result({})
     const changed = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 5 }).map((changes) => {

@@ -81,10 +81,10 @@ function readOrRefuse<T>(what: string, read: () => T): T {
     return read()
   } catch (error) {
     if (error instanceof BadResult) throw error
-    return refuseResult(`${what}: ${(error as Error).message}`)
+    return refuseResult(`${what}: ${(error as Error).message}`, { cause: error })
   }
 }
 
-function refuseResult(message: string): never {
-  throw new BadResult(message)
+function refuseResult(message: string, options?: ErrorOptions): never {
+  throw new BadResult(message, options)
 }

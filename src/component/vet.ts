@@ -109,7 +109,7 @@ function formatFunctionType({ parameters, results }: FunctionType): string {
 function decodeScript(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw new ComponentError('This is neither a WebAssembly module nor JavaScript in UTF-8.')
+  } catch (cause) {
+    throw new ComponentError('This is neither a WebAssembly module nor JavaScript in UTF-8.', { cause })
   }
 }

@@ -1,5 +1,6 @@
 /** `certificateFiles`: the certificates of a key, each signed by the next, in one file or several. */
 import { MalformedError } from '../codec/malformed.ts'
+import { openSslReason } from '../codec/openssl-reason.ts'
 import {
   type Certificate,
   certificateProblem,
@@ -108,7 +109,10 @@ function issuerProblem(certificate: Certificate, below: Certificate): string | u
 
 /** Says why a file cannot be used, for the person who wrote its name. */
 function reasonText(error: unknown): string {
-  if (error instanceof MalformedError) return error.message
+  if (error instanceof MalformedError) {
+    const reason = openSslReason(error.cause)
+    return reason === undefined ? error.message : `${error.message} (OpenSSL: ${reason})`
+  }
   const why = unreadableReason(error)
   return why === UNREADABLE ? `${why} as PEM` : why
 }

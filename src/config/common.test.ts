@@ -285,7 +285,7 @@ describe.each([
   it.each([
     ['missing.pem', /^signing\.keyFile: there is no such file: missing\.pem$/],
     ['secret/key.pem', /^signing\.keyFile: the file may not be read/],
-    ['empty.pem', /^signing\.keyFile: it holds no private key in PEM: empty\.pem$/],
+    ['empty.pem', /^signing\.keyFile: it holds no private key in PEM \(OpenSSL: [a-z0-9 ]+\): empty\.pem$/],
     ['text.pem', /^signing\.keyFile: it holds no private key/],
     ['cert.pem', /^signing\.keyFile: it holds no private key/],
     ['public.pem', /^signing\.keyFile: it holds no private key/],

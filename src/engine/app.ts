@@ -112,9 +112,17 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
 
 /** Sends the problem for an error that a route of the engine itself has thrown. */
 function answerError(context: EngineContext, err: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const isRefusal = err instanceof ProblemError
-  if (!isRefusal) context.log.error({ event: 'request_failed', request: request.id, err }, 'request failed')
-  sendOwnProblem(context, request, reply, isRefusal ? err.problem : problem('server-error'))
+  if (!(err instanceof ProblemError)) {
+    context.log.error({ event: 'request_failed', request: request.id, err }, 'request failed')
+    sendOwnProblem(context, request, reply, problem('server-error'))
+    return
+  }
+  const { problem: response, cause } = err
+  if (cause !== undefined) {
+    const line = { event: 'refused', request: request.id, error: response.code }
+    context.log.warn({ ...line, err: cause }, 'request refused')
+  }
+  sendOwnProblem(context, request, reply, response)
 }
 
 function hostProblem(request: IncomingMessage): ProblemResponse | undefined {
@@ -187,8 +195,8 @@ export function engineReadiness(context: EngineContext): () => Promise<void> {
   const checkDatabase = createReadinessCheck(context)
   return async () => {
     requireFreshBlock(context)
-    await checkDatabase().catch(() => {
-      throw new ProblemError(problem('overloaded', { detail: 'the database cannot be written' }))
+    await checkDatabase().catch((cause: unknown) => {
+      throw new ProblemError(problem('overloaded', { detail: 'the database cannot be written' }), { cause })
     })
   }
 }

@@ -61,8 +61,8 @@ async function fetchComponent(
     if (status === 200) return body
     throw new SourceError(`${uri} answered with status ${status}, and not with the component`)
   } catch (error) {
-    if (error instanceof OutboundError) throw new SourceError(`${uri} could not be fetched: ${error.message}`)
-    throw error
+    if (!(error instanceof OutboundError)) throw error
+    throw new SourceError(`${uri} could not be fetched: ${error.message}`, { cause: error })
   }
 }
 

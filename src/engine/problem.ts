@@ -100,8 +100,8 @@ export interface ProblemResponse {
 export class ProblemError extends Error {
   readonly problem: ProblemResponse
 
-  constructor(response: ProblemResponse) {
-    super(response.code)
+  constructor(response: ProblemResponse, options?: ErrorOptions) {
+    super(response.code, options)
     this.problem = response
   }
 }

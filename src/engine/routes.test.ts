@@ -323,6 +323,14 @@ describe('the answers of the engine itself', () => {
     expect(lines).toEqual(['component_trap', bad, 'component_deadline', bad])
   })
 
+  it('503 while the database takes no writes, and the log says what the database said', async () => {
+    const engine = await echo()
+    engine.store.commit = () => Promise.reject(Object.assign(new Error('a value'), { code: 'ERR_SQLITE_ERROR' }))
+    expect(await problemOf(engine, '/health/ready')).toEqual([503, 'overloaded'])
+    const [line] = engine.logLines.filter((each) => each.includes('"event":"refused"'))
+    expect(JSON.parse(line ?? '{}')).toMatchObject({ error: 'overloaded', err: { code: 'ERR_SQLITE_ERROR' } })
+  })
+
   it('503 before the first look, and when the chain was not seen for too long', async () => {
     const fresh = await kept(startEngine())
     expect(await problemOf(fresh, `/offchain/${CONTRACT}/`)).toEqual([503, 'starting'])

@@ -1,5 +1,6 @@
 /** Errors as the log has them, without their messages, which may quote keys, claims or tokens. */
 import { MalformedError } from '../codec/malformed.ts'
+import { openSslReason } from '../codec/openssl-reason.ts'
 
 export interface LoggedError {
   readonly name: string
@@ -11,9 +12,6 @@ export interface LoggedError {
 }
 
 const CODE = /^[A-Z][A-Z0-9_]{2,60}$/
-/** An entry of the error stack that Node takes from OpenSSL: its number, the part of OpenSSL, and the reason. */
-const OPENSSL_ENTRY = /^error:[0-9A-F]{8}:[a-z0-9 ]{1,60}::([a-z0-9 ]{1,80})$/
-const REASON = /^[a-z0-9 ]{1,80}$/
 /** The names of errors of JavaScript and Node; any other name is not logged. */
 const NAME = /^[A-Za-z]{1,40}$/
 /** The most causes that are logged. */
@@ -40,20 +38,6 @@ export function describeCauseForLog(error: unknown): LoggedError {
     ...(typeof code === 'string' && CODE.test(code) ? { code } : {}),
     ...(reason === undefined ? {} : { reason }),
   }
-}
-
-/** Returns the reason of OpenSSL: a member of the error on Node 20, the end of its error stack on Node 24. */
-function openSslReason(error: Error): string | undefined {
-  const {
-    code,
-    reason,
-    opensslErrorStack: stack,
-  } = error as Error & { readonly code?: unknown; readonly reason?: unknown; readonly opensslErrorStack?: unknown }
-  if (typeof code === 'string' && code.startsWith('ERR_OSSL') && typeof reason === 'string') {
-    return REASON.test(reason) ? reason : undefined
-  }
-  const last: unknown = Array.isArray(stack) ? stack.at(-1) : undefined
-  return typeof last === 'string' ? OPENSSL_ENTRY.exec(last)?.[1] : undefined
 }
 
 /**

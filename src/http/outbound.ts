@@ -43,8 +43,8 @@ export type Outbound = (request: HttpClientRequest) => Promise<HttpClientRespons
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
   readonly limit: 'time' | 'size' | undefined
-  constructor(message: string, limit?: 'time' | 'size') {
-    super(message)
+  constructor(message: string, limit?: 'time' | 'size', options?: ErrorOptions) {
+    super(message, options)
     this.limit = limit
   }
 }

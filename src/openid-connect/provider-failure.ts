@@ -56,8 +56,9 @@ function reasonOf(error: unknown): string {
 
 /**
  * Returns the error and its causes, as far as they are errors: what else stands there may have tokens or claims in it.
+ * An OutboundError ends the list, as its message says in words what its cause says.
  */
 function causesOf(error: unknown, remaining = MAX_CAUSES): readonly Error[] {
   if (!(error instanceof Error)) return []
-  return remaining === 0 ? [error] : [error, ...causesOf(error.cause, remaining - 1)]
+  return remaining === 0 || error instanceof OutboundError ? [error] : [error, ...causesOf(error.cause, remaining - 1)]
 }

@@ -42,7 +42,9 @@ export function createProviderFetch(issuer: string, outbound: Outbound): Provide
  */
 function refuseUnreadable(url: string, body: Uint8Array): void {
   const result = orProblem(() => ({ json: parseJson(body) }))
-  if ('problem' in result) throw new OutboundError(`${new URL(url).host} answered with bad JSON: ${result.problem}`)
+  if (!('problem' in result)) return
+  const { problem, cause } = result
+  throw new OutboundError(`${new URL(url).host} answered with bad JSON: ${problem}`, undefined, { cause })
 }
 
 function isRedirect(status: number): boolean {

@@ -90,7 +90,7 @@ async function bundle(file: string, options: Record<string, unknown>): Promise<U
     ...options,
   })
   const { outputFiles } = await result.catch((error: unknown) => {
-    throw new Error(formatMistakes(error, file))
+    throw new Error(formatMistakes(error, file), { cause: error })
   })
   return outputFiles[0]?.contents ?? new Uint8Array(0)
 }

@@ -74,7 +74,7 @@ async function decryptAnswer(text: string, key: PrivateJwk, enc: JweEncryption, 
     return await decryptJwe(text, { keys: [{ key, kid: KID }], encs: [enc], maxBytes: MAX_ANSWER_BYTES })
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return abort('invalid_response', `${problem}: ${error.message}`)
+    return abort('invalid_response', `${problem}: ${error.message}`, error)
   }
 }
 

@@ -65,6 +65,6 @@ export function orAbort<T>(code: WalletErrorCode, what: string, read: () => T): 
     return read()
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return abort(code, `${what}: ${error.message}`)
+    return abort(code, `${what}: ${error.message}`, error)
   }
 }

@@ -138,7 +138,7 @@ export async function findCredential(store: WalletStore, prefix: string): Promis
   const text = await store.read(id)
   return readStoredCredential(id, text, store.keys).catch((error: unknown) => {
     if (!(error instanceof MalformedError)) throw error
-    return abort('unreadable_credential', `credential ${id} is damaged and was left as it is: ${error.message}`)
+    return abort('unreadable_credential', `credential ${id} is damaged and was left as it is: ${error.message}`, error)
   })
 }
 

@@ -96,13 +96,14 @@ function orInvalid<T>(at: string, read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return refuseInvalid(`${at}: ${error.message}`)
+    return refuseInvalid(`${at}: ${error.message}`, error)
   }
 }
 
-function refuseInvalid(reason: string): never {
+function refuseInvalid(reason: string, cause?: unknown): never {
   return abort(
     'invalid_request_object',
     `the request cannot be trusted, and nothing was sent: transaction_data ${reason}`,
+    cause,
   )
 }

@@ -8,6 +8,7 @@ import { createOutbound } from '../../src/bin/outbound.ts'
 import { ChainError } from '../../src/chain/chain.ts'
 import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
+import { MalformedError } from '../../src/codec/malformed.ts'
 
 const CONTRACT = `00${'aa'.repeat(20)}`
 const NEWEST = { number: '0x5', hash: `0x${'05'.repeat(32)}`, timestamp: '0x5', gasLimit: '0x5' }
@@ -81,6 +82,14 @@ describe('what a node answers', () => {
     ['its newest block nowhere', { eth_getBlockByNumber: null }],
   ])('%s is not a head', async (_, answers) => {
     await expect(chainOf(answers).fetchHead()).rejects.toThrow(ChainError)
+  })
+
+  it('is the cause of the error where it cannot be read, and so is what the node refuses with', async () => {
+    const unreadable = chainOf({ eth_getBlockByNumber: 'no' }).fetchHead()
+    await expect(unreadable).rejects.toMatchObject({ cause: expect.any(MalformedError) as unknown })
+    const refusal = new JsonRpcError(-32000, 'header not found')
+    const refused = chainOf({ eth_call: refusal }).fetchContract(CONTRACT, BLOCK)
+    await expect(refused).rejects.toMatchObject({ cause: refusal })
   })
 
   it.each([

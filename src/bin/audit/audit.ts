@@ -79,7 +79,7 @@ function readKeys(certificateFiles: readonly string[]): CheckpointKeys {
       try {
         return readPemCertificates(text).map(({ publicKey }) => publicKey)
       } catch (error) {
-        throw new Error(`${file}: ${(error as Error).message}`)
+        throw new Error(`${file}: ${(error as Error).message}`, { cause: error })
       }
     }),
   )
@@ -102,7 +102,8 @@ function readFile(file: string): string {
 
 function refuseUnreadable(file: string, error: unknown): never {
   const { code, message } = error as NodeJS.ErrnoException
-  throw new Error(`${file}: it cannot be read: ${code === 'ENOENT' ? 'there is no such file' : message}`)
+  const why = code === 'ENOENT' ? 'there is no such file' : message
+  throw new Error(`${file}: it cannot be read: ${why}`, { cause: error })
 }
 
 function textOf(file: string, report: AuditReport): string {

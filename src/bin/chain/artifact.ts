@@ -55,9 +55,10 @@ function readText(file: string): string {
     return readFileSync(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ENOENT') throw new Error(`${resolve(file)} cannot be read (${code ?? 'unknown'})`)
+    if (code !== 'ENOENT') throw new Error(`${resolve(file)} cannot be read (${code ?? 'unknown'})`, { cause: error })
     throw new Error(
       `There is no file ${resolve(file)}: compile the contract first (forge build, or npx hardhat compile), and name the file that this writes`,
+      { cause: error },
     )
   }
 }
@@ -91,6 +92,6 @@ function parseSignature(signature: string): AbiItem {
   try {
     return parseFunction(signature)
   } catch (error) {
-    throw new Error(`${signature} is not a function: ${(error as Error).message}`)
+    throw new Error(`${signature} is not a function: ${(error as Error).message}`, { cause: error })
   }
 }

@@ -122,7 +122,7 @@ async function mineBlock({ rpc, chain }: Connection): Promise<ChainOutput> {
   try {
     await rpc('evm_mine', [])
   } catch (error) {
-    throw new ChainError(`this chain makes its blocks itself: ${(error as Error).message}`)
+    throw new ChainError(`this chain makes its blocks itself: ${(error as Error).message}`, false, { cause: error })
   }
   const { number, time } = await chain.fetchHead()
   return { text: `Block ${number}, ${timeText(time)}.\n`, json: { block: number, time: time.toISOString() } }

@@ -12,7 +12,8 @@ export function nameCustomErrors(rpc: JsonRpc, abi: readonly AbiItem[]): JsonRpc
     } catch (error) {
       const revertBytes = error instanceof JsonRpcError ? revertData(error.data) : undefined
       const description = revertBytes && customError(abi, revertBytes)
-      throw description === undefined ? error : new JsonRpcError(REVERTED, removeControlCharacters(description))
+      if (description === undefined) throw error
+      throw new JsonRpcError(REVERTED, removeControlCharacters(description), undefined, { cause: error })
     }
   }
 }

@@ -106,7 +106,8 @@ function readModule(file: string): Uint8Array {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw new Error(`--component ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`)
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    throw new Error(`--component ${file} cannot be read (${code})`, { cause: error })
   }
 }
 
@@ -145,6 +146,7 @@ async function fetchAddress(url: string, chainId: string): Promise<string> {
     const why = error instanceof OutboundError ? `: ${error.message}` : ''
     throw new Error(
       `--engine ${url}: no engine answers there${why}. Start it, give it a few seconds where it was just started, or give its address too: 0x12…ef=${url}`,
+      { cause: error },
     )
   })
   if (chain !== undefined && chain !== chainId) {

@@ -28,7 +28,8 @@ export function createHttpJsonRpc(
       const response = await outbound({ ...requestOf(url, body), timeoutMs })
       if (pause === undefined || !BUSY.includes(response.status)) return resultOf(response, id)
     } catch (error) {
-      if (error instanceof OutboundError && error.limit === 'size') throw new AnswerTooLargeError(error.message)
+      if (error instanceof OutboundError && error.limit === 'size')
+        throw new AnswerTooLargeError(error.message, { cause: error })
       if (pause === undefined || !isTemporary(error)) throw error
     }
     await sleep(pause)

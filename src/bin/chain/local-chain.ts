@@ -14,7 +14,8 @@ export async function openLocalChain(directory: string, workerFile: string): Pro
   const rpc: JsonRpc = (method, params) =>
     thread.call([method, params]).catch((error: unknown) => {
       const { name, message, code, data } = error as Error & Pick<JsonRpcError, 'code' | 'data'>
-      throw name === 'JsonRpcError' ? new JsonRpcError(code, message, data) : new Error(`the local chain: ${message}`)
+      if (name === 'JsonRpcError') throw new JsonRpcError(code, message, data, { cause: error })
+      throw new Error(`the local chain: ${message}`, { cause: error })
     })
   await rpc('eth_chainId', [])
   return rpc

@@ -49,7 +49,8 @@ async function signTransaction(
   } catch (error) {
     if (!(error instanceof ChainError && error.reverted)) throw error
     const from = evmAddress(account.address)
-    throw new Error(`${error.message}. Nothing was sent, from ${from}; another account is named by --key FILE`)
+    const message = `${error.message}. Nothing was sent, from ${from}; another account is named by --key FILE`
+    throw new Error(message, { cause: error })
   }
 }
 

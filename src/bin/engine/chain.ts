@@ -40,7 +40,7 @@ export async function openChain(config: ChainSettings, reportProblem: (problem: 
   if (chain.type === 'partisia') return openPartisia(chain, config)
   const registry = contractFilter !== 'all' && 'registry' in contractFilter ? contractFilter.registry : undefined
   const rpc = await jsonRpc(chain).catch((error: unknown) => {
-    throw new Error(`chain: ${(error as Error).message}`)
+    throw new Error(`chain: ${(error as Error).message}`, { cause: error })
   })
   const confirmations = chain.type === 'evm' ? chain.confirmations : 0
   const id = (chain.type === 'evm' ? chain.chainId : undefined) ?? (await idOf(rpc, chain))
@@ -73,6 +73,7 @@ async function openPartisia(
 function rejectUnknownChain(setting: string, error: unknown): never {
   throw new Error(
     `${setting}: ${(error as Error).message}; or write chain.chainId, and the engine starts without asking`,
+    { cause: error },
   )
 }
 

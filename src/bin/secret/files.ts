@@ -38,6 +38,7 @@ export function readKey(file: string): Uint8Array {
   } catch (error) {
     throw new Error(
       `${file} cannot be used as a key: ${(error as Error).message}. Make one with: vouchsafe secret key FILE`,
+      { cause: error },
     )
   }
 }
@@ -70,8 +71,8 @@ export function writePrivate(file: string, bytes: Uint8Array): void {
     writeFileSync(file, bytes, { mode: PRIVATE, flag: 'wx' })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw new Error(`${file} is there already, and was left as it is.`)
-    throw new Error(`${file} cannot be written (${code ?? 'unknown'}).`)
+    if (code === 'EEXIST') throw new Error(`${file} is there already, and was left as it is.`, { cause: error })
+    throw new Error(`${file} cannot be written (${code ?? 'unknown'}).`, { cause: error })
   }
 }
 
@@ -83,7 +84,8 @@ function readBytes(file: string): Uint8Array {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw new Error(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'}).`)
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    throw new Error(`${file} cannot be read (${code}).`, { cause: error })
   }
 }
 

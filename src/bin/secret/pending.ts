@@ -60,7 +60,7 @@ function readUpload(file: string): Upload {
       return malformed('its shares are damaged')
     }
     return { chain, contract, id, threshold, engines, shares }
-  } catch {
-    throw new Error(`${file} is not an upload that vouchsafe secret put kept.`)
+  } catch (cause) {
+    throw new Error(`${file} is not an upload that vouchsafe secret put kept.`, { cause })
   }
 }

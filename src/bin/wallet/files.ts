@@ -66,7 +66,7 @@ export async function readAttestationFile(home: string): Promise<StoredAttestati
     return text === undefined ? undefined : readWalletAttestation(text)
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return abort('unsupported', `${path} is not a wallet attestation with its key: ${error.message}`)
+    return abort('unsupported', `${path} is not a wallet attestation with its key: ${error.message}`, error)
   }
 }
 

@@ -217,7 +217,9 @@ async function runList({ wallet, formatCommandLine, show }: WalletCommand): Prom
 async function runShow({ wallet, subject, formatCommandLine, show }: WalletCommand): Promise<Outcome> {
   const credential = await findCredential(wallet.store, subject).catch((error: unknown) => {
     const isMissing = error instanceof WalletError && error.code === 'not_found'
-    throw isMissing ? new WalletError('not_found', `${error.message}; see: ${formatCommandLine('list')}`) : error
+    throw isMissing
+      ? new WalletError('not_found', `${error.message}; see: ${formatCommandLine('list')}`, { cause: error })
+      : error
   })
   show(formatDetails(credential))
   return { json: { ...credentialToJson(credential), hidable: credential.hidable } }

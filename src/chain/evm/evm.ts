@@ -135,9 +135,11 @@ function createRegistryReader(
     const answer = await node.call({ to: registry, input: selector.contracts }, number)
     return readOrRefuse(
       () => readContracts(answer),
-      (why) => {
+      (why, cause) => {
         throw new ChainError(
           `the registry ${evmAddress(registry)} answers contracts() with what cannot be read: ${why}`,
+          false,
+          { cause },
         )
       },
     )
@@ -157,15 +159,16 @@ async function fetchContract(
   const ask = async <T>(name: 'engines' | 'component', read: (answer: Uint8Array) => T): Promise<T | undefined> => {
     const answer = await node.call({ to: address, input: selector[name] }, block.number).catch((error: unknown) => {
       if (error instanceof UnreadableAnswer)
-        throw new UnreadableContract(`contract ${evmAddress(address)}: ${name}(): ${(error as Error).message}`)
+        throw new UnreadableContract(`contract ${evmAddress(address)}: ${name}(): ${error.message}`, { cause: error })
       rethrowUnlessReverted(error)
       return undefined
     })
     if (answer === undefined || answer.length === 0) return undefined
     return readOrRefuse(
       () => read(answer),
-      (why): never => {
-        throw new UnreadableContract(`contract ${evmAddress(address)}: what ${name}() answers cannot be read: ${why}`)
+      (why, cause): never => {
+        const problem = `contract ${evmAddress(address)}: what ${name}() answers cannot be read: ${why}`
+        throw new UnreadableContract(problem, { cause })
       },
     )
   }

@@ -74,8 +74,9 @@ export function evmNode(rpc: JsonRpc) {
     const answer = await rpc(method, params).catch((error: unknown) => throwRefusal(method, error))
     return readOrRefuse(
       () => read(answer),
-      (why) => {
-        throw new UnreadableAnswer(`the node of the chain answers ${method} with what cannot be read: ${why}`)
+      (why, cause) => {
+        const problem = `the node of the chain answers ${method} with what cannot be read: ${why}`
+        throw new UnreadableAnswer(problem, false, { cause })
       },
     )
   }
@@ -152,13 +153,14 @@ function readLogs(answer: unknown): readonly Address[] {
 
 /** Throws the error that an error of a JsonRpc means. */
 function throwRefusal(method: string, error: unknown): never {
+  const options = { cause: error }
   const message = (error as Error).message.slice(0, MAX_MESSAGE)
   if (error instanceof AnswerTooLargeError)
-    throw new UnreadableAnswer(`of the node of the chain, to ${method}: ${message}`)
-  if (!(error instanceof JsonRpcError)) throw new ChainError(`the chain cannot be asked: ${message}`)
+    throw new UnreadableAnswer(`of the node of the chain, to ${method}: ${message}`, false, options)
+  if (!(error instanceof JsonRpcError)) throw new ChainError(`the chain cannot be asked: ${message}`, false, options)
   const revertBytes = revertData(error.data)
   if ([REVERTED, FAILED_CODE].includes(error.code) || revertBytes !== undefined || FAILURE_MESSAGE.test(message)) {
-    throw new ChainError(`the contract refuses: ${revertReason(revertBytes) ?? message}`, true)
+    throw new ChainError(`the contract refuses: ${revertReason(revertBytes) ?? message}`, true, options)
   }
-  throw new ChainRefusal(`the node of the chain refuses ${method}: ${message}`)
+  throw new ChainRefusal(`the node of the chain refuses ${method}: ${message}`, false, options)
 }

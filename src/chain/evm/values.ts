@@ -46,12 +46,12 @@ export function readEvmAddress(value: unknown): Address {
   return parseAddress(value)
 }
 
-/** Returns the result of `read`; a MalformedError of `read` becomes the error that `failed` throws. */
-export function readOrRefuse<T>(read: () => T, refuse: (why: string) => never): T {
+/** Returns the result of `read`; a MalformedError of `read` becomes the cause of the error that `refuse` throws. */
+export function readOrRefuse<T>(read: () => T, refuse: (why: string, cause: MalformedError) => never): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof MalformedError) return refuse(error.message)
+    if (error instanceof MalformedError) return refuse(error.message, error)
     throw error
   }
 }

@@ -90,7 +90,7 @@ function createTrial(ledger: Ledger, message: Message, { block }: LedgerEntry, t
 function runTrial({ machine }: Ledger, { message, environment, block }: Trial): Promise<Result> {
   return machine.execute(block, message, environment, CALL_MS).catch((error: unknown) => {
     if (error instanceof TimeLimitError)
-      throw new JsonRpcError(EXECUTION_FAILED, 'execution aborted: it takes too long')
+      throw new JsonRpcError(EXECUTION_FAILED, 'execution aborted: it takes too long', undefined, { cause: error })
     throw error
   })
 }

@@ -77,8 +77,8 @@ export async function answerMethod(ledger: Ledger, method: string, params: reado
   try {
     return await runMethod(ledger, params)
   } catch (error) {
-    if (error instanceof MalformedError) throw new JsonRpcError(INVALID_PARAMS, `invalid params: ${error.message}`)
-    throw error
+    if (!(error instanceof MalformedError)) throw error
+    throw new JsonRpcError(INVALID_PARAMS, `invalid params: ${error.message}`, undefined, { cause: error })
   }
 }
 

@@ -28,6 +28,6 @@ export function readStoredBlock(files: BlockFiles, number: number, text: string)
     return readBlock(text)
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    throw new Error(`${files.name}: block ${number} cannot be read: ${error.message}`)
+    throw new Error(`${files.name}: block ${number} cannot be read: ${error.message}`, { cause: error })
   }
 }

@@ -22,8 +22,8 @@ export interface ParsedTransaction {
 const MAX_BYTES = 256 * 1024
 const TRANSACTION_REFUSED = -32000
 
-export function refuseTransaction(message: string): never {
-  throw new JsonRpcError(TRANSACTION_REFUSED, message)
+export function refuseTransaction(message: string, options?: ErrorOptions): never {
+  throw new JsonRpcError(TRANSACTION_REFUSED, message, undefined, options)
 }
 
 /**
@@ -84,6 +84,6 @@ function readOrRefuse<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    return refuseTransaction(`invalid transaction: ${(error as Error).message.slice(0, 200)}`)
+    return refuseTransaction(`invalid transaction: ${(error as Error).message.slice(0, 200)}`, { cause: error })
   }
 }

@@ -82,7 +82,7 @@ interface ReaderRequest {
 
 async function sendRequest(http: JsonHttp, { method, path, body }: ReaderRequest): Promise<JsonAnswer> {
   const answer = await http(method, path, body).catch((error: unknown) => {
-    throw new ChainError(`the chain cannot be asked: ${(error as Error).message}`)
+    throw new ChainError(`the chain cannot be asked: ${(error as Error).message}`, false, { cause: error })
   })
   const isExpected = answer.status === 200 || answer.status === 204 || (method === 'GET' && answer.status === NOT_FOUND)
   if (!isExpected) throw new ChainRefusal(`the reader node answers ${method} ${path} with status ${answer.status}`)
@@ -94,7 +94,8 @@ function readOrRefuse<T>(path: string, read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    throw new ChainError(`the reader node answers ${path} with what cannot be read: ${error.message}`)
+    const problem = `the reader node answers ${path} with what cannot be read: ${error.message}`
+    throw new ChainError(problem, false, { cause: error })
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { createLru } from '../../async/lru.ts'
 import { singleFlightByKey } from '../../async/single-flight.ts'
-import { MalformedError } from '../../codec/malformed.ts'
+import { MalformedError, type Problem } from '../../codec/malformed.ts'
 import { firstEnd } from '../../credential/evidence.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type Outbound, OutboundError } from '../../http/outbound.ts'
@@ -20,7 +20,7 @@ interface FetchedAnswer {
 }
 
 /** The reason for which there is no list: nobody answered, or the answer is not a list. */
-type FetchFailure = { readonly unreachable: string } | { readonly problem: string }
+type FetchFailure = { readonly unreachable: string } | Problem
 
 /**
  * A list, or the reason why there is none. The caller calls `keep` once it has verified signature, times and issuer;
@@ -132,7 +132,7 @@ async function requestList(
     return { list, fetchedAt: how.now(), answerBytes: answer.body.length }
   } catch (error) {
     if (error instanceof OutboundError) return { unreachable: error.message }
-    if (error instanceof MalformedError) return { problem: error.message }
+    if (error instanceof MalformedError) return { problem: error.message, cause: error.cause }
     throw error
   }
 }

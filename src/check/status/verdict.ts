@@ -19,7 +19,7 @@ export async function statusVerdict(evidence: StatusEvidence, context: StatusCon
   try {
     statusReferences = readStatusReferences(evidence)
   } catch (error) {
-    if (error instanceof MalformedError) return fail(error.message, error)
+    if (error instanceof MalformedError) return fail(error.message, error.cause)
     throw error
   }
   const ignoredNotes = statusReferences.ignored.map((each) => `not looked at: ${each}`)
@@ -52,7 +52,7 @@ async function judgeReference(
     const why = `the ${at} could not be looked at: ${result.unreachable}`
     return onUnreachable === 'accept' ? tolerate(why) : fail(why)
   }
-  if ('problem' in result) return fail(`the ${at} cannot be used: ${result.problem}`)
+  if ('problem' in result) return fail(`the ${at} cannot be used: ${result.problem}`, result.cause)
   const { list, fetchedAt, isCached } = result
   const problem =
     signerProblem(list, evidence.issuer, context) ??

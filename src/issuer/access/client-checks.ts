@@ -49,7 +49,7 @@ export const clientReadingChecks: readonly Check<ClientReading, ClientTerms>[] =
     asks: 'Are there exactly one wallet attestation and one proof of possession, and can both be read?',
     spec: `${CLIENT_ATTESTATION}, Verification and Processing`,
     level: 'MUST',
-    run: (reading) => ('problem' in reading ? fail(reading.problem) : pass()),
+    run: (reading) => ('problem' in reading ? fail(reading.problem, reading.cause) : pass()),
   },
 ]
 

@@ -22,7 +22,7 @@ export const holderChecks: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     applies,
     run({ holder, boundKey }) {
-      if ('problem' in boundKey) return fail(boundKey.problem)
+      if ('problem' in boundKey) return fail(boundKey.problem, boundKey.cause)
       if (holder === undefined) return fail('the presentation has no proof of the holder')
       return holder.problem === undefined ? pass() : fail(holder.problem)
     },
