@@ -16,14 +16,15 @@ export default defineConfig({
     env: {
       VOUCHSAFE_TEST_CHAIN: 'hardhat',
       VOUCHSAFE_TEST_MANY: process.env.VOUCHSAFE_TEST_MANY ?? '10000',
-      VOUCHSAFE_TEST_SEEDS: '4',
+      VOUCHSAFE_TEST_SEEDS: process.env.VOUCHSAFE_TEST_SEEDS ?? '4',
     },
     include: [
       ...OTHERS.map((folder) => `${folder}/*.test.ts`),
       'components/**/*.test.ts',
       'test/e2e/engine-components.test.ts',
       'test/fuzz/{bodies,cost,fuzz}.test.ts',
-      'src/{keys/certificate,credential/{readers,mso-mdoc/contract},issuer/credential-endpoint/key-attestation}.test.ts',
+      'src/{codec/{base64url,cbor,der,exact-json},component/{module,result},credential/{readers,mso-mdoc/contract}}.test.ts',
+      'src/{issuer/credential-endpoint/key-attestation,keys/certificate,protocol/dcql*}.test.ts',
     ],
     exclude: ['**/node_modules/**'],
   },

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { TIMES } from '../../test/support/seeds.ts'
 import {
   asEmbedded,
   CBOR_TAG,
@@ -92,7 +93,7 @@ describe('CBOR', () => {
       fc.property(anyValue, (value) => {
         expect(decodeCbor(encodeCbor(value))).toEqual(value)
       }),
-      { numRuns: 500 },
+      { numRuns: 250 * TIMES },
     )
   })
 
@@ -171,7 +172,7 @@ describe('CBOR', () => {
         if (!(error instanceof MalformedError)) throw error
       }
     }
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), attempt), { numRuns: 5000 })
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), attempt), { numRuns: 500 * TIMES })
     const changed = fc.tuple(anyValue, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }))
     fc.assert(
       fc.property(changed, ([value, changes]) => {
@@ -179,7 +180,7 @@ describe('CBOR', () => {
         for (const [at, byte] of changes) bytes[at % bytes.length] = byte
         attempt(bytes)
       }),
-      { numRuns: 3000 },
+      { numRuns: 500 * TIMES },
     )
     attempt(randomBytes(100_000))
   })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { TIMES } from '../../test/support/seeds.ts'
 import {
   contextTag,
   DER_TAG,
@@ -179,7 +180,7 @@ describe('what is written', () => {
     expect(writeInteger(bytes('00 00')).toString('hex')).toBe('020100')
     fc.assert(
       fc.property(fc.nat(), (number) => readSmallInteger(readDer(writeInteger(number))) === number),
-      { numRuns: 1000 },
+      { numRuns: 200 * TIMES },
     )
   })
 
@@ -215,6 +216,6 @@ test('whatever the bytes are, they are read or malformed', () => {
         expect(error).toBeInstanceOf(MalformedError)
       }
     }),
-    { numRuns: 5000 },
+    { numRuns: 500 * TIMES },
   )
 })

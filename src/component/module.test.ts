@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../test/support/components.ts'
+import { TIMES } from '../../test/support/seeds.ts'
 import { binaryOf, moduleText, readsStorage } from '../../test/support/wat.ts'
 import { boundModule, readModule } from './module.ts'
 import { ComponentError } from './runtime.ts'
@@ -60,7 +61,7 @@ describe('the reader of modules', () => {
           expect(error).toBeInstanceOf(ComponentError)
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: 500 * TIMES },
     )
   })
 })

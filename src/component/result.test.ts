@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../test/support/components.ts'
+import { TIMES } from '../../test/support/seeds.ts'
 import { type HttpResponseData, writeHttpResponse } from '../offchain/http-data.ts'
 import { writer } from '../offchain/rpc.ts'
 import { BadResult, readHookResult } from './result.ts'
@@ -65,7 +66,7 @@ describe('the result of a hook', () => {
           expect(error).toBeInstanceOf(BadResult)
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: 500 * TIMES },
     )
   })
 })
