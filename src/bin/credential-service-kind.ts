@@ -6,13 +6,13 @@ import { createReadinessCheck } from '../http/readiness.ts'
 import { findPkcs11Mistakes } from '../keys/pkcs11/check.ts'
 import { type GenerationCollections, voidOpenAfterRestore } from '../store/generation.ts'
 import type { Store } from '../store/store.ts'
+import { openingMistakeOf, openServiceDatabase } from './checked-database.ts'
 import { createConflictTask } from './conflict-log.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from './effects.ts'
+import type { ServiceMetrics } from './metrics.ts'
 import { signingKeyMistakes } from './renewal.ts'
-import { openingMistakeOf, openServiceDatabase } from './service-database.ts'
 import type { BuiltService, OpeningMistake, OpeningTerms, Outputs, ServiceKind } from './service-kind.ts'
-import type { ServiceMetrics } from './service-metrics.ts'
 import { createTracedEffects } from './telemetry.ts'
 
 export function credentialServiceKind<Name extends CredentialServiceName>(
@@ -127,7 +127,7 @@ async function measure<Name extends CredentialServiceName>(
   config: () => ConfigOf<Name>,
   { opened, telemetry }: { readonly opened: StoreOf<Name>; readonly telemetry: Outputs['telemetry'] },
 ): Promise<ServiceMetrics> {
-  const { createServiceMetrics } = await import('./service-metrics.ts')
+  const { createServiceMetrics } = await import('./metrics.ts')
   const { newestStates } = credentialServices[name]
   const store = opened as unknown as Store<CallbackCollections>
   return createServiceMetrics(name, {

@@ -1,6 +1,6 @@
 /**
  * The credential services (issuer and verifier) in one table: what differs between them, for the code that runs, makes
- * or examines one. `service-kinds.ts` has the kinds of all services, the engine among them.
+ * or examines one. `kind-loaders.ts` has the kinds of all services, the engine among them.
  */
 import type { Task } from '../async/task.ts'
 import type { CommonConfig, checkSettings, ReadResult, ServiceDefaults } from '../config/common.ts'

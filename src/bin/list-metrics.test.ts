@@ -1,12 +1,12 @@
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { measureLists } from './list-metrics.ts'
+import { registerListMetrics } from './list-metrics.ts'
 
 it('says which list ends first and which is oldest, of those that are still served', async () => {
   const registry = new Registry()
   let now = new Date(0)
   const at = (hours: number) => new Date(hours * 3_600_000)
-  const noteSignedList = measureLists('i_', registry, () => now)
+  const noteSignedList = registerListMetrics('i_', registry, () => now)
   expect(await registry.metrics()).not.toMatch(/^i_/m)
   noteSignedList('a/jwt', { issuedAt: at(0), expiresAt: at(24), servedUntil: at(12) })
   noteSignedList('b/jwt', { issuedAt: at(1), expiresAt: at(3), servedUntil: at(13) })

@@ -5,8 +5,8 @@ import type { NoteSignedList, SignedListTimes } from '../issuer/context.ts'
 /** The most lists that are remembered. */
 const MOST_LISTS = 10_000
 
-/** Makes the gauges; returns the function that they learn of each signed list by. */
-export function measureLists(prefix: string, registry: Registry, now: () => Date): NoteSignedList {
+/** Registers the gauges; returns the function that they learn of each signed list by. */
+export function registerListMetrics(prefix: string, registry: Registry, now: () => Date): NoteSignedList {
   const lists = new Map<string, SignedListTimes>()
   const gauge = (
     name: string,

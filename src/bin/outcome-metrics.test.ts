@@ -2,8 +2,13 @@ import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import type { CallbackCollections } from '../callback/queue.ts'
 import type { Store } from '../store/store.ts'
-import { type CommitObserver, countOutcomes, measureCallbacks, observeCommits } from './outcome-metrics.ts'
-import { addMetrics } from './service-metrics.ts'
+import { addMetrics } from './metrics.ts'
+import {
+  type CommitObserver,
+  observeCommits,
+  registerCallbackMetrics,
+  registerOutcomeMetrics,
+} from './outcome-metrics.ts'
 
 type Changes = Parameters<CommitObserver>[0]
 
@@ -22,7 +27,7 @@ const ended = { update: 'verification_session', id: 'a', version: 1, value: { ou
 describe('the metrics of outcomes', () => {
   it('count events by type, and the checks of a verification that failed, each once', async () => {
     const registry = new Registry()
-    const observe = countOutcomes('verifier', 'v_', registry)
+    const observe = registerOutcomeMetrics('verifier', 'v_', registry)
     observe([ended, event('verification.failed')])
     observe([event('verification.started'), event('verification.started')])
     // A session that is shortened later does not fail again.
@@ -59,7 +64,7 @@ describe('the metrics of callbacks', () => {
         return listDue(...args)
       },
     }
-    measureCallbacks(
+    registerCallbackMetrics(
       'i_',
       registry,
       () => store as unknown as Store<CallbackCollections>,
@@ -86,7 +91,7 @@ describe('the metrics of callbacks', () => {
     const rows = { callback: [{ value: { events: [{ queuedAt: 40_000 }] } }], dead_callback: [{}, {}] }
     const ofProcesses = Array.from({ length: 2 }, async () => {
       const { registry } = measured(((name: keyof typeof rows) => Promise.resolve(rows[name])) as never)
-      const observe = countOutcomes('issuer', 'i_', registry)
+      const observe = registerOutcomeMetrics('issuer', 'i_', registry)
       observe([event('issuance.started')])
       return registry.getMetricsAsJSON()
     })

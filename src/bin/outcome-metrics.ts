@@ -1,8 +1,9 @@
 /** The metrics of the events of sessions, counted at their commit, and of the callbacks that wait. */
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { cacheValue } from '../async/cache.ts'
 import type { CallbackCollections } from '../callback/queue.ts'
 import { isObject } from '../codec/json.ts'
-import { type CallbackCounts, countCallbacks } from '../event/callback-counts.ts'
+import { countCallbacks } from '../event/callback-counts.ts'
 import { carriedByCallback, type Event } from '../event/event.ts'
 import type { Change, Store } from '../store/store.ts'
 import type { VerificationSession } from '../verifier/session.ts'
@@ -14,8 +15,12 @@ const COUNTS_MS = 5000
 /** Counts a batch of changes that was committed. */
 export type CommitObserver = (changes: readonly Change<Record<string, unknown>>[]) => void
 
-/** Makes the counters of events and of failed checks, and returns the observer that counts each batch. */
-export function countOutcomes(name: 'issuer' | 'verifier', prefix: string, registry: Registry): CommitObserver {
+/** Registers the counters of events and of failed checks, and returns the observer that counts each batch. */
+export function registerOutcomeMetrics(
+  name: 'issuer' | 'verifier',
+  prefix: string,
+  registry: Registry,
+): CommitObserver {
   const events = new Counter({
     name: `${prefix}events_total`,
     help: 'Events that this process recorded (sessions begun and ended, credentials revoked), by type',
@@ -68,14 +73,15 @@ export function observeCommits<C>(store: Store<C>, observe: CommitObserver): Sto
   }
 }
 
-/** Makes the gauges of callbacks, which are counted in the database when metrics are read. */
-export function measureCallbacks(
+/** Registers the gauges of callbacks, which are counted in the database when metrics are read. */
+export function registerCallbackMetrics(
   prefix: string,
   registry: Registry,
   store: () => Store<CallbackCollections>,
   now: () => Date,
 ): void {
-  const count = createCachedCount(store, now)
+  // All other metrics are served also while the database cannot be read.
+  const counts = cacheValue(() => countCallbacks(store()).catch(() => undefined), { ttlMs: COUNTS_MS, now })
   new Gauge({
     name: `${prefix}callbacks`,
     help: 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000',
@@ -84,7 +90,7 @@ export function measureCallbacks(
     aggregator: 'max',
     registers: [registry],
     async collect() {
-      const callbacks = await count()
+      const callbacks = await counts.get()
       this.reset()
       if (callbacks === undefined) return
       this.set({ state: 'waiting' }, callbacks.waiting)
@@ -99,27 +105,11 @@ export function measureCallbacks(
     aggregator: 'max',
     registers: [registry],
     async collect() {
-      const callbacks = await count()
+      const callbacks = await counts.get()
       this.reset()
       if (callbacks === undefined) return
       const seconds = Math.floor(now().getTime() / 1000)
       this.set({ state: 'waiting' }, Math.max(0, seconds - (callbacks.oldest_waiting_at ?? seconds)))
     },
   })
-}
-
-/** Makes a function that counts callbacks at most once in {@link COUNTS_MS}; undefined where the count fails. */
-function createCachedCount(
-  store: () => Store<CallbackCollections>,
-  now: () => Date,
-): () => Promise<CallbackCounts | undefined> {
-  let counts: { readonly at: number; readonly value: Promise<CallbackCounts | undefined> } | undefined
-  return () => {
-    const at = now().getTime()
-    if (counts === undefined || Math.abs(at - counts.at) > COUNTS_MS) {
-      // All other metrics are served also while the database cannot be read.
-      counts = { at, value: countCallbacks(store()).catch(() => undefined) }
-    }
-    return counts.value
-  }
 }

@@ -1,6 +1,11 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { countDroppedLines, measureCertificates, measureReadiness, measureSessions } from './state-metrics.ts'
+import {
+  registerCertificateMetrics,
+  registerLogMetrics,
+  registerReadinessMetrics,
+  registerSessionMetrics,
+} from './state-metrics.ts'
 
 const now = new Date('2026-11-26T12:00:00Z')
 const inDays = (days: number) => ({ notAfter: new Date(now.getTime() + days * 86_400_000) })
@@ -8,7 +13,7 @@ const inDays = (days: number) => ({ notAfter: new Date(now.getTime() + days * 86
 describe('the metrics of the state of a service', () => {
   it('say of each setting which of its certificates ends first, by what the certificate is', async () => {
     const registry = new Registry()
-    measureCertificates(
+    registerCertificateMetrics(
       'v_',
       registry,
       () => [
@@ -30,7 +35,7 @@ describe('the metrics of the state of a service', () => {
   it('say whether the service is ready, also while its database says nothing', async () => {
     const registry = new Registry()
     let check = (): Promise<void> => Promise.resolve()
-    measureReadiness('v_', registry, () => check(), 20)
+    registerReadinessMetrics('v_', registry, () => check(), 20)
     expect(await registry.metrics()).toContain('\nv_ready 1\n')
     check = () => Promise.reject(new Error('read-only'))
     expect(await registry.metrics()).toContain('\nv_ready 0\n')
@@ -41,7 +46,7 @@ describe('the metrics of the state of a service', () => {
   it('count the lines that the log dropped', async () => {
     const registry = new Registry()
     const counts = { dropped: 0 }
-    countDroppedLines('v_', registry, counts)
+    registerLogMetrics('v_', registry, counts)
     expect(await registry.metrics()).toContain('\nv_log_lines_dropped_total 0\n')
     counts.dropped = 7
     expect(await registry.metrics()).toContain('\nv_log_lines_dropped_total 7\n')
@@ -56,7 +61,7 @@ describe('the metrics of the state of a service', () => {
       expect(limit).toBe(100)
       return Promise.resolve(states)
     }
-    measureSessions('v_', registry, newest, () => times.now)
+    registerSessionMetrics('v_', registry, newest, () => times.now)
     const text = await registry.metrics()
     expect(text).toContain('v_sessions{state="STARTED"} 2\nv_sessions{state="EXPIRED"} 1\n')
     states = []
@@ -68,7 +73,7 @@ describe('the metrics of the state of a service', () => {
 
   it('leave sessions out while they cannot be read', async () => {
     const registry = new Registry()
-    measureSessions(
+    registerSessionMetrics(
       'v_',
       registry,
       () => Promise.reject(new Error('gone')),

@@ -19,8 +19,8 @@ export interface MeasuredCertificate {
   readonly notAfter: Date
 }
 
-/** Makes the gauge of the time until certificates end: for each setting and kind, of the one that ends first. */
-export function measureCertificates(
+/** Registers the gauge of the time until certificates end: for each setting and kind, of the one that ends first. */
+export function registerCertificateMetrics(
   prefix: string,
   registry: Registry,
   list: () => readonly MeasuredCertificate[],
@@ -43,8 +43,8 @@ export function measureCertificates(
   })
 }
 
-/** Makes the gauge that says whether the service can do its work, as `/health/ready` does. */
-export function measureReadiness(
+/** Registers the gauge that says whether the service can do its work, as `/health/ready` does. */
+export function registerReadinessMetrics(
   prefix: string,
   registry: Registry,
   checkReady: () => Promise<unknown>,
@@ -62,8 +62,8 @@ export function measureReadiness(
   })
 }
 
-/** Makes the counter of the lines that the log could not take. */
-export function countDroppedLines(prefix: string, registry: Registry, counts: LogCounts): void {
+/** Registers the counter of the lines that the log could not take. */
+export function registerLogMetrics(prefix: string, registry: Registry, counts: LogCounts): void {
   new Counter({
     name: `${prefix}log_lines_dropped_total`,
     help: 'Lines of the log that were lost, since their reader stood still or the disk took none',
@@ -76,10 +76,10 @@ export function countDroppedLines(prefix: string, registry: Registry, counts: Lo
 }
 
 /**
- * Makes the gauge of the newest sessions by state. All sessions are never counted: their states are in their values,
- * which may be encrypted, so that a count would read every row of them.
+ * Registers the gauge of the newest sessions by state. All sessions are never counted: their states are in their
+ * values, which may be encrypted, so that a count would read every row of them.
  */
-export function measureSessions(
+export function registerSessionMetrics(
   prefix: string,
   registry: Registry,
   newestStates: (limit: number) => Promise<readonly string[]>,

@@ -34,7 +34,7 @@ async function runEngineCommand(word: 'chain' | 'component' | 'secret', args: st
 /** Runs the service with the configuration that its command line names. */
 async function runServiceCommand(name: KindName, args: string[]): Promise<void> {
   const words = name === 'engine' ? readEngineWords(args) : readWords(name, args).values
-  const { runService } = await import('./service.ts')
+  const { runService } = await import('./run-service.ts')
   const { config: configFile, workers } = words
   return runService(name, { configFile, workers: workers === undefined ? undefined : readWorkers(name, workers) })
 }

@@ -2,14 +2,14 @@
 import { isObject } from '../codec/json.ts'
 import { commandName, shellWord } from './command-line.ts'
 import { CONFIG_FILE } from './command-table/command.ts'
+import { kindLoaders } from './kind-loaders.ts'
 import type { KindName } from './service-kind.ts'
-import { serviceKinds } from './service-kinds.ts'
 
 /** Returns the service that alone has some settings of the configuration; undefined where that is none, or several. */
 export async function serviceOf(value: unknown): Promise<KindName | undefined> {
   if (!isObject(value)) return undefined
-  const names = Object.keys(serviceKinds) as KindName[]
-  const kinds = await Promise.all(names.map((name) => serviceKinds[name]()))
+  const names = Object.keys(kindLoaders) as KindName[]
+  const kinds = await Promise.all(names.map((name) => kindLoaders[name]()))
   const settings = kinds.map((kind) => Object.keys(kind.settings.properties))
   const services = names.filter((_, index) => {
     const others = new Set(settings.filter((_each, other) => other !== index).flat())

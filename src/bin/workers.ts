@@ -219,7 +219,7 @@ function addUpMetrics(pool: Pool): MetricsSource {
   return {
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
     metrics: async () => {
-      const { addMetrics } = await import('./service-metrics.ts')
+      const { addMetrics } = await import('./metrics.ts')
       const listening = [...pool.running].filter(({ facts }) => facts !== undefined)
       const metrics = await Promise.all(listening.map((each) => measureWorker(each, ++lastQuestion)))
       return addMetrics(metrics)

@@ -2,7 +2,7 @@
  * Metrics for operators: counters and gauges in the Prometheus text format. No label has a value that a caller chooses.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { countTelemetry, type TelemetryCounts } from '../http/telemetry-metrics.ts'
+import { registerTelemetryMetrics, type TelemetryCounts } from '../http/telemetry-metrics.ts'
 import type { Limits } from './limits.ts'
 
 const PREFIX = 'vouchsafe_engine_'
@@ -32,7 +32,7 @@ export type Metrics = ReturnType<typeof createMetrics>
 
 export function createMetrics(limits: Limits, telemetry?: TelemetryCounts) {
   const registry = new Registry()
-  countTelemetry(PREFIX, registry, telemetry)
+  registerTelemetryMetrics(PREFIX, registry, telemetry)
   const registers = [registry]
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Counter({ name: `${PREFIX}${name}_total`, help, labelNames, registers })

@@ -8,7 +8,11 @@ export interface TelemetryCounts {
 }
 
 /** Registers the counter, which has no values where the setting `telemetry` is absent. */
-export function countTelemetry(prefix: string, registry: Registry, counts: TelemetryCounts | undefined): void {
+export function registerTelemetryMetrics(
+  prefix: string,
+  registry: Registry,
+  counts: TelemetryCounts | undefined,
+): void {
   new Counter({
     name: `${prefix}telemetry_total`,
     help: 'Spans (traces) and log lines (logs) for the collector, by whether they were sent or dropped',

@@ -11,7 +11,7 @@ import { type AuditReport, verifyCopy } from '../../audit/verify.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
 import { commandName, readWords, shellWord, UsageError } from '../command-line.ts'
 import { files } from '../effects.ts'
-import { withStore } from '../service-store.ts'
+import { withStore } from '../operator-store.ts'
 import { removeControlCharacters } from '../terminal.ts'
 
 /** The most characters of a line of a copy; a record has some hundred. */

@@ -11,7 +11,7 @@ import {
 import { partOf } from '../../store/store.ts'
 import { readWords, UsageError } from '../command-line.ts'
 import { now, retryOnConflict } from '../effects.ts'
-import { withStore } from '../service-store.ts'
+import { withStore } from '../operator-store.ts'
 import { removeControlCharacters, timeText } from '../terminal.ts'
 
 /** The most rows of the list. */

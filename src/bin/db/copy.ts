@@ -9,7 +9,7 @@ import type { Migration } from '../../store/store.ts'
 import { type CopyProgress, type CopyTarget, copyInto, stepsLike, type TableReader } from '../../store/tables.ts'
 import { makeDirectory } from '../directory.ts'
 import { files } from '../effects.ts'
-import { isKindName, serviceKinds } from '../service-kinds.ts'
+import { isKindName, kindLoaders } from '../kind-loaders.ts'
 import { type CommandResult, rowsText } from './command-result.ts'
 import { refuseWhileOpen } from './replace-file.ts'
 import { readSubject, withTables } from './subject.ts'
@@ -60,7 +60,7 @@ async function readDatabaseOption(option: 'from' | 'to', text: string): Promise<
 
 async function migrationsOf({ steps: [first = ''] }: TableReader): Promise<readonly Migration[]> {
   const [service = ''] = first.split('-')
-  return isKindName(service) ? (await serviceKinds[service]()).migrations : []
+  return isKindName(service) ? (await kindLoaders[service]()).migrations : []
 }
 
 async function refuseInUse(database: DatabaseConfig): Promise<void> {

@@ -5,8 +5,8 @@ import type { TableReader } from '../../store/tables.ts'
 import { readConfigFile, workingDirectoryHint } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
 import { files, now } from '../effects.ts'
+import { isKindName, kindLoaders } from '../kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service-kind.ts'
-import { isKindName, serviceKinds } from '../service-kinds.ts'
 import { serviceOf } from '../which-service.ts'
 
 export interface Subject {
@@ -23,7 +23,7 @@ export async function readSubject(words: { readonly service?: string; readonly c
   const name = service !== undefined && isKindName(service) ? service : undefined
   const file = readConfigFile(path, name)
   if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
-  const kind = await serviceKinds[name ?? (await kindOf(file.value, path))]()
+  const kind = await kindLoaders[name ?? (await kindOf(file.value, path))]()
   const result = kind.readConfig(file.value, files, now())
   if ('mistakes' in result) {
     throw new Error([...result.mistakes, workingDirectoryHint(path, result.mistakes) ?? []].flat().join('\n'))

@@ -17,7 +17,7 @@ import { files, now, openDatabase } from '../effects.ts'
 import { certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from '../init/files.ts'
 import { createLog } from '../log.ts'
 import { chooseDefaultHost, findFreePort, findLanAddress } from '../network.ts'
-import { buildService, type Service } from '../service.ts'
+import { buildService, type Service } from '../run-service.ts'
 
 /** A listening service. */
 export interface DemoService {

@@ -2,7 +2,7 @@
 import { collectDefaultMetrics, type Registry } from 'prom-client'
 import { logCounts } from '../log.ts'
 import { type CertificateSettings, listCertificates } from '../measured-certificates.ts'
-import { countDroppedLines, measureCertificates, measureReadiness } from '../state-metrics.ts'
+import { registerCertificateMetrics, registerLogMetrics, registerReadinessMetrics } from '../state-metrics.ts'
 
 const PREFIX = 'vouchsafe_engine_'
 
@@ -14,7 +14,7 @@ interface MeasuredEngine {
 
 export function addEngineState(registry: Registry, { config, checkReady, now }: MeasuredEngine): void {
   collectDefaultMetrics({ register: registry })
-  measureCertificates(PREFIX, registry, () => listCertificates({ tls: config.tls }), now)
-  measureReadiness(PREFIX, registry, checkReady)
-  countDroppedLines(PREFIX, registry, logCounts)
+  registerCertificateMetrics(PREFIX, registry, () => listCertificates({ tls: config.tls }), now)
+  registerReadinessMetrics(PREFIX, registry, checkReady)
+  registerLogMetrics(PREFIX, registry, logCounts)
 }

@@ -4,8 +4,8 @@ import { type EngineStore, engineEncryptedCollections, engineMigrations } from '
 import type { EngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/identity.ts'
 import { encryptStore, MissingKeyError, makeEncryptionKey } from '../../store/encrypted.ts'
+import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
 import { now, openDatabase, random } from '../effects.ts'
-import { openingMistakeOf, openServiceDatabase } from '../service-database.ts'
 import type { OpeningMistake, OpeningTerms } from '../service-kind.ts'
 
 /**

@@ -8,7 +8,7 @@ import { readWords, UsageError } from '../command-line.ts'
 import { makeDirectory } from '../directory.ts'
 import { now, pkcs11Tokens } from '../effects.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
-import { withIssuer } from '../service-store.ts'
+import { withIssuer } from '../operator-store.ts'
 
 interface ExportResult {
   readonly written: readonly string[]

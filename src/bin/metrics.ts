@@ -1,17 +1,22 @@
-/** The metrics of an issuer or a verifier that are about its process rather than about one request. */
+/** The metrics of an issuer or a verifier: all that other files have, and those of its database. */
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { CallbackCollections } from '../callback/queue.ts'
 import type { MeasuredMetric } from '../http/metrics-server.ts'
 import { createRequestObserver, type RequestObserver } from '../http/request-metrics.ts'
-import { countTelemetry, type TelemetryCounts } from '../http/telemetry-metrics.ts'
+import { registerTelemetryMetrics, type TelemetryCounts } from '../http/telemetry-metrics.ts'
 import type { NoteSignedList } from '../issuer/context.ts'
 import type { ConflictCounts } from '../store/retry.ts'
 import type { Store } from '../store/store.ts'
-import { measureLists } from './list-metrics.ts'
+import { registerListMetrics } from './list-metrics.ts'
 import { logCounts } from './log.ts'
 import { type CertificateSettings, listCertificates } from './measured-certificates.ts'
-import { type CommitObserver, countOutcomes, measureCallbacks } from './outcome-metrics.ts'
-import { countDroppedLines, measureCertificates, measureReadiness, measureSessions } from './state-metrics.ts'
+import { type CommitObserver, registerCallbackMetrics, registerOutcomeMetrics } from './outcome-metrics.ts'
+import {
+  registerCertificateMetrics,
+  registerLogMetrics,
+  registerReadinessMetrics,
+  registerSessionMetrics,
+} from './state-metrics.ts'
 import { createStepTimer, type StepTimer } from './step-metrics.ts'
 
 export interface ServiceMetrics {
@@ -42,21 +47,21 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Metr
   const registry = new Registry()
   const prefix = `vouchsafe_${name}_`
   collectDefaultMetrics({ register: registry })
-  countConflicts(prefix, registry, measured.conflicts)
-  measureCallbacks(prefix, registry, measured.store, measured.now)
-  measureConnections(prefix, registry, measured.store)
-  countTelemetry(prefix, registry, measured.telemetry)
-  measureCertificates(prefix, registry, () => listCertificates(measured.config()), measured.now)
-  measureReadiness(prefix, registry, measured.checkReady)
-  measureSessions(prefix, registry, measured.newestStates, measured.now)
-  countDroppedLines(prefix, registry, logCounts)
-  const committed = countOutcomes(name, prefix, registry)
+  registerConflictMetrics(prefix, registry, measured.conflicts)
+  registerCallbackMetrics(prefix, registry, measured.store, measured.now)
+  registerConnectionMetrics(prefix, registry, measured.store)
+  registerTelemetryMetrics(prefix, registry, measured.telemetry)
+  registerCertificateMetrics(prefix, registry, () => listCertificates(measured.config()), measured.now)
+  registerReadinessMetrics(prefix, registry, measured.checkReady)
+  registerSessionMetrics(prefix, registry, measured.newestStates, measured.now)
+  registerLogMetrics(prefix, registry, logCounts)
+  const committed = registerOutcomeMetrics(name, prefix, registry)
   return {
     registry,
     observer: createRequestObserver(prefix, registry),
     committed,
     steps: createStepTimer(prefix, registry),
-    noteSignedList: name === 'issuer' ? measureLists(prefix, registry, measured.now) : undefined,
+    noteSignedList: name === 'issuer' ? registerListMetrics(prefix, registry, measured.now) : undefined,
   }
 }
 
@@ -65,7 +70,7 @@ export function addMetrics(ofProcesses: readonly (readonly MeasuredMetric[])[]):
   return AggregatorRegistry.aggregate(ofProcesses.map((metrics) => [...metrics])).metrics()
 }
 
-function measureConnections(prefix: string, registry: Registry, store: MetricSources['store']): void {
+function registerConnectionMetrics(prefix: string, registry: Registry, store: MetricSources['store']): void {
   new Gauge({
     name: `${prefix}database_connections`,
     help: 'Connections to PostgreSQL that are busy or idle, and statements that wait for one; nothing of SQLite',
@@ -89,7 +94,7 @@ function measureConnections(prefix: string, registry: Registry, store: MetricSou
   })
 }
 
-function countConflicts(prefix: string, registry: Registry, counts: ConflictCounts): void {
+function registerConflictMetrics(prefix: string, registry: Registry, counts: ConflictCounts): void {
   new Counter({
     name: `${prefix}store_conflicts_total`,
     help: 'Work that met a change by another, and was done anew or given up',

@@ -2,12 +2,12 @@
 import { credentialServiceKind } from './credential-service-kind.ts'
 import type { KindName, ServiceKind } from './service-kind.ts'
 
-export const serviceKinds: Readonly<Record<KindName, () => Promise<ServiceKind>>> = {
+export const kindLoaders: Readonly<Record<KindName, () => Promise<ServiceKind>>> = {
   issuer: () => Promise.resolve<ServiceKind>(credentialServiceKind('issuer')),
   verifier: () => Promise.resolve<ServiceKind>(credentialServiceKind('verifier')),
   engine: async () => (await import('./engine/commands.ts')).loadEngineKind(),
 }
 
 export function isKindName(word: string): word is KindName {
-  return Object.hasOwn(serviceKinds, word)
+  return Object.hasOwn(kindLoaders, word)
 }

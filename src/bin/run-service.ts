@@ -8,11 +8,11 @@ import type { App } from '../http/app-type.ts'
 import { createMetricsServer } from '../http/metrics-server.ts'
 import { addEnvironment, type ConfigFileResult, readConfigFile } from './config-file.ts'
 import { files, now } from './effects.ts'
+import { kindLoaders } from './kind-loaders.ts'
 import { createLog } from './log.ts'
 import { chooseDefaultHost } from './network.ts'
 import { createHangup, type Hangup, type Rereading, renew, rereadSettings } from './renewal.ts'
 import type { BuiltService, KindName, ListeningConfig, Outputs, ServiceKind } from './service-kind.ts'
-import { serviceKinds } from './service-kinds.ts'
 import {
   describeListenMistake,
   reportMistakes,
@@ -66,7 +66,7 @@ export async function runService(name: KindName, words: ServiceWords): Promise<v
   const signals = primary?.signals ?? process
   const hangup = createHangup(signals)
   try {
-    const mistakes = await startService(await serviceKinds[name](), { ...words, log, signals, hangup, primary })
+    const mistakes = await startService(await kindLoaders[name](), { ...words, log, signals, hangup, primary })
     if (mistakes.length > 0) reportMistakes(log, words.configFile, mistakes)
     // The connection with the primary process keeps this one alive.
     if (mistakes.length > 0 && primary !== undefined) exitAfterLog(2)

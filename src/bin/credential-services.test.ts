@@ -15,7 +15,7 @@ import {
 } from './credential-services.ts'
 import { openDatabase } from './effects.ts'
 import { makeFiles } from './init/files.ts'
-import { buildService } from './service.ts'
+import { buildService } from './run-service.ts'
 import type { ServiceKind } from './service-kind.ts'
 
 const log = pino({ level: 'silent' })
