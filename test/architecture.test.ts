@@ -109,6 +109,18 @@ const NOT_HELD = /^components\/test(\/|$)/
 const OUTSIDE = /^node:(fs|child_process|http|https|os|dgram|tls|process|readline)(\/|$)/
 const OUTSIDE_ALLOWED = /^(bin|toolchain)\//
 
+/** The modules of the issuer that translate between the final form and those of older drafts. */
+const DRAFT_MODULES = ['issuer/credential-endpoint/older-drafts.ts', 'issuer/access/draft13-nonce.ts']
+/** The edge of the issuer: its routes and its metadata, which alone may import these modules. */
+const DRAFT_EDGE = [...DRAFT_MODULES, 'issuer/(token|credential)-endpoint/routes.ts', 'issuer/metadata.ts']
+/** Files that may name drafts besides: schemas of routes, forms of the metadata, settings, and a hint for operators. */
+const DRAFT_NAMES = [
+  'issuer/routes.ts',
+  'issuer/credential-endpoint/(schemas|key-proof).ts',
+  'issuer/configuration-metadata(-text)?.ts',
+  'issuer/(config|haip).ts',
+]
+
 /** Packages, and the only folders that may know them. */
 const PACKAGES: Record<string, readonly string[]> = {
   fastify: ['http', 'telemetry', 'operator', 'issuer', 'verifier', 'engine'],
@@ -270,6 +282,19 @@ describe('architecture', () => {
     const exporting = files.filter((path) => /\.export\(\{[^}]*'(pkcs8|sec1|jwk)'/.test(readFileSync(path, 'utf8')))
     // The JWK of a public key is for everybody.
     expect(exporting.map(placeOf).sort()).toEqual(['keys/file-signer.ts', 'keys/jwk.ts'])
+  })
+
+  it('knows of older drafts only at the edge of the issuer', () => {
+    const isAt = (places: readonly string[], path: string) =>
+      places.some((place) => new RegExp(`^${place}$`).test(path))
+    const importing = imports.filter(({ to }) => DRAFT_MODULES.includes(to)).map(({ from }) => from)
+    expect(importing).toContain('issuer/token-endpoint/routes.ts')
+    expect(importing.filter((path) => !isAt(DRAFT_EDGE, path))).toEqual([])
+    const naming = files.filter((path) => {
+      const code = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*|^import .*|'[^'\n]*\.ts'/gm, '')
+      return placeOf(path).startsWith('issuer/') && /draft/i.test(code)
+    })
+    expect(naming.map(placeOf).filter((path) => !isAt([...DRAFT_EDGE, ...DRAFT_NAMES], path))).toEqual([])
   })
 
   it('has no circle of files', () => {

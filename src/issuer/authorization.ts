@@ -45,9 +45,6 @@ export interface RefreshPolicy {
 /** The most used refresh tokens that are recognized when they come again. */
 const MAX_SPENT = 10
 
-/** The lifetime of an access token, in seconds. */
-export const ACCESS_TOKEN_SECONDS = 300
-
 /** Returns the time from which the wallet can get nothing for its tokens any more. */
 export function endOfAuthorization({ token, refresh }: Authorization): number {
   return Math.max(token.expiresAt, refresh?.until ?? 0)

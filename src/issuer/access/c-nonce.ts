@@ -9,10 +9,10 @@ import { orUndefined } from '../../codec/malformed.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
-import { refuseIfUsed, type SingleUse } from './spending.ts'
+import { refuseIfUsed, type SingleUse } from './single-use.ts'
 
 /** The lifetime of a nonce. */
-const NONCE_SECONDS = 300
+export const NONCE_SECONDS = 300
 const RANDOM_BYTES = 16
 const EXPIRY_BYTES = 6
 const MAC_BYTES = 16
@@ -28,14 +28,6 @@ export function makeNonce({ secrets, random, now }: NonceContext, sessionId: str
   expiry.writeUIntBE(now().getTime() + NONCE_SECONDS * 1000, 0, EXPIRY_BYTES)
   const body = Buffer.concat([expiry, random(RANDOM_BYTES)])
   return toBase64url(Buffer.concat([body, computeMac(secrets.nonce[0], sessionId, body)]))
-}
-
-/**
- * Returns the members by which an answer of draft 13 gives a nonce: a token response, a credential response or an
- * error.
- */
-export function makeDraft13NonceMembers(context: NonceContext, sessionId: string) {
-  return { c_nonce: makeNonce(context, sessionId), c_nonce_expires_in: NONCE_SECONDS }
 }
 
 /**

@@ -17,7 +17,7 @@ import {
 } from './client-checks.ts'
 import { readClientHeaders } from './client-headers.ts'
 import type { AccessContext } from './context.ts'
-import type { SingleUse } from './spending.ts'
+import type { SingleUse } from './single-use.ts'
 
 /** A request as far as it says which client sends it. */
 export interface ClientRequest {

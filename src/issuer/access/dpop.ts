@@ -12,7 +12,7 @@ import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
-import type { SingleUse } from './spending.ts'
+import type { SingleUse } from './single-use.ts'
 
 /** A request as far as a proof is about it. */
 export interface DpopRequest {

@@ -16,7 +16,7 @@ import type { IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
 import { type DpopRequest, refuseBoundToken, rethrowWithChallenge, runWithChallenge, verifyDpopProof } from './dpop.ts'
 import { findSessionOfExternalToken, type TokenSession } from './external-token.ts'
-import { commitWithSingleUses, refuseIfUsed, type SingleUse } from './spending.ts'
+import { commitWithSingleUses, refuseIfUsed, type SingleUse } from './single-use.ts'
 
 const TOKEN = /^(Bearer|DPoP) +(\S+)$/i
 

@@ -8,11 +8,11 @@ import type { Configuration } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse } from '../../protocol/oid4vci.ts'
 import { makeTimeOrderedId } from '../../store/time-ordered-id.ts'
+import { ACCESS_TOKEN_SECONDS } from '../access/access-token.ts'
 import { configurationOfIdentifier } from '../access/authorization-details.ts'
 import { checkNonce } from '../access/c-nonce.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
-import type { SingleUse } from '../access/spending.ts'
-import { ACCESS_TOKEN_SECONDS } from '../authorization.ts'
+import type { SingleUse } from '../access/single-use.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { endOfIssuance, type IssuanceSession, isUndecided, recordWaiting } from '../session.ts'
@@ -43,7 +43,7 @@ export async function requestCredential(
   const now = context.now()
   const requestedConfiguration = await findRequestedConfiguration(context, openSession, request)
   const { holderKeys, nonce } = await verifyProofs(context, request, { ...openSession, ...requestedConfiguration, now })
-  // After the proofs. The nonce is used up by the batch, so no refusal before it costs the wallet its nonce.
+  // The nonce is spent by the batch alone, so that no refusal before the batch costs the wallet its nonce.
   const singleUse = await checkNonce(context, openSession.sessionId, nonce, now)
   refuseDenied(openSession.row.value)
   const grant = { ...requestedConfiguration, holderKeys, now }
@@ -121,14 +121,14 @@ async function deferCredentials(
   const value = { sessionId, configurationId, holderKeys, ...(hasForm && { responseForm: form }) }
   const defer = (session: IssuanceSession) => {
     refuseDenied(session)
-    const next = recordWaiting(session, configurationId)
-    // A token of the last refresh lives on for a while.
-    const dueAt = new Date(endOfIssuance(next) + ACCESS_TOKEN_SECONDS * 1000)
+    const waitingSession = recordWaiting(session, configurationId)
+    // An access token of the last refresh may outlive the session.
+    const dueAt = new Date(endOfIssuance(waitingSession) + ACCESS_TOKEN_SECONDS * 1000)
     const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
     const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
-    // The application may want to know that a wallet waits.
-    if (!isFirst) return { value: next, extraChanges: [insert] }
-    const update = sessionEvent(context, 'issuance.deferred', { sessionId, session: next, now })
+    // The application is told of the first wallet that waits.
+    if (!isFirst) return { value: waitingSession, extraChanges: [insert] }
+    const update = sessionEvent(context, 'issuance.deferred', { sessionId, session: waitingSession, now })
     return { value: update.value, extraChanges: [insert, update.event] }
   }
   await changeSession(context, openSession, defer, [singleUse])

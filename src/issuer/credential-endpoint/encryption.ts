@@ -19,14 +19,20 @@ import type {
   DeferredCredentialRequest,
   IssuerMetadata,
 } from '../../protocol/oid4vci.ts'
+import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { type ReceivedRequest, unencryptedResponseEncryption } from './older-drafts.ts'
 
 /**
  * The most bytes of a request to the credential endpoint, before and after it is inflated: every value in it costs
  * time.
  */
 export const MAX_REQUEST_BYTES = 256 * 1024
+
+/** A request as it came, decrypted, and the encryption of its response, where the request asks for one. */
+export interface ReceivedRequest<T> {
+  readonly request: T
+  readonly form: CredentialResponseForm
+}
 
 const MEMBER = 'credential_response_encryption'
 
@@ -71,12 +77,11 @@ export async function readRequest<T extends CredentialRequest | DeferredCredenti
     if (!context.config.encryptionRequired) return { request, form: {} }
     return refuse('invalid_encryption_parameters', 'credential_response_encryption is missing; this issuer requires it')
   }
-  const parameters = isEncrypted ? member : unencryptedResponseEncryption(member)
-  if (parameters === undefined) {
+  if (!isEncrypted) {
     const rule = 'may only stand in an encrypted request (application/jwt)'
     refuse('invalid_encryption_parameters', `${MEMBER} ${rule}`)
   }
-  return { request, form: { encryption: readResponseEncryption(parameters) } }
+  return { request, form: { encryption: readResponseEncryption(member) } }
 }
 
 /** Returns the response as the wallet wants it. */
@@ -92,7 +97,8 @@ function decryptRequest({ decryptionKeys }: IssuerContext, text: string): Promis
   )
 }
 
-function readResponseEncryption(member: unknown): JweParameters {
+/** Reads the parameters of an encrypted response. Refuses with `invalid_encryption_parameters`. */
+export function readResponseEncryption(member: unknown): JweParameters {
   if (!isObject(member)) return refuse('invalid_encryption_parameters', `${MEMBER} must be an object`)
   const enc = jweEncryptions.find((each) => each === ownString(member, 'enc'))
   if (enc === undefined) {

@@ -15,22 +15,35 @@ import type {
   DeferredCredentialRequest,
   IssuerMetadata,
 } from '../../protocol/oid4vci.ts'
-import { makeDraft13NonceMembers, type NonceContext } from '../access/c-nonce.ts'
+import type { NonceContext } from '../access/c-nonce.ts'
+import { makeDraft13NonceMembers } from '../access/draft13-nonce.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerConfig } from '../config.ts'
 import type { IssuerContext } from '../context.ts'
 import { type FinalRequest, findConfiguration } from './credential-request.ts'
 import { type DeferredAnswer, fetchDeferredCredential } from './deferred.ts'
-
-/** A request as it came, decrypted, and the encryption of its response, where the request asks for one. */
-export interface ReceivedRequest<T> {
-  readonly request: T
-  readonly form: CredentialResponseForm
-}
+import { type ReceivedRequest, readRequest, readResponseEncryption } from './encryption.ts'
 
 /** The members of the context that the translation of a request and of its answer needs. */
 type DraftContext = NonceContext & Pick<IssuerContext, 'loadConfiguration'>
+
+/**
+ * Reads the body of a credential request or a deferred one as {@link readRequest} does, and also that of a wallet of
+ * drafts up to 15, which asks for an encrypted response in a request that nothing encrypts.
+ */
+export async function readAnyDraft<T extends CredentialRequest | DeferredCredentialRequest>(
+  context: IssuerContext,
+  body: T | string | undefined | null,
+): Promise<ReceivedRequest<T>> {
+  if (typeof body !== 'object' || !isDraft15Encryption(body?.credential_response_encryption)) {
+    return readRequest(context, body)
+  }
+  const { credential_response_encryption: encryption, ...rest } = body
+  // The final form takes the member in an encrypted request alone, so that the reader gets the request without it.
+  const { request } = await readRequest(context, rest as T)
+  return { request, form: { encryption: readResponseEncryption(toFinalEncryption(encryption)) } }
+}
 
 /**
  * Answers a credential request of any draft in the form of that draft, through `answer`, which knows the final form
@@ -96,19 +109,22 @@ export function draft15EncryptionMetadata({
 }
 
 /**
- * Returns the member `credential_response_encryption` of a request that is not encrypted, in the final form. Drafts up
- * to 15 name the algorithm beside the key, the final specification in the key alone; undefined where a request of no
- * draft has the member.
+ * Tests whether `credential_response_encryption` is of drafts up to 15, which name the algorithm beside the key; the
+ * final specification names it in the key alone.
  */
-export function unencryptedResponseEncryption(member: unknown): JsonObject | undefined {
-  if (!isObject(member)) return undefined
-  const [alg, jwk] = [own(member, 'alg'), own(member, 'jwk')]
-  if (alg === undefined) return undefined
+function isDraft15Encryption(member: unknown): member is JsonObject & { readonly alg: Json } {
+  return isObject(member) && own(member, 'alg') !== undefined
+}
+
+/** Returns `credential_response_encryption` of drafts up to 15 in the final form. */
+function toFinalEncryption(member: JsonObject & { readonly alg: Json }): JsonObject {
+  const { alg } = member
+  const jwk = own(member, 'jwk')
   if (!jweAlgorithms.some((each) => each === alg)) {
     const names = jweAlgorithms.join(' or ')
     refuse('invalid_encryption_parameters', `credential_response_encryption.alg must be ${names}`)
   }
-  // A key that names another algorithm contradicts the request, and is refused as it is.
+  // A key that names another algorithm keeps it, and the reader refuses such a key.
   return isObject(jwk) ? { ...member, jwk: { alg, ...jwk } } : member
 }
 

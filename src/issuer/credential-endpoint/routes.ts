@@ -13,9 +13,9 @@ import { type CredentialResponseForm, findIssuanceSession } from '../collections
 import type { IssuerContext } from '../context.ts'
 import { requestCredential } from './credential-request.ts'
 import { fetchDeferredCredential } from './deferred.ts'
-import { encryptResponse, MAX_REQUEST_BYTES, readRequest } from './encryption.ts'
+import { encryptResponse, MAX_REQUEST_BYTES } from './encryption.ts'
 import { receiveNotification } from './notification.ts'
-import { answerAnyDraft, fetchDraft15DeferredCredential, toResponseForm } from './older-drafts.ts'
+import { answerAnyDraft, fetchDraft15DeferredCredential, readAnyDraft, toResponseForm } from './older-drafts.ts'
 import * as schemas from './schemas.ts'
 
 /** The most bytes of a notification: an id, an event and a sentence. */
@@ -104,7 +104,7 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
     onRequest,
     handler: async (request, reply) => {
       const openSession = openSessionOf(request)
-      const receivedRequest = await readRequest(context, request.body as CredentialRequest | string)
+      const receivedRequest = await readAnyDraft(context, request.body as CredentialRequest | string)
       const response = await answerAnyDraft(context, openSession, receivedRequest, (finalRequest) =>
         requestCredential(context, openSession, finalRequest),
       )
@@ -131,7 +131,7 @@ function addDeferredRoutes(
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
-      const receivedRequest = await readRequest(context, deferredBody(request))
+      const receivedRequest = await readAnyDraft(context, deferredBody(request))
       const { response, form } = await fetchDeferredCredential(context, openSessionOf(request), receivedRequest.request)
       return sendCredentialResponse(reply, toResponseForm(response, form), receivedRequest.form)
     },
@@ -142,7 +142,7 @@ function addDeferredRoutes(
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
-      const receivedRequest = await readRequest(context, deferredBody(request))
+      const receivedRequest = await readAnyDraft(context, deferredBody(request))
       const { response, form } = await fetchDraft15DeferredCredential(
         context,
         openSessionOf(request),

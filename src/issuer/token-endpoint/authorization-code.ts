@@ -21,7 +21,7 @@ type RequestRow = Row<StoredAuthorizationRequest> & { readonly id: string }
 
 /** The form of a code_verifier. RFC 7636 section 4.1. */
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
-const UNKNOWN = 'the authorization code is unknown or has expired; begin anew with an authorization request'
+const UNKNOWN_CODE = 'the authorization code is unknown or has expired; begin anew with an authorization request'
 const REPLAYED_CODE = 'the authorization code has been used, and what it gave is good no more; begin anew'
 
 /** Returns the grant of an authorization code. Refuses with `invalid_request` what is missing. */
@@ -34,7 +34,7 @@ export async function findAuthorizationCodeGrant(context: IssuerContext, form: T
   const sessionId = row === undefined ? undefined : sessionOfStep(row.value)
   return {
     sessionId,
-    unknown: UNKNOWN,
+    unknownDescription: UNKNOWN_CODE,
     decide: (call) => decide(context, { id: id ?? '', form }, call),
   }
 }
@@ -59,11 +59,11 @@ async function decide(
   if (decidedFor !== undefined && decidedFor !== id) refuse('invalid_grant', 'the credential is for another person')
   return {
     session,
-    next: makeFirstRefreshToken(context, call.id, session, call.now),
+    newRefreshToken: makeFirstRefreshToken(context, call.id, session, call.now),
     client: { id: request.clientId },
     authorizedIds: authorizedIdsOf(request, session),
     scope: request.scope,
-    also: [redeemRequest({ id, ...row }, call)],
+    extraChanges: [redeemRequest({ id, ...row }, call)],
   }
 }
 
@@ -73,8 +73,9 @@ function endReplayedTokens({ session, now }: SessionForToken): GrantDecision {
 }
 
 function redeemRequest({ id, value, version }: RequestRow, { id: sessionId, now }: SessionForToken) {
-  const next = { ...value, step: { name: 'REDEEMED', sessionId } as const }
-  return { update: 'authorization_request', id, version, value: next, dueAt: endOfRequest(next, now) } as const
+  const redeemedRequest = { ...value, step: { name: 'REDEEMED', sessionId } as const }
+  const dueAt = endOfRequest(redeemedRequest, now)
+  return { update: 'authorization_request', id, version, value: redeemedRequest, dueAt } as const
 }
 
 function refuseOtherRequest(request: CodeFlowRequest, form: TokenRequest, client: SessionForToken['client']): void {
@@ -85,7 +86,7 @@ function refuseOtherRequest(request: CodeFlowRequest, form: TokenRequest, client
     refuse('invalid_grant', 'redirect_uri: it is not that of the authorization request')
   }
   const verifier = form.code_verifier ?? ''
-  // RFC 7636 section 4.6: what is not there is not that of code_challenge.
+  // RFC 7636 section 4.6: a missing code_verifier is refused like one that is not that of code_challenge.
   if (!verifier) refuse('invalid_grant', 'code_verifier is missing')
   if (!VERIFIER.test(verifier)) refuse('invalid_request', 'code_verifier: it needs 43 to 128 unreserved characters')
   if (!isSameSecret(digestOf(verifier), request.codeChallenge)) {
@@ -114,5 +115,5 @@ function sessionOfStep({ step }: StoredAuthorizationRequest): string | undefined
 }
 
 function refuseCode(): never {
-  return refuse('invalid_grant', UNKNOWN)
+  return refuse('invalid_grant', UNKNOWN_CODE)
 }

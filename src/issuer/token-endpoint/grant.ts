@@ -22,7 +22,7 @@ export type GrantDecision = GrantApproval | GrantRefusal
 /** The decision that the session gets an access token, and a refresh token if it may have one. */
 interface GrantApproval {
   readonly session: OfferedSession | AuthorizedSession
-  readonly next: NewRefreshToken | undefined
+  readonly newRefreshToken: NewRefreshToken | undefined
   /** The wallet that gets the token, where its authorization says. */
   readonly client?: AuthorizedClient
   /** The configurations that its authorization narrows the token to; all of the session where it is absent. */
@@ -30,7 +30,7 @@ interface GrantApproval {
   /** The scope that the authorization request named. */
   readonly scope?: string | undefined
   /** Changes that are committed with the token, which is not given without them. */
-  readonly also?: readonly Change<IssuerCollections>[]
+  readonly extraChanges?: readonly Change<IssuerCollections>[]
   readonly refusal?: never
 }
 
@@ -44,7 +44,10 @@ export interface Grant {
   /** The session that the grant is for; undefined when this issuer has none. */
   readonly sessionId: string | undefined
   /** The description of the refusal when there is no such session. */
-  readonly unknown: string
-  /** Decides about the session as it was read; again when it has changed since. Refuses without effect by throwing. */
+  readonly unknownDescription: string
+  /**
+   * Decides about the session as it was read, and is called again when the session has changed since. A refusal that
+   * changes nothing of the session is thrown.
+   */
   readonly decide: (call: SessionForToken) => GrantDecision | Promise<GrantDecision>
 }

@@ -42,7 +42,7 @@ async function findCodeGrant(context: IssuerContext, form: TokenRequest): Promis
   const code = form['pre-authorized_code'] || refuse('invalid_request', 'pre-authorized_code is missing')
   return {
     sessionId: await findSessionOfAnyCode(context, code),
-    unknown: UNKNOWN_CODE,
+    unknownDescription: UNKNOWN_CODE,
     decide: ({ id, session, now }) => {
       if (!hasGrant(session, PRE_AUTHORIZED_GRANT)) refuse('invalid_grant', UNKNOWN_CODE)
       refuseUnlessRedeemable(session, now)
@@ -53,7 +53,7 @@ async function findCodeGrant(context: IssuerContext, form: TokenRequest): Promis
           refusal: updatedSession.lockedAt === undefined ? WRONG_TX_CODE : LAST_WRONG_TX_CODE,
         }
       }
-      return { session, next: makeFirstRefreshToken(context, id, session, now) }
+      return { session, newRefreshToken: makeFirstRefreshToken(context, id, session, now) }
     },
   }
 }
@@ -62,16 +62,16 @@ function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Grant {
   const refreshToken = form.refresh_token || refuse('invalid_request', 'refresh_token is missing')
   return {
     sessionId: sessionOfRefreshToken(refreshToken),
-    unknown: 'the refresh token is unknown',
+    unknownDescription: 'the refresh token is unknown',
     decide: async ({ id, session, jkt, client, now }) => {
       if (session.token === undefined) return refuseUnknownRefreshToken()
       refuseOtherClient(session, form)
       refuseOtherInstance(session.client, client)
       refuseOtherKey(session, jkt)
-      const next = makeNextRefreshToken(context, id, session, { refreshToken, now })
-      if ('problem' in next) return { session: endTokens(session, now), refusal: next.problem }
+      const newRefreshToken = makeNextRefreshToken(context, id, session, { refreshToken, now })
+      if ('problem' in newRefreshToken) return { session: endTokens(session, now), refusal: newRefreshToken.problem }
       await refuseUnlessValid(context, id)
-      return { session, next }
+      return { session, newRefreshToken }
     },
   }
 }
@@ -79,7 +79,7 @@ function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Grant {
 /** Refuses every client but the one that the refresh token was given to. RFC 6749 section 6. */
 function refuseOtherClient({ client }: Authorization, { client_id: id }: TokenRequest): void {
   if (client === undefined || client.id === id) return
-  // The attestation names an instance that has one.
+  // An instance with an attestation is named by that, and refuseOtherInstance compares it.
   if (!id && client.instance !== undefined) return
   if (!id) refuse('invalid_request', 'client_id is missing')
   refuse('invalid_grant', 'client_id: the refresh token was given to another client')

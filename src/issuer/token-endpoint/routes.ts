@@ -4,14 +4,16 @@ import { refusalCodes, SessionParams } from '../../http/answers.ts'
 import { addBodylessRoutes, addFormRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { refuse } from '../../protocol/error.ts'
-import { AuthorizationServerMetadata } from '../../protocol/oauth.ts'
+import { AuthorizationServerMetadata, type TokenResponse } from '../../protocol/oauth.ts'
 import { offerAttestationChallenge, readClientRequest } from '../access/client-attestation.ts'
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
+import { makeDraft13NonceMembers } from '../access/draft13-nonce.ts'
 import type { IssuerContext } from '../context.ts'
 import { accessTokenKeys, authorizationServerMetadata, makeDocumentPaths } from '../metadata.ts'
 import * as schemas from '../schemas.ts'
+import type { Grant } from './grant.ts'
 import { findGrant } from './grants.ts'
-import { answerTokenRequest } from './token-request.ts'
+import { answerTokenRequest, type TokenCall } from './token-request.ts'
 
 /** The most bytes of a body: a code and a grant type are short, and reading a form costs more than sending it. */
 const BODY_LIMIT = 16 * 1024
@@ -62,7 +64,7 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
   app.post('/auth/token-endpoint', { config, onRequest, schema: schemas.tokenRoute }, async (request) => {
     const grant = await findGrant(context, request.body)
     request.sessionId = grant.sessionId ?? ''
-    return answerTokenRequest(context, grant, {
+    return answerForAnyDraft(context, grant, {
       ...readDpopRequest(request),
       sender: readClientRequest(request),
       form: request.body,
@@ -73,6 +75,17 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
   app.post('/auth/token-endpoint/:session_id', { config, onRequest, schema }, async (request) => {
     const { body: form, params } = request
     const call = { ...readDpopRequest(request), sender: readClientRequest(request), form, sessionId: params.session_id }
-    return answerTokenRequest(context, await findGrant(context, form), call)
+    return answerForAnyDraft(context, await findGrant(context, form), call)
   })
+}
+
+/**
+ * Answers a token request, with the nonce of the first key proof where wallets of draft 13 are served. Refuses like
+ * {@link answerTokenRequest}.
+ */
+async function answerForAnyDraft(context: IssuerContext, grant: Grant, call: TokenCall): Promise<TokenResponse> {
+  const response = await answerTokenRequest(context, grant, call)
+  return context.config.draft13 && grant.sessionId !== undefined
+    ? { ...response, ...makeDraft13NonceMembers(context, grant.sessionId) }
+    : response
 }

@@ -1,20 +1,17 @@
 /**
- * The token endpoint: a grant is decided about, and a token made. grants.ts has what each grant asks;
- * access/open-session.ts recognises a token that was made here. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
+ * The token endpoint: a grant is decided about, and a token made by access/access-token.ts. grants.ts has what each
+ * grant asks. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
  */
-import { toBase64url } from '../../codec/base64url.ts'
-import { digestOf } from '../../codec/digest.ts'
-import { writeJws } from '../../codec/jws.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { TokenResponse } from '../../protocol/oauth.ts'
 import type { Attempt } from '../../store/retry.ts'
 import type { Row } from '../../store/store.ts'
+import { ACCESS_TOKEN_SECONDS, makeAccessToken } from '../access/access-token.ts'
 import { makeGrantedDetails, readAuthorizationDetails } from '../access/authorization-details.ts'
-import { makeDraft13NonceMembers } from '../access/c-nonce.ts'
 import { type AuthenticatedClient, authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
 import { type DpopProof, type DpopRequest, verifyDpopProof } from '../access/dpop.ts'
-import { commitWithSingleUses } from '../access/spending.ts'
-import { ACCESS_TOKEN_SECONDS, type AccessTokenRecord, type AuthorizedClient } from '../authorization.ts'
+import { commitWithSingleUses } from '../access/single-use.ts'
+import type { AccessTokenRecord } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { type AuthorizedSession, credentialIssuerIdentifier, endOfIssuance, type IssuanceSession } from '../session.ts'
@@ -42,13 +39,13 @@ interface SessionCall {
  */
 export async function answerTokenRequest(
   context: IssuerContext,
-  { sessionId: id, unknown, decide }: Grant,
+  { sessionId: id, unknownDescription, decide }: Grant,
   call: TokenCall,
 ): Promise<TokenResponse> {
   if (id === undefined || (call.sessionId !== undefined && call.sessionId !== id)) {
-    return refuse('invalid_grant', unknown)
+    return refuse('invalid_grant', unknownDescription)
   }
-  // Before the transaction code: a proof that has to be made again costs no attempt.
+  // The proofs are verified before the transaction code, so that a proof that has to be made again costs no attempt.
   const client = await authenticateClient(context, call.sender, {
     clientId: call.form.client_id,
     audiences: identifiersFor(context, id),
@@ -56,7 +53,7 @@ export async function answerTokenRequest(
   const proof = verifyProof(context, call)
   // A request that another one has overtaken is decided anew, so that every wrong transaction code counts.
   return context.retryOnConflict(async () => {
-    const row = (await context.store.get('issuance_session', id)) ?? refuse('invalid_grant', unknown)
+    const row = (await context.store.get('issuance_session', id)) ?? refuse('invalid_grant', unknownDescription)
     return attemptAnswer(context, { form: call.form, id, proof, client }, row, decide)
   })
 }
@@ -82,7 +79,7 @@ async function attemptAnswer(
   const currentSession = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
   const decision = await decide({ id, session: currentSession, jkt: proof?.jkt, client: sender, now })
   if (decision.refusal !== undefined) {
-    // The end of the session may have come nearer.
+    // The refusal may end the session earlier: too many wrong transaction codes do.
     const endedRow = { value: decision.session, dueAt: new Date(endOfIssuance(decision.session)) }
     const conflict = await context.store.commit([{ update: 'issuance_session', id, version, ...endedRow }])
     return conflict === undefined ? refuse('invalid_grant', decision.refusal) : { conflict }
@@ -90,64 +87,36 @@ async function attemptAnswer(
   const authorizedIds = readAuthorizedIds(context, call, session, decision.authorizedIds)
   const client =
     sender === undefined ? (decision.client ?? session.client) : { id: sender.id, instance: sender.instance }
-  const { accessToken, token: plainToken } = await makeAccessToken(context, id, { now, jkt: proof?.jkt, client })
+  const claims = { sessionId: id, now, jkt: proof?.jkt, client }
+  const { accessToken, record } = await makeAccessToken(context, context.keys.accessTokens, claims)
   const issuedBefore = session.issued.length
   const token = {
-    ...plainToken,
+    ...record,
     ...(authorizedIds && { authorized: authorizedIds }),
     ...(issuedBefore > 0 && { issuedBefore }),
   }
-  const { next, scope, also = [] } = decision
-  const refresh = next && { refresh: next.refresh }
+  const { newRefreshToken, scope, extraChanges = [] } = decision
+  const refresh = newRefreshToken && { refresh: newRefreshToken.refresh }
   const value: AuthorizedSession = { ...decision.session, token, ...(client && { client }), ...refresh }
   const change = { update: 'issuance_session', id, version, value } as const
-  const spendings = [proof, sender].flatMap((each) => each?.singleUse ?? [])
-  const conflict = await commitWithSingleUses(context.store, [change, ...also], spendings)
+  const singleUses = [proof, sender].flatMap((each) => each?.singleUse ?? [])
+  const conflict = await commitWithSingleUses(context.store, [change, ...extraChanges], singleUses)
   if (conflict !== undefined) return { conflict }
   context.progress.forgetFetch(id)
-  return { committed: responseOf(context, id, { accessToken, token, refreshToken: next?.refreshToken, scope }) }
+  return { committed: responseOf({ accessToken, token, refreshToken: newRefreshToken?.refreshToken, scope }) }
 }
 
-/** Makes a new access token for the session (RFC 9068), and the part of it that the session keeps. */
-async function makeAccessToken(
-  { config, keys, random }: IssuerContext,
-  sessionId: string,
-  {
-    now,
-    jkt,
-    client,
-  }: { readonly now: Date; readonly jkt: string | undefined; readonly client: AuthorizedClient | undefined },
-) {
-  const issuedAt = Math.floor(now.getTime() / 1000)
-  const payload = {
-    iss: config.baseUrl,
-    sub: sessionId,
-    aud: config.baseUrl,
-    iat: issuedAt,
-    exp: issuedAt + ACCESS_TOKEN_SECONDS,
-    jti: toBase64url(random(16)),
-    ...(client && { client_id: client.id }),
-    // RFC 9449 section 6.1
-    ...(jkt === undefined ? {} : { cnf: { jkt } }),
-  }
-  const { accessTokens: signer } = keys
-  const header = { typ: 'at+jwt', alg: signer.alg, kid: signer.kid }
-  const accessToken = await writeJws(header, payload, (data) => signer.sign(data))
-  const expiresAt = now.getTime() + ACCESS_TOKEN_SECONDS * 1000
-  return { accessToken, token: { digest: digestOf(accessToken), expiresAt, ...(jkt === undefined ? {} : { jkt }) } }
-}
-
-function responseOf(
-  context: IssuerContext,
-  id: string,
-  tokens: {
-    readonly accessToken: string
-    readonly token: AccessTokenRecord
-    readonly refreshToken: string | undefined
-    readonly scope: string | undefined
-  },
-): TokenResponse {
-  const { accessToken, token, refreshToken, scope } = tokens
+function responseOf({
+  accessToken,
+  token,
+  refreshToken,
+  scope,
+}: {
+  readonly accessToken: string
+  readonly token: AccessTokenRecord
+  readonly refreshToken: string | undefined
+  readonly scope: string | undefined
+}): TokenResponse {
   return {
     access_token: accessToken,
     token_type: token.jkt === undefined ? 'Bearer' : 'DPoP',
@@ -155,7 +124,6 @@ function responseOf(
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
     ...(scope && { scope }),
     ...(token.authorized && { authorization_details: makeGrantedDetails(token.authorized) }),
-    ...(context.config.draft13 ? makeDraft13NonceMembers(context, id) : {}),
   }
 }
 
