@@ -8,7 +8,7 @@ import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { settingNames } from '../src/config/environment.ts'
+import { settingsByVariable } from '../src/config/environment.ts'
 import { EngineSettings, engineDefaults } from '../src/engine/config.ts'
 import { IssuerSettings, issuerDefaults } from '../src/issuer/config.ts'
 import { VerifierSettings, verifierDefaults } from '../src/verifier/config.ts'
@@ -51,7 +51,7 @@ describe('the settings of', () => {
   it.each(everywhere)('the image of the %s are settings of it, and its word and port are its own', (service) => {
     const variables = variablesOf(target(service))
     expect(Object.keys(variables)).toEqual(['VOUCHSAFE_HOST', 'VOUCHSAFE_PORT'])
-    for (const name of Object.keys(variables)) expect(settingNames(services[service]).has(name)).toBe(true)
+    for (const name of Object.keys(variables)) expect(settingsByVariable(services[service]).has(name)).toBe(true)
     const port = variables.VOUCHSAFE_PORT ?? ''
     expect(port).toBe(String(PORTS[service]))
     expect(target(service)).toMatch(new RegExp(`EXPOSE ${port}\\nHEALTHCHECK .*"${port}"\\]\\nCMD \\["${service}"\\]`))
@@ -60,7 +60,7 @@ describe('the settings of', () => {
   it.each(['issuer', 'verifier'] as const)('the %s in the compose file are settings of it', (service) => {
     const names = Object.keys(variablesOf(composed(service)))
     expect(names.length).toBeGreaterThan(4)
-    const known = settingNames(services[service])
+    const known = settingsByVariable(services[service])
     expect(names.filter((name) => !known.has(name) && !known.has(name.replace(/_FILE$/, '')))).toEqual([])
   })
 
@@ -72,7 +72,7 @@ describe('the settings of', () => {
     )
     expect(names.length).toBeGreaterThan(8)
     for (const schema of Object.values(services)) {
-      const known = settingNames(schema)
+      const known = settingsByVariable(schema)
       expect(names.filter((name) => !known.has(name) && !known.has(name.replace(/_FILE$/, '')))).toEqual([])
     }
   })

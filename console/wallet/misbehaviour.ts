@@ -6,7 +6,7 @@ import { fromBase64url, toBase64url } from '../../src/codec/base64url.ts'
 import {
   asArray,
   asBytes,
-  asEmbedded,
+  asEmbeddedBytes,
   asMap,
   CBOR_TAG,
   type CborKey,
@@ -230,7 +230,7 @@ function changeElements(answer: AnsweredQuery): AnsweredQuery {
   const issuerSigned = asMap(decodeCbor(fromBase64url(answer.credential.credential)), 'the credential')
   const nameSpaces = [...asMap(issuerSigned.get('nameSpaces'), 'nameSpaces')].map(([name, items]) => {
     const changedItems = asArray(items, 'a namespace').map((item) => {
-      const element = asMap(decodeCbor(asEmbedded(item, 'an element')), 'an element')
+      const element = asMap(decodeCbor(asEmbeddedBytes(item, 'an element')), 'an element')
       const forgedElement = new Map<CborKey, unknown>([...element, ['elementValue', 'changed by the wallet']])
       return makeTagged(CBOR_TAG.encoded, encodeCbor(forgedElement as typeof element))
     })

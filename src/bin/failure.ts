@@ -13,14 +13,14 @@ interface FailureTerms {
 }
 
 /** The end of a command: its output, and its exit status. */
-export interface CommandEnd {
+export interface CommandOutput {
   readonly stdout: string | Uint8Array
   readonly stderr: string
   readonly status: number
 }
 
 /** Returns the end of a command that failed. A wrong command line is told with the usage, and has status 2. */
-export function endOfFailure(error: unknown, { json, status, mark = '', facts = {} }: FailureTerms): CommandEnd {
+export function outputOfFailure(error: unknown, { json, status, mark = '', facts = {} }: FailureTerms): CommandOutput {
   const isUsage = error instanceof UsageError
   const end = isUsage ? 2 : status
   const { message } = error as Error
@@ -34,7 +34,7 @@ export function endOfFailure(error: unknown, { json, status, mark = '', facts = 
 
 /** Reports the error, and sets the exit status. */
 export function reportFailure(error: unknown, terms: FailureTerms): void {
-  const { stdout, stderr, status } = endOfFailure(error, terms)
+  const { stdout, stderr, status } = outputOfFailure(error, terms)
   process.exitCode = status
   process.stdout.write(stdout)
   process.stderr.write(stderr)

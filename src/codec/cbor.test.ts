@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { TIMES } from '../../test/support/seeds.ts'
 import {
-  asEmbedded,
+  asEmbeddedBytes,
   CBOR_TAG,
   type Cbor,
   type CborKey,
@@ -82,10 +82,10 @@ describe('CBOR', () => {
   it('gives the very bytes of an embedded value', () => {
     const bytes = hex('a2 6162 01 6161 02')
     const value = decodeCbor(encodeCbor(makeTagged(24, bytes)))
-    expect(Buffer.from(asEmbedded(value, 'it')).equals(bytes)).toBe(true)
+    expect(Buffer.from(asEmbeddedBytes(value, 'it')).equals(bytes)).toBe(true)
     expect(readEmbedded(embedCbor(7), 'it')).toBe(7)
     expect(() => readEmbedded(makeTagged(24, hex('ff')), 'the item')).toThrow(/^the item: /)
-    expect(() => asEmbedded(hex('01'), 'the item')).toThrow('the item is not embedded CBOR (tag 24)')
+    expect(() => asEmbeddedBytes(hex('01'), 'the item')).toThrow('the item is not embedded CBOR (tag 24)')
   })
 
   it('reads as it was written', () => {

@@ -112,14 +112,14 @@ export function asText(value: Cbor | undefined, what: string): string {
 }
 
 /** Returns the bytes inside `24(bytes)` unchanged. */
-export function asEmbedded(value: Cbor | undefined, what: string): Uint8Array {
+export function asEmbeddedBytes(value: Cbor | undefined, what: string): Uint8Array {
   const bytes = contentOfTag(value, CBOR_TAG.encoded)
   return isBytes(bytes) ? bytes : malformed(`${what} is not embedded CBOR (tag 24)`)
 }
 
 /** Decodes the value embedded in `24(bytes)`. Throws a MalformedError that names `what`. */
 export function readEmbedded(value: Cbor | undefined, what: string): Cbor {
-  const bytes = asEmbedded(value, what)
+  const bytes = asEmbeddedBytes(value, what)
   return within(what, () => decodeCbor(bytes))
 }
 
@@ -166,8 +166,8 @@ function readTagged(tag: number | bigint, next: () => Cbor): Tagged {
 
 function readKey(reader: Reader): CborKey {
   const token = readToken(reader)
-  const simple = token.type === Type.string || token.type === Type.uint || token.type === Type.negint
-  return simple
+  const isKeyType = token.type === Type.string || token.type === Type.uint || token.type === Type.negint
+  return isKeyType
     ? (readValue(reader, token, 0) as CborKey)
     : malformed('a key of a CBOR map is neither a text nor an integer')
 }

@@ -16,7 +16,7 @@ import { shownPath } from './shown-path.ts'
 /** The use of a key and its certificates. */
 export interface KeyUse {
   /** The path of the setting, for messages. */
-  readonly where: string
+  readonly settingPath: string
   readonly purpose: CertificatePurpose
   readonly now: Date
   /** Whether the key was replaced by another: its certificate may have ended. */
@@ -36,37 +36,38 @@ export interface ReadCertificates {
 /** Reads the files, and lists what is wrong with them, and with the certificates in their order. */
 export function readCertificateFiles(use: KeyUse, paths: readonly string[], files: Files): ReadCertificates {
   const fileResults = paths.map((path, index) =>
-    readOrMistake(`${use.where}.certificateFiles[${index}]`, path, () => {
+    readOrMistake(`${use.settingPath}.certificateFiles[${index}]`, path, () => {
       const text = files.read(path)
       return { text, certificates: readPemCertificates(text) }
     }),
   )
-  const unread = fileResults.flatMap((file) => ('mistake' in file ? [file.mistake] : []))
+  const fileMistakes = fileResults.flatMap((file) => ('mistake' in file ? [file.mistake] : []))
   const chain = fileResults.flatMap((file) => ('mistake' in file ? [] : file.value.certificates))
   const [leaf] = chain
-  const at = momentOf(use, chain)
+  const requiredAt = validityTime(use, chain)
   // A first file that could not be read has the certificate of the key.
   const isLeafRead = leaf !== undefined && fileResults[0] !== undefined && 'value' in fileResults[0]
-  const problem = isLeafRead ? leafProblem(leaf, at, 0, use.purpose) : undefined
+  const problem = isLeafRead ? leafProblem(leaf, requiredAt, 0, use.purpose) : undefined
   const placedCertificates = fileResults.flatMap((file, index) =>
     'mistake' in file ? [] : file.value.certificates.map((certificate) => ({ certificate, index })),
   )
   // The chain is not checked while a file of it could not be read.
-  const chainProblems = use.purpose === 'tls' || unread.length > 0 ? [] : findChainMistakes(placedCertificates, at)
+  const chainProblems =
+    use.purpose === 'tls' || fileMistakes.length > 0 ? [] : findChainMistakes(placedCertificates, requiredAt)
   return {
     chain: isLeafRead ? chain : [],
     pem: fileResults.map((file) => ('mistake' in file ? '' : file.value.text)).join('\n'),
-    mistakes: [...unread, ...chainProblems.map((mistake) => `${use.where}.${mistake}`)],
-    leafMistakes: problem === undefined ? [] : [`${use.where}.certificateFiles[0]: ${problem}`],
+    mistakes: [...fileMistakes, ...chainProblems.map((mistake) => `${use.settingPath}.${mistake}`)],
+    leafMistakes: problem === undefined ? [] : [`${use.settingPath}.certificateFiles[0]: ${problem}`],
   }
 }
 
-/** Gives what `read` reads of a file, or the mistake with the path of its setting. */
-export function readOrMistake<T>(where: string, file: string, read: () => T): { value: T } | { mistake: string } {
+/** Returns what `read` reads of a file, or the mistake with the path of its setting. */
+export function readOrMistake<T>(settingPath: string, file: string, read: () => T): { value: T } | { mistake: string } {
   try {
     return { value: read() }
   } catch (error) {
-    return { mistake: `${where}: ${reasonText(error)}: ${shownPath(file)}` }
+    return { mistake: `${settingPath}: ${reasonText(error)}: ${shownPath(file)}` }
   }
 }
 
@@ -74,7 +75,7 @@ export function readOrMistake<T>(where: string, file: string, read: () => T): { 
  * Returns the time at which the certificates must be valid: now, or the end of their validity for a key that was
  * replaced.
  */
-function momentOf({ now, isPrevious = false }: KeyUse, chain: readonly Certificate[]): Date {
+function validityTime({ now, isPrevious = false }: KeyUse, chain: readonly Certificate[]): Date {
   const ends = isPrevious ? sentCertificates(chain).map(({ notAfter }) => notAfter.getTime()) : []
   return new Date(Math.min(now.getTime(), ...ends))
 }
@@ -89,18 +90,18 @@ interface PlacedCertificate {
 function findChainMistakes(placedCertificates: readonly PlacedCertificate[], now: Date): string[] {
   const sentChain = sentCertificates(placedCertificates.map(({ certificate }) => certificate))
   return placedCertificates.slice(1).flatMap(({ certificate, index }, position) => {
-    const below = placedCertificates[position]?.certificate as Certificate
+    const signedCertificate = placedCertificates[position]?.certificate as Certificate
     const problem =
-      issuerProblem(certificate, below) ??
+      issuerProblem(certificate, signedCertificate) ??
       (sentChain.includes(certificate) ? certificateProblem(certificate, now, 0) : undefined)
     return problem === undefined ? [] : [`certificateFiles[${index}]: ${problem}`]
   })
 }
 
-function issuerProblem(certificate: Certificate, below: Certificate): string | undefined {
+function issuerProblem(certificate: Certificate, signedCertificate: Certificate): string | undefined {
   const { subjectText, isCa, keyUsage } = certificate
-  if (!isSignedBy(below, certificate)) {
-    return `the certificate '${subjectText}' did not sign '${below.subjectText}' before it; begin with that of the key, then that of its issuer, and so on`
+  if (!isSignedBy(signedCertificate, certificate)) {
+    return `the certificate '${subjectText}' did not sign '${signedCertificate.subjectText}' before it; begin with that of the key, then that of its issuer, and so on`
   }
   return isCa && keyUsage?.has('keyCertSign') !== false
     ? undefined

@@ -10,26 +10,28 @@ const SELF_SIGNED_ADVICE = {
 }
 
 /**
- * Returns warnings for the log and the doctor, each beginning with `where`. A certificate that is not sent may expire
- * unnoticed.
+ * Returns warnings for the log and the doctor, each beginning with `settingPath`. A certificate that is not sent may
+ * expire unnoticed.
  */
-export function findCertificateWarnings(where: string, chain: readonly Certificate[], now: Date): string[] {
+export function findCertificateWarnings(settingPath: string, chain: readonly Certificate[], now: Date): string[] {
   const [leaf] = chain
   if (leaf === undefined) return []
   const ending = sentCertificates(chain).filter((certificate) => endsSoon(certificate, now))
   return [
     ...(isSelfSigned(leaf)
-      ? [`${where}: the certificate ${leaf.subjectText} ${SELF_SIGNED_ADVICE[where === 'tls' ? 'tls' : 'signing']}`]
+      ? [
+          `${settingPath}: the certificate ${leaf.subjectText} ${SELF_SIGNED_ADVICE[settingPath === 'tls' ? 'tls' : 'signing']}`,
+        ]
       : []),
-    ...ending.map((certificate) => `${where}: ${describeValidity(certificate, now)}`),
+    ...ending.map((certificate) => `${settingPath}: ${describeValidity(certificate, now)}`),
   ]
 }
 
 /** Warns of the certificate of a key that was replaced, once it is over: then the key is good for nothing. */
-export function endedWarnings(where: string, [leaf]: readonly Certificate[], now: Date): string[] {
+export function endedWarnings(settingPath: string, [leaf]: readonly Certificate[], now: Date): string[] {
   if (leaf === undefined || leaf.notAfter >= now) return []
   const text = `the certificate ${leaf.subjectText} ended on ${leaf.notAfter.toISOString().slice(0, 10)}`
-  return [`${where}: ${text}: the newest key signs in its place; take this one out`]
+  return [`${settingPath}: ${text}: the newest key signs in its place; take this one out`]
 }
 
 export function endsSoon({ notAfter }: Certificate, now: Date): boolean {

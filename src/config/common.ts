@@ -21,7 +21,7 @@ import { type Management, ManagementSetting, resolveManagement } from './managem
 import { findProxyMistakes, RateLimitSettings } from './rate-limits.ts'
 import { findRetentionMistakes, type Retention, RetentionSettings, resolveRetention } from './retention.ts'
 import { createServerTls, type ServerTls } from './server-tls.ts'
-import { type KeySettings, type ReadServiceKeys, readServiceKeys, VerifierKeys } from './service-keys.ts'
+import { CommonKeys, type KeySettings, type ReadServiceKeys, readServiceKeys } from './service-keys.ts'
 import {
   findSessionCallbackMistakes,
   findSessionCallbackWarnings,
@@ -46,7 +46,7 @@ export const commonSettings = {
   baseUrl: Type.String({ description: 'Address that wallets are told; it must be reachable from them' }),
   database: Type.Optional(Database),
   signing: SigningSettings,
-  keys: Type.Optional(VerifierKeys),
+  keys: Type.Optional(CommonKeys),
   tls: Type.Optional(KeyAndCertificates),
   integrations: Type.Object(
     { authentication: Type.Record(Type.String(), Type.String(), { description: 'API key to label' }) },
@@ -153,7 +153,7 @@ export function readCommon(
 ): ReadResult<CommonConfig> {
   const keySettings = keySettingsOf(settings)
   const signing = keySettings && readServiceKeys(keySettings, { signs: defaults.signs, now }, files)
-  const tls = settings.tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now }, settings.tls, files)
+  const tls = settings.tls && readKeyAndCertificates({ settingPath: 'tls', purpose: 'tls', now }, settings.tls, files)
   const database = readDatabase(settings.database, defaults.databaseFile, files)
   const encryption = readEncryptionKeys(settings.database?.encryptionKeyFile, files)
   const mistakes = [

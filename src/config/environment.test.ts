@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { EngineSettings } from '../engine/config.ts'
 import { IssuerSettings } from '../issuer/config.ts'
 import { VerifierSettings } from '../verifier/config.ts'
-import { type Environment, hasSettings, readEnvironment, type SettingsShape, settingNames } from './environment.ts'
+import {
+  type Environment,
+  hasSettings,
+  readEnvironment,
+  type SettingsShape,
+  settingsByVariable,
+} from './environment.ts'
 
 const noFile = (path: string): string => {
   throw Object.assign(new Error(`ENOENT: ${path}`), { code: 'ENOENT' })
@@ -90,7 +96,7 @@ describe('the settings of the environment', () => {
 })
 
 describe.each(SERVICES)('the variables of the settings of an %s', (_, schema) => {
-  const names = settingNames(schema)
+  const names = settingsByVariable(schema)
 
   it('are one for each setting and each member', () => {
     const count = ({ properties = {} }: SettingsShape): number =>

@@ -19,9 +19,9 @@ interface Setting {
 }
 
 const PREFIX = 'VOUCHSAFE_'
-const OF_FILE = '_FILE'
-/** The variables that name no setting: those of other commands and of tests. */
-const OTHERS = /^VOUCHSAFE_(TEST_.*|(ISSUER|VERIFIER)_API_KEY|WALLET_HOME|CONSOLE_.*)$/
+const FILE_SUFFIX = '_FILE'
+/** The variables of other commands and of tests, which name settings of no service. */
+const FOREIGN_VARIABLES = /^VOUCHSAFE_(TEST_.*|(ISSUER|VERIFIER)_API_KEY|WALLET_HOME|CONSOLE_.*)$/
 const LARGEST_FILE = 1024 * 1024
 
 /** Tests whether the environment has a setting of a service, so that a configuration file may be missing. */
@@ -30,11 +30,11 @@ export function hasSettings(environment: Environment): boolean {
 }
 
 /**
- * Gives `value`, the settings of a file, with those of the environment in their places. A variable is `VOUCHSAFE_` and
- * the path of its setting in capitals: words are joined by `_`, members by `__`, as in
+ * Returns `value`, the settings of a file, with those of the environment in their places. A variable is `VOUCHSAFE_`
+ * and the path of its setting in capitals: words are joined by `_`, members by `__`, as in
  * `VOUCHSAFE_RATE_LIMITS__WALLET_REQUESTS_PER_MINUTE`. The value of a setting that is a text is taken as it is, and any
- * other is JSON. With `_FILE` behind its name, a variable names a file with the value. An empty
- * variable is ignored. No mistake quotes the value of a variable.
+ * other is JSON. With `_FILE` behind its name, a variable names a file with the value. An empty variable is ignored.
+ * No mistake quotes the value of a variable.
  */
 export function readEnvironment(
   schema: SettingsShape,
@@ -42,7 +42,7 @@ export function readEnvironment(
   environment: Environment,
   read: (path: string) => string,
 ): { readonly value: unknown } | { readonly mistakes: readonly string[] } {
-  const names = settingNames(schema)
+  const names = settingsByVariable(schema)
   const mistakes: string[] = []
   let settings: object | undefined = isObject(value) ? value : undefined
   for (const [variable, text] of findVariables(environment)) {
@@ -58,12 +58,14 @@ export function readEnvironment(
 /** Finds the variables that name settings, the shorter first: an object goes before its members. */
 function findVariables(environment: Environment): (readonly [string, string])[] {
   return Object.entries(environment)
-    .flatMap(([name, text]) => (name.startsWith(PREFIX) && !OTHERS.test(name) && text ? [[name, text] as const] : []))
+    .flatMap(([name, text]) =>
+      name.startsWith(PREFIX) && !FOREIGN_VARIABLES.test(name) && text ? [[name, text] as const] : [],
+    )
     .sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1))
 }
 
-/** Gives each setting its variable, objects and their members alike. */
-export function settingNames(schema: SettingsShape): ReadonlyMap<string, Setting> {
+/** Returns the settings by their variables; an object has a variable, and so have its members. */
+export function settingsByVariable(schema: SettingsShape): ReadonlyMap<string, Setting> {
   const names = new Map<string, Setting>()
   const add = ({ properties = {} }: SettingsShape, prefix: string, path: readonly string[]): void => {
     for (const [name, member] of Object.entries(properties)) {
@@ -86,10 +88,10 @@ interface FoundSetting {
 }
 
 function findSetting(names: ReadonlyMap<string, Setting>, variable: string): FoundSetting | undefined {
-  const exact = names.get(variable)
-  if (exact !== undefined) return { setting: exact, isFile: false }
-  const ofFile = variable.endsWith(OF_FILE) ? names.get(variable.slice(0, -OF_FILE.length)) : undefined
-  return ofFile && { setting: ofFile, isFile: true }
+  const namedSetting = names.get(variable)
+  if (namedSetting !== undefined) return { setting: namedSetting, isFile: false }
+  const settingOfFile = variable.endsWith(FILE_SUFFIX) ? names.get(variable.slice(0, -FILE_SUFFIX.length)) : undefined
+  return settingOfFile && { setting: settingOfFile, isFile: true }
 }
 
 function unknownVariable(variable: string, names: ReadonlyMap<string, Setting>): string {

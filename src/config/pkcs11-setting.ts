@@ -20,20 +20,21 @@ export const Pkcs11Setting = Type.Object(
 export type Pkcs11Setting = Static<typeof Pkcs11Setting>
 
 /**
- * Reads the PIN, or everything that is wrong with the setting `where`. Whether the token has the key is asked later.
+ * Reads the PIN, or everything that is wrong with the setting `settingPath`. Whether the token has the key is asked
+ * later.
  */
 export function readPkcs11Setting(
-  where: string,
+  settingPath: string,
   { module, tokenLabel, slot, keyLabel, pinFile }: Pkcs11Setting,
   files: Files,
 ): { readonly pkcs11Key: Pkcs11Key } | { readonly mistakes: readonly string[] } {
-  const pin = readOrMistake(`${where}.pinFile`, pinFile, () => files.read(pinFile).replace(/\r?\n$/, ''))
+  const pin = readOrMistake(`${settingPath}.pinFile`, pinFile, () => files.read(pinFile).replace(/\r?\n$/, ''))
   const place = slot === undefined ? tokenLabel !== undefined && { tokenLabel } : tokenLabel === undefined && { slot }
   const mistakes = [
-    ...(place === false ? [`${where}: name the token either by tokenLabel or by slot`] : []),
+    ...(place === false ? [`${settingPath}: name the token either by tokenLabel or by slot`] : []),
     ...('mistake' in pin ? [pin.mistake] : []),
     ...('value' in pin && !/^[^\r\n]+$/.test(pin.value)
-      ? [`${where}.pinFile: it must have the PIN on one line: ${pinFile}`]
+      ? [`${settingPath}.pinFile: it must have the PIN on one line: ${pinFile}`]
       : []),
   ]
   if (place === false || 'mistake' in pin || mistakes.length > 0) return { mistakes }

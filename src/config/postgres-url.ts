@@ -24,7 +24,7 @@ type Tls =
 
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full']
 const PARAMETERS = ['sslmode', 'sslrootcert', 'currentSchema', 'user', 'password']
-const FORM = 'database.url: it must be postgresql://host:port/name, with or without jdbc: before it'
+const FORM_MISTAKE = 'database.url: it must be postgresql://host:port/name, with or without jdbc: before it'
 
 interface Login {
   readonly user: string | undefined
@@ -41,9 +41,9 @@ export function readPostgresUrl(
   files: Files,
 ): PostgresAddress | { readonly mistakes: readonly string[] } {
   const parsedUrl = parse(url)
-  if (parsedUrl === undefined) return { mistakes: [FORM] }
+  if (parsedUrl === undefined) return { mistakes: [FORM_MISTAKE] }
   const { host, port, database, parameters } = parsedUrl
-  const login = oneLogin(settings, parsedUrl)
+  const login = combineLogins(settings, parsedUrl)
   const tls = readTls(parameters, files)
   const schema = parameters.get('currentSchema')
   const mistakes = [...findParameterMistakes(parameters), ...login.mistakes, ...('mistakes' in tls ? tls.mistakes : [])]
@@ -88,17 +88,18 @@ function findParameterMistakes(parameters: ReadonlyMap<string, string>): string[
     .map((name) => `database.url: parameter ${name}: unknown; there are ${PARAMETERS.join(', ')}`)
 }
 
-/** Combines user and password, each of which may be set in one place only. */
-function oneLogin(settings: Login, { user, password, parameters }: ParsedUrl) {
+/** Combines the user and the password of the settings and of the URL, each of which may have one value only. */
+function combineLogins(settings: Login, { user, password, parameters }: ParsedUrl) {
   const mistakes: string[] = []
-  const one = (name: 'user' | 'password', ...values: readonly (string | undefined)[]): string => {
-    const different = [...new Set(values.filter((value) => value !== undefined))]
-    if (different.length > 1) mistakes.push(`database.${name}: it contradicts database.url; write it in one of them`)
-    return different[0] ?? ''
+  const pickOne = (name: 'user' | 'password', ...values: readonly (string | undefined)[]): string => {
+    const distinctValues = [...new Set(values.filter((value) => value !== undefined))]
+    if (distinctValues.length > 1)
+      mistakes.push(`database.${name}: it contradicts database.url; write it in one of them`)
+    return distinctValues[0] ?? ''
   }
   const login = {
-    user: one('user', settings.user, user, parameters.get('user')),
-    password: one('password', settings.password, password, parameters.get('password')),
+    user: pickOne('user', settings.user, user, parameters.get('user')),
+    password: pickOne('password', settings.password, password, parameters.get('password')),
   }
   if (login.user === '') mistakes.push('database.user: required for PostgreSQL')
   return { ...login, mistakes }

@@ -7,8 +7,8 @@ import { endedWarnings, findCertificateWarnings } from './certificate-warnings.t
 import type { Files } from './files.ts'
 import { readSigningKey, SigningSetting, SigningSettings } from './signing.ts'
 
-/** The setting `keys` of a verifier. */
-export const VerifierKeys = Type.Object({ audit: Type.Optional(SigningSetting) }, { additionalProperties: false })
+/** The setting `keys` of every service; that of an issuer has more keys. */
+export const CommonKeys = Type.Object({ audit: Type.Optional(SigningSetting) }, { additionalProperties: false })
 
 /** The setting `keys` of an issuer. */
 export const IssuerKeys = Type.Object(
@@ -30,7 +30,7 @@ export interface KeySettings {
 /** A key as the settings name it. */
 export interface NamedKey {
   /** The path of the setting that names the key. */
-  readonly where: string
+  readonly settingPath: string
   readonly purpose: CertificatePurpose
   readonly isPrevious: boolean
   readonly setting: SigningSetting
@@ -45,7 +45,7 @@ export type ReadServiceKeys =
 export function namedKeys({ signing, keys = {} }: KeySettings, signs: 'credential' | 'request'): readonly NamedKey[] {
   const { statusLists, accessTokens, metadata, audit } = keys
   return [
-    { where: 'signing', purpose: signs, isPrevious: false, setting: signing },
+    { settingPath: 'signing', purpose: signs, isPrevious: false, setting: signing },
     // The keys that an issuer had before go on signing status lists.
     ...previousKeys('signing', signs === 'credential' ? 'status' : signs, signing),
     ...ownKeys('keys.statusLists', 'status', statusLists),
@@ -68,8 +68,8 @@ export function readServiceKeys(
   const mistakes = keyResults.flatMap(({ result }) => ('mistakes' in result ? result.mistakes : []))
   const good = keyResults.flatMap(({ result, ...use }) => ('mistakes' in result ? [] : [{ ...use, key: result }]))
   const keysAt = (path: string): SigningKeys | undefined => {
-    const current = good.find(({ where }) => where === path)?.key
-    const previous = good.filter(({ where }) => where.startsWith(`${path}.previous[`)).map(({ key }) => key)
+    const current = good.find(({ settingPath }) => settingPath === path)?.key
+    const previous = good.filter(({ settingPath }) => settingPath.startsWith(`${path}.previous[`)).map(({ key }) => key)
     return current && { ...current, previous }
   }
   const signing = keysAt('signing')
@@ -82,22 +82,26 @@ export function readServiceKeys(
       metadata: keysAt('keys.metadata'),
       audit: keysAt('keys.audit'),
     },
-    warnings: good.flatMap(({ where, isPrevious, purpose, key }) => {
-      if (isPrevious) return endedWarnings(where, key.chain, now)
+    warnings: good.flatMap(({ settingPath, isPrevious, purpose, key }) => {
+      if (isPrevious) return endedWarnings(settingPath, key.chain, now)
       // The certificate of a checkpoint only carries its key, so its warnings do not matter.
-      return purpose === 'audit' ? [] : findCertificateWarnings(where, key.chain, now)
+      return purpose === 'audit' ? [] : findCertificateWarnings(settingPath, key.chain, now)
     }),
   }
 }
 
-function ownKeys(where: string, purpose: CertificatePurpose, setting: SigningSettings | undefined): NamedKey[] {
+function ownKeys(settingPath: string, purpose: CertificatePurpose, setting: SigningSettings | undefined): NamedKey[] {
   if (setting === undefined) return []
-  return [{ where, purpose, isPrevious: false, setting }, ...previousKeys(where, purpose, setting)]
+  return [{ settingPath, purpose, isPrevious: false, setting }, ...previousKeys(settingPath, purpose, setting)]
 }
 
-function previousKeys(where: string, purpose: CertificatePurpose, { previous = [] }: SigningSettings): NamedKey[] {
+function previousKeys(
+  settingPath: string,
+  purpose: CertificatePurpose,
+  { previous = [] }: SigningSettings,
+): NamedKey[] {
   return previous.map((setting, index) => ({
-    where: `${where}.previous[${index}]`,
+    settingPath: `${settingPath}.previous[${index}]`,
     purpose,
     isPrevious: true,
     setting,

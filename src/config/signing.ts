@@ -71,17 +71,17 @@ export function readKeyAndCertificates(
   { keyFile, certificateFiles }: KeyAndCertificates,
   files: Files,
 ): ReadKey | { readonly mistakes: readonly string[] } {
-  const keyPem = readOrMistake(`${use.where}.keyFile`, keyFile, () => files.read(keyFile))
+  const keyPem = readOrMistake(`${use.settingPath}.keyFile`, keyFile, () => files.read(keyFile))
   const key =
     'mistake' in keyPem
       ? keyPem
-      : readOrMistake(`${use.where}.keyFile`, keyFile, () =>
+      : readOrMistake(`${use.settingPath}.keyFile`, keyFile, () =>
           use.purpose === 'tls' ? createPrivateKey(keyPem.value) : readPrivateKey(keyPem.value),
         )
   const { chain, pem, mistakes, leafMistakes } = readCertificateFiles(use, certificateFiles, files)
   const [leaf, ...issuers] = chain
   const isOther = 'value' in key && leaf !== undefined && !isKeyOf(key.value, leaf)
-  const other = `${use.where}.keyFile: the key is not the one of the first certificate (${leaf?.subjectText})`
+  const other = `${use.settingPath}.keyFile: the key is not the one of the first certificate (${leaf?.subjectText})`
   const keyMistakes = 'mistake' in key ? [key.mistake] : [...(isOther ? [other] : []), ...leafMistakes]
   const all = [...keyMistakes, ...mistakes]
   if ('mistake' in key || 'mistake' in keyPem || leaf === undefined || all.length > 0) return { mistakes: all }
@@ -95,22 +95,22 @@ export function readSigningKey(
   files: Files,
 ): SigningKey | { readonly mistakes: readonly string[] } {
   if (keyFile !== undefined && pkcs11 !== undefined) {
-    return { mistakes: [`${use.where}: the key is either in keyFile or in a token (pkcs11); take one out`] }
+    return { mistakes: [`${use.settingPath}: the key is either in keyFile or in a token (pkcs11); take one out`] }
   }
   if (keyFile !== undefined) {
     const result = readKeyAndCertificates(use, { keyFile, certificateFiles: paths }, files)
     return 'mistakes' in result ? result : { key: result.key, chain: result.chain }
   }
   // The schema has refused a setting with neither.
-  if (pkcs11 === undefined) return { mistakes: [`${use.where}.keyFile: required`] }
-  const token = readPkcs11Setting(`${use.where}.pkcs11`, pkcs11, files)
+  if (pkcs11 === undefined) return { mistakes: [`${use.settingPath}.keyFile: required`] }
+  const token = readPkcs11Setting(`${use.settingPath}.pkcs11`, pkcs11, files)
   const { chain, mistakes, leafMistakes } = readCertificateFiles(use, paths, files)
   const [leaf, ...issuers] = chain
   const curve = leaf && algorithmOf(leaf.publicKey)
   const isOther = leaf !== undefined && (curve === undefined || curve === 'EdDSA')
   const all = [
     ...('mistakes' in token ? token.mistakes : []),
-    ...(isOther ? [`${use.where}.certificateFiles[0]: a key in a token is EC on P-256, P-384 or P-521`] : []),
+    ...(isOther ? [`${use.settingPath}.certificateFiles[0]: a key in a token is EC on P-256, P-384 or P-521`] : []),
     ...leafMistakes,
     ...mistakes,
   ]

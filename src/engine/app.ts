@@ -44,7 +44,7 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
     trustedProxies: config.trustedProxies,
     requestTimeoutMs: 60_000,
     maxHeaderSize: targetBytes + headerBytes + PARSER_SLACK,
-    describeBroken: (error) => connectionProblem(error, targetBytes),
+    describeBrokenRequest: (error) => connectionProblem(error, targetBytes),
     answerUnreadableRequest: (request, reply) =>
       sendOwnProblem(context, request, reply, hostProblem(request.raw) ?? problem('not-found')),
     rewriteUrl: (request) => {
@@ -211,7 +211,7 @@ function connectionProblem(error: ConnectionError, targetBytes: number): Problem
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return problem('request-timeout')
   if (error.code !== 'HPE_HEADER_OVERFLOW') return problem('bad-request')
   const { rawPacket } = error as unknown as { readonly rawPacket?: Buffer }
-  const line = rawPacket?.subarray(0, targetBytes + 64).indexOf('\n')
-  const isFirst = /^[A-Z]+ \//.test(rawPacket?.subarray(0, 40).toString('latin1') ?? '')
-  return problem(isFirst && line === -1 ? 'target-too-long' : 'headers-too-large')
+  const lineEnd = rawPacket?.subarray(0, targetBytes + 64).indexOf('\n')
+  const isFirstPacket = /^[A-Z]+ \//.test(rawPacket?.subarray(0, 40).toString('latin1') ?? '')
+  return problem(isFirstPacket && lineEnd === -1 ? 'target-too-long' : 'headers-too-large')
 }

@@ -139,7 +139,8 @@ export const engineDefaults = { port: 8400, databaseFile: 'data/engine.db', comp
 export function readEngineConfig(value: unknown, files: Files, now: Date): ReadResult<EngineConfig> {
   const { mistakes: shapeMistakes, settings } = checkSettings(EngineSettings, value)
   const databaseResult = readDatabase(settings.database, engineDefaults.databaseFile, files)
-  const tlsResult = settings.tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now }, settings.tls, files)
+  const tlsResult =
+    settings.tls && readKeyAndCertificates({ settingPath: 'tls', purpose: 'tls', now }, settings.tls, files)
   const identity = settings.identity && readIdentityFile(settings.identity.keyFile, files)
   const chainSettings = readChainSettings(settings)
   const mistakes = [

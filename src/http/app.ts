@@ -14,7 +14,7 @@ import type { Authenticate } from './api-key.ts'
 import type { App } from './app-type.ts'
 import { limitBodyMemory } from './body-memory.ts'
 import { addCommonRoutes, OPERATION } from './common-routes.ts'
-import { describeBroken, sendError, toProtocolError } from './error-response.ts'
+import { describeBrokenRequest, sendError, toProtocolError } from './error-response.ts'
 import { hasSeveralHosts } from './host-header.ts'
 import { describeRefusalForLog } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
@@ -59,7 +59,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
     requestTimeoutMs: 30_000,
     bodyLimit: BODY_LIMIT,
     validatorOf: lazyValidator,
-    describeBroken,
+    describeBrokenRequest,
     answerUnreadableRequest: (request, reply) =>
       answerUnreadableRequest(routes, authenticate, { log: options.log, request, reply }),
   })

@@ -54,7 +54,7 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
 }
 
 /** Describes the answer to bytes that are not an HTTP request, or to a request that did not arrive in time. */
-export function describeBroken({ code }: ConnectionError): BrokenAnswer {
+export function describeBrokenRequest({ code }: ConnectionError): BrokenAnswer {
   const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT'
   const description = isLate ? 'the request did not arrive in time' : 'this is not an HTTP request that can be read'
   return {

@@ -13,7 +13,7 @@ function makeServer(): App {
   const app = createServer({
     random: randomBytes,
     requestTimeoutMs: 1000,
-    describeBroken: ({ code }) => ({
+    describeBrokenRequest: ({ code }) => ({
       status: 400,
       title: 'Bad Request',
       headers: { 'x-code': code },

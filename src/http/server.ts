@@ -27,7 +27,7 @@ export interface ServerOptions {
   /** Gives the validator of a schema of a route; nothing is validated when absent. */
   readonly validatorOf?: (schema: object) => Validate
   /** Describes the answer to bytes that are not an HTTP request, or to a request that has not arrived in time. */
-  readonly describeBroken: (error: ConnectionError) => BrokenAnswer
+  readonly describeBrokenRequest: (error: ConnectionError) => BrokenAnswer
   /** Answers a request whose target the router cannot read, or whose id is longer than any; no hook runs for it. */
   readonly answerUnreadableRequest: (request: FastifyRequest, reply: FastifyReply) => void
 }
@@ -68,7 +68,9 @@ export function createServer(options: ServerOptions): App {
       },
     },
     clientErrorHandler: (error: ConnectionError, socket: Socket) =>
-      app.connections.answerUnreadableBytes(socket, () => answerUnreadableBytes(options.describeBroken, error, socket)),
+      app.connections.answerUnreadableBytes(socket, () =>
+        answerUnreadableBytes(options.describeBrokenRequest, error, socket),
+      ),
     frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) =>
       options.answerUnreadableRequest(request, reply),
   } as unknown as Parameters<typeof Fastify>[0]) as unknown as App
@@ -84,7 +86,7 @@ export function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
 }
 
 function answerUnreadableBytes(
-  describe: ServerOptions['describeBroken'],
+  describe: ServerOptions['describeBrokenRequest'],
   error: ConnectionError,
   socket: Socket,
 ): void {

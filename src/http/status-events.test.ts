@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openEvents } from '../../test/support/event-stream.ts'
 import { refuse } from '../protocol/error.ts'
 import type { App } from './app-type.ts'
-import { describeBroken, sendError, toProtocolError } from './error-response.ts'
+import { describeBrokenRequest, sendError, toProtocolError } from './error-response.ts'
 import { createServer } from './server.ts'
 import { createStatusEventHandler } from './status-events.ts'
 import { limitUnreadAnswers } from './unread-answers.ts'
@@ -31,7 +31,7 @@ async function started(changes: Partial<typeof LIMITS> = {}, maxUnread?: number)
   const app = createServer({
     random: randomBytes,
     requestTimeoutMs: 30_000,
-    describeBroken,
+    describeBrokenRequest,
     answerUnreadableRequest: (_request, reply) => void reply.send(),
   })
   apps.push(app)

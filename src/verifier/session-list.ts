@@ -35,12 +35,12 @@ function entryOf(id: string, session: VerificationSession, now: Date): Entry {
     created_at: Math.floor(session.createdAt / 1000),
     expires_at: Math.floor(session.expiresAt / 1000),
     ...(endedAt === undefined ? {} : { ended_at: Math.floor(endedAt / 1000) }),
-    ...problemOf(session),
+    ...failureMembers(session),
   }
 }
 
 /** Returns the names of what failed: a detail, or the words of a wallet, could repeat what was presented. */
-function problemOf({ outcome }: VerificationSession): Pick<Entry, 'failed_checks' | 'wallet_error'> {
+function failureMembers({ outcome }: VerificationSession): Pick<Entry, 'failed_checks' | 'wallet_error'> {
   if (outcome === undefined) return {}
   if ('walletError' in outcome) return { wallet_error: { error: registeredError(outcome.walletError.error) } }
   const failedIds = [...new Set(failedChecks(outcome.report))]

@@ -4,7 +4,7 @@
  */
 import { fromBase64url, toBase64url } from '../../src/codec/base64url.ts'
 import {
-  asEmbedded,
+  asEmbeddedBytes,
   asMap,
   asText,
   CBOR_TAG,
@@ -150,7 +150,7 @@ export async function makeMdocForgery(world: World, session: Binding & { readonl
     nameSpaces: new Map(
       [...asMap(issuerSigned.get('nameSpaces'), 'it')].map(([name, items]) => [
         String(name),
-        (items as readonly Cbor[]).map((item) => asEmbedded(item, 'it')),
+        (items as readonly Cbor[]).map((item) => asEmbeddedBytes(item, 'it')),
       ]),
     ),
     mso: membersOf(readEmbedded(decodeCbor(payload as Uint8Array), 'it')),

@@ -60,15 +60,15 @@ async function* readLines(file: string): AsyncGenerator<string> {
         lines.push(rest)
         rest = ''
       }
-      for (const line of lines) yield withoutReturn(line)
+      for (const line of lines) yield removeCarriageReturn(line)
     }
   } catch (error) {
     refuseUnreadable(file, error)
   }
-  if (rest !== '') yield withoutReturn(rest)
+  if (rest !== '') yield removeCarriageReturn(rest)
 }
 
-function withoutReturn(line: string): string {
+function removeCarriageReturn(line: string): string {
   return line.endsWith('\r') ? line.slice(0, -1) : line
 }
 

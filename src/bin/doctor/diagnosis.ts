@@ -112,7 +112,7 @@ function anchorsOf(setting: AnchorSetting, { settings, files, at }: Patient): Fi
 }
 
 function readTlsKey({ settings: { tls }, files, at }: Patient): ReadKey | undefined {
-  const keyResult = tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now: at }, tls, files)
+  const keyResult = tls && readKeyAndCertificates({ settingPath: 'tls', purpose: 'tls', now: at }, tls, files)
   return keyResult && 'key' in keyResult ? keyResult : undefined
 }
 

@@ -28,7 +28,7 @@ export async function signingKeyFindings(
 }
 
 async function keyFindings(
-  { where, isPrevious, setting }: NamedKey,
+  { settingPath, isPrevious, setting }: NamedKey,
   key: SigningKey | undefined,
   at: Date,
 ): Promise<Finding[]> {
@@ -36,8 +36,10 @@ async function keyFindings(
   const secretFile = pkcs11?.pinFile ?? keyFile
   const problem = key && 'pkcs11Key' in key ? await findSigningProblem(key, pkcs11Tokens) : undefined
   return [
-    ...(problem === undefined ? [] : [{ subject: `${where}.pkcs11`, outcome: 'problem', text: problem } as const]),
-    ...(key === undefined || problem !== undefined || isPrevious ? [] : signingFindings(where, key.chain, at)),
-    ...(secretFile === undefined ? [] : privateFileFindings(where, secretFile)),
+    ...(problem === undefined
+      ? []
+      : [{ subject: `${settingPath}.pkcs11`, outcome: 'problem', text: problem } as const]),
+    ...(key === undefined || problem !== undefined || isPrevious ? [] : signingFindings(settingPath, key.chain, at)),
+    ...(secretFile === undefined ? [] : privateFileFindings(settingPath, secretFile)),
   ]
 }

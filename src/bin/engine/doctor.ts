@@ -43,7 +43,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
   const configResult = readEngineConfig(value, files, now())
   const database = readDatabase(settings.database, engineDefaults.databaseFile, files)
   const { baseUrl, host, port = engineDefaults.port, identity, tls } = settings
-  const tlsKey = tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now: now() }, tls, files)
+  const tlsKey = tls && readKeyAndCertificates({ settingPath: 'tls', purpose: 'tls', now: now() }, tls, files)
   const installation = installationFindings()
   const isReported = (finding: Finding): boolean => installation.some(({ text }) => text === finding.text)
   return [

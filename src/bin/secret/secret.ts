@@ -8,14 +8,14 @@ import { deleteSecret, type SharingState, sharingStatus } from '../../../sdk/cli
 import { type UploadOutcome, upload } from '../../../sdk/client/upload.ts'
 import { evmAddress } from '../../offchain/address.ts'
 import { UsageError } from '../command-line.ts'
-import { type CommandEnd, endOfFailure } from '../failure.ts'
+import { type CommandOutput, outputOfFailure } from '../failure.ts'
 import { removeControlCharacters, timeText } from '../terminal.ts'
 import { makeKey, printBytes, writePrivate } from './files.ts'
 import { openUpload } from './pending.ts'
 import { readCommand, type SecretCommand, type SecretOptions } from './words.ts'
 
 /** The output of a command. `hasFailed` is true when the command succeeded only in part. */
-interface Output {
+interface SecretResult {
   readonly text: string
   readonly json: Readonly<Record<string, unknown>>
   readonly hasFailed?: boolean
@@ -23,10 +23,10 @@ interface Output {
   readonly bytes?: Uint8Array
 }
 
-const commands: Readonly<Record<string, (command: SecretCommand) => Promise<Output>>> = {
+const commands: Readonly<Record<string, (command: SecretCommand) => Promise<SecretResult>>> = {
   put: putSecret,
   get: getSecret,
-  delete: forgetSecret,
+  delete: requestDeletion,
   status: readStatus,
 }
 
@@ -40,7 +40,7 @@ export async function runSecret(args: string[]): Promise<void> {
 }
 
 /** Runs a command. The status is 1 when it failed or succeeded only in part, 2 when the command line is wrong. */
-export async function runSecretCommand(args: string[]): Promise<CommandEnd> {
+export async function runSecretCommand(args: string[]): Promise<CommandOutput> {
   const isJson = args.includes('--json')
   try {
     const { text, json, hasFailed, bytes } = await runSubcommand(args)
@@ -52,13 +52,13 @@ export async function runSecretCommand(args: string[]): Promise<CommandEnd> {
   }
 }
 
-async function runSubcommand(args: string[]): Promise<Output> {
+async function runSubcommand(args: string[]): Promise<SecretResult> {
   const { word, rest, options } = readCommand(args)
   if (word === 'key') return makeKeyFile(rest)
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command === undefined || rest.length > 0)
     throw new UsageError('secret', `there is no command secret ${[word, ...rest].join(' ')}`)
-  return command(await openOptions(options)).catch((error: unknown) => {
+  return command(await openSecretCommand(options)).catch((error: unknown) => {
     throw options.key === undefined ? addKeyHint(error) : error
   })
 }
@@ -70,12 +70,12 @@ function addKeyHint(error: unknown): unknown {
   return new SharingError(error.code, `${error.message}. ${hint}`)
 }
 
-async function openOptions(options: SecretOptions): Promise<SecretCommand> {
-  // The code for chains is loaded when the command line is valid.
+async function openSecretCommand(options: SecretOptions): Promise<SecretCommand> {
+  // The code for chains is loaded only once the command line is known to be valid.
   return (await import('./open.ts')).openCommand(options)
 }
 
-async function makeKeyFile([file, ...more]: readonly string[]): Promise<Output> {
+async function makeKeyFile([file, ...more]: readonly string[]): Promise<SecretResult> {
   if (file === undefined || more.length > 0)
     throw new UsageError('secret', 'vouchsafe secret key takes the file that is to be made')
   const { address } = await makeKey(file)
@@ -83,7 +83,7 @@ async function makeKeyFile([file, ...more]: readonly string[]): Promise<Output> 
   return { text, json: { file, address } }
 }
 
-async function putSecret(command: SecretCommand): Promise<Output> {
+async function putSecret(command: SecretCommand): Promise<SecretResult> {
   // A missing key is refused before the secret is read.
   const sharing = command.openSharing()
   const pending = await openUpload(command)
@@ -111,7 +111,7 @@ function uploadJson({ id, complete, engines }: UploadOutcome) {
   return { id, complete, engines: states }
 }
 
-async function getSecret({ openSharing, options, requireId }: SecretCommand): Promise<Output> {
+async function getSecret({ openSharing, options, requireId }: SecretCommand): Promise<SecretResult> {
   const { scheme, all: askAll } = options
   const download = await downloadSecret(openSharing(), { id: requireId(), scheme, askAll })
   const text = download.errors.map(({ message }) => `${removeControlCharacters(message)}\n`).join('')
@@ -124,7 +124,7 @@ async function getSecret({ openSharing, options, requireId }: SecretCommand): Pr
   return { text: `${text}The secret is in ${options.out}\n`, json: { out: options.out, ...failures } }
 }
 
-async function forgetSecret({ openSharing, requireId }: SecretCommand): Promise<Output> {
+async function requestDeletion({ openSharing, requireId }: SecretCommand): Promise<SecretResult> {
   const { gone: isDeleted } = await deleteSecret(openSharing(), requireId())
   const text = isDeleted
     ? 'Deleted: every engine has deleted its share.\n'
@@ -132,7 +132,7 @@ async function forgetSecret({ openSharing, requireId }: SecretCommand): Promise<
   return { text, json: { id: requireId().toString(), gone: isDeleted }, hasFailed: !isDeleted }
 }
 
-async function readStatus({ client, requireId }: SecretCommand): Promise<Output> {
+async function readStatus({ client, requireId }: SecretCommand): Promise<SecretResult> {
   const state = await sharingStatus(client, requireId())
   if (state === undefined)
     throw new SharingError('unknown-sharing', `there is no sharing ${requireId()} in this contract`)
@@ -170,10 +170,10 @@ function engineJson({ engine, code, message, status: httpStatus, problem }: Engi
   return { engine: engine.address, endpoint: engine.endpoint, code, message, ...details }
 }
 
-function secretFailure(error: unknown, json: boolean): CommandEnd {
+function secretFailure(error: unknown, json: boolean): CommandOutput {
   const [code, engines] = error instanceof SharingError ? [error.code, error.engines] : [undefined, []]
   const failures = engines.length === 0 ? {} : { engine_errors: engines.map(engineJson) }
-  return endOfFailure(error, {
+  return outputOfFailure(error, {
     json,
     status: 1,
     facts: { ...(code === undefined ? {} : { error: code }), ...failures },

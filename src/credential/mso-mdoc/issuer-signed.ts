@@ -5,7 +5,7 @@
 import {
   asArray,
   asBytes,
-  asEmbedded,
+  asEmbeddedBytes,
   asMap,
   asText,
   type Cbor,
@@ -72,7 +72,7 @@ function readNameSpaces(value: Cbor | undefined): IssuerSigned['nameSpaces'] {
   const itemsByNameSpace = new Map(
     nameSpaces.map(([name, items]) => [
       asText(name, 'a namespace'),
-      asArray(items, 'a namespace').map((item) => asEmbedded(item, 'an element')),
+      asArray(items, 'a namespace').map((item) => asEmbeddedBytes(item, 'an element')),
     ]),
   )
   const elements = [...itemsByNameSpace.values()].reduce((count, items) => count + items.length, 0)
