@@ -9,7 +9,7 @@ import {
 import { misreceipts } from '../console/wallet/misreceive.ts'
 import type { VerificationReport } from '../src/verifier/verification.ts'
 import { isAnswered } from '../src/wallet/answer.ts'
-import { planPresentation, present } from '../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../src/wallet/present.ts'
 import { receive } from '../src/wallet/receive.ts'
 import { mdocDataset, mdocProfile } from './support/mdoc.ts'
 import { profiles, queryFor } from './support/profiles.ts'
@@ -58,7 +58,7 @@ describe.each([...profiles, mdocProfile].map((profile) => [profile.format, profi
       const first = await planned()
       const replay = misbehaviours.find(({ id }) => id === 'replay')
       expect(replay?.findProblem(first.answer, remembered)).toMatch(/present this credential honestly first/)
-      await present(made.wallet, first.plan, rememberPresentations(remembered))
+      await sendPresentation(made.wallet, first.plan, rememberPresentations(remembered))
       expect(await statusOf(services, VERIFIER_URL, first.sessionId)).toMatchObject({
         status: 'VERIFICATION_SUCCEEDED',
       })
@@ -72,7 +72,7 @@ describe.each([...profiles, mdocProfile].map((profile) => [profile.format, profi
         const isUnsuited = UNSUITED[format]?.includes(each.id) === true
         expect(each.findProblem(answer, remembered) !== undefined).toBe(isUnsuited)
         if (isUnsuited) return
-        const error = await errorOf(present(made.wallet, plan, each.createPresentation(remembered)))
+        const error = await errorOf(sendPresentation(made.wallet, plan, each.createPresentation(remembered)))
         expect(error.server?.error).toBe('invalid_request')
         const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
         expect(status).toBe('VERIFICATION_FAILED')
@@ -88,13 +88,13 @@ describe.each([...profiles, mdocProfile].map((profile) => [profile.format, profi
 
     it('is refused with another state, and the session goes on waiting', async () => {
       const { sessionId, plan } = await planned()
-      const error = await errorOf(present(made.wallet, withRequest(plan, { state: 'of another request' })))
+      const error = await errorOf(sendPresentation(made.wallet, withRequest(plan, { state: 'of another request' })))
       expect(error.server).toMatchObject({
         error: 'invalid_request',
         error_description: expect.stringContaining('state') as string,
       })
       expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'STARTED' })
-      await present(made.wallet, plan)
+      await sendPresentation(made.wallet, plan)
     })
   },
 )

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { signatureHeaders } from '../src/callback/signature.ts'
 import type { WalletContext } from '../src/wallet/context.ts'
-import { planPresentation, present } from '../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../src/wallet/present.ts'
 import { receive } from '../src/wallet/receive.ts'
 import { authorizeUrl, SCOPE, walletAsking } from './support/code-flow.ts'
 import { snippetWith } from './support/documents.ts'
@@ -79,7 +79,7 @@ it('issues a credential and asks for it, each with one snippet', async () => {
   expect(await issuing.ended).toBe(0)
 
   const asking = run(snippet('createVerifierClient'), { VERIFIER_URL: verifier.url, VERIFIER_API_KEY: API_KEY })
-  await present(wallet, await planPresentation(wallet, await asking.line(/haip-vp:\S+/)))
+  await sendPresentation(wallet, await planPresentation(wallet, await asking.line(/haip-vp:\S+/)))
   expect(await asking.line(/^[A-Z]+_?[A-Z]+ .*|Error.*/m)).toBe("VERIFICATION_SUCCEEDED { given_name: 'Ada' }")
   expect(await asking.ended).toBe(0)
 })

@@ -1,6 +1,6 @@
 /** The messages in docs/explanation are those that the reference wallet and the services send each other. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { planPresentation, present } from '../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../src/wallet/present.ts'
 import { receive } from '../src/wallet/receive.ts'
 import { snippetsOf } from './support/documents.ts'
 import { type Services, startServices } from './support/services.ts'
@@ -57,7 +57,7 @@ beforeAll(async () => {
   const claims = [{ path: ['given_name'] }]
   const query = { credentials: [{ id: 'card', format: 'dc+sd-jwt', meta: { vct_values: [VCT] }, claims }] }
   const asked = await startVerification(services, query)
-  await present(wallet, await planPresentation(wallet, asked.link))
+  await sendPresentation(wallet, await planPresentation(wallet, asked.link))
   walks.set(VERIFYING, named({ link: asked.link, exchanges }, asked.sessionId))
 })
 afterAll(() => services.close())

@@ -140,6 +140,21 @@ describe('an exported name', () => {
     ).toEqual(['src/codec/a.ts:2 Answer', 'src/http/b.ts:1 Answer'])
   })
 
+  it.each<[string, Record<string, string>, readonly string[]]>([
+    [
+      'a re-export with a new name',
+      { 'src/a/a.ts': 'export const A = 1', 'src/b/b.ts': "\nexport {\n  B,\n  type C as A,\n} from './c.ts'" },
+      ['src/a/a.ts:1 A', 'src/b/b.ts:4 A'],
+    ],
+    [
+      'a member of a format',
+      { 'src/credential/x/r.ts': 'export function present() {}', 'src/wallet/y.ts': 'export function present() {}' },
+      ['src/credential/x/r.ts:1 present', 'src/wallet/y.ts:1 present'],
+    ],
+  ])('is not that of %s', (_, texts, places) => {
+    expect(homonyms(texts)).toEqual(places)
+  })
+
   it.each<[string, Record<string, string>]>([
     ['a type and a value', { 'src/a/a.ts': 'export const A = 1\nexport type A = typeof A' }],
     ['a re-export', { 'src/a/a.ts': 'export const A = 1', 'src/b/b.ts': "export { A } from '../a/a.ts'" }],

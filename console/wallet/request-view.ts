@@ -7,7 +7,7 @@ import {
   type PresentationPlan,
   type PresentationResult,
   planAnswer,
-  present,
+  sendPresentation,
 } from '../../src/wallet/present.ts'
 import { type AuthorizationRequest, fetchRequest } from '../../src/wallet/request-object.ts'
 import { listCredentials } from '../../src/wallet/stored-credential.ts'
@@ -155,7 +155,7 @@ async function presentAs(desk: Desk, wish: Wish, id: string, busy: HTMLElement):
   const plan = planOf(id, wish, desk)
   if (id === REVOKED_BEHAVIOUR) await revokeFirst(desk, plan, busy)
   const make = wrong?.createPresentation(desk.remembered) ?? rememberPresentations(desk.remembered)
-  const result = await present(desk.wallet, plan, make).catch((error: unknown) => error as Error)
+  const result = await sendPresentation(desk.wallet, plan, make).catch((error: unknown) => error as Error)
   desk.guide.report(result instanceof Error && id === HONEST.id ? 'dropped' : 'presented')
   if (result instanceof Error && !(result instanceof WalletError)) throw result
   const message = result instanceof Error ? drawProblem(result) : drawAccepted(result)

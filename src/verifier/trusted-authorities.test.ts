@@ -18,7 +18,7 @@ import {
 import { readJws, writeJws } from '../codec/jws.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import { toPem } from '../keys/make-certificate.ts'
-import { planPresentation, present } from '../wallet/present.ts'
+import { planPresentation, sendPresentation } from '../wallet/present.ts'
 import { receive } from '../wallet/receive.ts'
 import type { VerificationReport } from './verification.ts'
 
@@ -140,7 +140,7 @@ describe('a credential that was issued under an authority', () => {
       }
       for (const wanted of [SUB, ROOT]) {
         const { sessionId, plan } = await planFor(aki('AAAA'), aki(wanted))
-        await present(wallet, plan)
+        await sendPresentation(wallet, plan)
         expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
       }
       const { plan } = await planFor(aki('AAAA'))

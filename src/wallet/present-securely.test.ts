@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
 import { errorOf, type TestWallet, testWallet } from '../../test/support/wallet.ts'
 import { call, dcqlQuery, startIssuance, startVerification, statusOf } from '../../test/support/wire.ts'
-import { decline, planPresentation, present } from './present.ts'
+import { decline, planPresentation, sendPresentation } from './present.ts'
 import { receive } from './receive.ts'
 
 const payment = { type: 'urn:example:payment', credential_ids: ['card'], amount: '12.00' }
@@ -22,7 +22,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
     const { sessionId, link } = await startVerification(services)
     const plan = await planPresentation(made.wallet, link)
     expect(plan.request.encryption).toMatchObject({ enc: 'A256GCM', alg: 'ECDH-ES' })
-    expect(await present(made.wallet, plan)).toEqual({})
+    expect(await sendPresentation(made.wallet, plan)).toEqual({})
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({
       status: 'VERIFICATION_SUCCEEDED',
       result: { credentials: { card: [{ claims: { credentialSubject: { given_name: 'Ada' } } }] } },
@@ -54,7 +54,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
       { type: 'urn:example:payment', queryId: 'card', content: payment },
       { queryId: 'card' },
     ])
-    const { redirect_uri: uri = '' } = await present(made.wallet, plan)
+    const { redirect_uri: uri = '' } = await sendPresentation(made.wallet, plan)
     expect(uri).toMatch(/^https:\/\/shop\.example\/done\?response_code=[\w-]{32}$/)
     const status = await call(services, `${VERIFIER_URL}/presentation/oid4vp/status/${sessionId}${new URL(uri).search}`)
     expect(await status.json()).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })
@@ -72,7 +72,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
       const { sessionId, link } = await startVerification(services, optional({}), more)
       const plan = await planPresentation(made.wallet, link)
       expect(plan).toMatchObject({ chosenQueryIds: ['card', 'pass'], approvals: [{ queryId: 'pass' }] })
-      await present(made.wallet, plan)
+      await sendPresentation(made.wallet, plan)
       expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
     })
 
@@ -83,7 +83,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
       expect(plan.problem).toBe(
         'pass: the wallet has no credential of the type Pass; the transaction urn:example:payment is to be approved with pass, which is not there',
       )
-      expect((await errorOf(present(made.wallet, plan))).code).toBe('cannot_answer')
+      expect((await errorOf(sendPresentation(made.wallet, plan))).code).toBe('cannot_answer')
     })
   })
 })

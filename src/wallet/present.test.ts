@@ -5,7 +5,7 @@ import { configuration, dataset, declare, startIssuance, startVerification, stat
 import type { Json, JsonObject } from '../codec/json.ts'
 import { readSdJwt } from '../codec/sd-jwt.ts'
 import { pathText } from '../protocol/claim-path.ts'
-import { decline, planPresentation, present } from './present.ts'
+import { decline, planPresentation, sendPresentation } from './present.ts'
 import { receive } from './receive.ts'
 
 const RESPONSE = '/authorization-response/'
@@ -56,7 +56,7 @@ describe('presenting', () => {
     const { sessionId, link } = await startVerification(services, query)
     const plan = await planPresentation(made.wallet, link)
     expect(plan.problem).toBeUndefined()
-    await present(made.wallet, plan)
+    await sendPresentation(made.wallet, plan)
     const status = await statusOf(services, VERIFIER_URL, sessionId)
     expect(status).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })
     const { credentials } = status.result as { credentials: { card: { claims: JsonObject }[] } }
@@ -207,7 +207,7 @@ describe('presenting', () => {
       const { sessionId, link } = await startVerification(services, asking([claim('given_name')], { multiple }))
       const plan = await planPresentation(made.wallet, link)
       expect(plan.answers.map((answer) => 'credential' in answer && answer.credential.id)).toEqual(used)
-      await present(made.wallet, plan)
+      await sendPresentation(made.wallet, plan)
       const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as {
         result: { verified: boolean; credentials: { card: { claims: JsonObject }[] } }
       }
@@ -234,7 +234,7 @@ describe('presenting', () => {
     const { link } = await startVerification(services, query)
     const plan = await planPresentation(made.wallet, link)
     expect([plan.problem, plan.chosenQueryIds]).toEqual([expect.stringMatching(problem), []])
-    expect((await errorOf(present(made.wallet, plan))).code).toBe('cannot_answer')
+    expect((await errorOf(sendPresentation(made.wallet, plan))).code).toBe('cannot_answer')
     expect(made.sent.filter(({ to }) => to.includes(RESPONSE))).toEqual([])
   })
 
@@ -266,7 +266,7 @@ describe('presenting', () => {
   it('answers a query by its id, whatever that is', async () => {
     const made = await holding()
     const { sessionId, link } = await startVerification(services, asking([claim('given_name')], { id: '__proto__' }))
-    await present(made.wallet, await planPresentation(made.wallet, link))
+    await sendPresentation(made.wallet, await planPresentation(made.wallet, link))
     expect(new URLSearchParams(made.sent.at(-1)?.body).get('vp_token')).toMatch(/^\{"__proto__":\[".*"\]\}$/)
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
   })
@@ -285,7 +285,7 @@ describe('presenting', () => {
     const made = await holding()
     const plan = await planPresentation(made.wallet, (await startVerification(services)).link)
     const withLess = { ...plan, answers: plan.answers.map((answer) => ({ ...answer, positions: [] })) }
-    const error = await errorOf(present(made.wallet, withLess))
+    const error = await errorOf(sendPresentation(made.wallet, withLess))
     expect([error.code, error.message]).toEqual([
       'cannot_answer',
       expect.stringContaining('would not answer the request'),
@@ -307,7 +307,9 @@ describe('presenting', () => {
       ...made.wallet,
       fetch: changing(services.fetch, RESPONSE, () => Response.json({ redirect_uri: next })),
     }
-    expect(await present(wallet, await planPresentation(wallet, link))).toEqual(passedOn ? { redirect_uri: next } : {})
+    expect(await sendPresentation(wallet, await planPresentation(wallet, link))).toEqual(
+      passedOn ? { redirect_uri: next } : {},
+    )
   })
 
   const refusals: readonly (readonly [string, () => Response, object])[] = [
@@ -332,13 +334,13 @@ describe('presenting', () => {
     const made = await holding()
     const { link } = await startVerification(services)
     const wallet = { ...made.wallet, fetch: changing(services.fetch, RESPONSE, answer) }
-    expect(await errorOf(present(wallet, await planPresentation(wallet, link)))).toMatchObject(expected)
+    expect(await errorOf(sendPresentation(wallet, await planPresentation(wallet, link)))).toMatchObject(expected)
   })
 
   it('learns from the verifier that a request has been answered', async () => {
     const made = await holding()
     const { link } = await startVerification(services)
-    await present(made.wallet, await planPresentation(made.wallet, link))
+    await sendPresentation(made.wallet, await planPresentation(made.wallet, link))
     expect(await errorOf(planPresentation(made.wallet, link))).toMatchObject({
       code: 'refused',
       server: { error: 'gone' },

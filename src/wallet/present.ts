@@ -60,10 +60,10 @@ export function planAnswer(
 }
 
 /**
- * Presents the plan. Throws a WalletError: `cannot_answer`, or `refused` when the verifier did not accept it. `make`
- * makes each presentation; a wallet that misbehaves for a test has another.
+ * Sends the presentation of the plan. Throws a WalletError: `cannot_answer`, or `refused` when the verifier did not
+ * accept it. `make` makes each presentation; a wallet that misbehaves for a test has another.
  */
-export async function present(
+export async function sendPresentation(
   wallet: WalletContext,
   plan: PresentationPlan,
   make: typeof makePresentation = makePresentation,

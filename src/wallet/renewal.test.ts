@@ -12,7 +12,7 @@ import {
 } from '../../test/support/wallet-attestation.ts'
 import { call, configuration, dataset, declare, startIssuance, startVerification } from '../../test/support/wire.ts'
 import type { JsonObject } from '../codec/json.ts'
-import { planPresentation, present } from './present.ts'
+import { planPresentation, sendPresentation } from './present.ts'
 import { receive, receiveUnoffered } from './receive.ts'
 import { collectPendingCredentials, listOutstandingCredentials, renewCredential } from './renewal.ts'
 import { listCredentials, type StoredCredential } from './stored-credential.ts'
@@ -57,7 +57,7 @@ describe('a credential in copies', () => {
       const { credentials } = await listCredentials(wallet.store)
       shown.push(credentials[0]?.credential ?? '')
       const { link } = await startVerification(services)
-      await present(wallet, await planPresentation(wallet, link))
+      await sendPresentation(wallet, await planPresentation(wallet, link))
       const [after] = (await listCredentials(wallet.store)).credentials
       expect(after).toMatchObject({ id: stored[0]?.id, copies: { all: COPIES, unseen } })
     }
@@ -73,7 +73,7 @@ describe('a credential in copies', () => {
     const { link } = await startVerification(services)
     const plan = await planPresentation(made.wallet, link)
     const broken = { ...made.wallet, fetch: () => Promise.reject(new Error('gone')) }
-    await errorOf(present(broken, plan))
+    await errorOf(sendPresentation(broken, plan))
     expect((await listCredentials(made.wallet.store)).credentials).toMatchObject([{ copies: { unseen: COPIES - 1 } }])
   })
 

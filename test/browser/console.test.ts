@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import type { WalletContext } from '../../src/wallet/context.ts'
-import { decline, planPresentation, present } from '../../src/wallet/present.ts'
+import { decline, planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { memoryStore } from '../support/wallet.ts'
 import { describeInBrowser, faultsForSomebody, type OpenPage, PHONE, readCode } from './browser.ts'
@@ -72,7 +72,7 @@ describeInBrowser('the console', (openWindow) => {
     expect(await readCode(page)).toBe(offered)
     await receive(wallet, offered)
     await page.getByText('A credential was issued.').waitFor()
-    await present(wallet, await planPresentation(wallet, await ask(page)))
+    await sendPresentation(wallet, await planPresentation(wallet, await ask(page)))
     await page.getByRole('heading', { name: 'Report' }).waitFor()
     expect(await page.locator('dl.claims').innerText()).toMatch(/^Given name\s+Ada$/)
     expect(await page.locator('.outcome.failed').count()).toBe(0)

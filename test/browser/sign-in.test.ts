@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { WalletContext } from '../../src/wallet/context.ts'
-import { planPresentation, present } from '../../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { startCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
@@ -88,7 +88,7 @@ describeInBrowser('a person who signs in', (openWindow) => {
     await page.getByRole('link', { name: 'Show your credential' }).click()
     const wish = await page.getByRole('link', { name: 'Open the wallet' }).getAttribute('href')
     await lookAt(opened)
-    const { redirect_uri: back = '' } = await present(wallet, await planPresentation(wallet, wish ?? ''))
+    const { redirect_uri: back = '' } = await sendPresentation(wallet, await planPresentation(wallet, wish ?? ''))
     await page.goto(back)
     expect((await asking.receiving.ended).status).toBe(0)
     expect(await cardOf(asking.home)).toContain('Example Library')

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { WalletContext } from '../../src/wallet/context.ts'
-import { planPresentation, present } from '../../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { COMMAND, filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
@@ -194,7 +194,7 @@ describe('vouchsafe demo that stays', () => {
     expect(rest).toMatch(/█▄▄▄▄▄▄▄█/)
     await receive(wallet, /^haip-vci:\S+$/m.exec(rest)?.[0] ?? '')
     await running.says('A wallet has received the student card.')
-    await present(wallet, await planPresentation(wallet, /^haip-vp:\S+$/m.exec(rest)?.[0] ?? ''))
+    await sendPresentation(wallet, await planPresentation(wallet, /^haip-vp:\S+$/m.exec(rest)?.[0] ?? ''))
     await running.says('A wallet has answered the request: VERIFICATION_SUCCEEDED')
   })
 
@@ -289,7 +289,7 @@ describe('vouchsafe demo', () => {
     const { fetch } = globalThis
     const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
     await receive(wallet, /^haip-vci:\S+$/m.exec(rest)?.[0] ?? '')
-    await present(wallet, await planPresentation(wallet, /^haip-vp:\S+$/m.exec(rest)?.[0] ?? ''))
+    await sendPresentation(wallet, await planPresentation(wallet, /^haip-vp:\S+$/m.exec(rest)?.[0] ?? ''))
     await running.says('A wallet has answered the request: VERIFICATION_SUCCEEDED')
     const key = /ISSUER_KEY=(\S+)/.exec(running.output())?.[1] ?? ''
     const headers = { authorization: `Bearer ${key}` }

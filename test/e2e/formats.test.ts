@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { readJws, writeJws } from '../../src/codec/jws.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
-import { decline, planPresentation, present } from '../../src/wallet/present.ts'
+import { decline, planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { profiles, queryFor } from '../support/profiles.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
@@ -32,7 +32,7 @@ describe.each(profiles)('a credential of the format $format', (profile) => {
   const verified = async (wallet: Awaited<ReturnType<typeof issued>>['wallet'], query: JsonObject) => {
     const { sessionId, link } = await startVerification(services, { credentials: [query] })
     const plan = await planPresentation(wallet, link)
-    await present(wallet, plan)
+    await sendPresentation(wallet, plan)
     const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
     expect(status).toBe('VERIFICATION_SUCCEEDED')
     return (result as VerificationReport).credentials.card?.[0]

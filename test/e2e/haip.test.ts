@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { readSdJwt } from '../../src/codec/sd-jwt.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
-import { planPresentation, present } from '../../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive, receiveUnoffered } from '../../src/wallet/receive.ts'
 import { renewCredential } from '../../src/wallet/renewal.ts'
 import type { StoredCredential } from '../../src/wallet/stored-credential.ts'
@@ -281,7 +281,7 @@ describe('a wallet that only knows HAIP', () => {
     const wallet = { ...made.wallet, fetch: haipOnly(made.wallet.fetch) }
     const verify = async () => {
       const { sessionId, link } = await startVerification(services, walk.query)
-      await present(wallet, await planPresentation(wallet, link)).catch(() => undefined)
+      await sendPresentation(wallet, await planPresentation(wallet, link)).catch(() => undefined)
       return (await statusOf(services, VERIFIER_URL, sessionId)).status
     }
     const [first] = await receiveUnoffered(wallet, { ...ask, credential: { scope: walk.scope } })

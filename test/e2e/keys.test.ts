@@ -13,7 +13,7 @@ import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import { makeCertificate, toPem, usualExtensions } from '../../src/keys/make-certificate.ts'
 import { WalletError } from '../../src/wallet/error.ts'
-import { planPresentation, present } from '../../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { type Authority, certify, makeAuthority } from '../support/forge.ts'
 import {
@@ -67,7 +67,7 @@ async function wholeWay(fetch = services.fetch) {
   const { sessionId, link } = await startVerification(services)
   const plan = await planPresentation(wallet, link)
   // The verifier says no to a presentation that does not hold, and its report says why.
-  await present(wallet, plan).catch((error: unknown) => expect(error).toBeInstanceOf(WalletError))
+  await sendPresentation(wallet, plan).catch((error: unknown) => expect(error).toBeInstanceOf(WalletError))
   const status = await statusOf(services, VERIFIER_URL, sessionId)
   return { credential: stored?.credential ?? '', holder: stored?.holder, status, sent }
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { WalletContext } from '../../src/wallet/context.ts'
-import { planPresentation, present } from '../../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { vouchsafe } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
@@ -71,13 +71,13 @@ describe('the example of a library', () => {
         isReceived: true,
       })
     const visit = await post('/visits')
-    await present(wallet, await planPresentation(wallet, visit.link ?? ''))
+    await sendPresentation(wallet, await planPresentation(wallet, visit.link ?? ''))
     expect(await get(`/visits/${visit.id ?? ''}`)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', name: 'Ada' })
     expect(await post(`/cards/${id}/revoke`)).toEqual({ status: 'REVOKED' })
     // The verifier keeps the status list for five seconds.
     const comeIn = async (): Promise<Record<string, unknown>> => {
       const again = await post('/visits')
-      await present(wallet, await planPresentation(wallet, again.link ?? '')).catch(() => undefined)
+      await sendPresentation(wallet, await planPresentation(wallet, again.link ?? '')).catch(() => undefined)
       return get(`/visits/${again.id ?? ''}`)
     }
     await expect.poll(comeIn, { timeout: 30_000, interval: 1000 }).toMatchObject({ status: 'VERIFICATION_FAILED' })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
-import { planPresentation, present } from '../../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { MDL, mdocConfiguration, mdocDataset, mdocQuery, NAMESPACE, OTHER_NAMESPACE } from '../support/mdoc.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
@@ -57,7 +57,7 @@ describe('a mobile document', () => {
       { path: [OTHER_NAMESPACE, 'height'] },
     ]
     const { sessionId, plan } = await asked(wallet, { claims })
-    await present(wallet, plan)
+    await sendPresentation(wallet, plan)
     const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
     expect(status).toBe('VERIFICATION_SUCCEEDED')
     expect((result as VerificationReport).credentials.licence?.[0]).toMatchObject({
@@ -82,7 +82,7 @@ describe('a mobile document', () => {
     const { wallet, link } = await issued()
     await receive(wallet, link)
     const { sessionId, plan } = await asked(wallet, { claims: undefined })
-    await present(wallet, plan)
+    await sendPresentation(wallet, plan)
     const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
     expect(status).toBe('VERIFICATION_SUCCEEDED')
     expect((result as VerificationReport).credentials.licence?.[0]?.claims).toEqual({})
@@ -97,7 +97,7 @@ describe('a mobile document', () => {
     expect(element.code).toBe('cannot_answer')
 
     function send({ plan }: Awaited<ReturnType<typeof asked>>) {
-      return present(wallet, plan)
+      return sendPresentation(wallet, plan)
     }
   })
 
@@ -105,7 +105,7 @@ describe('a mobile document', () => {
     const { wallet, link } = await issued()
     await receive(wallet, link)
     const { sessionId, plan } = await asked(wallet, { require_cryptographic_holder_binding: false })
-    await present(wallet, plan)
+    await sendPresentation(wallet, plan)
     const { result } = await statusOf(services, VERIFIER_URL, sessionId)
     const holder = (result as VerificationReport).credentials.licence?.[0]?.checks.filter(({ id }) =>
       /^holder\.[bsnaf]/.test(id),
@@ -200,7 +200,7 @@ describe('with a certificate of this hour', () => {
     const { wallet } = testWallet(services.fetch, services.clock)
     await receive(wallet, link)
     const { sessionId, link: request } = await startVerification(services, mdocQuery)
-    await present(wallet, await planPresentation(wallet, request))
+    await sendPresentation(wallet, await planPresentation(wallet, request))
     expect((await statusOf(services, VERIFIER_URL, sessionId)).status).toBe('VERIFICATION_SUCCEEDED')
   })
 })

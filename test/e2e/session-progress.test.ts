@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { digestOf } from '../../src/codec/digest.ts'
-import { planPresentation, present } from '../../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { boundSession, dpopProof, postToken } from '../support/dpop.ts'
 import {
@@ -244,7 +244,7 @@ describe('a verification session', () => {
     const { sessionId, link } = await startVerification(services)
     const response = `${VERIFIER_URL}/presentation/oid4vp/authorization-response/${sessionId}`
     await postForm(services, response, { state: 'made up' })
-    await present(wallet, await planPresentation(wallet, link))
+    await sendPresentation(wallet, await planPresentation(wallet, link))
     const lines = services.logLines.map((line) => JSON.parse(line) as LogLine & { readonly status?: string })
     const ours = lines.filter(({ session }) => session === digestOf(sessionId))
     expect(ours.map(({ event, status, error }) => [event, status ?? error])).toEqual([
@@ -261,7 +261,7 @@ describe('a verification session', () => {
     const { link: offer } = await startIssuance(services)
     await receive(wallet, offer)
     const other = await startVerification(services)
-    await present(wallet, await planPresentation(wallet, other.link))
+    await sendPresentation(wallet, await planPresentation(wallet, other.link))
     const { sessionId, request } = await startVerification(services)
     const form = new URLSearchParams(sent.find(({ to }) => to.includes('authorization-response'))?.body)
     form.set('state', request.state)

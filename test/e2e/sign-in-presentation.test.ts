@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Outbound, OutboundError } from '../../src/http/outbound.ts'
-import { decline, planPresentation, present } from '../../src/wallet/present.ts'
+import { decline, planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { declareWithScope, newVisitor, redeemCode, tokenBody, tokenForm, visit } from '../support/code-flow.ts'
 import { expectRefusal } from '../support/issuance.ts'
@@ -46,7 +46,7 @@ describe('showing a credential to get another', () => {
   })
   const presented = async (at: AtPage): Promise<string> => {
     const plan = await planPresentation(wallet, await linkFor(services, at))
-    return (await present(wallet, plan)).redirect_uri ?? ''
+    return (await sendPresentation(wallet, plan)).redirect_uri ?? ''
   }
 
   it('makes the dataset of the claims that were disclosed, and gives the wallet its code', async () => {
@@ -144,7 +144,7 @@ it('takes nothing of a verifier that trusts everybody', async () => {
   const wallet = await walletWithCard(services)
   const at = await comeToPage(services)
   const plan = await planPresentation(wallet, await linkFor(services, at))
-  const address = (await present(wallet, plan)).redirect_uri ?? ''
+  const address = (await sendPresentation(wallet, plan)).redirect_uri ?? ''
   const answer = await visit(services, at.browser, address)
   await expectRefusal(answer, { status: 503, error: 'temporarily_unavailable', why: /verifier/ })
   expect(services.logLines.join('')).toContain('issuerTrustAnchors')

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { planPresentation, present } from '../../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
 import { partOfLimit } from '../support/processor-time.ts'
@@ -280,7 +280,7 @@ describe('the dry run of a query', () => {
       const plan = await planPresentation(made.wallet, link)
       expect(plan.problem === undefined).toBe(satisfied)
       if (!satisfied) continue
-      await present(made.wallet, plan)
+      await sendPresentation(made.wallet, plan)
       expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
     }
   })

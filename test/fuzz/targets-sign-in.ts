@@ -1,7 +1,7 @@
 /**
  * A right request for each page at which the issuer finds out who a person is, by a provider or by another credential.
  */
-import { planPresentation, present } from '../../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { openLinkPage, startPresenting } from '../support/presenting.ts'
 import type { Services } from '../support/services.ts'
@@ -65,7 +65,7 @@ export async function startPresentingWorld(): Promise<FuzzWorld> {
       const page = await nextPage(services)
       const text = await (await openLinkPage(services, page)).text()
       const link = /href="(haip-vp:[^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
-      const { redirect_uri: address } = await present(wallet, await planPresentation(wallet, link))
+      const { redirect_uri: address } = await sendPresentation(wallet, await planPresentation(wallet, link))
       return visitOf(page, address ?? '')
     },
   }

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { planPresentation, present } from '../../src/wallet/present.ts'
+import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { temporaryDirectory } from '../support/command.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
@@ -146,7 +146,7 @@ describe('types that openapi-typescript makes of the documents', () => {
     const { wallet } = testWallet(services.fetch, services.clock)
     await receive(wallet, await client.issue(call))
     const { sessionId, requestUri } = await client.ask(call)
-    await present(wallet, await planPresentation(wallet, requestUri))
+    await sendPresentation(wallet, await planPresentation(wallet, requestUri))
     expect(await client.report(call, sessionId)).toEqual({
       status: 'VERIFICATION_SUCCEEDED',
       name: { given_name: 'Ada' },

@@ -1,7 +1,7 @@
 /** The walk of the demo: one credential, from the issuer to the wallet and from there to the verifier, over HTTP. */
 import type { WalletContext } from '../../wallet/context.ts'
 import { WalletError } from '../../wallet/error.ts'
-import { type PresentationPlan, planPresentation, present } from '../../wallet/present.ts'
+import { type PresentationPlan, planPresentation, sendPresentation } from '../../wallet/present.ts'
 import { receive } from '../../wallet/receive.ts'
 import { hangingIndent, paint } from '../terminal.ts'
 import { callService, fetchStatus, readStartedSession, requireSuccess, type StartedSession } from './calls.ts'
@@ -127,7 +127,7 @@ function showPlan({ narrator }: Cast, { answers, problem }: PresentationPlan): v
  */
 async function presentOrRefusal(wallet: WalletContext, plan: PresentationPlan): Promise<WalletError | undefined> {
   try {
-    await present(wallet, plan)
+    await sendPresentation(wallet, plan)
     return undefined
   } catch (error) {
     if (error instanceof WalletError && error.code === 'refused') return error

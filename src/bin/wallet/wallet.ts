@@ -5,7 +5,7 @@ import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { abort, WalletError } from '../../wallet/error.ts'
 import type { TxCodeDescription } from '../../wallet/offer.ts'
-import { decline, planPresentation, present } from '../../wallet/present.ts'
+import { decline, planPresentation, sendPresentation } from '../../wallet/present.ts'
 import { receive, receiveUnoffered, type UnofferedRequest } from '../../wallet/receive.ts'
 import { collectPendingCredentials, listOutstandingCredentials, renewCredential } from '../../wallet/renewal.ts'
 import { findCredential, listCredentials } from '../../wallet/stored-credential.ts'
@@ -233,7 +233,7 @@ async function runPresent({ wallet, subject, formatCommandLine, show, askConsent
     abort('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}. ${declining}`)
   }
   if (!(await askConsent(planText(plan)))) abort('not_agreed', `Nothing was sent. ${declining}`)
-  const { redirect_uri: redirectUri } = await present(wallet, plan)
+  const { redirect_uri: redirectUri } = await sendPresentation(wallet, plan)
   show(`\n${paint('green', '✓')} Presented, and ${verifierName(plan)} accepted it.`)
   if (redirectUri !== undefined) show(`Go on at ${removeControlCharacters(redirectUri)}`)
   const goOn = redirectUri === undefined ? {} : { redirect_uri: redirectUri }
