@@ -25,7 +25,7 @@ import { prepareUpload, type Upload, upload } from './upload.ts'
 
 const random = (bytes: number): Uint8Array => new Uint8Array(randomBytes(bytes))
 const now = () => new Date()
-/** A tenth of the time. */
+/** Waits a tenth of the time, because the chain and the engines need some while they are asked again and again. */
 const wait = (ms: number) => setTimeout(ms / 10)
 const secret = new TextEncoder().encode('the combination is 12-34-56')
 
@@ -123,7 +123,7 @@ describe('a shared secret', () => {
   it('is forgotten by all', async () => {
     const id = await shared()
     const gone = deleteSecret(owner, id)
-    while ((await sharingStatus(client, id))?.deleting !== true) await setTimeout(5)
+    await expect.poll(async () => (await sharingStatus(client, id))?.deleting).toBe(true)
     expect((await caught(downloadSecret(owner, { id }))).code).toBe('being-deleted')
     await forgetDeleted(world, id)
     expect(await gone).toEqual({ gone: true })

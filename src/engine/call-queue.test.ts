@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createCallQueue } from './call-queue.ts'
 
 /** Makes a call that runs until it is told to end, and says for how long it may wait further. */
@@ -20,25 +20,33 @@ function held() {
 }
 
 describe('a queue of calls', () => {
+  afterEach(() => void vi.useRealTimers())
+  const stopClock = () => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+
   it('gives up a call that waits for too long, while the one before it still runs', async () => {
-    const calls = createCallQueue({ concurrent: 8, queued: 8, queueSeconds: 0.1 })
+    stopClock()
+    const calls = createCallQueue({ concurrent: 8, queued: 8, queueSeconds: 60 })
     const first = held()
     const running = calls.run('serial', first.work)
-    expect(await calls.run('serial', held().work)).toEqual({ kind: 'overloaded' })
-    expect(await calls.run('serial', held().work, true)).toEqual({ kind: 'overloaded' })
+    const waiting = [calls.run('serial', held().work), calls.run('serial', held().work, true)]
+    vi.advanceTimersByTime(59_999)
+    expect(calls.countWaiting()).toBe(2)
+    vi.advanceTimersByTime(1)
+    expect(await Promise.all(waiting)).toEqual([{ kind: 'overloaded' }, { kind: 'overloaded' }])
     expect(calls.countWaiting()).toBe(0)
     first.end()
     expect(await running).toBe('done')
   })
 
   it('tells a call how much of its time to wait is left', async () => {
+    stopClock()
     const calls = createCallQueue({ concurrent: 1, queued: 8, queueSeconds: 60 })
     const [first, second] = [held(), held()]
     const both = [calls.run('shared', first.work), calls.run('shared', second.work)]
     expect(await first.leftMs).toBe(60_000)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    vi.advanceTimersByTime(20_000)
     first.end()
-    expect(await second.leftMs).toBeLessThan(60_000 - 10)
+    expect(await second.leftMs).toBe(40_000)
     second.end()
     expect(await Promise.all(both)).toEqual(['done', 'done'])
   })

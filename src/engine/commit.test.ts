@@ -58,7 +58,7 @@ describe('a call', () => {
     const engine = await started({
       http: async (hands) => {
         const count = Number((await hands.get('n')) ?? 0)
-        await new Promise((resolve) => setTimeout(resolve, 1))
+        await new Promise((resolve) => setImmediate(resolve))
         hands.set('n', String(count + 1))
         return text(String(count + 1))
       },

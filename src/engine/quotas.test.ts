@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { CONTRACT, type Script, type TestEngine, type TestEngineOptions } from '../../test/support/engine.ts'
 import { bodyOf, closedAfterwards, get, put, shelf, started, uriOf } from '../../test/support/engine-calls.ts'
 
@@ -255,7 +255,7 @@ describe('quotas', () => {
     }
     const engine = await started(script, withLimits({ concurrent: 1, queued: 0, bodyBytes: 100, bufferedBytes: 100 }))
     const waiting = put(engine, 'x'.repeat(60))
-    await vi.waitFor(() => expect(engine.runtime.runs).toBe(1))
+    await expect.poll(() => engine.runtime.runs).toBe(1)
     for (const bytes of [1, 60]) {
       const { statusCode, headers } = await put(engine, 'x'.repeat(bytes))
       expect([statusCode, headers['x-engine-error'], headers['retry-after']]).toEqual([503, 'overloaded', '10'])
@@ -284,7 +284,7 @@ describe('quotas', () => {
     const engine = await started(script, withLimits({ concurrent: 1, queued: 0 }))
     await put(engine, '')
     const waiting = engine.engine.app.inject(`${engine.url}/wait`)
-    await vi.waitFor(() => expect(engine.runtime.runs).toBe(2))
+    await expect.poll(() => engine.runtime.runs).toBe(2)
     for (let tries = 0; tries < 20; tries++) {
       engine.clock.now = new Date(engine.clock.now.getTime() + 300_000)
       await engine.rounds(1)

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { type AddressInfo, connect } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setImmediate as immediately } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { App } from './app-type.ts'
 import { addCommonRoutes } from './common-routes.ts'
 import { createServer } from './server.ts'
@@ -25,27 +26,38 @@ function makeServer(): App {
   return app
 }
 
-async function listen(app: App): Promise<number> {
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  return (app.server.address() as AddressInfo).port
-}
+/** Stands between two parts of what is sent: the second is sent when something was answered. */
+const ANSWERED = Symbol('answered')
+type Part = string | typeof ANSWERED
 
-/** Returns everything that the server answers to these bytes, sent part by part, until it closes the connection. */
-function answerTo(port: number, ...parts: string[]): Promise<string> {
-  return new Promise((resolve) => {
-    let text = ''
-    const sendAll = async () => {
-      for (const part of parts) {
-        socket.write(part)
-        await setTimeout(5)
-      }
-    }
-    const socket = connect(port, '127.0.0.1', () => void sendAll())
-    socket.on('data', (part) => {
-      text += String(part)
+/**
+ * Starts the server, and returns everything that it answers to these bytes until it closes the connection. Each part is
+ * sent when the server has read the one before.
+ */
+async function answerTo(app: App, parts: readonly Part[], onSent = (): void => undefined): Promise<string> {
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const accepted = once(app.server, 'connection')
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  let text = ''
+  socket
+    .on('error', () => undefined)
+    .on('data', (bytes) => {
+      text += String(bytes)
     })
-    socket.on('error', () => undefined).on('close', () => resolve(text))
-  })
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  const [peer] = (await accepted) as [Socket]
+  let sent = 0
+  for (const part of parts) {
+    if (part !== ANSWERED) {
+      socket.write(part)
+      sent += part.length
+    }
+    const isAwaited = () => (part === ANSWERED ? text === '' : peer.bytesRead < sent)
+    while (isAwaited() && !peer.destroyed) await immediately()
+  }
+  onSent()
+  await closed
+  return text
 }
 
 describe('the frame of a server', () => {
@@ -57,15 +69,13 @@ describe('the frame of a server', () => {
       await new Promise((resolve) => setImmediate(resolve))
       return { status: 'ok' }
     })
-    const port = await listen(app)
-    expect(await answerTo(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(40))).toBe('')
+    expect(await answerTo(app, ['GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(40)])).toBe('')
     await app.close()
     expect(runs).toBeLessThanOrEqual(1)
   })
 
   it('has a service say what it answers to bytes that are not a request, and closes the connection', async () => {
-    const port = await listen(makeServer())
-    expect(await answerTo(port, 'hello\r\n\r\n')).toBe(
+    expect(await answerTo(makeServer(), ['hello\r\n\r\n'])).toBe(
       'HTTP/1.1 400 Bad Request\r\nx-code: HPE_INVALID_METHOD\r\ncontent-length: 13\r\nconnection: close\r\n\r\nwhat is this?',
     )
   })
@@ -74,21 +84,19 @@ describe('the frame of a server', () => {
     const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
     const post = (body: string) =>
       `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n${body}`
-    /** The statuses of everything that the server answers. */
-    const statusesOf = async (port: number, ...parts: string[]) =>
-      [...(await answerTo(port, ...parts)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
-
-    let port = 0
-    beforeEach(async () => {
-      const app = makeServer()
-      app.get('/', async () => {
-        await setTimeout(20)
-        return 'slow'
+    /** Returns the statuses of everything that the server answers; it answers GET when all parts were sent. */
+    const statusesOf = async (parts: readonly Part[]) => {
+      let onSent = (): void => undefined
+      const allSent = new Promise<void>((resolve) => {
+        onSent = resolve
       })
+      const app = makeServer()
+      app.get('/', () => allSent.then(() => 'slow'))
       app.post('/', () => 'posted')
       app.post('/early', { onRequest: (_request, reply) => void reply.code(401).send('no') }, () => '')
-      port = await listen(app)
-    })
+      const text = await answerTo(app, parts, onSent)
+      return [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
+    }
 
     it.each([
       ['after one request', [`${GET}hello\r\n\r\n`], [200, 400]],
@@ -97,10 +105,10 @@ describe('the frame of a server', () => {
       ['in the body of a request', [post('what\r\n')], [400]],
       ['in the body of a later request', [GET + post('what\r\n')], [200, 400]],
       ['behind a request that closes the connection', [`${GET.trim()}\r\nConnection: close\r\n\r\nhello`], [200]],
-      ['in the body of a request that has its answer', [post('').replace('/', '/early'), 'what\r\n'], [401]],
+      ['in the body of a request that has its answer', [post('').replace('/', '/early'), ANSWERED, 'what\r\n'], [401]],
       ['in the body of a request that gets its answer in turn', [GET + post('what').replace('/', '/%zz')], [200, 404]],
     ] as const)('answers in turn, once, and closes the connection: %s', async (_, parts, statuses) => {
-      expect(await statusesOf(port, ...parts)).toEqual(statuses)
+      expect(await statusesOf(parts)).toEqual(statuses)
     })
   })
 

@@ -56,6 +56,7 @@ describe('SQLite, with a thread that writes', () => {
     onTestFinished(() => other.close())
     other.exec('begin immediate')
     const written = store.commit([{ insert: 'thing', id: 'a', value: { n: 1 } }])
+    // SQLite measures its patience itself, so real seconds have to pass.
     await wait(2000)
     other.exec('rollback')
     expect(await written).toBe(undefined)

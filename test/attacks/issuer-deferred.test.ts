@@ -215,7 +215,8 @@ describe('a deferred session', () => {
     services.clock.now = new Date(now.getTime() + 6 * 86_400_000)
     expect(await statusOfSession(ready)).toMatchObject({ status: 'STARTED' })
     await services.runTasks()
-    expect(await services.issuerStore.get('deferred_transaction', ready.id)).toBeDefined()
+    const { sessionId } = ready
+    expect(await services.issuerStore.get('deferred_transaction', ready.id)).toMatchObject({ value: { sessionId } })
     services.clock.now = new Date(now.getTime() + 7 * 86_400_000)
     expect(await statusOfSession(ready)).toMatchObject({ status: 'EXPIRED' })
     // An access token of the last moment would have been good until then.

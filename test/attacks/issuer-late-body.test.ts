@@ -140,7 +140,8 @@ describe('a body that arrives late, of a token that', () => {
       post(last, DEFERRED, { transaction_id: id }, () => change(last)),
       refusal,
     )
-    expect(await services.issuerStore.get('deferred_transaction', id)).toBeDefined()
+    const { sessionId } = last
+    expect(await services.issuerStore.get('deferred_transaction', id)).toMatchObject({ value: { sessionId } })
   })
 
   it.each(changes)('$what: no notification', async ({ change, refusal }) => {

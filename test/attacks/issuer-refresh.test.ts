@@ -135,7 +135,7 @@ describe('a refresh token', () => {
     await call(services, `${ISSUER_URL}/credential-status/revoke/${ready.sessionId}`, {})
     const now = Math.floor(services.clock.now.getTime() / 1000)
     expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toMatchObject({ refresh_until: now })
-    expect(await services.issuerStore.get('issuance_dataset', ready.sessionId)).toBeDefined()
+    expect(await services.issuerStore.get('issuance_dataset', ready.sessionId)).toMatchObject({ value: dataset })
     await at(DAY, async () => {
       await services.runTasks()
       expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toHaveProperty('erased_at')

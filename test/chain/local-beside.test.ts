@@ -8,10 +8,10 @@ import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 
 it.each([
-  ['a block', 'eth_getBlockByNumber', ['0x0', false]],
-  ['a call', 'eth_call', [{ data: '0x' }, '0x0']],
-  ['a nonce', 'eth_getTransactionCount', [`0x${'00'.repeat(20)}`, '0x0']],
-] as const)('%s that is known does not wait for a block that is being written', async (_, method, params) => {
+  ['a block', 'eth_getBlockByNumber', ['0x0', false], expect.objectContaining({ number: '0x0' })],
+  ['a call', 'eth_call', [{ data: '0x' }, '0x0'], '0x'],
+  ['a nonce', 'eth_getTransactionCount', [`0x${'00'.repeat(20)}`, '0x0'], '0x0'],
+] as const)('%s that is known does not wait for a block that is being written', async (_, method, params, known) => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const files = openBlockFiles(directory)
@@ -23,7 +23,7 @@ it.each([
   await localJsonRpc(files, () => new Date())
   const rpc = await localJsonRpc(slow, () => new Date())
   const sent = submit(rpc, party(), '0x', '0x00', 100_000n)
-  expect(await rpc(method, params)).toBeDefined()
+  expect(await rpc(method, params)).toEqual(known)
   write()
   await sent
   expect(await rpc('eth_blockNumber', [])).toBe('0x1')

@@ -226,7 +226,8 @@ function haipOnly(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
       }
     }
     if (url.endsWith('/par')) {
-      expect(form.get('scope')).toBeTruthy()
+      // RFC 6749 section 3.3
+      expect(form.get('scope')).toMatch(/^[!#-[\]-~]+$/)
       expect([form.get('authorization_details'), form.get('code_challenge_method')]).toEqual([null, 'S256'])
     }
     if (/\/(credential-request|deferred-credential|notification)$/.test(url)) {

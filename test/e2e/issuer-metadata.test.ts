@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { readJws } from '../../src/codec/jws.ts'
-import { importPublicKey, type PublicJwk, readPublicJwk, thumbprint } from '../../src/keys/jwk.ts'
+import { importPublicKey, type PublicJwk, publicJwkOf, readPublicJwk, thumbprint } from '../../src/keys/jwk.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
 import { isJwsSignedBy } from '../../src/keys/signature.ts'
 import { certify, makeAuthority } from '../support/forge.ts'
@@ -73,7 +73,7 @@ describe('issuer metadata', () => {
     const [key, ...more] = jwks.keys
     const jwk = readPublicJwk(key)
     expect([more, key]).toEqual([[], { ...jwk, crv: 'P-256', kid: thumbprint(jwk), use: 'enc', alg: 'ECDH-ES' }])
-    expect(importPublicKey(jwk)).toBeDefined()
+    expect(publicJwkOf(importPublicKey(jwk))).toEqual(jwk)
     const supported = {
       enc_values_supported: ['A128GCM', 'A256GCM'],
       zip_values_supported: ['DEF'],

@@ -81,7 +81,8 @@ describe.each(plans)('$format from an issuer known by its $identifier, $by', ({ 
     // A configuration without a scope is asked for by authorization details, which the authorization server then has to
     // take.
     const { scope, ...unscoped } = driven.configuration
-    expect(scope).toBeDefined()
+    // RFC 6749 section 3.3
+    expect(scope).toMatch(/^[!#-[\]-~]+$/)
     // HAIP has scopes alone.
     for (const configuration of services.plan ? [driven.configuration] : [driven.configuration, unscoped]) {
       const { metadata, server, offer } = await discover(services, { ...driven, configuration })

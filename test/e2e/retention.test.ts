@@ -324,12 +324,13 @@ describe('a verification session with a result', () => {
     const claimsOf = async () =>
       /\bAda\b/.test(JSON.stringify((await store.get('verification_session', sessionId))?.value))
     expect(await claimsOf()).toBe(true)
-    clock.now = new Date(clock.now.getTime() + 60_000)
+    const erasedAt = clock.now.getTime() + 60_000
+    clock.now = new Date(erasedAt)
     await sweepOnce(false)
     expect(await claimsOf()).toBe(false)
     clock.now = new Date(clock.now.getTime() + 40_000)
     await sweepOnce(true)
-    expect(await store.get('verification_session', sessionId)).toBeDefined()
+    expect(await store.get('verification_session', sessionId)).toMatchObject({ value: { erasedAt } })
     clock.now = new Date(clock.now.getTime() + 60_000)
     await sweepOnce(false)
     expect(await store.get('verification_session', sessionId)).toBe(undefined)

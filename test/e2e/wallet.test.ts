@@ -262,9 +262,9 @@ describe('vouchsafe wallet', () => {
     try {
       const { sessionId, link } = await startVerification(services)
       const asked = run('present', link)
-      await vi.waitFor(() =>
-        expect(process.stdin.listenerCount('keypress') + process.stdin.listenerCount('data')).toBeGreaterThan(0),
-      )
+      await expect
+        .poll(() => process.stdin.listenerCount('keypress') + process.stdin.listenerCount('data'))
+        .toBeGreaterThan(0)
       process.stdin.emit('data', 'n\n')
       const { err, exitCode } = await asked
       expect(err).toContain('Present this? [y/N]')
@@ -324,9 +324,9 @@ describe('vouchsafe wallet', () => {
       Object.defineProperty(process.stdin, 'isTTY', { value: true, configurable: true })
       try {
         const asked = run('receive', await offered())
-        await vi.waitFor(() =>
-          expect(process.stdin.listenerCount('keypress') + process.stdin.listenerCount('data')).toBeGreaterThan(0),
-        )
+        await expect
+          .poll(() => process.stdin.listenerCount('keypress') + process.stdin.listenerCount('data'))
+          .toBeGreaterThan(0)
         process.stdin.emit('data', '4935\n')
         const { out, err } = await asked
         expect(err).toContain('The issuer wants a transaction code (4 digits)')

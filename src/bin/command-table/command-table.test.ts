@@ -27,7 +27,9 @@ describe.each(commandNames)('the table says of %s', (name) => {
     for (const { line } of examples) {
       const [, words = ''] = new RegExp(`vouchsafe ${name}\\b ?([^>)]*)`).exec(line) ?? []
       expect(line).toContain(`vouchsafe ${name}`)
-      expect(() => readWords(name, words.replaceAll("'", '').split(' ').filter(Boolean))).not.toThrow()
+      const given = words.replaceAll("'", '').split(' ').filter(Boolean)
+      const named = given.flatMap((word) => /^--(?:no-)?([^=]+)/.exec(word)?.[1] ?? [])
+      expect(Object.keys(readWords(name, given).values)).toEqual(expect.arrayContaining(named))
     }
   })
 

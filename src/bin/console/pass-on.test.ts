@@ -4,7 +4,7 @@
  */
 import { createServer, request as httpRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { random } from '../effects.ts'
 import { createConsoleServer } from './server.ts'
 
@@ -89,7 +89,7 @@ it('passes an event on while the stream stays open, and ends the stream of the s
   ])
   expect(streams.size).toBe(1)
   response.destroy()
-  await vi.waitFor(() => expect(streams.size).toBe(0))
+  await expect.poll(() => streams.size).toBe(0)
 })
 
 it('tells the browser at once that a stream is open, before any event', async () => {
@@ -110,5 +110,5 @@ it('ends although a browser follows a session and another keeps its request back
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeAllConnections()
   await closed
-  await vi.waitFor(() => expect(streams.size).toBe(0))
+  await expect.poll(() => streams.size).toBe(0)
 })

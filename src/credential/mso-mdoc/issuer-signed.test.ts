@@ -44,17 +44,18 @@ describe('what an issuer signed', () => {
     })
   })
 
-  it.each<[string, Cbor]>([
-    ['1000 elements', spaces(1000)],
-    ['1000 elements of two namespaces', spaces(1, 999)],
-    ['32 namespaces', spaces(...Array<number>(32).fill(1))],
-    ['no namespaces', spaces()],
-  ])('may have %s', (_, nameSpaces) => {
+  it.each<[string, number[]]>([
+    ['1000 elements', [1000]],
+    ['1000 elements of two namespaces', [1, 999]],
+    ['32 namespaces', Array<number>(32).fill(1)],
+    ['no namespaces', []],
+  ])('may have %s', (_, counts) => {
     const made = new Map([
       ['issuerAuth', issuerAuth],
-      ['nameSpaces', nameSpaces],
+      ['nameSpaces', spaces(...counts)],
     ])
-    expect(() => readIssuerSigned(made)).not.toThrow()
+    const read = [...readIssuerSigned(made).nameSpaces].map(([name, items]) => [name, items.length])
+    expect(read).toEqual(counts.map((count, at) => [`n${at}`, count]))
   })
 
   it.each<[string, () => readonly (readonly [CborKey, Cbor])[], string]>([

@@ -122,7 +122,7 @@ describe('mobile documents', () => {
       const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`e${at}`, at]))
       const spaces = Array.from({ length: 32 }, (_, at) => [`org.example.${at}`, named(at === 0 ? 969 : 1)] as const)
       const dataset = Object.fromEntries(spaces)
-      expect(() => msoMdoc.checkDataset(dataset, configurationOf(configuration))).not.toThrow()
+      msoMdoc.checkDataset(dataset, configurationOf(configuration))
       expect(partsOf(await issue(dataset)).items).toHaveLength(1000)
     })
 
