@@ -1,6 +1,7 @@
 /** Runs background tasks beside the requests; only the stop of the engine waits for their end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limitConcurrency } from '../async/limit.ts'
+import { serialQueue } from '../async/serial-queue.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 
@@ -71,16 +72,15 @@ export function createTaskRunner({ log }: Pick<EngineContext, 'log'>, everyMs: n
  */
 function createTurnTaker(stopping: AbortSignal) {
   const runLimited = limitConcurrency(CALLS_AT_ONCE, LONG_CALL_MS)
-  const lastCalls = new WeakMap<ContractEntry, Promise<unknown>>()
+  const queues = new WeakMap<ContractEntry, ReturnType<typeof serialQueue>>()
   return (entry: ContractEntry, afterMs: number, run: () => Promise<void>): Promise<void> => {
-    const lastCall = lastCalls.get(entry)
+    const queue = queues.get(entry) ?? serialQueue()
+    queues.set(entry, queue)
     const delay = afterMs > 0 ? sleep(afterMs, undefined, { signal: stopping }).catch(() => undefined) : undefined
     const runUnlessStopped = (): Promise<void> => (stopping.aborted ? Promise.resolve() : run())
-    const promise = Promise.all([lastCall, delay]).then(() => runLimited(runUnlessStopped))
-    lastCalls.set(
-      entry,
-      promise.catch(() => undefined),
-    )
-    return promise
+    return queue(async () => {
+      await delay
+      return runLimited(runUnlessStopped)
+    })
   }
 }

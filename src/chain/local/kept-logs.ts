@@ -1,7 +1,8 @@
 /**
- * The logs of a local chain's blocks: those of the newest blocks stay in memory, and older ones come from running a
+ * The logs of a local chain's blocks: those that were used last stay in memory, and all others come from running a
  * block again.
  */
+import { createLru } from '../../async/lru.ts'
 import type { Log } from './execute.ts'
 
 /** A block with the count of the logs that its transaction left. */
@@ -28,22 +29,17 @@ export function createLogCache<Entry extends LoggedBlock>(
   runAgain: (entry: Entry) => Promise<readonly Log[]>,
   mostSize = MOST_SIZE,
 ): LogCache<Entry> {
-  const cachedLogs = new Map<Entry, { readonly logs: readonly Log[]; readonly size: number }>()
-  let total = 0
-  const has = (entry: Entry): boolean => (entry.includedTransaction?.logCount ?? 0) === 0 || cachedLogs.has(entry)
+  const cachedLogs = createLru<Entry, readonly Log[]>(mostSize, sizeOf)
+  const isWithoutLogs = (entry: Entry): boolean => (entry.includedTransaction?.logCount ?? 0) === 0
   return {
     add: (entry, logs) => {
-      if (logs.length === 0) return
-      const size = logs.reduce((sum, { data }) => sum + data.length + LOG_SIZE, 0)
-      cachedLogs.set(entry, { logs, size })
-      total += size
-      for (const [oldest, { size: freedSize }] of cachedLogs) {
-        if (total <= mostSize) break
-        cachedLogs.delete(oldest)
-        total -= freedSize
-      }
+      if (logs.length > 0) cachedLogs.set(entry, logs)
     },
-    getLogs: async (entry) => cachedLogs.get(entry)?.logs ?? (has(entry) ? [] : runAgain(entry)),
-    has,
+    getLogs: async (entry) => (isWithoutLogs(entry) ? [] : (cachedLogs.get(entry) ?? runAgain(entry))),
+    has: (entry) => isWithoutLogs(entry) || cachedLogs.get(entry) !== undefined,
   }
+}
+
+function sizeOf(logs: readonly Log[]): number {
+  return logs.reduce((sum, { data }) => sum + data.length + LOG_SIZE, 0)
 }
