@@ -50,7 +50,7 @@ function failIfRead(): never {
 /** Makes a registry whose values stay unread, since they would need a service that runs. */
 function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
   const conflicts = { retried: 0, givenUp: 0 }
-  const state = { config: failIfRead, store: failIfRead, checkReady: failIfRead, newestStates: failIfRead }
+  const state = { config: failIfRead, store: failIfRead, checkReady: failIfRead, listNewestStates: failIfRead }
   return createServiceMetrics(name, { ...state, conflicts, now: failIfRead }).registry
 }
 

@@ -18,7 +18,7 @@ import { createTracedEffects } from './telemetry.ts'
 export function credentialServiceKind<Name extends CredentialServiceName>(
   name: Name,
 ): ServiceKind<ConfigOf<Name>, StoreOf<Name>> {
-  const { settings, read: readConfig, migrations } = credentialServices[name]
+  const { settings, readConfig, migrations } = credentialServices[name]
   return {
     name,
     settings,
@@ -92,7 +92,7 @@ async function build<Name extends CredentialServiceName>(
   opened: StoreOf<Name>,
   { log, telemetry }: Outputs,
 ): Promise<BuiltService<ConfigOf<Name>>> {
-  const { create, tasks } = credentialServices[name]
+  const { createServer, createTasks } = credentialServices[name]
   let current = config
   const metrics = config.management && (await measure(name, () => current, { opened, telemetry }))
   const counted = metrics
@@ -104,9 +104,13 @@ async function build<Name extends CredentialServiceName>(
     ...(metrics && { inSpan: metrics.steps.timeSteps(telemetry?.inSpan) }),
   }
   return {
-    app: await create(config, { ...effects, getCurrentConfig: () => current, noteSignedList: metrics?.noteSignedList }),
+    app: await createServer(config, {
+      ...effects,
+      getCurrentConfig: () => current,
+      noteSignedList: metrics?.noteSignedList,
+    }),
     ...(metrics && { metrics: metrics.registry }),
-    tasks: [...tasks(config, effects), createConflictTask(log)],
+    tasks: [...createTasks(config, effects), createConflictTask(log)],
     renew: (next) => {
       current = next
     },
@@ -128,7 +132,7 @@ async function measure<Name extends CredentialServiceName>(
   { opened, telemetry }: { readonly opened: StoreOf<Name>; readonly telemetry: Outputs['telemetry'] },
 ): Promise<ServiceMetrics> {
   const { createServiceMetrics } = await import('./metrics.ts')
-  const { newestStates } = credentialServices[name]
+  const { listNewestStates } = credentialServices[name]
   const store = opened as unknown as Store<CallbackCollections>
   return createServiceMetrics(name, {
     config,
@@ -140,7 +144,7 @@ async function measure<Name extends CredentialServiceName>(
       random,
       retryOnConflict,
     }),
-    newestStates: (limit) => newestStates(opened, now, limit),
+    listNewestStates: (limit) => listNewestStates(opened, now, limit),
     store: () => store,
     telemetry: telemetry?.counts,
   })

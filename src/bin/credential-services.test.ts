@@ -28,7 +28,7 @@ async function configOf<Name extends CredentialServiceName>(service: Name): Prom
   const [certificate = ''] = made.files.flatMap(({ path, text }) => (path.endsWith('.pem') ? [text] : []))
   const files: Files = { read: (path) => texts.get(path) ?? certificate, list: () => ['anchor.pem'] }
   const settings: unknown = JSON.parse(files.read('conf/server.json'))
-  const result: ReadResult<ConfigOf<Name>> = credentialServices[service].read(settings, files, new Date())
+  const result: ReadResult<ConfigOf<Name>> = credentialServices[service].readConfig(settings, files, new Date())
   if ('mistakes' in result) throw new Error(result.mistakes.join())
   return result.config
 }

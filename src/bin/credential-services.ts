@@ -11,7 +11,7 @@ import { type IssuerCollections, issuerEncryptedCollections, issuerMigrations } 
 import { type IssuerConfig, IssuerSettings, issuerDefaults, issuerTitle, readIssuerConfig } from '../issuer/config.ts'
 import type { NoteSignedList } from '../issuer/context.ts'
 import { issuanceStatus } from '../issuer/session.ts'
-import { issuerTasks } from '../issuer/tasks.ts'
+import { createIssuerTasks } from '../issuer/tasks.ts'
 import { voidIssuanceSessions } from '../issuer/voiding.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import type { Migration, Store } from '../store/store.ts'
@@ -43,7 +43,7 @@ export type StoreOf<Name extends CredentialServiceName> = Store<Collections[Name
 interface CredentialService<Config extends CommonConfig, C> {
   /** The schema of its `server.json`. */
   readonly settings: Parameters<typeof checkSettings>[0]
-  readonly read: (value: unknown, files: Files, at: Date) => ReadResult<Config>
+  readonly readConfig: (value: unknown, files: Files, at: Date) => ReadResult<Config>
   readonly defaults: ServiceDefaults
   /** The title of the OpenAPI document. */
   readonly title: string
@@ -51,16 +51,19 @@ interface CredentialService<Config extends CommonConfig, C> {
   /** The collections that are encrypted where there is a key. */
   readonly encryptedCollections: readonly (keyof C & string)[]
   /** Makes the background tasks of the service. */
-  readonly tasks: (config: Config, effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens }) => readonly Task[]
+  readonly createTasks: (
+    config: Config,
+    effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens },
+  ) => readonly Task[]
   /** Returns the states of the newest sessions, for metrics. */
-  readonly newestStates: (store: Store<C>, now: () => Date, limit: number) => Promise<readonly string[]>
+  readonly listNewestStates: (store: Store<C>, now: () => Date, limit: number) => Promise<readonly string[]>
   /** Ends the sessions that were open when a restored copy was noticed; gives their number. */
   readonly voidOpen: (
     effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
     restoredAt: Date,
   ) => Promise<number>
   /** Makes a server that does not listen yet, whose code is loaded with the first. */
-  readonly create: (
+  readonly createServer: (
     config: Config,
     effects: Effects<C> & {
       readonly pkcs11Tokens: Pkcs11Tokens
@@ -75,29 +78,29 @@ export const credentialServices: {
 } = {
   issuer: {
     settings: IssuerSettings,
-    read: readIssuerConfig,
+    readConfig: readIssuerConfig,
     defaults: issuerDefaults,
     title: issuerTitle,
     migrations: issuerMigrations,
     encryptedCollections: issuerEncryptedCollections,
-    tasks: issuerTasks,
-    newestStates: async (store, now, limit) =>
+    createTasks: createIssuerTasks,
+    listNewestStates: async (store, now, limit) =>
       (await store.listNewest('issuance_session', limit)).map(({ value }) => issuanceStatus(value, now())),
     voidOpen: voidIssuanceSessions,
-    create: async (config, effects) => (await import('../issuer/issuer.ts')).createIssuer(config, effects),
+    createServer: async (config, effects) => (await import('../issuer/issuer.ts')).createIssuer(config, effects),
   },
   verifier: {
     settings: VerifierSettings,
-    read: readVerifierConfig,
+    readConfig: readVerifierConfig,
     defaults: verifierDefaults,
     title: verifierTitle,
     migrations: verifierMigrations,
     encryptedCollections: verifierEncryptedCollections,
-    tasks: verifierTasks,
-    newestStates: async (store, now, limit) =>
+    createTasks: verifierTasks,
+    listNewestStates: async (store, now, limit) =>
       (await store.listNewest('verification_session', limit)).map(({ value }) => verificationStatus(value, now())),
     voidOpen: voidVerificationSessions,
-    create: async (config, effects) => (await import('../verifier/verifier.ts')).createVerifier(config, effects),
+    createServer: async (config, effects) => (await import('../verifier/verifier.ts')).createVerifier(config, effects),
   },
 }
 

@@ -38,7 +38,7 @@ interface MetricSources {
   /** Rejects while the service cannot do its work. */
   readonly checkReady: () => Promise<unknown>
   /** Returns the states of the newest sessions. */
-  readonly newestStates: (limit: number) => Promise<readonly string[]>
+  readonly listNewestStates: (limit: number) => Promise<readonly string[]>
   readonly telemetry?: TelemetryCounts | undefined
 }
 
@@ -53,7 +53,7 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', measured: Metr
   registerTelemetryMetrics(prefix, registry, measured.telemetry)
   registerCertificateMetrics(prefix, registry, () => listCertificates(measured.config()), measured.now)
   registerReadinessMetrics(prefix, registry, measured.checkReady)
-  registerSessionMetrics(prefix, registry, measured.newestStates, measured.now)
+  registerSessionMetrics(prefix, registry, measured.listNewestStates, measured.now)
   registerLogMetrics(prefix, registry, logCounts)
   const committed = registerOutcomeMetrics(name, prefix, registry)
   return {

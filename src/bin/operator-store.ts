@@ -52,9 +52,9 @@ async function readServiceConfig({
   if (service === undefined) {
     throw new Error(`${config} could be of either service; say which: --service issuer, or --service verifier`)
   }
-  const { read, settings } = credentialServices[service]
+  const { readConfig, settings } = credentialServices[service]
   const settingsResult = addEnvironment(settings, file)
-  const result = 'mistakes' in settingsResult ? settingsResult : read(settingsResult.value, files, now())
+  const result = 'mistakes' in settingsResult ? settingsResult : readConfig(settingsResult.value, files, now())
   if ('mistakes' in result)
     throw new Error([...result.mistakes, workingDirectoryHint(config, result.mistakes) ?? []].flat().join('\n'))
   return { service, config: result.config }

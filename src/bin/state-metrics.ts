@@ -82,10 +82,10 @@ export function registerLogMetrics(prefix: string, registry: Registry, counts: L
 export function registerSessionMetrics(
   prefix: string,
   registry: Registry,
-  newestStates: (limit: number) => Promise<readonly string[]>,
+  listNewestStates: (limit: number) => Promise<readonly string[]>,
   now: () => Date,
 ): void {
-  const states = cacheValue(() => newestStates(NEWEST_SESSIONS).catch(() => []), { ttlMs: SESSIONS_MS, now })
+  const states = cacheValue(() => listNewestStates(NEWEST_SESSIONS).catch(() => []), { ttlMs: SESSIONS_MS, now })
   new Gauge({
     name: `${prefix}sessions`,
     help: `The newest ${NEWEST_SESSIONS} sessions, by the state that they have now; events_total counts all that began and ended`,

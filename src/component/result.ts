@@ -26,7 +26,7 @@ export function readHookResult(
   expects: CallMessage['expects'],
   limits: RuntimeLimits,
 ): HookResult {
-  const sectionsById = readOrRefuse('the result is malformed', () => readSections(sections))
+  const sectionsById = readOrRefuseResult('the result is malformed', () => readSections(sections))
   const nothing = new Uint8Array(0)
   if (expects === 'nothing') return { response: undefined, result: nothing }
   if (expects === 'engines') {
@@ -34,7 +34,7 @@ export function readHookResult(
     return { response: undefined, result: engines.slice() }
   }
   const bytes = sectionsById.get(section.httpResponse) ?? refuseResult('the result has no section 0x22 with a response')
-  const response = readOrRefuse('the response is malformed', () => readResponse(bytes))
+  const response = readOrRefuseResult('the response is malformed', () => readResponse(bytes))
   checkResponse(response, limits)
   return { response: { ...response, body: response.body.slice() }, result: nothing }
 }
@@ -76,7 +76,7 @@ function checkResponse({ status, headers, body }: HttpResponseData, limits: Runt
   if (size > HEADERS_BYTES) refuseResult(`the headers of the response have more than ${HEADERS_BYTES} characters`)
 }
 
-function readOrRefuse<T>(what: string, read: () => T): T {
+function readOrRefuseResult<T>(what: string, read: () => T): T {
   try {
     return read()
   } catch (error) {

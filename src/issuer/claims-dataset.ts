@@ -21,7 +21,10 @@ const VERIFIED_BY: Readonly<Record<string, string>> = {
   phone_number: 'phone_number_verified',
 }
 
-/** Returns the mappings of the configurations, by their ids or scopes; the text names the first without one. */
+/**
+ * Returns the mappings of the configurations, by their ids or scopes; where one has no mapping, `without` is the scope
+ * or the id of the first such configuration.
+ */
 export function mappingsOf(
   datasets: ReadonlyMap<string, DatasetMapping>,
   configurations: readonly NamedConfiguration[],

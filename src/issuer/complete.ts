@@ -7,7 +7,7 @@ import type { IssuerContext } from './context.ts'
 import { refuseUnfittingDataset } from './dataset.ts'
 import type { Completion } from './schemas.ts'
 import { type DeferralDecision, type IssuanceSession, issuanceStatus, isUndecided, recordDecision } from './session.ts'
-import { type IssuanceStatusBody, makeStatusBody, sessionEvent, withProgress } from './session-status.ts'
+import { addProgress, type IssuanceStatusBody, makeSessionEvent, makeStatusBody } from './session-status.ts'
 
 /**
  * Records the decision of the application on a session, once, and returns its status. Refuses with `not_found` or
@@ -24,23 +24,24 @@ export async function completeSession(
   const now = context.now()
   const current = await findIssuanceSession(store, sessionId)
   refuseDecided(current, now)
-  const dataset = await datasetOf(context, current, completion)
+  const dataset = await requireFittingDataset(context, current, completion)
   const denied = dataset === undefined ? { denied: completion.reason ? { reason: completion.reason } : {} } : {}
   const decision: DeferralDecision = { at: now.getTime(), ...denied }
   const type = dataset === undefined ? 'issuance.denied' : 'issuance.completed'
-  const filled = dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]
-  const decided = await updateWith(context, 'issuance_session', sessionId, (session) => {
+  const datasetChanges =
+    dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]
+  const decidedSession = await updateWith(context, 'issuance_session', sessionId, (session) => {
     refuseDecided(session, now)
-    const changed = { sessionId, session: recordDecision(session, decision), now, caller }
-    const { value, event } = sessionEvent(context, type, changed)
-    return { value, also: [...filled, event] }
+    const changedSession = { sessionId, session: recordDecision(session, decision), now, caller }
+    const { value, event } = makeSessionEvent(context, type, changedSession)
+    return { value, also: [...datasetChanges, event] }
   })
-  const status = makeStatusBody(sessionId, decided ?? refuseUnknownSession(), now)
-  return withProgress(status, await context.progress.read(sessionId))
+  const status = makeStatusBody(sessionId, decidedSession ?? refuseUnknownSession(), now)
+  return addProgress(status, await context.progress.read(sessionId))
 }
 
-/** Returns the dataset, which then fits; undefined where there will be none. */
-async function datasetOf(
+/** Returns the dataset; undefined where there will be none. Refuses with `invalid_request` one that does not fit. */
+async function requireFittingDataset(
   context: IssuerContext,
   { configurationIds }: IssuanceSession,
   { credential_dataset: dataset, denied, reason }: Completion,

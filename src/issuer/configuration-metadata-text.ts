@@ -16,9 +16,9 @@ export interface ConfigurationTexts {
    * Returns the member of all configurations that are offered, for the final specification; the same object where
    * nothing has changed.
    */
-  readonly offered: () => Promise<ConfigurationsMember>
+  readonly makeOfferedMember: () => Promise<ConfigurationsMember>
   /** Returns the member of the configurations with these ids, removed or not. */
-  readonly withIds: (ids: readonly string[], shape: Shape) => Promise<ConfigurationsMember>
+  readonly makeMember: (ids: readonly string[], shape: Shape) => Promise<ConfigurationsMember>
 }
 
 const CACHED = { texts: 1000, sets: 64 }
@@ -34,36 +34,36 @@ export function createConfigurationTexts({
   loadConfiguration,
   config,
 }: ConfigurationTextEffects): ConfigurationTexts {
-  const textOf = cacheById(CACHED.texts, async (key) => {
+  const loadText = cacheById(CACHED.texts, async (key) => {
     const [shape, id = ''] = key.split('/')
     const configuration = await loadConfiguration(id)
     if (configuration === undefined) return undefined
     const metadataOf = shape === 'final' ? configurationMetadata : makeOlderConfigurationMetadata
     return JSON.stringify(metadataOf(configuration, signer(), config.draft13))
   })
-  const joined = async (ids: readonly string[], shape: Shape): Promise<ConfigurationsMember> => {
+  const joinTexts = async (ids: readonly string[], shape: Shape): Promise<ConfigurationsMember> => {
     const members = await Promise.all(
       ids.map(async (id) => {
-        const text = await textOf(`${shape}/${id}`)
+        const text = await loadText(`${shape}/${id}`)
         return text === undefined ? [] : [`${JSON.stringify(id)}:${text}`]
       }),
     )
     return memberOf(members.flat(), ids, await Promise.all(ids.map(loadConfiguration)))
   }
-  const setOf = cacheById(CACHED.sets, async (key) => {
+  const loadMember = cacheById(CACHED.sets, async (key) => {
     const [shape, ...ids] = key.split('/')
-    return joined(ids, shape as Shape)
+    return joinTexts(ids, shape as Shape)
   })
   let latest: ConfigurationsMember | undefined
   return {
-    offered: async () => {
+    makeOfferedMember: async () => {
       const rows = await store.list('credential_configuration')
       const ids = rows.filter(({ value }) => isOffered(value, config)).map(({ id }) => id)
-      const current = await joined(ids, 'final')
+      const current = await joinTexts(ids, 'final')
       if (latest?.digest !== current.digest) latest = current
       return latest
     },
-    withIds: async (ids, shape) => (await setOf([shape, ...ids].join('/'))) as ConfigurationsMember,
+    makeMember: async (ids, shape) => (await loadMember([shape, ...ids].join('/'))) as ConfigurationsMember,
   }
 }
 

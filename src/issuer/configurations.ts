@@ -77,7 +77,7 @@ function refuseOutsideProfile(posted: CredentialConfiguration, { profile }: Issu
  * ones used last are kept in memory. A configuration of an earlier release that its format does not take any more is as
  * good as none, and logged.
  */
-export function configurationLoader({
+export function createConfigurationLoader({
   store,
   log,
 }: Pick<IssuerContext, 'store' | 'log'>): IssuerContext['loadConfiguration'] {

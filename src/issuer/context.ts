@@ -6,7 +6,7 @@ import type { KeyRing } from '../keys/key-ring.ts'
 import type { OpenidProvider } from '../openid-connect/provider.ts'
 import type { AccessContext } from './access/context.ts'
 import type { ProgressRecorder } from './progress-recorder.ts'
-import type { SignedMetadata } from './signed-metadata.ts'
+import type { SignMetadata } from './signed-metadata.ts'
 import type { StatusEntry } from './status-rows.ts'
 
 /**
@@ -52,8 +52,8 @@ export interface IssuerContext extends AccessContext {
   readonly typeMetadata: CachedValue<ReadonlyMap<string, string>>
   /** Returns the metadata of some configurations, removed or not. */
   readonly makeConfigurationsMember: (ids: readonly string[], shape: Shape) => Promise<ConfigurationsMember>
-  /** Signed issuer metadata, kept while it may be served again. */
-  readonly signedMetadata: SignedMetadata
+  /** Signs issuer metadata, and keeps the result while it may be served again. */
+  readonly signMetadata: SignMetadata
   /** The keys that wallets encrypt their requests to; the first is published. */
   readonly decryptionKeys: readonly [DecryptionKey, ...DecryptionKey[]]
   readonly allocateEntries: AllocateEntries

@@ -125,13 +125,13 @@ function refuseLocales(display: LocalizedEntries, path: string): void {
   const seen = new Set<string>()
   for (const [index, { locale }] of display.entries()) {
     if (locale === undefined) continue
-    const name = canonical(locale, `${path}[${index}].locale`)
+    const name = canonicalLocale(locale, `${path}[${index}].locale`)
     if (seen.has(name)) refuse('invalid_request', `${path}[${index}].locale: this language is there already`)
     seen.add(name)
   }
 }
 
-function canonical(locale: string, path: string): string {
+function canonicalLocale(locale: string, path: string): string {
   try {
     return Intl.getCanonicalLocales(locale).join()
   } catch (cause) {

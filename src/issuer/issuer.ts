@@ -15,11 +15,11 @@ import { createSignInProvider } from './authorization-endpoint/sign-in-provider.
 import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import { createConfigurationTexts } from './configuration-metadata-text.ts'
-import { configurationLoader } from './configurations.ts'
+import { createConfigurationLoader } from './configurations.ts'
 import type { IssuerContext, NoteSignedList } from './context.ts'
 import { createProgressRecorder } from './progress-recorder.ts'
-import { issuerRoutes } from './routes.ts'
-import { signedMetadata } from './signed-metadata.ts'
+import { addIssuerRoutes } from './routes.ts'
+import { createMetadataSigner } from './signed-metadata.ts'
 import { createEntryAllocator } from './status-list/allocation.ts'
 import { loadTypeMetadata } from './type-metadata.ts'
 
@@ -42,7 +42,7 @@ export interface IssuerEffects extends Effects<IssuerCollections> {
 const OFFERED_MS = 1000
 
 export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Promise<App> {
-  const context = contextOf(config, effects)
+  const context = createContext(config, effects)
   return createApp(
     {
       title: issuerTitle,
@@ -57,17 +57,17 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
       observer: effects.observer,
       tracer: effects.tracer,
     },
-    (app) => issuerRoutes(app, context),
+    (app) => addIssuerRoutes(app, context),
   )
 }
 
-function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext {
+function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerContext {
   const { store, getCurrentConfig = () => config } = effects
   const keys = cacheDerived(
     () => getCurrentConfig().keys,
     (serviceKeys) => createKeyRing(serviceKeys, effects.pkcs11Tokens, effects.inSpan),
   )
-  const loadConfiguration = configurationLoader(effects)
+  const loadConfiguration = createConfigurationLoader(effects)
   const texts = createConfigurationTexts({ store, signer: () => keys().credentials, loadConfiguration, config })
   return {
     ...effects,
@@ -78,10 +78,10 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
       return keys()
     },
     loadConfiguration,
-    offeredConfigurations: cacheValue(texts.offered, { ttlMs: OFFERED_MS, now: effects.now }),
+    offeredConfigurations: cacheValue(texts.makeOfferedMember, { ttlMs: OFFERED_MS, now: effects.now }),
     typeMetadata: cacheValue(() => loadTypeMetadata(effects), { ttlMs: OFFERED_MS, now: effects.now }),
-    makeConfigurationsMember: texts.withIds,
-    signedMetadata: signedMetadata(getCurrentConfig, () => keys().metadata, effects.now),
+    makeConfigurationsMember: texts.makeMember,
+    signMetadata: createMetadataSigner(getCurrentConfig, () => keys().metadata, effects.now),
     signInProvider: createSignInProvider(config, effects),
     authorizationServer: config.authorizationServer && createAuthorizationServer(config.authorizationServer, effects),
     allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => keys().statusLists),

@@ -24,7 +24,7 @@ const ETAG_LENGTH = 22
  * Makes the issuer metadata of a session, or of the service, with the configurations that can be issued there. Refuses
  * an unknown session with `not_found`.
  */
-export async function issuerMetadata(
+export async function makeIssuerMetadata(
   context: IssuerContext,
   sessionId: string | undefined,
   shape: Shape,
@@ -33,14 +33,14 @@ export async function issuerMetadata(
   const identifier = credentialIssuerIdentifier(context.config, sessionId)
   const { json, digest, batchSize } = await (sessionId === undefined
     ? context.offeredConfigurations.get()
-    : sessionConfigurations(context, sessionId, shape))
+    : makeSessionConfigurationsMember(context, sessionId, shape))
   const members: Omit<IssuerMetadata, 'credential_configurations_supported'> = {
     credential_issuer: identifier,
     authorization_servers: [config.authorizationServer?.issuer ?? identifier],
     credential_endpoint: `${config.baseUrl}/issuance/oid4vci/credential-request`,
-    nonce_endpoint: endpoint(config.baseUrl, '/issuance/oid4vci/nonce', sessionId),
+    nonce_endpoint: endpointUrl(config.baseUrl, '/issuance/oid4vci/nonce', sessionId),
     deferred_credential_endpoint: `${config.baseUrl}/issuance/oid4vci/${shape === 'final' ? '' : 'draft15/'}deferred-credential`,
-    notification_endpoint: endpoint(config.baseUrl, '/issuance/oid4vci/notification', sessionId),
+    notification_endpoint: endpointUrl(config.baseUrl, '/issuance/oid4vci/notification', sessionId),
     ...(batchSize > 1 ? { batch_credential_issuance: { batch_size: batchSize } } : {}),
     ...(shape === 'final' ? issuerEncryptionMetadata(context) : draft15EncryptionMetadata(context)),
     display: [{ name: config.issuer.display.name }],
@@ -57,7 +57,7 @@ function issuerInformation(data: string | undefined): Pick<IssuerMetadata, 'issu
 }
 
 /** Makes the metadata of the authorization server. Refuses an unknown session with `not_found`. */
-export async function authorizationServerMetadata(
+export async function makeAuthorizationServerMetadata(
   context: IssuerContext,
   sessionId: string | undefined,
 ): Promise<AuthorizationServerMetadata> {
@@ -65,8 +65,8 @@ export async function authorizationServerMetadata(
   const { baseUrl, codeFlow, clientAuthentication, profile, tokenAlgorithms } = context.config
   return {
     issuer: credentialIssuerIdentifier(context.config, sessionId),
-    ...(codeFlow && (await codeFlowMetadata(context, codeFlow, sessionId, session?.configurationIds))),
-    token_endpoint: endpoint(baseUrl, '/auth/token-endpoint', sessionId),
+    ...(codeFlow && (await makeCodeFlowMetadata(context, codeFlow, sessionId, session?.configurationIds))),
+    token_endpoint: endpointUrl(baseUrl, '/auth/token-endpoint', sessionId),
     jwks_uri: `${baseUrl}/auth/.well-known/jwks`,
     grant_types_supported: [
       ...(codeFlow ? [AUTHORIZATION_CODE_GRANT] : []),
@@ -97,7 +97,7 @@ function listAuthenticationMethods(settings: ClientAuthentication | undefined): 
 }
 
 /** Makes the members for the authorization code flow. RFC 8414 section 2, RFC 9126 section 5, RFC 9207 section 3. */
-async function codeFlowMetadata(
+async function makeCodeFlowMetadata(
   context: IssuerContext,
   { pushedRequired }: CodeFlowConfig,
   sessionId: string | undefined,
@@ -108,8 +108,8 @@ async function codeFlowMetadata(
     ? context.offeredConfigurations.get()
     : context.makeConfigurationsMember(configurationIds, 'final'))
   return {
-    authorization_endpoint: endpoint(baseUrl, '/auth/authorize', sessionId),
-    pushed_authorization_request_endpoint: endpoint(baseUrl, '/auth/par', sessionId),
+    authorization_endpoint: endpointUrl(baseUrl, '/auth/authorize', sessionId),
+    pushed_authorization_request_endpoint: endpointUrl(baseUrl, '/auth/par', sessionId),
     require_pushed_authorization_requests: pushedRequired,
     scopes_supported: [...idsByScope.keys()],
     response_types_supported: ['code'],
@@ -123,7 +123,7 @@ export function accessTokenKeys({ keys }: IssuerContext) {
   return { keys: keys.accessTokenSigners.map(({ jwk, kid, alg }) => ({ ...jwk, kid, use: 'sig', alg })) }
 }
 
-async function sessionConfigurations(
+async function makeSessionConfigurationsMember(
   context: IssuerContext,
   sessionId: string,
   shape: Shape,
@@ -132,7 +132,7 @@ async function sessionConfigurations(
   return context.makeConfigurationsMember(configurationIds, shape)
 }
 
-function endpoint(baseUrl: string, path: string, sessionId: string | undefined): string {
+function endpointUrl(baseUrl: string, path: string, sessionId: string | undefined): string {
   return sessionId === undefined ? `${baseUrl}${path}` : `${baseUrl}${path}/${sessionId}`
 }
 

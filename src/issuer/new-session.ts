@@ -43,35 +43,38 @@ export async function startIssuanceSession(
   { caller, remember }: { readonly caller: string; readonly remember: RememberAnswer },
 ): Promise<Attempt<NewSessionAnswer>> {
   const { credential_configurations: configurationIds } = request
-  const configurations = await Promise.all(configurationIds.map((id, index) => configurationAt(context, id, index)))
-  const offered = grantsOf(context, request)
-  refuseContraryGrants(context, request, offered)
-  refuseUnfittingPerson(context, request, offered)
-  const dataset = datasetOf(request)
+  const configurations = await Promise.all(
+    configurationIds.map((id, index) => requireConfiguration(context, id, index)),
+  )
+  const offeredGrants = requireGrants(context, request)
+  refuseContraryGrants(context, request, offeredGrants)
+  refuseUnfittingPerson(context, request, offeredGrants)
+  const dataset = requireDataset(request)
   if (dataset !== undefined) refuseUnfittingDataset(dataset, configurations)
   const createdAt = context.now().getTime()
   const sessionId = makeTimeOrderedId(createdAt, context.random(18))
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
-  const supplied = makeSuppliedCodeChanges(context, request['pre-authorized_code'], { sessionId, expiresAt })
+  const suppliedCode = makeSuppliedCodeChanges(context, request['pre-authorized_code'], { sessionId, expiresAt })
   const { person } = request
-  const more = { ...offered, ...(person && { person }), ...supplied.members, ...(txCode && { txCode: txCode.record }) }
-  const later = withReissue(laterMembers(request), configurations)
-  const value: IssuanceSession = { configurationIds, createdAt, expiresAt, ...more, ...later, issued: [] }
-  const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
-  const answer = {
-    session_id: sessionId,
-    credential_offer_uri: `haip-vci://?credential_offer_uri=${encodeURIComponent(offerUri)}`,
-    ...(txCode?.generatedValue === undefined
-      ? {}
-      : { tx_code: encryptTxCode(context, sessionId, txCode.generatedValue) }),
+  const value: IssuanceSession = {
+    configurationIds,
+    createdAt,
+    expiresAt,
+    ...offeredGrants,
+    ...(person && { person }),
+    ...suppliedCode.members,
+    ...(txCode && { txCode: txCode.record }),
+    ...addReissueTime(makeRefreshMembers(request), configurations),
+    issued: [],
   }
+  const answer = makeAnswer(context, sessionId, txCode?.generatedValue)
   const conflict = await context.store.commit([
     ...remember(answer),
     ...insertSession(context, sessionId, { value, dataset, caller }),
-    ...supplied.changes,
+    ...suppliedCode.changes,
   ])
-  if (supplied.changes.some((change) => change === conflict)) refuseUsedCode()
+  if (suppliedCode.changes.some((change) => change === conflict)) refuseUsedCode()
   return conflict === undefined ? { committed: answer } : { conflict }
 }
 
@@ -88,8 +91,8 @@ export async function startRequestedSession(
   const createdAt = context.now().getTime()
   const sessionId = makeTimeOrderedId(createdAt, context.random(18))
   const expiresAt = createdAt + LIFETIME_SECONDS * 1000
-  const later = withReissue(laterMembers(request), configurations)
-  const value = { configurationIds, createdAt, expiresAt, grants: [], ...later, issued: [] }
+  const refreshMembers = addReissueTime(makeRefreshMembers(request), configurations)
+  const value = { configurationIds, createdAt, expiresAt, grants: [], ...refreshMembers, issued: [] }
   const { credential_dataset: dataset } = request
   return { sessionId, changes: insertSession(context, sessionId, { value, dataset, caller }) }
 }
@@ -112,6 +115,16 @@ function insertSession(
   ]
 }
 
+/** Makes the answer to a request for a new session, with a transaction code that was generated, encrypted. */
+function makeAnswer(context: IssuerContext, sessionId: string, generatedCode: string | undefined): NewSessionAnswer {
+  const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
+  return {
+    session_id: sessionId,
+    credential_offer_uri: `haip-vci://?credential_offer_uri=${encodeURIComponent(offerUri)}`,
+    ...(generatedCode === undefined ? {} : { tx_code: encryptTxCode(context, sessionId, generatedCode) }),
+  }
+}
+
 /** Returns the answer as it is sent, the first time and when it is repeated. */
 export function decryptAnswer(
   context: IssuerContext,
@@ -124,7 +137,7 @@ export function decryptAnswer(
 /**
  * Returns the grants of the offer, where they are not those of an offer that says nothing. HAIP 1.0, Credential Offer.
  */
-function grantsOf({ config }: IssuerContext, { grants }: NewIssuanceSession): Pick<IssuanceSession, 'grants'> {
+function requireGrants({ config }: IssuerContext, { grants }: NewIssuanceSession): Pick<IssuanceSession, 'grants'> {
   if (config.profile === undefined) return grants ? { grants } : {}
   if (grants?.includes(PRE_AUTHORIZED_GRANT)) {
     const why = 'the profile haip has the grant authorization_code alone; leave grants out'
@@ -155,11 +168,11 @@ function refuseContraryGrants(
     const how = `${ways} start the session with deferred: true; the claims of the person become the dataset`
     refuse('invalid_request', `credential_dataset: anybody who signs in could take it; ${how}`)
   }
-  const stray = (['pre-authorized_code', 'tx_code'] as const).find((name) => request[name] !== undefined)
-  if (stray !== undefined && !hasGrant(offered, PRE_AUTHORIZED_GRANT)) {
+  const strayMember = (['pre-authorized_code', 'tx_code'] as const).find((name) => request[name] !== undefined)
+  if (strayMember !== undefined && !hasGrant(offered, PRE_AUTHORIZED_GRANT)) {
     refuse(
       'invalid_request',
-      `${stray}: goes with the grant ${PRE_AUTHORIZED_GRANT}; add it to grants, or leave ${stray} out`,
+      `${strayMember}: goes with the grant ${PRE_AUTHORIZED_GRANT}; add it to grants, or leave ${strayMember} out`,
     )
   }
 }
@@ -182,18 +195,18 @@ function refuseUnfittingPerson(
   if (hasGrant(offered, PRE_AUTHORIZED_GRANT)) {
     refuse('invalid_request', `person: goes with the grant ${AUTHORIZATION_CODE_GRANT} alone; others ask nobody`)
   }
-  const askedFor = ['sub', ...claimNamesOf(openidConnect.datasets.values())]
-  const unknown = Object.keys(person).find((name) => !askedFor.includes(name))
-  if (unknown !== undefined) {
+  const requestedClaims = ['sub', ...claimNamesOf(openidConnect.datasets.values())]
+  const unknownClaim = Object.keys(person).find((name) => !requestedClaims.includes(name))
+  if (unknownClaim !== undefined) {
     refuse(
       'invalid_request',
-      `person.${unknown}: it is not asked for; use ${askedFor.join(', ')}, or name it in datasets`,
+      `person.${unknownClaim}: it is not asked for; use ${requestedClaims.join(', ')}, or name it in datasets`,
     )
   }
 }
 
-/** Returns the members of a session whose wallet may come back, or has to. */
-function laterMembers({
+/** Makes the members of a session whose wallet may renew its credentials, or gets them later. */
+function makeRefreshMembers({
   deferred,
   refresh_seconds: seconds,
 }: Pick<NewIssuanceSession, 'deferred' | 'refresh_seconds'>) {
@@ -205,8 +218,8 @@ function laterMembers({
  * Adds `refreshSeconds`, unless the application set them, for credentials whose reuse policy lets a wallet ask for new
  * ones: it can for as long as the first ones are valid. ETSI TS 119 472-3 section 4.2.4.
  */
-function withReissue<T extends Pick<IssuanceSession, 'refreshSeconds'>>(
-  later: T,
+function addReissueTime<T extends Pick<IssuanceSession, 'refreshSeconds'>>(
+  refreshMembers: T,
   configurations: readonly (Configuration | undefined)[],
 ): T {
   const seconds = configurations.flatMap((configuration) => {
@@ -217,16 +230,16 @@ function withReissue<T extends Pick<IssuanceSession, 'refreshSeconds'>>(
     )
     return isRenewed ? [Math.min(validitySeconds, MAX_REFRESH_SECONDS)] : []
   })
-  const refreshSeconds = later.refreshSeconds ?? (seconds.length === 0 ? undefined : Math.max(...seconds))
-  return { ...later, ...(refreshSeconds && { refreshSeconds }) }
+  const refreshSeconds = refreshMembers.refreshSeconds ?? (seconds.length === 0 ? undefined : Math.max(...seconds))
+  return { ...refreshMembers, ...(refreshSeconds && { refreshSeconds }) }
 }
 
-async function configurationAt(context: IssuerContext, id: string, index: number): Promise<Configuration> {
+async function requireConfiguration(context: IssuerContext, id: string, index: number): Promise<Configuration> {
   const problem = `credential_configurations[${index}]: there is no credential configuration ${id}`
   return (await loadOffered(context, id)) ?? refuse('invalid_request', problem)
 }
 
-function datasetOf({ credential_dataset: dataset, deferred }: NewIssuanceSession): JsonObject | undefined {
+function requireDataset({ credential_dataset: dataset, deferred }: NewIssuanceSession): JsonObject | undefined {
   if (deferred && dataset !== undefined) {
     refuse('invalid_request', 'credential_dataset: a deferred session gets it when it is completed; leave it out')
   }

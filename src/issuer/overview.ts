@@ -41,10 +41,10 @@ export const issuerOverviewRoute = {
 }
 
 /** Reads the overview; `isReady` says whether the database takes writes. */
-export async function issuerOverview(context: IssuerContext, isReady: boolean): Promise<IssuerOverview> {
+export async function readIssuerOverview(context: IssuerContext, isReady: boolean): Promise<IssuerOverview> {
   const { store, config, now } = context
   const { sessions, lastSuccessAt } = await countSessions(context, 'issuance_session', (id, session) =>
-    outcomeOf(context, id, session),
+    readOutcome(context, id, session),
   )
   const spaces = await store.list('status_space')
   return {
@@ -61,7 +61,7 @@ export async function issuerOverview(context: IssuerContext, isReady: boolean): 
   }
 }
 
-async function outcomeOf(
+async function readOutcome(
   { progress, now }: IssuerContext,
   id: string,
   session: IssuanceSession,

@@ -19,9 +19,9 @@ export interface ProgressRecorder {
    */
   addIfExists(sessionId: string, news: SessionProgress): void
   /** Returns when the offer was fetched, where that is not written yet. */
-  unwrittenFetch(sessionId: string): number | undefined
+  getUnwrittenFetchTime(sessionId: string): number | undefined
   /** Drops when the offer was fetched, since it was written with the session itself. */
-  forgetFetch(sessionId: string): void
+  forgetUnwrittenFetchTime(sessionId: string): void
   /** Reads the progress of a session with all news that this process has had. */
   read(sessionId: string): Promise<SessionProgress>
   /** Writes at once what is not written yet, and resolves when it is. */
@@ -70,8 +70,8 @@ export function createProgressRecorder(
       collected.addIfExists(sessionId, news)
       writeSoon()
     },
-    unwrittenFetch: (sessionId) => collected.of(sessionId).offerFetchedAt,
-    forgetFetch: (sessionId) => collected.forgetFetch(sessionId),
+    getUnwrittenFetchTime: (sessionId) => collected.of(sessionId).offerFetchedAt,
+    forgetUnwrittenFetchTime: (sessionId) => collected.forgetUnwrittenFetchTime(sessionId),
     read: async (sessionId) => {
       await writing
       const row = await store.get('issuance_progress', sessionId)
@@ -111,7 +111,7 @@ function collectNews(store: UpdateEffects<IssuerCollections>['store']) {
       unchecked.add(sessionId)
       check(sessionId).catch(() => undefined)
     },
-    forgetFetch: (sessionId: string): void => {
+    forgetUnwrittenFetchTime: (sessionId: string): void => {
       const { problem, earlier } = of(sessionId)
       if (problem === undefined) unwritten.delete(sessionId)
       else unwritten.set(sessionId, { problem, ...(earlier && { earlier }) })

@@ -9,7 +9,7 @@ import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
 import { endOfIssuance, type IssuanceSession, issuanceStatus, removeFreeText } from './session.ts'
-import { sessionEvent } from './session-status.ts'
+import { makeSessionEvent } from './session-status.ts'
 
 /** The next step of a session that is due. */
 interface Step {
@@ -54,10 +54,10 @@ async function changesOf(
   const step = stepOf(value, retention, now)
   if (step === undefined) return [{ delete: 'issuance_session', id, version }]
   const { session, dueAt, expires, erases } = step
-  const expired = expires ? sessionEvent(effects, 'issuance.expired', { sessionId: id, session, now }) : undefined
+  const expired = expires ? makeSessionEvent(effects, 'issuance.expired', { sessionId: id, session, now }) : undefined
   return [
     { update: 'issuance_session', id, version, value: expired?.value ?? session, dueAt },
-    ...(erases ? await erasure(effects, id, dueAt) : []),
+    ...(erases ? await makeErasure(effects, id, dueAt) : []),
     ...(expired ? [expired.event] : []),
   ]
 }
@@ -66,7 +66,7 @@ async function changesOf(
  * Makes the change that empties the dataset, and leaves its row to be purged with the session: a row that shrinks in
  * its place leaves no copies of the rows beside it, as one that is deleted can.
  */
-async function erasure(
+async function makeErasure(
   { store }: IssuerEffects,
   id: string,
   dueAt: Date,

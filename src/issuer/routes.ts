@@ -23,10 +23,10 @@ import { createConfiguration, getConfiguration, removeConfiguration } from './co
 import type { IssuerContext, Shape } from './context.ts'
 import { addCredentialRoutes } from './credential-endpoint/routes.ts'
 import { listIssuanceRoute } from './list-schemas.ts'
-import { issuerMetadata, makeDocumentPaths } from './metadata.ts'
+import { makeDocumentPaths, makeIssuerMetadata } from './metadata.ts'
 import { decryptAnswer, startIssuanceSession } from './new-session.ts'
 import { getOffer } from './offer.ts'
-import { issuerOverview, issuerOverviewRoute } from './overview.ts'
+import { issuerOverviewRoute, readIssuerOverview } from './overview.ts'
 import * as schemas from './schemas.ts'
 import { listIssuanceSessions } from './session-list.ts'
 import { getIssuanceStatus } from './session-status.ts'
@@ -41,17 +41,17 @@ const streamed = { config: { admin: true, isStream: true } } as const
 const UNREMARKABLE: readonly ErrorCode[] = ['use_dpop_nonce', 'issuance_pending', 'too_many_requests']
 const MAX_DESCRIPTION = 300
 
-export function issuerRoutes(app: App, context: IssuerContext): void {
+export function addIssuerRoutes(app: App, context: IssuerContext): void {
   recordRefusals(app, context)
-  configurationRoutes(app, context)
-  sessionRoutes(app, context)
-  documentRoutes(app, context)
-  typeRoutes(app, context)
-  const overview = createOverviewReader(context, (isReady) => issuerOverview(context, isReady))
+  addConfigurationRoutes(app, context)
+  addSessionRoutes(app, context)
+  addDocumentRoutes(app, context)
+  addTypeRoutes(app, context)
+  const overview = createOverviewReader(context, (isReady) => readIssuerOverview(context, isReady))
   app.get('/operations/overview', { ...admin, schema: issuerOverviewRoute }, overview)
   addStatusRoutes(app, context)
   addOperatorRoutes(app, context)
-  // Where another server gives the tokens, nothing of ours may look as if it did.
+  // Where another server gives the tokens, this service has no endpoint that seems to give some.
   if (context.authorizationServer === undefined) {
     addTokenRoutes(app, context)
     addAuthorizationRoutes(app, context)
@@ -75,7 +75,7 @@ function recordRefusals(app: App, { progress, now }: IssuerContext): void {
   app.addHook('onClose', () => progress.finish())
 }
 
-function configurationRoutes(app: App, context: IssuerContext): void {
+function addConfigurationRoutes(app: App, context: IssuerContext): void {
   app.post(
     '/credential-configuration/create',
     { ...admin, schema: schemas.createConfigurationRoute },
@@ -101,7 +101,7 @@ function configurationRoutes(app: App, context: IssuerContext): void {
   })
 }
 
-function sessionRoutes(app: App, context: IssuerContext): void {
+function addSessionRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newIssuanceRoute }, async (request) => {
     const { body, headers, apiKeyLabel } = request
     const apiKey = apiKeyDigest(request.raw.headers.authorization)
@@ -133,7 +133,7 @@ function sessionRoutes(app: App, context: IssuerContext): void {
   )
 }
 
-function typeRoutes(app: App, context: IssuerContext): void {
+function addTypeRoutes(app: App, context: IssuerContext): void {
   app.get(`${TYPE_METADATA_PATH}/:name`, { schema: typeMetadataRoute }, async (request, reply) =>
     sendDocument(request, reply.type(JSON_TYPE), await getTypeMetadata(context, request.params.name)),
   )
@@ -143,7 +143,7 @@ function typeRoutes(app: App, context: IssuerContext): void {
  * Adds the routes of the issuer metadata: for the base, at the URL to which the identifier of a session leads, and at
  * the URL that wallets of older drafts make.
  */
-function documentRoutes(app: App, context: IssuerContext): void {
+function addDocumentRoutes(app: App, context: IssuerContext): void {
   const [base, inserted, appended] = makeDocumentPaths('openid-credential-issuer')
   const summary = 'Credential issuer metadata'
   const schema = schemas.signedDocumentRoute('getIssuerMetadata', summary, IssuerMetadata)
@@ -164,12 +164,12 @@ function documentRoutes(app: App, context: IssuerContext): void {
 /** Answers with the metadata as JSON, or signed when the client prefers a JWT. */
 async function answerMetadata(context: IssuerContext, request: FastifyRequest, reply: FastifyReply, shape: Shape) {
   reply.header('vary', 'Accept')
-  const metadata = await issuerMetadata(
+  const metadata = await makeIssuerMetadata(
     context,
     (request.params as Partial<Static<typeof SessionParams>>).session_id,
     shape,
   )
   const type = preferredType(request.headers.accept, [JSON_TYPE, JWT_TYPE])
-  const document = type === JSON_TYPE ? metadata : await context.signedMetadata(metadata)
+  const document = type === JSON_TYPE ? metadata : await context.signMetadata(metadata)
   return sendDocument(request, reply.type(type === JSON_TYPE ? `${JSON_TYPE}; charset=utf-8` : type), document)
 }

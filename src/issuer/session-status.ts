@@ -18,14 +18,14 @@ export async function getIssuanceStatus(context: IssuerContext, sessionId: strin
   const session = await findIssuanceSession(context.store, sessionId)
   const row = session.issued.length > 0 ? await context.store.get('credential_status', sessionId) : undefined
   const body = makeStatusBody(sessionId, session, context.now(), row?.value)
-  return withProgress(body, await context.progress.read(sessionId))
+  return addProgress(body, await context.progress.read(sessionId))
 }
 
 /**
  * Returns the body of a status with what wallets have come to in the session; what the session says of it itself comes
  * first.
  */
-export function withProgress<T extends JsonObject | IssuanceStatusBody>(
+export function addProgress<T extends JsonObject | IssuanceStatusBody>(
   body: T,
   { offerFetchedAt, problem, earlier }: SessionProgress,
 ): T {
@@ -55,7 +55,7 @@ export function makeStatusBody(
   now: Date,
   status?: CredentialStatus,
 ): IssuanceStatusBody {
-  const withEntry = new Set(status?.entries.map(({ configurationId }) => configurationId))
+  const idsWithEntry = new Set(status?.entries.map(({ configurationId }) => configurationId))
   return {
     session_id: sessionId,
     status: issuanceStatus(session, now),
@@ -70,7 +70,7 @@ export function makeStatusBody(
       Array.from({ length: count }, () => ({
         credential_configuration_id: configurationId,
         issued_at: Math.floor(issuedAt / 1000),
-        credential_status: status !== undefined && withEntry.has(configurationId) ? status.state : 'VALID',
+        credential_status: status !== undefined && idsWithEntry.has(configurationId) ? status.state : 'VALID',
       })),
     ),
     ...(status?.seenBy === undefined ? {} : { credential_status_seen_by: Math.ceil(status.seenBy / 1000) }),
@@ -79,17 +79,20 @@ export function makeStatusBody(
   }
 }
 
-/** Returns the body of an event with the words that the session still has. */
-export function withWords(body: JsonObject, session: IssuanceSession): JsonObject {
-  const wordless = own(body, 'notifications')
-  if (!Array.isArray(wordless)) return body
-  const complete = [...(notificationsOf(session).notifications ?? [])]
-  const notifications = wordless.map((each) => {
-    const at = complete.findIndex(
+/**
+ * Returns the body of an event with the `event_description` of each notification, as far as the session still has it:
+ * events are stored without these texts.
+ */
+export function addNotificationTexts(body: JsonObject, session: IssuanceSession): JsonObject {
+  const storedNotifications = own(body, 'notifications')
+  if (!Array.isArray(storedNotifications)) return body
+  const completeNotifications = [...(notificationsOf(session).notifications ?? [])]
+  const notifications = storedNotifications.map((each) => {
+    const at = completeNotifications.findIndex(
       (other) => JSON.stringify({ ...other, event_description: undefined }) === JSON.stringify(each),
     )
-    // Each stands for one: two may differ in nothing but their words.
-    return at < 0 ? each : complete.splice(at, 1)[0]
+    // A notification is taken once, since two may differ in nothing but their texts.
+    return at < 0 ? each : completeNotifications.splice(at, 1)[0]
   })
   return { ...body, notifications: notifications as Json[] }
 }
@@ -127,16 +130,16 @@ export interface ChangedSession extends Pick<Event, 'caller'> {
 
 /**
  * Returns the session as it is once the event is recorded, and the change that records it: for one batch. The body of
- * the event waits outside of the session and may outlive what is erased of it: without what wallets said in words of
- * their own, which `withWords` puts in when the event is sent.
+ * the event is stored outside of the session and may outlive what is erased of it, so that it has no free text of
+ * wallets; `addNotificationTexts` adds that when the event is sent.
  */
-export function sessionEvent(
+export function makeSessionEvent(
   { random }: Pick<IssuerContext, 'random'>,
   type: EventType,
-  { sessionId, session, now, status, ...by }: ChangedSession,
+  { sessionId, session, now, status, ...callerMember }: ChangedSession,
 ): { readonly value: IssuanceSession; readonly event: Change<IssuerCollections> } {
   const data = makeStatusBody(sessionId, removeFreeText(session), now, status)
   const order = nextEventOrder(now, Math.max(session.lastEvent ?? session.createdAt, status?.lastEvent ?? 0))
-  const event = recordEvent({ type, at: now.getTime(), order, sessionId, ...by, data }, random)
+  const event = recordEvent({ type, at: now.getTime(), order, sessionId, ...callerMember, data }, random)
   return { value: { ...session, lastEvent: order }, event }
 }

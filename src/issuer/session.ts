@@ -110,7 +110,7 @@ export interface TxCode {
     readonly length?: number
     readonly description?: string
   }
-  /** How many wrong ones have come. */
+  /** How many wrong transaction codes have come. */
   readonly wrong: number
 }
 
@@ -122,8 +122,9 @@ const MAX_COPIES = 10
 const MAX_ISSUED = 1000
 
 /** The number of wrong transaction codes after which the pre-authorized code is locked. */
-const MAX_WRONG = 5
-const TOO_MANY_WRONG = 'the pre-authorized code is void after too many wrong transaction codes; ask for a new offer'
+const MAX_WRONG_TX_CODES = 5
+const TOO_MANY_WRONG_TX_CODES =
+  'the pre-authorized code is void after too many wrong transaction codes; ask for a new offer'
 
 /** Tests whether the offer of the session has the grant. */
 export function hasGrant(
@@ -162,7 +163,7 @@ export function endOfIssuance(session: IssuanceSession): number {
  */
 export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): asserts session is OfferedSession {
   if (session.token !== undefined) refuse('invalid_grant', 'the pre-authorized code has been used')
-  if (session.lockedAt !== undefined) refuse('invalid_grant', TOO_MANY_WRONG)
+  if (session.lockedAt !== undefined) refuse('invalid_grant', TOO_MANY_WRONG_TX_CODES)
   if (session.expiredAt !== undefined || now.getTime() >= session.expiresAt) {
     refuse('invalid_grant', 'the pre-authorized code has expired')
   }
@@ -203,9 +204,9 @@ export function recordIssued(
 export function recordWrongTxCode(session: OfferedSession, now: Date): OfferedSession | LockedSession {
   const { txCode } = session
   if (txCode === undefined) return session
-  const wrong = txCode.wrong + 1
-  const counted = { ...session, txCode: { ...txCode, wrong } }
-  return wrong < MAX_WRONG ? counted : { ...counted, lockedAt: now.getTime() }
+  const wrongCount = txCode.wrong + 1
+  const countedSession = { ...session, txCode: { ...txCode, wrong: wrongCount } }
+  return wrongCount < MAX_WRONG_TX_CODES ? countedSession : { ...countedSession, lockedAt: now.getTime() }
 }
 
 /** Tests whether the wallet has said this before, of what it was given at that place. */
@@ -215,7 +216,7 @@ export function isNotified({ issued }: IssuanceSession, place: number, event: No
 
 /**
  * Records what the wallet has said of what it was given at that place. Refuses with `invalid_token` once the
- * session was erased: its words would stay.
+ * session was erased, since the text of the notification would stay.
  */
 export function recordNotification(
   session: IssuanceSession,

@@ -14,19 +14,20 @@ const KEPT_MS = 300_000
 const KEPT_DOCUMENTS = 8
 
 /**
- * A JWS of the document, every parameter a claim, by the access key and with its certificates (`keys.metadata`; when
- * absent `keys.accessTokens`, or `signing`).
+ * Makes a JWS of the document, every parameter a claim, by the key `keys.metadata` (when absent `keys.accessTokens`, or
+ * `signing`) and with its certificates.
  */
-export type SignedMetadata = (metadata: PublicDocument) => Promise<PublicDocument>
+export type SignMetadata = (metadata: PublicDocument) => Promise<PublicDocument>
 
-export function signedMetadata(config: () => IssuerConfig, signer: () => Signer, now: () => Date): SignedMetadata {
-  const signed = createPromiseCache<PublicDocument>(KEPT_DOCUMENTS, { ttlMs: KEPT_MS, now })
+/** Makes a {@link SignMetadata} that keeps what it signed while the same may be asked for again. */
+export function createMetadataSigner(config: () => IssuerConfig, signer: () => Signer, now: () => Date): SignMetadata {
+  const signedDocuments = createPromiseCache<PublicDocument>(KEPT_DOCUMENTS, { ttlMs: KEPT_MS, now })
   return (metadata) => {
-    const by = signer()
+    const currentSigner = signer()
     const { id } = config().issuer
-    const key = hash('sha256', [metadata.etag, id, ...by.x5c].join(), 'base64url')
+    const key = hash('sha256', [metadata.etag, id, ...currentSigner.x5c].join(), 'base64url')
     const issuedAt = Math.floor(now().getTime() / 1000)
-    return signed.get(key, () => sign(metadata, { issuer: id, signer: by, issuedAt }))
+    return signedDocuments.get(key, () => signMetadata(metadata, { issuer: id, signer: currentSigner, issuedAt }))
   }
 }
 
@@ -36,7 +37,7 @@ interface Signing {
   readonly issuedAt: number
 }
 
-async function sign({ parts }: PublicDocument, { issuer, signer, issuedAt }: Signing): Promise<PublicDocument> {
+async function signMetadata({ parts }: PublicDocument, { issuer, signer, issuedAt }: Signing): Promise<PublicDocument> {
   const members = JSON.parse(Buffer.concat(parts).toString()) as JsonObject
   const payload = {
     iss: issuer,

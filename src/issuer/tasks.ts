@@ -8,7 +8,7 @@ import { partOf } from '../store/store.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
 import { sweepIssuanceSessions } from './retention.ts'
-import { withProgress, withWords } from './session-status.ts'
+import { addNotificationTexts, addProgress } from './session-status.ts'
 
 const PURGED = [
   'pre_authorized_code',
@@ -18,7 +18,7 @@ const PURGED = [
   'issuance_progress',
 ] as const
 
-export function issuerTasks(config: IssuerConfig, effects: IssuerEffects): readonly Task[] {
+export function createIssuerTasks(config: IssuerConfig, effects: IssuerEffects): readonly Task[] {
   const { store, now } = effects
   const purge = async (): Promise<void> => {
     for (const collection of PURGED) await store.purge(collection, now())
@@ -38,7 +38,7 @@ export function issuerTasks(config: IssuerConfig, effects: IssuerEffects): reado
         const session = await store.get('issuance_session', sessionId)
         if (eventStatus === undefined || session === undefined) return eventStatus
         const progress = await store.get('issuance_progress', sessionId)
-        return withProgress(withWords(eventStatus, session.value), progress?.value ?? {})
+        return addProgress(addNotificationTexts(eventStatus, session.value), progress?.value ?? {})
       },
     }),
   ]

@@ -9,7 +9,7 @@ import type { Change } from '../store/store.ts'
 import { endTokens } from './authorization.ts'
 import type { IssuerCollections } from './collections.ts'
 import { endOfIssuance, type IssuanceSession, issuanceStatus } from './session.ts'
-import { sessionEvent } from './session-status.ts'
+import { makeSessionEvent } from './session-status.ts'
 
 type VoidingEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
@@ -22,12 +22,12 @@ const END_OF_TIME = new Date(8.64e15)
  */
 export async function voidIssuanceSessions(effects: VoidingEffects, restoredAt: Date): Promise<number> {
   await effects.store.purge('authorization_request', END_OF_TIME)
-  let ended = 0
+  let endedCount = 0
   for await (const { id, value, createdAt } of readEveryRow(effects.store, 'issuance_session')) {
-    if (createdAt > restoredAt || withoutOpen(value, effects.now()) === undefined) continue
-    if (await voidSession(effects, id)) ended += 1
+    if (createdAt > restoredAt || closeSession(value, effects.now()) === undefined) continue
+    if (await voidSession(effects, id)) endedCount += 1
   }
-  return ended
+  return endedCount
 }
 
 /** Makes the session void, and tells whether it was still on offer or waited for its credentials. */
@@ -35,11 +35,11 @@ function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id
   return retryOnConflict<boolean>(async () => {
     const at = now()
     const row = await store.get('issuance_session', id)
-    const session = row && withoutOpen(row.value, at)
+    const session = row && closeSession(row.value, at)
     if (row === undefined || session === undefined) return { committed: false }
     const isEnded = session.expiredAt !== undefined
     const { value, event } = isEnded
-      ? sessionEvent({ random }, 'issuance.expired', { sessionId: id, session, now: at })
+      ? makeSessionEvent({ random }, 'issuance.expired', { sessionId: id, session, now: at })
       : { value: session }
     const changes: readonly Change<IssuerCollections>[] = [
       { update: 'issuance_session', id, version: row.version, value },
@@ -51,10 +51,10 @@ function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id
 }
 
 /**
- * Returns the session without what can still be got by its offer or its access token; undefined when that is nothing.
- * A session that has issued credentials may be refreshed as before. Pure.
+ * Returns the session with its offer and its access token ended; undefined when neither was good any more. A session
+ * that has issued credentials may be refreshed as before.
  */
-function withoutOpen(session: IssuanceSession, now: Date): IssuanceSession | undefined {
+function closeSession(session: IssuanceSession, now: Date): IssuanceSession | undefined {
   const at = now.getTime()
   if (session.expiredAt !== undefined || at >= endOfIssuance(session)) return undefined
   const { token } = session

@@ -9,7 +9,7 @@ export type FindIssuerPath = (issuer: Evidence['issuer']) => TrustPath
 type ParseCertificate = (der: Uint8Array) => Certificate
 
 /** Returns a function that finds the path of an issuer, by the anchors and the time of the context. */
-export function issuerPathFinder(context: {
+export function createIssuerPathFinder(context: {
   readonly trustAnchors: readonly Certificate[] | undefined
   readonly parseCertificate: ParseCertificate
   readonly now: Date

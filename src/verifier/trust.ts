@@ -8,7 +8,7 @@ import { MAX_CHAIN } from '../keys/x5c.ts'
 import { refuse } from '../protocol/error.ts'
 import { issuerCertificateChecks } from './checks/issuer.ts'
 import type { VerifierContext } from './context.ts'
-import { issuerPathFinder } from './issuer-path.ts'
+import { createIssuerPathFinder } from './issuer-path.ts'
 import { getOperatorTerms } from './operator-terms.ts'
 import type { ChainTest, ChainTestResult, TrustAnchorList } from './trust-schemas.ts'
 
@@ -32,11 +32,11 @@ export async function testChain(
 ): Promise<TestResult> {
   const certificates = readChain(pem)
   const terms = getOperatorTerms(context)
-  const issuerPath = issuerPathFinder(terms)
+  const findIssuerPath = createIssuerPathFinder(terms)
   const evidence = { identifiers: [], chain: certificates.map(({ der }) => der), isSignedBy: () => true }
-  const checks = await runChecks(issuerCertificateChecks, { issuer: evidence }, { ...terms, issuerPath }, log)
+  const checks = await runChecks(issuerCertificateChecks, { issuer: evidence }, { ...terms, findIssuerPath }, log)
   const { trustAnchors } = context.config
-  const path = trustAnchors === undefined ? undefined : pathOf(issuerPath(evidence))
+  const path = trustAnchors === undefined ? undefined : pathOf(findIssuerPath(evidence))
   const anchor = trustAnchors?.find(({ fingerprint }) => fingerprint === path?.at(-1)?.fingerprint)
   return {
     trusted: allHold(checks),

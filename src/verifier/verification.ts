@@ -15,7 +15,7 @@ import { isCanonicalIdentifier } from '../keys/identifier.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
 import type { PresentationContext, Reading } from './checks/presentation.ts'
-import { issuerPathFinder } from './issuer-path.ts'
+import { createIssuerPathFinder } from './issuer-path.ts'
 import { transactionsFor } from './transaction-data.ts'
 
 export interface VerificationReport {
@@ -66,7 +66,7 @@ export interface VpResponse {
   readonly state: string | undefined
 }
 
-export type VerificationContext = Omit<PresentationContext, 'query' | 'format' | 'issuerPath'> & {
+export type VerificationContext = Omit<PresentationContext, 'query' | 'format' | 'findIssuerPath'> & {
   readonly query: DcqlQuery
   /** Undefined when there was no session. */
   readonly state: string | undefined
@@ -91,7 +91,7 @@ export async function verifyVpResponse(
   const terms = {
     ...cachedContext,
     status: limitToOneResponse(context.status),
-    issuerPath: issuerPathFinder(cachedContext),
+    findIssuerPath: createIssuerPathFinder(cachedContext),
   }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = await runChecks(responseChecks, { state: response.state, counts }, context, log)
@@ -159,7 +159,7 @@ export function checksOf({
 async function verifyPresentation(
   reading: Reading,
   query: CredentialQuery,
-  context: VerificationContext & Pick<PresentationContext, 'issuerPath'>,
+  context: VerificationContext & Pick<PresentationContext, 'findIssuerPath'>,
   log: CheckLog,
 ): Promise<CredentialReport> {
   const format = getReadableFormat(query)
@@ -192,11 +192,11 @@ function getReadableFormat({ format: id }: CredentialQuery): CredentialFormat {
 
 function describeCredential(
   evidence: Evidence,
-  { issuerPath, parseCertificate }: Pick<PresentationContext, 'issuerPath' | 'parseCertificate'>,
+  { findIssuerPath, parseCertificate }: Pick<PresentationContext, 'findIssuerPath' | 'parseCertificate'>,
 ): Omit<CredentialReport, 'format' | 'checks'> {
   const [identifier] = evidence.issuer.identifiers
   const [leaf] = evidence.issuer.chain
-  const trustPath = issuerPath(evidence.issuer)
+  const trustPath = findIssuerPath(evidence.issuer)
   const anchor = 'path' in trustPath ? trustPath.path.at(-1) : undefined
   const [from, until] = [lastStart(evidence.validity), firstEnd(evidence.validity)]
   return {

@@ -63,7 +63,7 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
   const certificate = verifySigner(jws, clientId, now)
   // OpenID4VP 1.0, Request URI Response: the nonce binds the request to this wallet and time.
   if (nonce !== undefined && own(jws.payload, 'wallet_nonce') !== nonce)
-    refuseInvalid('it was not made for this wallet (wallet_nonce)')
+    refuseRequestObject('it was not made for this wallet (wallet_nonce)')
   wallet.onStep?.({
     what: 'verified the request object',
     means: `Its signature is by ${certificate.subjectText}, the certificate whose hash is the client_id of the link.`,
@@ -91,23 +91,23 @@ function makeNonceBody(nonce: string) {
 /** Returns the certificate of the key that signed the request, after comparing it with `client_id`. */
 function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   const { header } = jws
-  if (own(header, 'typ') !== 'oauth-authz-req+jwt') refuseInvalid('its typ is not oauth-authz-req+jwt')
+  if (own(header, 'typ') !== 'oauth-authz-req+jwt') refuseRequestObject('its typ is not oauth-authz-req+jwt')
   if (!joseAlgorithms.includes(ownString(header, 'alg') ?? ''))
-    refuseInvalid(`its alg must be one of ${joseAlgorithms.join(', ')}`)
+    refuseRequestObject(`its alg must be one of ${joseAlgorithms.join(', ')}`)
   const chain = own(header, 'x5c')
   const leaf = Array.isArray(chain) ? chain[0] : undefined
-  if (typeof leaf !== 'string') return refuseInvalid('it comes without a certificate (x5c)')
+  if (typeof leaf !== 'string') return refuseRequestObject('it comes without a certificate (x5c)')
   const certificate = orAbort('invalid_request_object', 'the certificate of the verifier cannot be read', () =>
     // RFC 7515 section 4.1.6: standard base64. Anything that is not a certificate fails when it is parsed.
     parseCertificate(Buffer.from(leaf, 'base64')),
   )
   if (`${X509_HASH_PREFIX}${certificate.fingerprint}` !== clientId) {
-    refuseInvalid(`it is by ${certificate.subjectText}, and the link asks for another verifier (x509_hash)`)
+    refuseRequestObject(`it is by ${certificate.subjectText}, and the link asks for another verifier (x509_hash)`)
   }
   const problem = leafProblem(certificate, now, CLOCK_SKEW_SECONDS, 'request')
-  if (problem !== undefined) refuseInvalid(problem)
+  if (problem !== undefined) refuseRequestObject(problem)
   if (!isJwsSignedBy(jws, certificate.publicKey))
-    refuseInvalid(`its signature is not by the key of ${certificate.subjectText}`)
+    refuseRequestObject(`its signature is not by the key of ${certificate.subjectText}`)
   return certificate
 }
 
@@ -117,11 +117,11 @@ function readRequestPayload(
   certificate: Certificate,
   now: Date,
 ): AuthorizationRequest {
-  if (own(payload, 'client_id') !== clientId) refuseInvalid('its client_id is not the one of the link')
+  if (own(payload, 'client_id') !== clientId) refuseRequestObject('its client_id is not the one of the link')
   if (own(payload, 'response_type') !== 'vp_token') abortUnsupported(payload, 'response_type', 'vp_token')
-  if (own(payload, 'aud') !== STATIC_AUDIENCE) refuseInvalid(`its aud is not ${STATIC_AUDIENCE}`)
+  if (own(payload, 'aud') !== STATIC_AUDIENCE) refuseRequestObject(`its aud is not ${STATIC_AUDIENCE}`)
   // OpenID4VP 1.0, Response Mode direct_post
-  if (Object.hasOwn(payload, 'redirect_uri')) refuseInvalid('it has a redirect_uri beside its response_uri')
+  if (Object.hasOwn(payload, 'redirect_uri')) refuseRequestObject('it has a redirect_uri beside its response_uri')
   const query = readQuery(payload)
   const metadata = own(payload, 'client_metadata')
   return {
@@ -129,7 +129,7 @@ function readRequestPayload(
     clientName: isObject(metadata) ? ownString(metadata, 'client_name') : undefined,
     certificate,
     query,
-    nonce: ownString(payload, 'nonce') || refuseInvalid('it has no nonce'),
+    nonce: ownString(payload, 'nonce') || refuseRequestObject('it has no nonce'),
     state: readState(payload),
     // The prefix x509_hash does not bind the address to a name in the certificate, as x509_san_dns would.
     responseUri: requireAddress(own(payload, 'response_uri'), 'response_uri', 'invalid_request_object'),
@@ -149,7 +149,7 @@ function requiresEncryption(payload: JsonObject): boolean {
 
 function readQuery(payload: JsonObject): DcqlQuery {
   const query = own(payload, 'dcql_query')
-  if (query === undefined) refuseInvalid('it has no dcql_query')
+  if (query === undefined) refuseRequestObject('it has no dcql_query')
   try {
     return readDcqlQuery(query)
   } catch (error) {
@@ -160,7 +160,7 @@ function readQuery(payload: JsonObject): DcqlQuery {
 
 function readState(payload: JsonObject): string | undefined {
   const state = own(payload, 'state')
-  return state === undefined || typeof state === 'string' ? state : refuseInvalid('its state is not a string')
+  return state === undefined || typeof state === 'string' ? state : refuseRequestObject('its state is not a string')
 }
 
 /** Reads the expiry of the request, if any. RFC 9101 section 4; RFC 7519 section 4.1. */
@@ -168,10 +168,10 @@ function readExpiry(payload: JsonObject, now: Date): Date | undefined {
   const [issuedAt, notBefore, expiresAt] = ['iat', 'nbf', 'exp'].map((name) => readTime(payload, name))
   const latest = now.getTime() + CLOCK_SKEW_SECONDS * 1000
   if ((issuedAt ?? now).getTime() > latest || (notBefore ?? now).getTime() > latest) {
-    refuseInvalid('it is from the future; check the clock of this machine')
+    refuseRequestObject('it is from the future; check the clock of this machine')
   }
   if (expiresAt !== undefined && expiresAt.getTime() <= now.getTime() - CLOCK_SKEW_SECONDS * 1000) {
-    refuseInvalid(`it expired on ${expiresAt.toISOString()}; ask the verifier for a new one`)
+    refuseRequestObject(`it expired on ${expiresAt.toISOString()}; ask the verifier for a new one`)
   }
   return expiresAt
 }
@@ -180,7 +180,7 @@ function readTime(payload: JsonObject, name: string): Date | undefined {
   const value = own(payload, name)
   if (value === undefined) return undefined
   const date = new Date(typeof value === 'number' ? value * 1000 : Number.NaN)
-  return Number.isNaN(date.getTime()) ? refuseInvalid(`its ${name} is not a time`) : date
+  return Number.isNaN(date.getTime()) ? refuseRequestObject(`its ${name} is not a time`) : date
 }
 
 function abortUnsupported(payload: JsonObject, name: string, supportedValues: string): never {
@@ -188,6 +188,6 @@ function abortUnsupported(payload: JsonObject, name: string, supportedValues: st
   return abort('unsupported', `the verifier wants a ${name} ${value}, and this wallet supports ${supportedValues} only`)
 }
 
-function refuseInvalid(reason: string): never {
+function refuseRequestObject(reason: string): never {
   return abort('invalid_request_object', `the request cannot be trusted, and nothing was sent: ${reason}`)
 }

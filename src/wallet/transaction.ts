@@ -29,7 +29,7 @@ export function readTransactions(payload: JsonObject, query: DcqlQuery): readonl
   const value = own(payload, 'transaction_data')
   if (value === undefined) return []
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_TRANSACTIONS) {
-    return refuseInvalid(`is not an array of 1 to ${MAX_TRANSACTIONS} transactions`)
+    return refuseTransactionData(`is not an array of 1 to ${MAX_TRANSACTIONS} transactions`)
   }
   return value.map((text, index) => readTransaction(text, `[${index}]`, query))
 }
@@ -62,17 +62,18 @@ export function approvalsOf(
 }
 
 function readTransaction(text: unknown, at: string, query: DcqlQuery): RequestedTransaction {
-  if (typeof text !== 'string') return refuseInvalid(`${at} is not a string`)
-  const transaction = orInvalid(at, () => parseTransaction(text))
-  orInvalid(at, () => refuseMany(transaction.content, MAX_VALUES))
+  if (typeof text !== 'string') return refuseTransactionData(`${at} is not a string`)
+  const transaction = readOrRefuseTransactionData(at, () => parseTransaction(text))
+  readOrRefuseTransactionData(at, () => refuseMany(transaction.content, MAX_VALUES))
   for (const id of transaction.credentialIds) {
     const credential = query.credentials.find((each) => each.id === id)
-    if (credential === undefined) return refuseInvalid(`${at}.credential_ids names a credential that is not asked for`)
+    if (credential === undefined)
+      return refuseTransactionData(`${at}.credential_ids names a credential that is not asked for`)
     const problem = approvalProblem(credential)
     if (problem !== undefined)
       abort('unsupported', `the verifier wants a transaction approved with ${id}, and ${problem}`)
   }
-  if (orInvalid(at, () => findCommonHashes([text])).length === 0) {
+  if (readOrRefuseTransactionData(at, () => findCommonHashes([text])).length === 0) {
     abort('unsupported', 'the verifier wants a transaction approved by a hash that this wallet does not know')
   }
   return transaction
@@ -91,16 +92,16 @@ function approvalProblem({
   return multiple ? 'the query takes several presentations, of which one is to approve' : undefined
 }
 
-function orInvalid<T>(at: string, read: () => T): T {
+function readOrRefuseTransactionData<T>(at: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return refuseInvalid(`${at}: ${error.message}`, error)
+    return refuseTransactionData(`${at}: ${error.message}`, error)
   }
 }
 
-function refuseInvalid(reason: string, cause?: unknown): never {
+function refuseTransactionData(reason: string, cause?: unknown): never {
   return abort(
     'invalid_request_object',
     `the request cannot be trusted, and nothing was sent: transaction_data ${reason}`,

@@ -11,7 +11,7 @@ import { type Outbound, OutboundError } from '../../src/http/outbound.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
-import { issuerTasks } from '../../src/issuer/tasks.ts'
+import { createIssuerTasks } from '../../src/issuer/tasks.ts'
 import { type Algorithm, algorithms } from '../../src/keys/algorithm.ts'
 import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { Pkcs11Tokens } from '../../src/keys/pkcs11/signer.ts'
@@ -118,7 +118,7 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   const verifierEffects = { ...effects, store: verifierStore }
   const verifier = await createVerifier(verifierConfig, verifierEffects)
   apps.set(VERIFIER_URL, verifier)
-  const tasks = [...issuerTasks(issuerConfig, issuerEffects), ...verifierTasks(verifierConfig, verifierEffects)]
+  const tasks = [...createIssuerTasks(issuerConfig, issuerEffects), ...verifierTasks(verifierConfig, verifierEffects)]
   return {
     clock,
     issuer,

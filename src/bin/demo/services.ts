@@ -109,7 +109,7 @@ function readConfig(
   { port, baseUrl }: DemoAddress,
   settings: object,
 ): ConfigOf<CredentialServiceName> {
-  const { read } = credentialServices[name]
+  const { readConfig } = credentialServices[name]
   const path = join(directory, CONFIG_FILE)
   const file = readConfigFile(path)
   const directoryFiles: Files = {
@@ -121,7 +121,7 @@ function readConfig(
   const result =
     'mistakes' in file
       ? file
-      : read({ ...listSettings, ...(file.value as object), ...settings, port, baseUrl }, directoryFiles, now())
+      : readConfig({ ...listSettings, ...(file.value as object), ...settings, port, baseUrl }, directoryFiles, now())
   if ('mistakes' in result)
     throw new Error(`${path} cannot be used:\n${result.mistakes.map((each) => `  - ${each}`).join('\n')}`)
   const { database } = result.config

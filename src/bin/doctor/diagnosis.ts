@@ -35,14 +35,14 @@ export async function diagnose(
   files: Files,
   at: Date,
 ): Promise<Finding[]> {
-  const { defaults, migrations, read, settings: schema, title } = credentialServices[service]
+  const { defaults, migrations, readConfig, settings: schema, title } = credentialServices[service]
   const settings = checkSettings(schema, value).settings as Settings
   const { baseUrl, host } = settings
   const database = readNamedDatabase(value, settings, defaults.databaseFile, files)
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
   return removeRepetitions([
-    ...settingsFindings(read(value, files, at)),
-    ...(service === 'issuer' && settings.profile === 'haip' ? [profileFinding(read(value, files, at))] : []),
+    ...settingsFindings(readConfig(value, files, at)),
+    ...(service === 'issuer' && settings.profile === 'haip' ? [profileFinding(readConfig(value, files, at))] : []),
     ...(await certificateFindings({ settings, files, at, signs: defaults.signs })),
     ...(service === 'issuer' ? secretsFindings(settings.secretsFile, files) : []),
     ...(await addressFindings({ baseUrl, port, host, title })),

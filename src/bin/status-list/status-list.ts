@@ -43,7 +43,7 @@ async function writeLists(
   const previousTags = readIndex(index)
   const tags: Record<string, string> = {}
   const writtenPaths: string[] = []
-  for await (const { path, etag, document } of lists) {
+  for await (const { path, etag, makeDocument: document } of lists) {
     const file = join(directory, path)
     tags[path] = etag
     if (previousTags.get(path) === etag && existsSync(file) && existsSync(`${file}.gz`)) continue

@@ -13,7 +13,7 @@ import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { type EvmAccount, evmAccount } from './account.ts'
 import { readComponentReference, readContracts, readEngines, selector } from './contract.ts'
 import { type EvmNode, evmNode, UnreadableAnswer } from './node.ts'
-import { readOrRefuse } from './values.ts'
+import { readOrRefuseWith } from './values.ts'
 
 export interface EvmOptions {
   /**
@@ -133,7 +133,7 @@ function createRegistryReader(
   return async ({ number }) => {
     await checkChain()
     const answer = await node.call({ to: registry, input: selector.contracts }, number)
-    return readOrRefuse(
+    return readOrRefuseWith(
       () => readContracts(answer),
       (why, cause) => {
         throw new ChainError(
@@ -164,7 +164,7 @@ async function fetchContract(
       return undefined
     })
     if (answer === undefined || answer.length === 0) return undefined
-    return readOrRefuse(
+    return readOrRefuseWith(
       () => read(answer),
       (why, cause): never => {
         const problem = `contract ${evmAddress(address)}: what ${name}() answers cannot be read: ${why}`

@@ -9,7 +9,16 @@ import { type Address, evmAddress } from '../../offchain/address.ts'
 import { ChainError, ChainRefusal } from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { revertData, revertReason } from './revert.ts'
-import { data, quantity, readData, readEvmAddress, readHash, readNumber, readOrRefuse, readQuantity } from './values.ts'
+import {
+  data,
+  quantity,
+  readData,
+  readEvmAddress,
+  readHash,
+  readNumber,
+  readOrRefuseWith,
+  readQuantity,
+} from './values.ts'
 
 /** A call of an EVM; without `to` it creates a contract. */
 export interface EvmCall {
@@ -72,7 +81,7 @@ export type EvmNode = ReturnType<typeof evmNode>
 export function evmNode(rpc: JsonRpc) {
   const ask = async <T>(method: string, params: readonly unknown[], read: (answer: unknown) => T): Promise<T> => {
     const answer = await rpc(method, params).catch((error: unknown) => throwRefusal(method, error))
-    return readOrRefuse(
+    return readOrRefuseWith(
       () => read(answer),
       (why, cause) => {
         const problem = `the node of the chain answers ${method} with what cannot be read: ${why}`

@@ -47,7 +47,7 @@ export function readEvmAddress(value: unknown): Address {
 }
 
 /** Returns the result of `read`; a MalformedError of `read` becomes the cause of the error that `refuse` throws. */
-export function readOrRefuse<T>(read: () => T, refuse: (why: string, cause: MalformedError) => never): T {
+export function readOrRefuseWith<T>(read: () => T, refuse: (why: string, cause: MalformedError) => never): T {
   try {
     return read()
   } catch (error) {

@@ -45,7 +45,7 @@ export function partisiaReader(http: JsonHttp) {
   const ask = async <T>(path: string, read: (body: JsonObject) => T): Promise<T | undefined> => {
     const { status, body } = await sendRequest(http, { method: 'GET', path })
     if (status === NOT_FOUND) return undefined
-    return readOrRefuse(path, () => read(isObject(body) ? body : malformed('it is not an object')))
+    return readOrFailChain(path, () => read(isObject(body) ? body : malformed('it is not an object')))
   }
   return {
     /** The id of the chain, and its shards. */
@@ -89,7 +89,7 @@ async function sendRequest(http: JsonHttp, { method, path, body }: ReaderRequest
   return answer
 }
 
-function readOrRefuse<T>(path: string, read: () => T): T {
+function readOrFailChain<T>(path: string, read: () => T): T {
   try {
     return read()
   } catch (error) {

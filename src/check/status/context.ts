@@ -15,6 +15,6 @@ export interface StatusContext {
   /** Whether certificates for TLS alone may sign status lists below an anchor. */
   readonly acceptTlsServerCertificates: boolean
   /** Finds the path of the signer of the evidence to an anchor. */
-  readonly issuerPath: (issuer: Evidence['issuer']) => TrustPath
+  readonly findIssuerPath: (issuer: Evidence['issuer']) => TrustPath
   readonly status: StatusPolicy
 }

@@ -35,7 +35,7 @@ export function signerProblem(
   if ('problem' in trustPath) return trustPath.problem
   if (trustPath.path.length > 1 && !context.acceptTlsServerCertificates && isForTlsAlone(leaf)) return tlsProblem(leaf)
   if (isSameIssuer(leaf, own, evidence.identifiers)) return undefined
-  if (isProvider(leaf, trustPath.path, context.issuerPath(evidence))) return undefined
+  if (isProvider(leaf, trustPath.path, context.findIssuerPath(evidence))) return undefined
   return `it is signed by ${leaf.subjectText}, who is not the issuer of the credential`
 }
 

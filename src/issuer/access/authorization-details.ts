@@ -23,11 +23,11 @@ export function readAuthorizationDetails(
 ): readonly string[] {
   const details = orRefuse(CODE, 'authorization_details', () => parseJson(text))
   if (!Array.isArray(details) || details.length === 0 || details.length > MAX_DETAILS) {
-    return refuseInvalid(`it must be an array of 1 to ${MAX_DETAILS} objects`)
+    return refuseDetails(`it must be an array of 1 to ${MAX_DETAILS} objects`)
   }
   const ids = details.map((detail) => configurationOf(detail, identifiers))
   if (!ids.every((id) => configurationIds.includes(id))) {
-    refuseInvalid('it names a configuration that is not in the offer, or without an offer one that has no scope')
+    refuseDetails('it names a configuration that is not in the offer, or without an offer one that has no scope')
   }
   return [...new Set(ids)]
 }
@@ -57,16 +57,16 @@ function identifierOf(configurationId: string): string {
 }
 
 function configurationOf(detail: Json, identifiers: readonly string[]): string {
-  if (!isObject(detail) || own(detail, 'type') !== DETAIL_TYPE) return refuseInvalid(`its type must be ${DETAIL_TYPE}`)
+  if (!isObject(detail) || own(detail, 'type') !== DETAIL_TYPE) return refuseDetails(`its type must be ${DETAIL_TYPE}`)
   const locations = own(detail, 'locations')
   if (locations !== undefined) {
     const namesThisIssuer =
       Array.isArray(locations) && locations.some((each) => identifiers.some((name) => name === each))
-    if (!namesThisIssuer) refuseInvalid('its locations must contain the credential issuer identifier')
+    if (!namesThisIssuer) refuseDetails('its locations must contain the credential issuer identifier')
   }
-  return ownString(detail, 'credential_configuration_id') ?? refuseInvalid('its credential_configuration_id is missing')
+  return ownString(detail, 'credential_configuration_id') ?? refuseDetails('its credential_configuration_id is missing')
 }
 
-function refuseInvalid(reason: string): never {
+function refuseDetails(reason: string): never {
   return refuse(CODE, `authorization_details: ${reason}`)
 }

@@ -120,7 +120,7 @@ function readAddress({ issuer }: AuthorizationServerConfig, metadata: JsonObject
 
 async function fetchKeys(outbound: Outbound, address: Address): Promise<readonly PublishedKey[]> {
   const keySet = await fetchJson(outbound, { ...address, ...LIMITS })
-  return readOrRefuse(address.url, () => readKeySet(keySet))
+  return readOrRefuseUnavailable(address.url, () => readKeySet(keySet))
 }
 
 /**
@@ -150,10 +150,10 @@ async function fetchJson(outbound: Outbound, request: HttpClientRequest): Promis
     return refuseUnavailable(`${request.url}: ${error.message}`, error)
   })
   if (answer.status !== 200) return refuseUnavailable(`${request.url} answered ${answer.status}`)
-  return readOrRefuse(request.url, () => parseJsonObject(answer.body))
+  return readOrRefuseUnavailable(request.url, () => parseJsonObject(answer.body))
 }
 
-function readOrRefuse<T>(url: string, read: () => T): T {
+function readOrRefuseUnavailable<T>(url: string, read: () => T): T {
   try {
     return read()
   } catch (error) {

@@ -204,7 +204,7 @@ const statusCheck: ClientCheck = {
         trustAnchors: terms.anchors,
         parseCertificate,
         acceptTlsServerCertificates: false,
-        issuerPath: () => trustPathOf(chain(), terms),
+        findIssuerPath: () => trustPathOf(chain(), terms),
       },
     )
   },

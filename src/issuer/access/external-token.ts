@@ -50,11 +50,11 @@ export async function findSessionOfExternalToken(
   const { sessionId, grant } = await findNamedSession(context, server, claims)
   const row = sessionId === undefined ? undefined : await context.store.get('issuance_session', sessionId)
   if (sessionId === undefined || row === undefined || !hasGrant(row.value, grant))
-    return refuseInvalid('its session is unknown')
+    return refuseExternalToken('its session is unknown')
   refuseOtherAudience(context, server, { claims, sessionId })
   const refuseUnlessOpen = (session: IssuanceSession): void => {
     refuseUnlessTimely(context, claims)
-    if (context.now().getTime() >= session.expiresAt) refuseInvalid('its session has expired')
+    if (context.now().getTime() >= session.expiresAt) refuseExternalToken('its session has expired')
   }
   refuseUnlessOpen(row.value)
   return { sessionId, row, jkt, authorizedIds: undefined, refuseUnlessOpen }
@@ -74,7 +74,7 @@ async function findNamedSession(
   const stateSessionId = state ? sessionOfCode(context.secrets.issuerState, state) : undefined
   if (!code) return { sessionId: stateSessionId, grant: AUTHORIZATION_CODE_GRANT }
   const sessionId = await findSessionOfAnyCode(context, code)
-  if (state && stateSessionId !== sessionId) return refuseInvalid('it names two sessions')
+  if (state && stateSessionId !== sessionId) return refuseExternalToken('it names two sessions')
   return { sessionId, grant: PRE_AUTHORIZED_GRANT }
 }
 
@@ -86,7 +86,7 @@ function readBoundKey(claims: JsonObject): string | undefined {
   const binding = own(claims, 'cnf')
   if (binding === undefined) return undefined
   const jkt = isObject(binding) ? ownString(binding, 'jkt') : undefined
-  return jkt ?? refuseInvalid('it is bound to a key in a way other than DPoP')
+  return jkt ?? refuseExternalToken('it is bound to a key in a way other than DPoP')
 }
 
 async function verifySignedToken(
@@ -97,19 +97,19 @@ async function verifySignedToken(
   const jws = readToken(token)
   const { header, payload } = jws
   // Media types are compared without regard to case, and the prefix may be left out. RFC 7515 section 4.1.9.
-  if (!/^(application\/)?at\+jwt$/i.test(ownString(header, 'typ') ?? '')) refuseInvalid('its typ is not at+jwt')
-  if (own(payload, 'iss') !== server.config.issuer) refuseInvalid('it is of another issuer')
-  if (typeof own(payload, 'exp') !== 'number') refuseInvalid('it has no exp')
-  if (typeof own(payload, 'iat') !== 'number') refuseInvalid('it has no iat')
+  if (!/^(application\/)?at\+jwt$/i.test(ownString(header, 'typ') ?? '')) refuseExternalToken('its typ is not at+jwt')
+  if (own(payload, 'iss') !== server.config.issuer) refuseExternalToken('it is of another issuer')
+  if (typeof own(payload, 'exp') !== 'number') refuseExternalToken('it has no exp')
+  if (typeof own(payload, 'iat') !== 'number') refuseExternalToken('it has no iat')
   // Before its keys are fetched: what is refused anyway costs no request.
   refuseUnlessTimely(context, payload)
-  return (await server.hasSigned(jws)) ? payload : refuseInvalid('it is not signed by a key of its issuer')
+  return (await server.hasSigned(jws)) ? payload : refuseExternalToken('it is not signed by a key of its issuer')
 }
 
 function checkIntrospection(server: AuthorizationServer, claims: JsonObject): JsonObject {
-  if (own(claims, 'active') !== true) refuseInvalid('its issuer says that it is not active')
+  if (own(claims, 'active') !== true) refuseExternalToken('its issuer says that it is not active')
   const issuer = own(claims, 'iss')
-  if (issuer !== undefined && issuer !== server.config.issuer) refuseInvalid('it is of another issuer')
+  if (issuer !== undefined && issuer !== server.config.issuer) refuseExternalToken('it is of another issuer')
   return claims
 }
 
@@ -117,7 +117,7 @@ function readToken(token: string): Jws {
   try {
     return readJws(token)
   } catch (error) {
-    if (error instanceof MalformedError) return refuseInvalid('it is not a JWT that can be read', error)
+    if (error instanceof MalformedError) return refuseExternalToken('it is not a JWT that can be read', error)
     throw error
   }
 }
@@ -126,15 +126,15 @@ function readToken(token: string): Jws {
 function refuseUnlessTimely({ now, config }: ClockContext, claims: JsonObject): void {
   const [nowSeconds, skew] = [now().getTime() / 1000, config.clockSkewSeconds]
   const [expiresAt, startsAt, issuedAt] = ['exp', 'nbf', 'iat'].map((name) => readTime(claims, name))
-  if (expiresAt !== undefined && nowSeconds >= expiresAt + skew) refuseInvalid('it has expired')
-  if (startsAt !== undefined && nowSeconds < startsAt - skew) refuseInvalid('it is not good yet')
-  if (issuedAt !== undefined && nowSeconds < issuedAt - skew) refuseInvalid('it is issued in the future')
+  if (expiresAt !== undefined && nowSeconds >= expiresAt + skew) refuseExternalToken('it has expired')
+  if (startsAt !== undefined && nowSeconds < startsAt - skew) refuseExternalToken('it is not good yet')
+  if (issuedAt !== undefined && nowSeconds < issuedAt - skew) refuseExternalToken('it is issued in the future')
 }
 
 function readTime(claims: JsonObject, name: string): number | undefined {
   const value = own(claims, name)
   if (value === undefined || typeof value === 'number') return value
-  return refuseInvalid(`its ${name} is not a number`)
+  return refuseExternalToken(`its ${name} is not a number`)
 }
 
 /**
@@ -153,9 +153,9 @@ function refuseOtherAudience(
     config.audience === undefined ? identifiers.flatMap((id) => [id, `${id}/`]) : [config.audience]
   const audiences = Array.isArray(audience) ? audience : [audience]
   if (!audiences.some((name) => acceptedAudiences.some((each) => each === name)))
-    refuseInvalid('it is for another audience')
+    refuseExternalToken('it is for another audience')
 }
 
-function refuseInvalid(reason: string, cause?: unknown): never {
+function refuseExternalToken(reason: string, cause?: unknown): never {
   return refuse('invalid_token', `the access token is not good here: ${reason}`, { cause })
 }

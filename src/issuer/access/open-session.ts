@@ -62,7 +62,7 @@ export async function findSessionOfToken(context: AccessContext, request: Author
     ? sessionPromise.catch((error: unknown) => rethrowWithChallenge(context.config, error))
     : sessionPromise)
   const singleUses = verifyProof(context, request, { digest: digestOf(token), jkt, isDpop })
-  for (const spending of singleUses) await refuseIfUsed(context.store, spending)
+  for (const singleUse of singleUses) await refuseIfUsed(context.store, singleUse)
   const { refuseUnlessOpen } = session
   return {
     ...session,
@@ -77,7 +77,7 @@ export async function findSessionOfToken(context: AccessContext, request: Author
  * the row may be another by then. `change` changes nothing itself, may refuse, and may be called several times; where
  * it gives undefined, the session stays as it is, and the DPoP proof is spent all the same (RFC 9449 section 11.1).
  * Gives the session as it now is. Refuses with `invalid_token` when the session is gone or the token does not open it,
- * and as the spendings say when one had been spent before.
+ * and as a single use says when it had been spent before.
  */
 export function changeSession(
   context: Pick<AccessContext, 'store' | 'retryOnConflict'>,
@@ -92,12 +92,15 @@ export function changeSession(
     if (row === undefined) return refuse('invalid_token', 'the session of this access token is gone')
     const { value: session, version } = row
     openSession.refuseUnlessOpen(session)
-    const next = await change(session)
-    const changes = next
-      ? [{ update: 'issuance_session', id, version, value: next.value } as const, ...next.extraChanges]
+    const sessionChange = await change(session)
+    const changes = sessionChange
+      ? [
+          { update: 'issuance_session', id, version, value: sessionChange.value } as const,
+          ...sessionChange.extraChanges,
+        ]
       : []
     const conflict = await commitWithSingleUses(context.store, changes, [...singleUses, ...openSession.singleUses])
-    if (conflict === undefined) return { committed: next?.value ?? session }
+    if (conflict === undefined) return { committed: sessionChange?.value ?? session }
     row = undefined
     return { conflict }
   })
@@ -145,7 +148,7 @@ function refuseUnknown(): never {
 }
 
 /**
- * Verifies the DPoP proof that a bound token needs, and returns its spending. Refuses a token without a key that was
+ * Verifies the DPoP proof that a bound token needs, and returns its single use. Refuses a token without a key that was
  * sent as DPoP. RFC 9449 sections 7.1 and 7.2.
  */
 function verifyProof(

@@ -9,8 +9,8 @@ export interface SingleUse {
 }
 
 /**
- * Commits the changes of a request together with what the request spends. Gives the change that conflicted. Refuses as
- * the spending says when that had been spent before; nothing is committed then.
+ * Commits the changes of a request together with its single uses. Returns the change that conflicted. Refuses by
+ * `refuseReuse` of a single use that was made before; nothing is committed then.
  */
 export async function commitWithSingleUses(
   store: IssuerStore,

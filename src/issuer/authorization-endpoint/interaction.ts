@@ -20,7 +20,7 @@ import type { IssuerContext } from '../context.ts'
 import { refuseUnfittingDataset } from '../dataset.ts'
 import { startRequestedSession } from '../new-session.ts'
 import { type IssuanceSession, isUndecided, recordDecision, refuseUnlessUnused } from '../session.ts'
-import { sessionEvent } from '../session-status.ts'
+import { makeSessionEvent } from '../session-status.ts'
 import type { CompletedInteraction, Interaction, InteractionCompletion } from './schemas.ts'
 
 /** A call of the application that decides on an interaction. */
@@ -73,10 +73,10 @@ export async function completeInteraction(
     const { decision, changes } =
       choice === 'denied' ? makeDenial(body) : await makeApproval(context, value, completion)
     const now = context.now()
-    const next = recordRequestDecision(value, decision, { secret, now })
-    const dueAt = endOfRequest(next, now)
+    const decidedRequest = recordRequestDecision(value, decision, { secret, now })
+    const dueAt = endOfRequest(decidedRequest, now)
     const conflict = await context.store.commit([
-      { update: 'authorization_request', id, version, value: next, dueAt },
+      { update: 'authorization_request', id, version, value: decidedRequest, dueAt },
       ...changes,
     ])
     return conflict === undefined ? { committed: decision } : { conflict }
@@ -165,7 +165,7 @@ async function approveOffer(
   await checkDatasetFits(context, dataset, session.configurationIds)
   const now = context.now()
   const decidedSession = recordDecision(session, { at: now.getTime(), requestId })
-  const { value, event } = sessionEvent(context, 'issuance.completed', {
+  const { value, event } = makeSessionEvent(context, 'issuance.completed', {
     sessionId,
     session: decidedSession,
     now,

@@ -54,9 +54,11 @@ export async function beginPresentation(
     const { value, version } = await findOpenInteraction(context, id)
     // The person may have clicked twice.
     if (value.presentation !== undefined) return { committed: value.presentation.link }
-    const next = { ...value, presentation: { sessionId, link } }
-    const dueAt = endOfRequest(next, context.now())
-    const conflict = await context.store.commit([{ update: 'authorization_request', id, version, value: next, dueAt }])
+    const presentingRequest = { ...value, presentation: { sessionId, link } }
+    const dueAt = endOfRequest(presentingRequest, context.now())
+    const conflict = await context.store.commit([
+      { update: 'authorization_request', id, version, value: presentingRequest, dueAt },
+    ])
     return conflict === undefined ? { committed: link } : { conflict }
   })
 }

@@ -16,7 +16,7 @@ import type { SingleUse } from '../access/single-use.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { endOfIssuance, type IssuanceSession, isUndecided, recordWaiting } from '../session.ts'
-import { sessionEvent } from '../session-status.ts'
+import { makeSessionEvent } from '../session-status.ts'
 import { type CredentialGrant, issueCredentials, refuseDenied, waitingResponse } from './issuing.ts'
 import { verifyProofs } from './proofs.ts'
 
@@ -128,7 +128,7 @@ async function deferCredentials(
     const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
     // The application is told of the first wallet that waits.
     if (!isFirst) return { value: waitingSession, extraChanges: [insert] }
-    const update = sessionEvent(context, 'issuance.deferred', { sessionId, session: waitingSession, now })
+    const update = makeSessionEvent(context, 'issuance.deferred', { sessionId, session: waitingSession, now })
     return { value: update.value, extraChanges: [insert, update.event] }
   }
   await changeSession(context, openSession, defer, [singleUse])

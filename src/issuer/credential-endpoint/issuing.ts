@@ -15,7 +15,7 @@ import type { SingleUse } from '../access/single-use.ts'
 import type { IssuerContext } from '../context.ts'
 import { datasetPart } from '../dataset.ts'
 import { type IssuanceSession, recordIssued } from '../session.ts'
-import { sessionEvent } from '../session-status.ts'
+import { makeSessionEvent } from '../session-status.ts'
 import { allocateStatusEntries, makeEntryChanges, requireValidStatus, statusOfEntry } from '../status-list/issued.ts'
 
 /** The credentials that a request gets: one of the configuration for each of the keys. */
@@ -50,7 +50,7 @@ export async function issueCredentials(
 ): Promise<CredentialResponse> {
   const { configurationId, configuration, holderKeys, now } = grant
   const copy = { configurationId, count: holderKeys.length, at: now }
-  // A trial, so that a refusal comes before anything is signed; `record` does it again on the current session.
+  // This call only refuses before anything is signed; `record` records the copy in the current session.
   recordIssued(prepareSession(openSession.row.value), copy)
   if (openSession.row.value.issued.length > 0) await requireValidStatus(context.store, openSession.sessionId)
   const dataset = await loadDataset(context, openSession, configuration)
@@ -63,11 +63,11 @@ export async function issueCredentials(
   const { sessionId } = openSession
   const record = async (session: IssuanceSession) => {
     refuseDenied(session)
-    const next = recordIssued(prepareSession(session), copy)
+    const issuedSession = recordIssued(prepareSession(session), copy)
     const isFirst = session.issued.length === 0
     const entryChanges = await makeEntryChanges(context, sessionId, { configurationId, entries, isFirst })
-    if (!isFirst) return { value: next, extraChanges: entryChanges }
-    const update = sessionEvent(context, 'issuance.succeeded', { sessionId, session: next, now })
+    if (!isFirst) return { value: issuedSession, extraChanges: entryChanges }
+    const update = makeSessionEvent(context, 'issuance.succeeded', { sessionId, session: issuedSession, now })
     return { value: update.value, extraChanges: [...entryChanges, update.event] }
   }
   const recordedSession = await changeSession(context, openSession, record, [singleUse])

@@ -7,7 +7,7 @@ import type { NotificationRequest } from '../../protocol/oid4vci.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { IssuerContext } from '../context.ts'
 import { isNotified, recordNotification } from '../session.ts'
-import { sessionEvent } from '../session-status.ts'
+import { makeSessionEvent } from '../session-status.ts'
 import { notificationId, positionInId } from './issuing.ts'
 
 /**
@@ -30,9 +30,18 @@ export async function receiveNotification(
   const status = await context.store.get('credential_status', openSession.sessionId)
   await changeSession(context, openSession, (session) => {
     if (isNotified(session, position, event)) return undefined
-    const next = recordNotification(session, position, { event, at: at.getTime(), ...(description && { description }) })
-    const changedSession = { sessionId: openSession.sessionId, session: next, now: at, status: status?.value }
-    const update = sessionEvent(context, 'issuance.notified', changedSession)
+    const notifiedSession = recordNotification(session, position, {
+      event,
+      at: at.getTime(),
+      ...(description && { description }),
+    })
+    const changedSession = {
+      sessionId: openSession.sessionId,
+      session: notifiedSession,
+      now: at,
+      status: status?.value,
+    }
+    const update = makeSessionEvent(context, 'issuance.notified', changedSession)
     return { value: update.value, extraChanges: [update.event] }
   })
 }

@@ -6,7 +6,7 @@ import { endRefreshing } from '../authorization.ts'
 import { type IssuerCollections, refuseUnknownSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { endOfIssuance } from '../session.ts'
-import { sessionEvent } from '../session-status.ts'
+import { makeSessionEvent } from '../session-status.ts'
 import { type CredentialState, type CredentialStatus, STATUS_VALUES } from '../status-rows.ts'
 import { makeBitChanges } from './chunks.ts'
 import type { ChangedStatus } from './schemas.ts'
@@ -75,7 +75,7 @@ async function makeBatch(
     ]
   }
   const session = value.state === 'REVOKED' ? endRefreshing(issuance.value, now) : issuance.value
-  const update = sessionEvent(context, eventFields.type, { sessionId, session, now, caller, status: value })
+  const update = makeSessionEvent(context, eventFields.type, { sessionId, session, now, caller, status: value })
   const dueAt = session === issuance.value ? {} : { dueAt: new Date(endOfIssuance(session)) }
   return [
     {

@@ -39,7 +39,7 @@ export interface ListDocument {
  * The search costs a hundred times as much and finds a tenth at best. docs/decisions/0007-status-lists.md.
  */
 const COMPRESSION = { level: constants.Z_BEST_COMPRESSION, strategy: constants.Z_RLE, memLevel: 9 }
-const compressed = {
+const compressors = {
   zlib: promisify<Buffer, object, Buffer>(deflate),
   gzip: promisify<Buffer, object, Buffer>(gzip),
 }
@@ -54,28 +54,29 @@ const CWT = { sub: 2, exp: 4, iat: 6, statusList: 65_533, ttl: 65_534 } as const
 
 /** Returns the document of one kind, as it goes over the wire. */
 export async function makeListDocument(kind: ListKind, list: ListDocument, signer: Signer): Promise<Buffer> {
-  if (kind === 'cwt') return statusListCwt(list, signer)
-  const jwt = kind === 'jwt' ? await statusListJwt(list, signer) : await statusListCredential(kind, list, signer)
+  if (kind === 'cwt') return makeStatusListCwt(list, signer)
+  const jwt =
+    kind === 'jwt' ? await makeStatusListJwt(list, signer) : await makeStatusListCredential(kind, list, signer)
   return Buffer.from(jwt, 'latin1')
 }
 
 /** Compresses the document with gzip for clients that accept that. */
 export function compressDocument(document: Buffer): Promise<Buffer> {
-  return compressed.gzip(document, { level: constants.Z_BEST_SPEED })
+  return compressors.gzip(document, { level: constants.Z_BEST_SPEED })
 }
 
-async function statusListJwt(list: ListDocument, signer: Signer): Promise<string> {
+async function makeStatusListJwt(list: ListDocument, signer: Signer): Promise<string> {
   const { uri, ttlSeconds, bits } = list
   const payload = {
     sub: uri,
     ...timesOf(list),
     ttl: ttlSeconds,
-    status_list: { bits: STATUS_WIDTH, lst: toBase64url(await compressed.zlib(bits, COMPRESSION)) },
+    status_list: { bits: STATUS_WIDTH, lst: toBase64url(await compressors.zlib(bits, COMPRESSION)) },
   }
   return signJwt('statuslist+jwt', payload, signer)
 }
 
-async function statusListCwt(list: ListDocument, signer: Signer): Promise<Buffer> {
+async function makeStatusListCwt(list: ListDocument, signer: Signer): Promise<Buffer> {
   const { iat, exp } = timesOf(list)
   const claims = new Map<CborKey, Cbor>([
     [CWT.sub, list.uri],
@@ -85,7 +86,7 @@ async function statusListCwt(list: ListDocument, signer: Signer): Promise<Buffer
       CWT.statusList,
       new Map<CborKey, Cbor>([
         ['bits', STATUS_WIDTH],
-        ['lst', await compressed.zlib(list.bits, COMPRESSION)],
+        ['lst', await compressors.zlib(list.bits, COMPRESSION)],
       ]),
     ],
     [CWT.ttl, list.ttlSeconds],
@@ -101,9 +102,9 @@ async function statusListCwt(list: ListDocument, signer: Signer): Promise<Buffer
   return Buffer.from(encodeCbor(makeTagged(CBOR_TAG.sign1, await writeSign1(content, (data) => signer.sign(data)))))
 }
 
-async function statusListCredential(purpose: StatusPurpose, list: ListDocument, signer: Signer): Promise<string> {
+async function makeStatusListCredential(purpose: StatusPurpose, list: ListDocument, signer: Signer): Promise<string> {
   const { uri, issuer, issuedAt, expiresAt, ttlSeconds } = list
-  const encoded = await compressed.gzip(bitstringOf(list.bits, purpose), COMPRESSION)
+  const encoded = await compressors.gzip(bitstringOf(list.bits, purpose), COMPRESSION)
   const payload: JsonObject = {
     iss: issuer,
     ...timesOf(list),

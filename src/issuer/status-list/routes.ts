@@ -58,7 +58,12 @@ function kindFor(accept: string | undefined): ListKind {
 async function sendList(
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  { etag, document, kind, ttlSeconds }: ServedList & { readonly kind: ListKind; readonly ttlSeconds: number },
+  {
+    etag,
+    makeDocument: document,
+    kind,
+    ttlSeconds,
+  }: ServedList & { readonly kind: ListKind; readonly ttlSeconds: number },
 ): Promise<FastifyReply> {
   reply.headers({ etag, 'cache-control': `max-age=${ttlSeconds}`, vary: 'Accept, Accept-Encoding' })
   if (isKnownTag(headers['if-none-match'], etag)) return reply.code(304).send()

@@ -47,7 +47,8 @@ describe('the lists of ten million credentials', () => {
   it('are signed once, however often they are asked for', async () => {
     const { serve, counts } = startProcess()
     for (let round = 0; round < 3; round += 1) {
-      for (const id of ids) for (const kind of ['jwt', 'cwt'] as const) await (await serve(id, kind)).document('gzip')
+      for (const id of ids)
+        for (const kind of ['jwt', 'cwt'] as const) await (await serve(id, kind)).makeDocument('gzip')
     }
     expect(counts.signed).toBe(2 * LISTS)
   })
@@ -76,7 +77,7 @@ describe('the lists of ten million credentials', () => {
     for (let hour = 0; hour < 40; hour += 1) {
       clock.now = new Date(start + hour * HOUR)
       for (const id of ids.slice(0, 8)) {
-        const document = await (await serve(id, 'jwt')).document('identity')
+        const document = await (await serve(id, 'jwt')).makeDocument('identity')
         const exp = Number(readJws(document.toString('latin1')).payload.exp) * 1000
         expect(exp).toBeLessThanOrEqual(notAfter.getTime())
         expect(exp).toBeGreaterThan(Math.min(clock.now.getTime() + 12 * HOUR, notAfter.getTime()) - 1000)

@@ -22,7 +22,7 @@ export interface ServedList {
    * service.
    */
   readonly etag: string
-  readonly document: (encoding: 'gzip' | 'identity') => Promise<Buffer>
+  readonly makeDocument: (encoding: 'gzip' | 'identity') => Promise<Buffer>
 }
 
 export type ListServer = (listId: string, kind: ListKind) => Promise<ServedList>
@@ -56,7 +56,7 @@ export function createListServer(context: ListContext): ListServer {
           ? compressDocument(await document('identity'))
           : signDocument(context, { listId, kind, list: row.value, certified }),
       )
-    return { etag, document }
+    return { etag, makeDocument: document }
   }
 }
 

@@ -9,7 +9,7 @@ import { offerAttestationChallenge, readClientRequest } from '../access/client-a
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
 import { makeDraft13NonceMembers } from '../access/draft13-nonce.ts'
 import type { IssuerContext } from '../context.ts'
-import { accessTokenKeys, authorizationServerMetadata, makeDocumentPaths } from '../metadata.ts'
+import { accessTokenKeys, makeAuthorizationServerMetadata, makeDocumentPaths } from '../metadata.ts'
 import * as schemas from '../schemas.ts'
 import type { Grant } from './grant.ts'
 import { findGrant } from './grants.ts'
@@ -28,7 +28,7 @@ function addDocumentRoutes(app: App, context: IssuerContext): void {
   const [base, insertedPath, appendedPath] = makeDocumentPaths('oauth-authorization-server')
   const summary = 'Authorization server metadata'
   const schema = schemas.documentRoute('getAuthorizationServerMetadata', summary, AuthorizationServerMetadata)
-  app.get(base, { schema }, () => authorizationServerMetadata(context, undefined))
+  app.get(base, { schema }, () => makeAuthorizationServerMetadata(context, undefined))
   const sessionSchema = (operationId: string) => ({
     ...schemas.documentRoute(operationId, `${summary} of a session`, AuthorizationServerMetadata),
     ...refusalCodes('not_found'),
@@ -38,7 +38,9 @@ function addDocumentRoutes(app: App, context: IssuerContext): void {
     [insertedPath, 'getSessionAuthorizationServerMetadata'],
     [appendedPath, 'getSessionAuthorizationServerMetadataForDrafts'],
   ] as const) {
-    app.get(url, { schema: sessionSchema(id) }, ({ params }) => authorizationServerMetadata(context, params.session_id))
+    app.get(url, { schema: sessionSchema(id) }, ({ params }) =>
+      makeAuthorizationServerMetadata(context, params.session_id),
+    )
   }
   const keys = accessTokenKeys(context)
   app.get('/auth/.well-known/jwks', { schema: schemas.tokenKeysRoute }, (_, reply) => {

@@ -75,7 +75,7 @@ async function attemptAnswer(
 ): Promise<Attempt<TokenResponse>> {
   const { id, proof, client: sender } = call
   const now = context.now()
-  const fetchedAt = session.offerFetchedAt ?? context.progress.unwrittenFetch(id)
+  const fetchedAt = session.offerFetchedAt ?? context.progress.getUnwrittenFetchTime(id)
   const currentSession = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
   const decision = await decide({ id, session: currentSession, jkt: proof?.jkt, client: sender, now })
   if (decision.refusal !== undefined) {
@@ -102,7 +102,7 @@ async function attemptAnswer(
   const singleUses = [proof, sender].flatMap((each) => each?.singleUse ?? [])
   const conflict = await commitWithSingleUses(context.store, [change, ...extraChanges], singleUses)
   if (conflict !== undefined) return { conflict }
-  context.progress.forgetFetch(id)
+  context.progress.forgetUnwrittenFetchTime(id)
   return { committed: responseOf({ accessToken, token, refreshToken: newRefreshToken?.refreshToken, scope }) }
 }
 

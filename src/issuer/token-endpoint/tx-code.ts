@@ -51,7 +51,7 @@ export function makeTxCode(
   }
   const value = suppliedValue ?? makeRandomText(context.random, ALPHABETS[mode], length)
   const offeredDescription = { input_mode: mode, length, ...(description === undefined ? {} : { description }) }
-  const record = { mac: mac(context.secrets.txCode[0], sessionId, value), asked: offeredDescription, wrong: 0 }
+  const record = { mac: macOf(context.secrets.txCode[0], sessionId, value), asked: offeredDescription, wrong: 0 }
   return { record, generatedValue: suppliedValue === undefined ? value : undefined }
 }
 
@@ -106,14 +106,14 @@ export function isRightTxCode(
   if (!sentCode) return refuse('invalid_request', 'tx_code is missing: this offer asks for a transaction code')
   const { mac: wantedMac } = txCode
   if (wantedMac === undefined) return false
-  return secrets.txCode.some((secret) => isSameSecret(mac(secret, sessionId, sentCode), wantedMac))
+  return secrets.txCode.some((secret) => isSameSecret(macOf(secret, sessionId, sentCode), wantedMac))
 }
 
 /**
  * Computes the MAC, which is also over the session id, so that equal codes of two sessions look different, and over the
  * normal form of the code, since Unicode has several ways to write it.
  */
-function mac(secret: KeyObject, sessionId: string, value: string): string {
+function macOf(secret: KeyObject, sessionId: string, value: string): string {
   return createHmac('sha256', secret)
     .update(`${sessionId}.${value.normalize('NFC')}`)
     .digest('base64url')

@@ -19,7 +19,7 @@ import { formatOf } from '../../credential/formats.ts'
 import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import { EXTENDED_KEY_USAGE } from '../../keys/certificate-purpose.ts'
 import { readDcqlQuery } from '../../protocol/dcql.ts'
-import { issuerPathFinder } from '../issuer-path.ts'
+import { createIssuerPathFinder } from '../issuer-path.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './index.ts'
 import type { PresentationContext } from './presentation.ts'
 import type { ResponseContext, ResponseEvidence } from './response.ts'
@@ -55,7 +55,7 @@ beforeAll(async () => {
     clockSkewSeconds: SKEW,
     trustAnchors: [parseCertificate(ca.der)],
     parseCertificate,
-    issuerPath: () => ({ problem: 'not asked' }),
+    findIssuerPath: () => ({ problem: 'not asked' }),
     issuerIdentifier: undefined,
     acceptTlsServerCertificates: false,
     status: {
@@ -73,11 +73,11 @@ async function answerOf(
   asked: Partial<PresentationContext>,
 ): Promise<string> {
   const given = { ...context, ...asked }
-  const issuerPath = issuerPathFinder(given)
+  const findIssuerPath = createIssuerPathFinder(given)
   const results = await runChecks(
     evidenceChecks,
     changed && { ...evidence, ...changed },
-    { ...given, issuerPath },
+    { ...given, findIssuerPath },
     silentLog,
   )
   const { outcome, detail } = results.find((each) => each.id === id) ?? { outcome: 'no such check' }

@@ -15,7 +15,7 @@ import { CREDIBLE, type PresentationContext } from './presentation.ts'
 /** The terms that the checks of the certificate need. */
 export type CertificateTerms = Pick<
   PresentationContext,
-  'issuerPath' | 'parseCertificate' | 'now' | 'clockSkewSeconds' | 'trustAnchors' | 'acceptTlsServerCertificates'
+  'findIssuerPath' | 'parseCertificate' | 'now' | 'clockSkewSeconds' | 'trustAnchors' | 'acceptTlsServerCertificates'
 >
 
 /** The checks of the certificate and of its path, which look at nothing else of a presentation. */
@@ -43,8 +43,8 @@ export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, C
     level: 'MUST',
     needs: CREDIBLE,
     applies: ({ trustAnchors }) => trustAnchors !== undefined || 'no trust anchors are configured (issuerTrustAnchors)',
-    run({ issuer: evidence }, { issuerPath, parseCertificate, acceptTlsServerCertificates }) {
-      const trustPath = issuerPath(evidence)
+    run({ issuer: evidence }, { findIssuerPath, parseCertificate, acceptTlsServerCertificates }) {
+      const trustPath = findIssuerPath(evidence)
       const [leaf] =
         'path' in trustPath ? trustPath.path : evidence.chain.slice(0, 1).map((der) => parseCertificate(der))
       if ('problem' in trustPath) return fail(`${trustPath.problem}. ${trustInstruction(leaf)}`)

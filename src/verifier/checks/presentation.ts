@@ -34,7 +34,7 @@ export interface PresentationContext extends OperatorTerms {
   readonly binding: ExpectedBinding
   /** Undefined when there was no session. */
   readonly sessionStart: Date | undefined
-  readonly issuerPath: FindIssuerPath
+  readonly findIssuerPath: FindIssuerPath
 }
 
 /** The ids of the checks that must hold before another check reads the content of a credential. */

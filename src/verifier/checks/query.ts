@@ -77,10 +77,10 @@ export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
  */
 function verifiedCertificatesOf(
   issuer: Evidence['issuer'],
-  { trustAnchors, issuerPath, parseCertificate }: PresentationContext,
+  { trustAnchors, findIssuerPath, parseCertificate }: PresentationContext,
 ): readonly Certificate[] {
   if (trustAnchors !== undefined) {
-    const trustPath = issuerPath(issuer)
+    const trustPath = findIssuerPath(issuer)
     return 'path' in trustPath ? trustPath.path : []
   }
   const sentChain = parseSentChain(issuer.chain, parseCertificate)
