@@ -109,7 +109,7 @@ it('nothing is read when nobody listens, and it begins again with the next liste
   expect([read.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0])
   const next = makeListener()
   poll('a', next.listener)
-  // What removed the first listener leaves the next alone.
+  // The function that removed the first listener leaves the next alone.
   remove()
   await passRound()
   expect([first.told, next.told, vi.getTimerCount()]).toEqual([['a'], ['a'], 1])

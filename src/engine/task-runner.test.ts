@@ -26,7 +26,7 @@ describe('calls that are due at the same time', () => {
     const { work, ran } = calls(['a', 'b', 'c', 'd'], EVERY_MS)
     await work.waitUntilIdle()
     expect(ran.map(({ contract }) => contract)).toEqual(['a', 'b', 'c', 'd'])
-    // These are real timers, since those of node:timers/promises cannot be replaced; one may fire a millisecond early.
+    // The timers are real, since those of node:timers/promises cannot be replaced; one may fire a millisecond early.
     for (const [at, { afterMs }] of ran.entries()) expect(afterMs).toBeGreaterThan((at * EVERY_MS) / 4 - 5)
   })
 

@@ -93,13 +93,14 @@ describe('a response by the browser', () => {
     const { sessionId } = await offerFor(services, configurationId)
     const approved = visitor(services, { decision: { approved: true } })
     const uri = `${ISSUER_URL}/issuance/oid4vci/credential-offer/${sessionId}`
+    const offer = (await (await services.fetch(uri)).json()) as { grants: Record<string, { issuer_state: string }> }
     const [stored] = await receive(
       { ...wallet, openBrowser: approved.browser },
       `haip-vci://?credential_offer_uri=${encodeURIComponent(uri)}`,
     )
     expect(stored?.name).toBe('Student card')
     const pushed = sent.filter(({ to }) => to.includes('/auth/par')).map(({ body }) => new URLSearchParams(body))
-    expect(pushed.at(-1)?.get('issuer_state')).toBeTruthy()
+    expect(pushed.at(-1)?.get('issuer_state')).toBe(offer.grants.authorization_code?.issuer_state)
     for (const name of ['state', 'code_challenge']) {
       // The wallet pushes again when the service wants its nonce in the proof.
       expect(new Set(pushed.map((form) => form.get(name))).size).toBe(3)

@@ -33,8 +33,7 @@ it('keeps what it has said of a share', async () => {
     })
     const secret = randomBytes(100)
     await upload(owner, await prepareUpload(owner, { secret, threshold: 2, id: 1n }))
-    expect(restarted).toBeDefined()
-    await restarted
+    await expect(restarted).resolves.toBe(undefined)
     const heard = async () => (await sharingStatus(owner.client, 1n))?.uploaded.every((each) => each)
     expect(await eventually(heard, 300_000)).toBe(true)
   } finally {
