@@ -8,14 +8,17 @@ const DATABASES = { sqlite: 'SQLite', postgresql: 'PostgreSQL' }
 /** The subject of each file of tests, in the order of the page. */
 const SUBJECTS = {
   'kill.test.ts': 'Killed under load',
+  'shared-file.test.ts': 'Two services on one file',
   'disk-full.test.ts': 'A full disk',
   'database-lost.test.ts': 'Database files that are taken away, replaced or damaged',
   'backup.test.ts': 'Backups',
   'restore.test.ts': 'A backup that is put back',
   'postgresql-restore.test.ts': 'A backup of PostgreSQL that is put back',
   'postgresql-faults.test.ts': 'A server of PostgreSQL that fails',
+  'postgresql-failing-over.test.ts': 'A server of PostgreSQL that stands still, is full, or whose standby takes over',
   'postgresql-copy.test.ts': 'Copies to another database',
-  'status-events-process.test.ts': 'Idle and slow clients',
+  'connections.test.ts': 'Connections that say too little',
+  'status-events-process.test.ts': 'Streams of events that nobody reads',
   'audit.test.ts': 'A clock that is set back',
   'deliver.test.ts': 'Callbacks while a clock is set back',
   'engine-crash.test.ts': 'An engine that is killed, or whose chain fails',

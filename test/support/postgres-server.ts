@@ -10,7 +10,9 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { withConnection } from '../../src/store/postgres-connections.ts'
 import { freePort } from './free-port.ts'
+import { postgresOf } from './store.ts'
 
 const NOBODY = 65_534
 const USER = 'vouchsafe'
@@ -41,47 +43,96 @@ export interface PostgresServer {
   kill(): Promise<void>
   /** Starts the server again after a kill, at the same place. */
   restart(): Promise<void>
+  /** Stops every process of the server where it is, and its processes go on afterwards. Linux alone. */
+  freeze(): void
+  thaw(): void
+  /** Starts a server that repeats what this one commits, and can take its place. It connects to the port, if given. */
+  startStandby(port?: number): Promise<PostgresServer>
   /** Ends the server, and takes away its files. */
   stop(): Promise<void>
 }
 
-export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
-  const native = nativeDirectory()
+export interface PostgresOptions {
+  /** The most blocks of 512 bytes of a file that the server writes until it is restarted, as a full disk allows them. */
+  readonly maxFileBlocks?: number
+  /** The options of `initdb` beside the usual ones. */
+  readonly initOptions?: readonly string[]
+}
+
+export async function startPostgres(
+  settings: readonly string[] = [],
+  { maxFileBlocks, initOptions = [] }: PostgresOptions = {},
+): Promise<PostgresServer> {
+  const place = await preparePlace()
+  const password = randomBytes(16).toString('hex')
+  writeFileSync(join(place.directory, 'password'), password, { mode: 0o644 })
+  const initArgs = ['-D', 'data', '-U', USER, '--pwfile=password', '--no-sync', '--no-instructions', ...INITDB]
+  await place.run('initdb', [...initArgs, '-c', 'scram_iterations=1', ...initOptions])
+  return startServer(place, password, { settings, maxFileBlocks })
+}
+
+/** A directory with the binaries of PostgreSQL and a certificate, and the user who runs them there. */
+interface Place {
+  readonly directory: string
+  readonly certificate: string
+  readonly options: object
+  readonly program: (name: string) => string
+  readonly run: (name: string, args: readonly string[]) => Promise<unknown>
+  /** Writes a file that belongs to the user. */
+  readonly write: (name: string, text: string) => void
+}
+
+async function preparePlace(): Promise<Place> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-postgres-'))
   const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
   if (user.uid !== undefined) chownSync(directory, user.uid, user.gid)
-  copyBinaries(native, directory)
-  const password = randomBytes(16).toString('hex')
-  writeFileSync(join(directory, 'password'), password, { mode: 0o644 })
+  copyBinaries(nativeDirectory(), directory)
   const certificate = await writeCertificate(directory, user)
-  const port = await freePort()
-  const all = [...SETTINGS, `port=${port}`, ...settings]
   const options = {
     cwd: directory,
     env: { ...process.env, LC_ALL: 'C', LD_LIBRARY_PATH: join(directory, 'native/lib') },
     ...user,
   }
   const program = (name: string) => join(directory, 'native/bin', name)
-  const initArgs = ['-D', 'data', '-U', USER, '--pwfile=password', '--no-sync', '--no-instructions', ...INITDB]
-  await promisify(execFile)(program('initdb'), [...initArgs, '-c', 'scram_iterations=1'], options)
-  const start = async (): Promise<ChildProcess> => {
-    const args = ['-D', 'data', ...all.flatMap((setting) => ['-c', setting])]
-    const child = spawn(program('postgres'), args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
+  return {
+    ...{ directory, certificate, options, program },
+    run: (name, args) => promisify(execFile)(program(name), args, options),
+    write: (name, text) => {
+      writeFileSync(join(directory, name), text)
+      if (user.uid !== undefined) chownSync(join(directory, name), user.uid, user.gid)
+    },
+  }
+}
+
+async function startServer(
+  place: Place,
+  password: string,
+  { settings, maxFileBlocks }: { readonly settings: readonly string[]; readonly maxFileBlocks?: number | undefined },
+): Promise<PostgresServer> {
+  const { directory, options, program } = place
+  const port = await freePort()
+  const args = ['-D', 'data', ...[...SETTINGS, `port=${port}`, ...settings].flatMap((setting) => ['-c', setting])]
+  const url = `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`
+  const limit = maxFileBlocks === undefined ? '' : `ulimit -f ${maxFileBlocks} && `
+  const start = async (before = ''): Promise<ChildProcess> => {
+    const command = ['-c', `${before}exec "$0" "$@"`, program('postgres'), ...args]
+    const child = spawn('sh', command, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
     await ready(child)
     return child
   }
-  let server = await start()
+  let server = await start(limit)
   const endWithUs = (): void => {
+    server.kill('SIGCONT')
     server.kill('SIGQUIT')
     rmSync(directory, { recursive: true, force: true })
   }
   process.on('exit', endWithUs)
   return {
-    url: `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`,
+    url,
     get pid() {
       return server.pid ?? 0
     },
-    certificate,
+    certificate: place.certificate,
     kill: () => endProcess(server, 'SIGKILL'),
     restart: async () => {
       // The processes that it had started end by themselves a moment later.
@@ -95,6 +146,9 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
         }
       }
     },
+    freeze: () => signalAll(server.pid ?? 0, 'SIGSTOP'),
+    thaw: () => signalAll(server.pid ?? 0, 'SIGCONT'),
+    startStandby: (from = port) => startStandbyOf({ url, port: from, password, directory }),
     stop: async () => {
       process.off('exit', endWithUs)
       // The data of the server is not wanted any more, so that it may end at once.
@@ -102,6 +156,37 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       rmSync(directory, { recursive: true, force: true })
     },
   }
+}
+
+/** Makes a standby of the primary server from a copy of its files, made while the server runs. */
+async function startStandbyOf(primary: {
+  readonly url: string
+  readonly port: number
+  readonly password: string
+  readonly directory: string
+}): Promise<PostgresServer> {
+  const { url, port, password, directory } = primary
+  const place = await preparePlace()
+  const data = join(place.directory, 'data')
+  await withConnection(postgresOf(url), async (run) => {
+    await run({ text: `select pg_backup_start('standby', true)`, values: [] })
+    await promisify(execFile)('cp', ['-a', join(directory, 'data'), data])
+    const { rows } = await run({ text: 'select labelfile from pg_backup_stop(false)', values: [] })
+    place.write('data/backup_label', String(rows[0]?.labelfile))
+  })
+  rmSync(join(data, 'postmaster.pid'), { force: true })
+  place.write('data/standby.signal', '')
+  const settings = [`primary_conninfo=host=127.0.0.1 port=${port} user=${USER} password=${password}`]
+  return startServer(place, password, { settings })
+}
+
+/** Sends the signal to the process and to those that it has started. */
+function signalAll(pid: number, signal: NodeJS.Signals): void {
+  for (const each of [pid, ...childrenOf(pid)]) process.kill(each, signal)
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
 }
 
 function nativeDirectory(): string {
@@ -160,7 +245,7 @@ async function ready(child: ChildProcess): Promise<void> {
     let text = ''
     child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
       if (text.length < 100_000) text += chunk
-      if (text.includes('is ready to accept connections')) resolve()
+      if (/is ready to accept (read-only )?connections/.test(text)) resolve()
     })
     child.once('error', reject)
     child.once('exit', () => reject(new Error(`PostgreSQL did not start:\n${text}`)))

@@ -1,0 +1,236 @@
+/**
+ * A PostgreSQL server that fails under load while clients remember each answer: its standby takes over, it stands
+ * still, or its disk is full.
+ */
+import { connect, createServer, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { withConnection } from '../../src/store/postgres-connections.ts'
+import { longFault, reportFault } from '../support/faults.ts'
+import { freePort } from '../support/free-port.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import {
+  countAnswers,
+  countEntries,
+  createIssuerMemory,
+  expectSpent,
+  findLostOfIssuer,
+  type IssuerMemory,
+  servicesAt,
+  useIssuer,
+  useThroughFault,
+} from '../support/remembering-client.ts'
+import { type Running, serviceDirectory, startForTest } from '../support/service-process.ts'
+import { ISSUER_URL, type Services } from '../support/services.ts'
+import { postgresOf } from '../support/store.ts'
+import { authorization, declare } from '../support/wire.ts'
+
+const CLIENTS = 8
+
+/** One address in front of servers, as a proxy or a name has that leads to the primary server. */
+interface Relay {
+  readonly port: number
+  /** Sends new connections to the port, and ends those that are open. */
+  lead(port: number): void
+}
+
+async function startRelay(firstPort: number): Promise<Relay> {
+  let target = firstPort
+  const sockets = new Set<Socket>()
+  const server = createServer((incoming) => {
+    const outgoing = connect(target, '127.0.0.1')
+    for (const [from, to] of [
+      [incoming, outgoing],
+      [outgoing, incoming],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => to.destroy()).on('close', () => to.destroy())
+      from.pipe(to)
+    }
+  })
+  const port = await freePort()
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const endAll = () => {
+    for (const socket of sockets) socket.destroy()
+    sockets.clear()
+  }
+  onTestFinished(() => {
+    endAll()
+    server.close()
+  })
+  return {
+    port,
+    lead: (next) => {
+      target = next
+      endAll()
+    },
+  }
+}
+
+async function startedServer(...args: Parameters<typeof startPostgres>): Promise<PostgresServer> {
+  return stopLater(await startPostgres(...args))
+}
+
+function stopLater(server: PostgresServer): PostgresServer {
+  onTestFinished(() => server.stop())
+  return server
+}
+
+function query({ url }: PostgresServer, text: string) {
+  return withConnection(postgresOf(url), (run) => run({ text, values: [] }))
+}
+
+const portOf = ({ url }: PostgresServer): number => Number(new URL(url).port)
+
+async function isReady({ url }: Running): Promise<boolean> {
+  const { status } = await fetch(`${url}/health/ready`, { headers: authorization })
+  return status === 200
+}
+
+interface Load {
+  readonly services: Services
+  readonly memory: IssuerMemory
+  /** Waits until so many more credentials are there. */
+  issueMore(count: number): Promise<void>
+  stop(): Promise<void>
+}
+
+async function startLoad(service: Running): Promise<Load> {
+  const services = servicesAt(() => service.url)
+  const id = await declare(services)
+  const memory = createIssuerMemory()
+  let isOver = false
+  const clients = Array.from({ length: CLIENTS }, () =>
+    useThroughFault(
+      () => useIssuer(services, id, memory),
+      () => isOver,
+    ),
+  )
+  return {
+    ...{ services, memory },
+    issueMore: async (count) => {
+      const before = memory.issued.size
+      await expect.poll(() => memory.issued.size).toBeGreaterThanOrEqual(before + count)
+    },
+    stop: async () => {
+      isOver = true
+      await Promise.all(clients)
+    },
+  }
+}
+
+describe('a service whose PostgreSQL server fails over', () => {
+  it('to a synchronous standby has all that it answered, and goes on with its status list', async ({ task }) => {
+    const primary = await startedServer()
+    const relay = await startRelay(portOf(primary))
+    const database = { url: primary.url.replace(`:${portOf(primary)}`, `:${relay.port}`), synchronousStandbys: true }
+    const service = await startForTest('issuer', await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database }))
+    const standby = stopLater(await primary.startStandby())
+    await query(primary, `alter system set synchronous_standby_names = '*'`)
+    await query(primary, 'select pg_reload_conf()')
+    await expect
+      .poll(async () => (await query(primary, `select from pg_stat_replication where sync_state = 'sync'`)).rows)
+      .toHaveLength(1)
+    const load = await startLoad(service)
+    await load.issueMore(20)
+    await primary.kill()
+    await expect.poll(() => isReady(service)).toBe(false)
+    await query(standby, 'select pg_promote()')
+    relay.lead(portOf(standby))
+    await expect.poll(() => isReady(service)).toBe(true)
+    await load.issueMore(20)
+    await load.stop()
+    const { services, memory } = load
+    const lost = await findLostOfIssuer(services, memory)
+    expect(lost).toEqual([])
+    await expectSpent(services, memory)
+    expect(countEntries(memory)).toBe(memory.issued.size)
+    expect(new Set([...memory.issued.values()].map(({ status }) => status.uri)).size).toBe(1)
+    reportFault(task, { tried: 1, acknowledged: countAnswers(memory), lost: lost.length })
+  })
+
+  longFault('to a standby that lacks the last answers gives no entry of a status list twice', async ({ task }) => {
+    const primary = await startedServer()
+    const relay = await startRelay(portOf(primary))
+    const database = { url: primary.url.replace(`:${portOf(primary)}`, `:${relay.port}`) }
+    const service = await startForTest('issuer', await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database }))
+    const replication = await startRelay(portOf(primary))
+    const standby = stopLater(await primary.startStandby(replication.port))
+    await expect.poll(async () => (await query(primary, 'select from pg_stat_replication')).rows).toHaveLength(1)
+    const load = await startLoad(service)
+    await load.issueMore(20)
+    replication.lead(await freePort())
+    // More than one lease of numbers, so that the standby does not know of the last lease.
+    await load.issueMore(100)
+    await primary.kill()
+    await query(standby, 'select pg_promote()')
+    relay.lead(portOf(standby))
+    await expect.poll(() => isReady(service)).toBe(true)
+    await load.issueMore(100)
+    await load.stop()
+    const { services, memory } = load
+    const lost = await findLostOfIssuer(services, memory)
+    expect(lost.length).toBeGreaterThan(0)
+    expect(countEntries(memory)).toBe(memory.issued.size)
+    expect(new Set([...memory.issued.values()].map(({ status }) => status.uri)).size).toBeGreaterThan(1)
+    reportFault(task, {
+      tried: 1,
+      acknowledged: countAnswers(memory),
+      saw: `${lost.length} answers were not on the standby`,
+    })
+  })
+})
+
+describe('a service whose PostgreSQL server', () => {
+  it('stands still is not ready meanwhile, refuses in time, and has all that it answered', async ({ task }) => {
+    const server = await startedServer()
+    const database = { url: server.url }
+    const service = await startForTest('issuer', await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database }))
+    const load = await startLoad(service)
+    await load.issueMore(20)
+    server.freeze()
+    await expect.poll(() => isReady(service)).toBe(false)
+    const { status } = await fetch(`${service.url}/issuance/oid4vci/status/unknown`, { headers: authorization })
+    expect(status).toBe(500)
+    expect((await fetch(`${service.url}/health/live`)).status).toBe(200)
+    server.thaw()
+    await expect.poll(() => isReady(service)).toBe(true)
+    await load.issueMore(20)
+    await load.stop()
+    const { services, memory } = load
+    const lost = await findLostOfIssuer(services, memory)
+    expect(lost).toEqual([])
+    await expectSpent(services, memory)
+    expect(countEntries(memory)).toBe(memory.issued.size)
+    reportFault(task, { tried: 1, acknowledged: countAnswers(memory), lost: lost.length })
+  })
+
+  longFault('has a full disk refuses what it cannot keep, and has all that it answered', async ({ task }) => {
+    // Files of the log of 1 MB, which have room below the limit of 4 MB that tables reach.
+    const server = await startedServer([], { maxFileBlocks: 8192, initOptions: ['--wal-segsize=1'] })
+    const database = { url: server.url }
+    const service = await startForTest('issuer', await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database }))
+    const load = await startLoad(service)
+    const id = await declare(load.services)
+    const fill = async () => {
+      const note = Array.from({ length: 20_000 }, () => Math.random().toString(36).slice(2, 3)).join('')
+      const body = { credential_configurations: [id], credential_dataset: { credentialSubject: { note } } }
+      const headers = { ...authorization, 'content-type': 'application/json' }
+      const url = `${service.url}/issuance/oid4vci/new-session`
+      return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).status
+    }
+    let status = 200
+    while (status === 200) status = await fill()
+    expect(status).toBe(500)
+    await load.stop()
+    const { services, memory } = load
+    expect(await findLostOfIssuer(services, memory)).toEqual([])
+    await server.kill()
+    await server.restart()
+    await expect.poll(() => isReady(service)).toBe(true)
+    expect(await fill()).toBe(200)
+    const lost = await findLostOfIssuer(services, memory)
+    expect(lost).toEqual([])
+    await expectSpent(services, memory)
+    reportFault(task, { tried: 1, acknowledged: countAnswers(memory), lost: lost.length })
+  })
+})

@@ -1,0 +1,94 @@
+/** Two services on one SQLite file: processes of one service share it, and another service is refused. */
+import { join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { vouchsafe } from '../support/command.ts'
+import { killRounds, reportFault } from '../support/faults.ts'
+import {
+  countAnswers,
+  countEntries,
+  createIssuerMemory,
+  expectSpent,
+  findLostOfIssuer,
+  servicesAt,
+  useIssuer,
+  useUntilKilled,
+} from '../support/remembering-client.ts'
+import { endService, type Running, serviceDirectory, start } from '../support/service-process.ts'
+import { ISSUER_URL, VERIFIER_URL } from '../support/services.ts'
+import { declare } from '../support/wire.ts'
+
+const CLIENTS = 4
+
+const running: Running[] = []
+afterEach(async () => {
+  for (const service of running.splice(0)) await endService(service, 'SIGKILL')
+})
+
+async function started(directory: string): Promise<Running> {
+  const service = await start('issuer', directory)
+  running.push(service)
+  return service
+}
+
+describe('two issuers on one file', () => {
+  it('have all that either answered when one of them is killed under load, and give nothing out twice', async ({
+    task,
+  }) => {
+    const rounds = killRounds()
+    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+    const clock = { now: new Date() }
+    const lasting = await started(directory)
+    const other = servicesAt(() => lasting.url, clock)
+    const configurationId = await declare(other)
+    const memory = createIssuerMemory()
+    let isOver = false
+    const load = Array.from({ length: CLIENTS }, async () => {
+      while (!isOver) await useIssuer(other, configurationId, memory)
+    })
+    for (let round = 0; round < rounds; round += 1) {
+      clock.now = new Date()
+      const killed = await started(directory)
+      let [url, issued] = [killed.url, 0]
+      const killedServices = servicesAt(() => url, clock)
+      const use = async () => {
+        await useIssuer(killedServices, configurationId, memory)
+        issued += 1
+      }
+      const killedLoad = Array.from({ length: CLIENTS }, () => useUntilKilled(use))
+      const wanted = 1 + ((round * 7) % 23)
+      await vi.waitUntil(() => issued >= wanted, { timeout: 300_000, interval: 2 })
+      await endService(killed, 'SIGKILL')
+      await Promise.all(killedLoad)
+      // What is sent again goes to the process that is there.
+      url = lasting.url
+    }
+    const before = memory.issued.size
+    await vi.waitUntil(() => memory.issued.size >= before + 10, { timeout: 300_000 })
+    isOver = true
+    await Promise.all(load)
+    const missing = await findLostOfIssuer(other, memory)
+    expect(missing).toEqual([])
+    await expectSpent(other, memory)
+    expect(countEntries(memory)).toBe(memory.issued.size)
+    reportFault(task, { tried: rounds, acknowledged: countAnswers(memory), lost: missing.length })
+  })
+})
+
+describe('a verifier on the file of an issuer', () => {
+  it('does not start, says what to do, and leaves the issuer as it is', async () => {
+    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database: { url: 'sqlite:shared.db' } })
+    const issuer = await started(directory)
+    const services = servicesAt(() => issuer.url)
+    const id = await declare(services)
+    const file = join(directory, 'shared.db')
+    const cwd = await serviceDirectory('verifier', { baseUrl: VERIFIER_URL, database: { url: `sqlite:${file}` } })
+    const { status, stderr } = await vouchsafe(['verifier'], { cwd })
+    expect([status, stderr]).toEqual([
+      2,
+      expect.stringMatching(/of another service.*give each service one of its own/s),
+    ])
+    const memory = createIssuerMemory()
+    await useIssuer(services, id, memory)
+    expect(await findLostOfIssuer(services, memory)).toEqual([])
+  })
+})
