@@ -26,7 +26,7 @@ import { authorization, declare } from '../support/wire.ts'
 
 const CLIENTS = 8
 
-/** One address in front of servers, as a proxy or a name has that leads to the primary server. */
+/** A relay has one address in front of servers, as a proxy or a name has that leads to the primary server. */
 interface Relay {
   readonly port: number
   /** Sends new connections to the port, and ends those that are open. */

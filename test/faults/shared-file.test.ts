@@ -59,7 +59,7 @@ describe('two issuers on one file', () => {
       await vi.waitUntil(() => issued >= wanted, { timeout: 300_000, interval: 2 })
       await endService(killed, 'SIGKILL')
       await Promise.all(killedLoad)
-      // What is sent again goes to the process that is there.
+      // Requests that are sent again go to the process that is there.
       url = lasting.url
     }
     const before = memory.issued.size

@@ -53,7 +53,7 @@ export interface PostgresServer {
 }
 
 export interface PostgresOptions {
-  /** The most blocks of 512 bytes of a file that the server writes until it is restarted, as a full disk allows them. */
+  /** The most blocks of 512 bytes of a file that the server writes until it is restarted, as on a full disk. */
   readonly maxFileBlocks?: number
   /** The options of `initdb` beside the usual ones. */
   readonly initOptions?: readonly string[]
