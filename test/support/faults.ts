@@ -14,9 +14,9 @@ export function faults<Row>(rows: readonly Row[], count = 1): readonly Row[] {
 /** A test that `npm run test:faults` runs alone. */
 export const longFault = it.runIf(isEveryFault)
 
-/** Returns how often a service is killed: `VOUCHSAFE_TEST_KILLS` times, or 20 where every fault is tried, else 3. */
+/** Returns how often a service is killed: `VOUCHSAFE_TEST_KILLS` times, or 8 where every fault is tried, else 3. */
 export function killRounds(): number {
-  return Number(process.env.VOUCHSAFE_TEST_KILLS ?? (isEveryFault ? 20 : 3))
+  return Number(process.env.VOUCHSAFE_TEST_KILLS ?? (isEveryFault ? 8 : 3))
 }
 
 /** The figures of a fault for the table of docs/faults.md. */
