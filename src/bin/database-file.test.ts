@@ -1,10 +1,12 @@
-import { copyFileSync, mkdtempSync, rmSync, truncateSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { loadDriver, openSqlite } from '../store/sqlite.ts'
 import { createCollection, type Store } from '../store/store.ts'
-import { fileProblem } from './database-file.ts'
+import { fileProblem, openDatabaseFile } from './database-file.ts'
 
 const migrations = [{ id: '1', statements: createCollection('thing') }]
 type Things = { thing: { n: number } }
@@ -132,5 +134,47 @@ describe('a database file', () => {
     expect(fileProblem(file)).toBe(undefined)
     truncateSync(file, 8192)
     expect(fileProblem(file)).toMatch(/it was cut off; put back a backup/)
+  })
+})
+
+/** The program of a process that lets a database grow, and moves each change into the file at once. */
+const GROWING = `
+  const { DatabaseSync } = process.getBuiltinModule?.('node:sqlite') ?? require('@photostructure/sqlite')
+  const database = new DatabaseSync(process.argv[1])
+  database.exec('pragma synchronous = off')
+  const insert = database.prepare("insert into thing (id, value, version) values (?, ?, 0)")
+  console.log('begins')
+  for (let n = 0; ; n++) {
+    insert.run(String(n), JSON.stringify({ note: 'x'.repeat(20_000) }))
+    database.prepare('pragma wal_checkpoint(passive)').get()
+  }
+`
+
+describe('what a file states about itself', () => {
+  it('is whole at each look while another process moves its log into it, which lets it grow', async () => {
+    const { file } = place()
+    await (await open(file)).close()
+    const other = spawn(process.execPath, ['-e', GROWING, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void other.kill('SIGKILL'))
+    await once(other.stdout, 'data')
+    const bytesBefore = statSync(file).size
+    const openedFile = openDatabaseFile(file)
+    onTestFinished(() => openedFile.close())
+    for (let look = 0; look < 30_000; look += 1) expect(openedFile.readState()?.isWhole).toBe(true)
+    expect(statSync(file).size).toBeGreaterThan(bytesBefore)
+  })
+
+  it('is that it was cut off, once it is', async () => {
+    const { file } = place()
+    const store = await open(file)
+    await write(store, 0, 500)
+    await store.close()
+    const openedFile = openDatabaseFile(file)
+    onTestFinished(() => openedFile.close())
+    expect(openedFile.readState()).toMatchObject({ isWhole: true, hasLog: true })
+    truncateSync(file, statSync(file).size - 4096)
+    expect(openedFile.readState()).toMatchObject({ isWhole: false })
+    truncateSync(file, 99)
+    expect(openedFile.readState()).toBe(undefined)
   })
 })

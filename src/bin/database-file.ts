@@ -3,7 +3,7 @@
  * that of another database, and makes an empty database where there is none. SQLite documentation, Database File
  * Format, The Database Header and The Write-Ahead Log.
  */
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { generationFile } from './generation-file.ts'
 
 const HEADER_BYTES = 100
@@ -45,8 +45,6 @@ export function fileProblem(file: string): string | undefined {
 
 /** The facts that a file states about itself while it is used. */
 export interface FileState {
-  /** The size of the file. */
-  readonly bytes: number
   /** Whether all pages that it says it has are there, or in the log until a checkpoint has ended. */
   readonly isWhole: boolean
   /** Whether its journal is a log: a copy by `vacuum into` says that it is not. */
@@ -55,23 +53,50 @@ export interface FileState {
   readonly logs: number
 }
 
-/** Reads what a file states about itself; undefined when the file is shorter than a header. */
-export function readFileState(file: string): FileState | undefined {
-  const size = sizeOf(file)
-  const header = size < HEADER_BYTES ? Buffer.alloc(0) : readPart(file, 0, HEADER_BYTES)
-  if (header.length < HEADER_BYTES) return undefined
-  const { pages, pageBytes, version, logs } = headerOf(header)
-  const isWhole = size >= pages * pageBytes || isCheckpointUnfinished(file)
-  return { bytes: size, isWhole, hasLog: version === LOG_VERSION, logs }
+/** An embedded database's file and the index of its log, open to be read beside SQLite. */
+export interface OpenedFile {
+  /** Reads what the file states about itself; undefined when the file is shorter than a header. */
+  readState(): FileState | undefined
+  /** Closes the files, which has to come after SQLite has closed the database. */
+  close(): void
+}
+
+/**
+ * Opens the file of a database that SQLite has open in this process. The files stay open: the first `close` of a file
+ * ends all locks of the process on it, also those by which SQLite knows that the database is in use. SQLite
+ * documentation, How To Corrupt An SQLite Database File, POSIX advisory locks.
+ */
+export function openDatabaseFile(file: string): OpenedFile {
+  const descriptor = openSync(file, 'r')
+  const index = `${file}-shm`
+  const indexDescriptor = existsSync(index) ? openSync(index, 'r') : undefined
+  const readOneState = (): FileState | undefined => {
+    const header = readFrom(descriptor, 0, HEADER_BYTES)
+    if (header.length < HEADER_BYTES) return undefined
+    const { pages, pageBytes, version, logs } = headerOf(header)
+    // The size is read last. A checkpoint lets the file say that it is longer, lets it grow, and then ends, so that a
+    // file is as long as it said before unless a checkpoint goes on since then.
+    const isWhole = isCheckpointUnfinished(indexDescriptor) || fstatSync(descriptor).size >= pages * pageBytes
+    return { isWhole, hasLog: version === LOG_VERSION, logs }
+  }
+  return {
+    readState: () => {
+      const state = readOneState()
+      // A file that is compacted at this moment becomes shorter than it just said, and says so when it is read again.
+      return state?.isWhole === false ? readOneState() : state
+    },
+    close: () => {
+      for (const each of [descriptor, indexDescriptor]) if (each !== undefined) closeSync(each)
+    },
+  }
 }
 
 /**
  * Tests whether a checkpoint was begun and has not ended: one runs, a full disk stopped it, or the log was just found
  * again after a process was killed. SQLite documentation, WAL-mode File Format, The WAL-Index Header.
  */
-function isCheckpointUnfinished(file: string): boolean {
-  const index = `${file}-shm`
-  const bytes = existsSync(index) ? readPart(index, 0, INDEX_HEADER_BYTES) : Buffer.alloc(0)
+function isCheckpointUnfinished(index: number | undefined): boolean {
+  const bytes = index === undefined ? Buffer.alloc(0) : readFrom(index, 0, INDEX_HEADER_BYTES)
   if (bytes.length < INDEX_HEADER_BYTES) return false
   // The numbers are in the order of bytes of the machine.
   const numbers = new Uint32Array(Uint8Array.from(bytes).buffer)
@@ -139,9 +164,13 @@ function sizeOf(file: string): number {
 function readPart(file: string, from: number, bytes: number): Buffer {
   const descriptor = openSync(file, 'r')
   try {
-    const part = Buffer.alloc(bytes)
-    return part.subarray(0, readSync(descriptor, part, 0, bytes, from))
+    return readFrom(descriptor, from, bytes)
   } finally {
     closeSync(descriptor)
   }
+}
+
+function readFrom(descriptor: number, from: number, bytes: number): Buffer {
+  const part = Buffer.alloc(bytes)
+  return part.subarray(0, readSync(descriptor, part, 0, bytes, from))
 }

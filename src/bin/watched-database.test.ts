@@ -1,6 +1,9 @@
-import { mkdtempSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { openSqlite } from '../store/sqlite.ts'
@@ -42,3 +45,25 @@ describe('a database on a disk that has refused a write', () => {
     await store.close()
   })
 })
+
+it('a database that is watched is in use for other processes, which leave its log where it is', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-watched-')), 'test.db')
+  const store = watchDatabase(await openSqlite<Things>(file, migrations), file, pino({ enabled: false }))
+  await store.commit([insert])
+  // Some looks at the file.
+  await setTimeout(1200)
+  await promisify(execFile)(process.execPath, ['-e', VISIT, file])
+  expect(existsSync(`${file}-wal`)).toBe(true)
+  await store.commit([{ ...insert, id: 'b' }])
+  const ids = await promisify(execFile)(process.execPath, ['-e', VISIT, file])
+  expect(ids.stdout).toBe('a,b\n')
+  await store.close()
+})
+
+/** A process that opens a database, prints the ids of its rows, and closes it. */
+const VISIT = `
+  const { DatabaseSync } = process.getBuiltinModule?.('node:sqlite') ?? require('@photostructure/sqlite')
+  const database = new DatabaseSync(process.argv[1])
+  console.log(database.prepare('select id from thing order by id').all().map(({ id }) => id).join())
+  database.close()
+`

@@ -6,7 +6,7 @@ import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import type { Store } from '../store/store.ts'
-import { type FileState, readFileState } from './database-file.ts'
+import { type FileState, type OpenedFile, openDatabaseFile } from './database-file.ts'
 
 const CHECK_EVERY_MS = 500
 /** The free space below which a service is not ready, before its writes fail. */
@@ -32,7 +32,8 @@ interface Watch {
 
 /** Wraps the store, which rejects every call after `file` was deleted, replaced or truncated; this is logged once. */
 export function watchDatabase<C>(store: Store<C>, file: string, log: Logger): Store<C> {
-  const watch = watchFile(file, log)
+  const openedFile = openDatabaseFile(file)
+  const watch = watchFile(file, openedFile, log)
   return {
     ...store,
     get: (collection, id) => watch.runGuarded(() => store.get(collection, id)),
@@ -46,13 +47,14 @@ export function watchDatabase<C>(store: Store<C>, file: string, log: Logger): St
     close: async () => {
       const problem = watch.endWatch()
       await store.close()
+      openedFile.close()
       if (problem !== undefined) throw new Error(`${file}: ${problem}; what was answered shortly before may be lost`)
     },
   }
 }
 
-function watchFile(file: string, log: Logger): Watch {
-  const findProblem = createFileCheck(file)
+function watchFile(file: string, openedFile: OpenedFile, log: Logger): Watch {
+  const findProblem = createFileCheck(file, openedFile)
   let lossProblem: string | undefined
   let refusedAt = -Infinity
   const checkFile = (): void => {
@@ -93,14 +95,14 @@ function watchFile(file: string, log: Logger): Watch {
 }
 
 /** Makes the function that returns why the path is no longer the opened file; undefined while it is. */
-function createFileCheck(file: string): () => string | undefined {
-  const openedFile = statSync(file)
-  let stateBefore = readFileState(file)
+function createFileCheck(file: string, openedFile: OpenedFile): () => string | undefined {
+  const opened = statSync(file)
+  let stateBefore = openedFile.readState()
   return () => {
     const current = statSync(file, { throwIfNoEntry: false })
     if (current === undefined) return FILE_REMOVED
-    if (current.ino !== openedFile.ino || current.dev !== openedFile.dev) return FILE_REPLACED
-    const state = readFileState(file)
+    if (current.ino !== opened.ino || current.dev !== opened.dev) return FILE_REPLACED
+    const state = openedFile.readState()
     const problem = stateProblem(state, stateBefore)
     stateBefore = state
     return problem
@@ -110,9 +112,7 @@ function createFileCheck(file: string): () => string | undefined {
 function stateProblem(state: FileState | undefined, before: FileState | undefined): string | undefined {
   if (state === undefined) return FILE_TRUNCATED
   if (!state.hasLog || state.logs < (before?.logs ?? 0)) return FILE_REPLACED
-  if (state.isWhole) return undefined
-  // A checkpoint that began or ended between two parts of one look makes a file seem cut off, and no two looks.
-  return before?.isWhole === true && state.bytes >= before.bytes ? undefined : FILE_TRUNCATED
+  return state.isWhole ? undefined : FILE_TRUNCATED
 }
 
 function mediumProblem(file: string): string | undefined {
