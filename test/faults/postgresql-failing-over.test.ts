@@ -181,7 +181,7 @@ describe('a service whose PostgreSQL server fails over', () => {
 })
 
 describe('a service whose PostgreSQL server', () => {
-  it('stands still is not ready meanwhile, refuses in time, and has all that it answered', async ({ task }) => {
+  longFault('stands still is not ready meanwhile, refuses in time, and has all that it answered', async ({ task }) => {
     const server = await startedServer()
     const database = { url: server.url }
     const service = await startForTest('issuer', await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database }))

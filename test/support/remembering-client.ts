@@ -210,7 +210,7 @@ export async function expectAnswered({ accepted }: VerifierMemory): Promise<void
     const response = await send()
     expect([response.status, await response.json()]).toEqual([
       400,
-      expect.objectContaining({ error: expect.any(String) }),
+      expect.objectContaining({ error: expect.any(String) as string }),
     ])
   }
 }
