@@ -164,6 +164,31 @@ describe('what a file states about itself', () => {
     expect(statSync(file).size).toBeGreaterThan(bytesBefore)
   })
 
+  it('is whole while its last page is in the log alone, because another reads an earlier state of it', async () => {
+    const { file } = place()
+    await (await open(file)).close()
+    const Database = await loadDriver()
+    const [writer, reader] = [new Database(file), new Database(file)]
+    const openedFile = openDatabaseFile(file)
+    onTestFinished(() => {
+      for (const each of [reader, writer, openedFile]) each.close()
+    })
+    writer.exec('pragma wal_autocheckpoint = 0')
+    const insert = writer.prepare('insert into thing (id, value, version) values (?, ?, 0)')
+    for (const id of ['a', 'b', 'c']) insert.run(id, JSON.stringify({ note: 'x'.repeat(20_000) }))
+    reader.exec('begin')
+    reader.prepare('select count(*) from thing').get()
+    // The pages of this row are written again, beyond what the reader sees and a checkpoint may move.
+    writer.prepare("update thing set value = ? where id = 'c'").run(JSON.stringify({ note: 'y'.repeat(20_000) }))
+    writer.prepare('pragma wal_checkpoint(passive)').get()
+    const pages = Number(reader.prepare('pragma page_count').get()?.page_count)
+    const pageBytes = Number(reader.prepare('pragma page_size').get()?.page_size)
+    expect(statSync(file).size).toBeLessThan(pages * pageBytes)
+    expect(openedFile.readState()?.isWhole).toBe(true)
+    truncateSync(file, 2 * pageBytes)
+    expect(openedFile.readState()?.isWhole).toBe(false)
+  })
+
   it('is that it was cut off, once it is', async () => {
     const { file } = place()
     const store = await open(file)

@@ -9,10 +9,8 @@ import { generationFile } from './generation-file.ts'
 const HEADER_BYTES = 100
 const LOG_HEADER_BYTES = 32
 const FRAME_HEADER_BYTES = 24
-const INDEX_HEADER_BYTES = 136
-/** The frames that are in the file, and those that a checkpoint was to move there, as the words of an index. */
-const MOVED_FRAMES = 24
-const ATTEMPTED_FRAMES = 32
+/** The first byte that SQLite locks, which is in a page of its own. */
+const LOCK_BYTE = 2 ** 30
 /** The read and write versions of a file whose journal is a log. */
 const LOG_VERSION = 2
 
@@ -45,7 +43,7 @@ export function fileProblem(file: string): string | undefined {
 
 /** The facts that a file states about itself while it is used. */
 export interface FileState {
-  /** Whether all pages that it says it has are there, or in the log until a checkpoint has ended. */
+  /** Whether all pages that it says it has are there, or in the log. */
   readonly isWhole: boolean
   /** Whether its journal is a log: a copy by `vacuum into` says that it is not. */
   readonly hasLog: boolean
@@ -53,30 +51,27 @@ export interface FileState {
   readonly logs: number
 }
 
-/** An embedded database's file and the index of its log, open to be read beside SQLite. */
+/** An embedded database's file, open to be read beside SQLite. */
 export interface OpenedFile {
   /** Reads what the file states about itself; undefined when the file is shorter than a header. */
   readState(): FileState | undefined
-  /** Closes the files, which has to come after SQLite has closed the database. */
+  /** Closes the file, which has to come after SQLite has closed the database. */
   close(): void
 }
 
 /**
- * Opens the file of a database that SQLite has open in this process. The files stay open: the first `close` of a file
+ * Opens the file of a database that SQLite has open in this process. The file stays open: the first `close` of a file
  * ends all locks of the process on it, also those by which SQLite knows that the database is in use. SQLite
  * documentation, How To Corrupt An SQLite Database File, POSIX advisory locks.
  */
 export function openDatabaseFile(file: string): OpenedFile {
   const descriptor = openSync(file, 'r')
-  const index = `${file}-shm`
-  const indexDescriptor = existsSync(index) ? openSync(index, 'r') : undefined
   const readOneState = (): FileState | undefined => {
     const header = readFrom(descriptor, 0, HEADER_BYTES)
     if (header.length < HEADER_BYTES) return undefined
     const { pages, pageBytes, version, logs } = headerOf(header)
-    // The size is read last. A checkpoint lets the file say that it is longer, lets it grow, and then ends, so that a
-    // file is as long as it said before unless a checkpoint goes on since then.
-    const isWhole = isCheckpointUnfinished(indexDescriptor) || fstatSync(descriptor).size >= pages * pageBytes
+    const countPages = () => Math.floor(fstatSync(descriptor).size / pageBytes)
+    const isWhole = countPages() >= pages || hasPages(`${file}-wal`, pageBytes, { countPages, last: pages })
     return { isWhole, hasLog: version === LOG_VERSION, logs }
   }
   return {
@@ -85,23 +80,26 @@ export function openDatabaseFile(file: string): OpenedFile {
       // A file that is compacted at this moment becomes shorter than it just said, and says so when it is read again.
       return state?.isWhole === false ? readOneState() : state
     },
-    close: () => {
-      for (const each of [descriptor, indexDescriptor]) if (each !== undefined) closeSync(each)
-    },
+    close: () => closeSync(descriptor),
   }
 }
 
 /**
- * Tests whether a checkpoint was begun and has not ended: one runs, a full disk stopped it, or the log was just found
- * again after a process was killed. SQLite documentation, WAL-mode File Format, The WAL-Index Header.
+ * Tests whether the log has each page that the file lacks up to the last. They are in the log alone while a checkpoint
+ * runs, after one that a full disk or a kill has stopped, and after one that had to leave out what was written again
+ * since the state that another connection still reads. The pages of the file are counted after the log was read, which
+ * begins anew only when the file has all pages.
  */
-function isCheckpointUnfinished(index: number | undefined): boolean {
-  const bytes = index === undefined ? Buffer.alloc(0) : readFrom(index, 0, INDEX_HEADER_BYTES)
-  if (bytes.length < INDEX_HEADER_BYTES) return false
-  // The numbers are in the order of bytes of the machine.
-  const numbers = new Uint32Array(Uint8Array.from(bytes).buffer)
-  const [movedFrames = 0, attemptedFrames = 0] = [numbers[MOVED_FRAMES], numbers[ATTEMPTED_FRAMES]]
-  return attemptedFrames > movedFrames
+function hasPages(
+  log: string,
+  pageBytes: number,
+  { countPages, last }: { readonly countPages: () => number; readonly last: number },
+): boolean {
+  // The page of the locks, which is never written. SQLite documentation, The Lock-Byte Page.
+  const pages = new Set([LOCK_BYTE / pageBytes + 1])
+  for (const { page } of readFrames(log, pageBytes)) pages.add(page)
+  for (let page = countPages() + 1; page <= last; page += 1) if (!pages.has(page)) return false
+  return true
 }
 
 function missingProblem(file: string, logSize: number): string | undefined {
@@ -130,19 +128,28 @@ function findForeignLogProblem(file: string, main: Header): string | undefined {
  * Returns the counts of logs in the copies of page 1 in a log, in order; undefined when its pages have another size.
  */
 function logCounts(log: string, pageBytes: number): readonly number[] | undefined {
-  const head = readPart(log, 0, LOG_HEADER_BYTES)
-  if (head.readUInt32BE(8) !== pageBytes) return undefined
-  const salts = head.subarray(16, 24)
-  const counts: number[] = []
-  const end = sizeOf(log)
-  const frameBytes = FRAME_HEADER_BYTES + pageBytes
-  for (let at = LOG_HEADER_BYTES; at + frameBytes <= end; at += frameBytes) {
-    const frame = readPart(log, at, FRAME_HEADER_BYTES + HEADER_BYTES)
-    // The frames that follow are left of an earlier log.
-    if (!frame.subarray(8, 16).equals(salts)) break
-    if (frame.readUInt32BE(0) === 1) counts.push(headerOf(frame.subarray(FRAME_HEADER_BYTES)).logs)
+  if (readPart(log, 0, LOG_HEADER_BYTES).readUInt32BE(8) !== pageBytes) return undefined
+  const firstPages = [...readFrames(log, pageBytes)].filter(({ page }) => page === 1)
+  return firstPages.map(({ start }) => headerOf(start).logs)
+}
+
+/** Reads the frames of a log: the number of the page of each, and the first bytes of the page. */
+function* readFrames(log: string, pageBytes: number): Generator<{ readonly page: number; readonly start: Buffer }> {
+  if (sizeOf(log) <= LOG_HEADER_BYTES) return
+  const descriptor = openSync(log, 'r')
+  try {
+    const salts = readFrom(descriptor, 0, LOG_HEADER_BYTES).subarray(16, 24)
+    const end = fstatSync(descriptor).size
+    const frameBytes = FRAME_HEADER_BYTES + pageBytes
+    for (let at = LOG_HEADER_BYTES; at + frameBytes <= end; at += frameBytes) {
+      const frame = readFrom(descriptor, at, FRAME_HEADER_BYTES + HEADER_BYTES)
+      // The frames that follow are left of an earlier log.
+      if (!frame.subarray(8, 16).equals(salts)) return
+      yield { page: frame.readUInt32BE(0), start: frame.subarray(FRAME_HEADER_BYTES) }
+    }
+  } finally {
+    closeSync(descriptor)
   }
-  return counts
 }
 
 function headerOf(bytes: Buffer): Header {
