@@ -1,7 +1,8 @@
 /** A disk that is full, as `ulimit -f` makes one: what was answered is there, what cannot be kept is refused. */
 import { afterEach, describe, expect, it } from 'vitest'
+import { servicesAt } from '../support/remembering-client.ts'
 import { type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
-import { API_KEY, ISSUER_URL, type Services } from '../support/services.ts'
+import { API_KEY, ISSUER_URL } from '../support/services.ts'
 import { act, issueWithStatus } from '../support/status.ts'
 import { configuration, dataset, statusOf } from '../support/wire.ts'
 
@@ -25,7 +26,7 @@ describe('an issuer whose disk is full', () => {
     const full = await startOnFullDisk('issuer', directory, blocks)
     running.push(full)
     const id = await (await post(full, '/credential-configuration/create', configuration)).text()
-    const { sessionId } = await issueWithStatus(servicesOf(full))
+    const { sessionId } = await issueWithStatus(servicesAt(() => full.url))
     const large = { credentialSubject: { ...dataset.credentialSubject, note: 'a'.repeat(4000) } }
     const body = { credential_dataset: large, credential_configurations: [id] }
     const acknowledged: string[] = []
@@ -46,7 +47,11 @@ describe('an issuer whose disk is full', () => {
     }
     expect(await statusAt(full, '/health/live')).toBe(200)
     // A revocation is small, and may find room that a session did not: then it counts, and otherwise it does not.
-    const [revoked] = await act(servicesOf(full), 'revoke', sessionId)
+    const [revoked] = await act(
+      servicesAt(() => full.url),
+      'revoke',
+      sessionId,
+    )
     expect([200, 500]).toContain(revoked)
     const state = revoked === 200 ? 'REVOKED' : 'VALID'
     expect(await credentialStatus(full, sessionId)).toBe(state)
@@ -58,19 +63,26 @@ describe('an issuer whose disk is full', () => {
     running.push(again)
     expect(await missing(again, acknowledged)).toEqual([])
     expect(await credentialStatus(again, sessionId)).toBe(state)
-    expect(await act(servicesOf(again), 'revoke', sessionId)).toMatchObject([200, {}])
+    expect(
+      await act(
+        servicesAt(() => again.url),
+        'revoke',
+        sessionId,
+      ),
+    ).toMatchObject([200, {}])
     expect(await credentialStatus(again, sessionId)).toBe('REVOKED')
     expect((await post(again, '/issuance/oid4vci/new-session', body)).status).toBe(200)
   })
 })
 
-function servicesOf({ url }: Running): Services {
-  const fetchThere = (address: string, init?: RequestInit) => fetch(address.replace(ISSUER_URL, url), init)
-  return { fetch: fetchThere, clock: { now: new Date() } } as unknown as Services
-}
-
 async function credentialStatus(service: Running, sessionId: string): Promise<string | undefined> {
-  const status = JSON.stringify(await statusOf(servicesOf(service), ISSUER_URL, sessionId))
+  const status = JSON.stringify(
+    await statusOf(
+      servicesAt(() => service.url),
+      ISSUER_URL,
+      sessionId,
+    ),
+  )
   return /"credential_status":"(\w+)"/.exec(status)?.[1]
 }
 

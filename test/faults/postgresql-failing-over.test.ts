@@ -3,7 +3,7 @@
  * still, or its disk is full.
  */
 import { connect, createServer, type Socket } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
 import { withConnection } from '../../src/store/postgres-connections.ts'
 import { longFault, reportFault } from '../support/faults.ts'
 import { freePort } from '../support/free-port.ts'
@@ -81,6 +81,17 @@ function query({ url }: PostgresServer, text: string) {
 
 const portOf = ({ url }: PostgresServer): number => Number(new URL(url).port)
 
+/** Starts a server that is reached through a relay, at the address `url`. */
+async function startedPrimary() {
+  const primary = await startedServer()
+  const relay = await startRelay(portOf(primary))
+  return { primary, relay, url: primary.url.replace(`:${portOf(primary)}`, `:${relay.port}`) }
+}
+
+async function startIssuer(database: object): Promise<Running> {
+  return startForTest('issuer', await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database }))
+}
+
 async function isReady({ url }: Running): Promise<boolean> {
   const { status } = await fetch(`${url}/health/ready`, { headers: authorization })
   return status === 200
@@ -118,12 +129,23 @@ async function startLoad(service: Running): Promise<Load> {
   }
 }
 
+async function expectNothingLost(task: TestContext['task'], { services, memory }: Load): Promise<void> {
+  const lost = await findLostOfIssuer(services, memory)
+  expect(lost).toEqual([])
+  await expectSpent(services, memory)
+  expect(countEntries(memory)).toBe(memory.issued.size)
+  reportFault(task, { tried: 1, acknowledged: countAnswers(memory), lost: lost.length })
+}
+
+/** Returns the number of status lists that the credentials have entries in. */
+function countLists({ memory }: Load): number {
+  return new Set([...memory.issued.values()].map(({ status }) => status.uri)).size
+}
+
 describe('a service whose PostgreSQL server fails over', () => {
   it('to a synchronous standby has all that it answered, and goes on with its status list', async ({ task }) => {
-    const primary = await startedServer()
-    const relay = await startRelay(portOf(primary))
-    const database = { url: primary.url.replace(`:${portOf(primary)}`, `:${relay.port}`), synchronousStandbys: true }
-    const service = await startForTest('issuer', await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database }))
+    const { primary, relay, url } = await startedPrimary()
+    const service = await startIssuer({ url, synchronousStandbys: true })
     const standby = stopLater(await primary.startStandby())
     await query(primary, `alter system set synchronous_standby_names = '*'`)
     await query(primary, 'select pg_reload_conf()')
@@ -139,20 +161,13 @@ describe('a service whose PostgreSQL server fails over', () => {
     await expect.poll(() => isReady(service)).toBe(true)
     await load.issueMore(20)
     await load.stop()
-    const { services, memory } = load
-    const lost = await findLostOfIssuer(services, memory)
-    expect(lost).toEqual([])
-    await expectSpent(services, memory)
-    expect(countEntries(memory)).toBe(memory.issued.size)
-    expect(new Set([...memory.issued.values()].map(({ status }) => status.uri)).size).toBe(1)
-    reportFault(task, { tried: 1, acknowledged: countAnswers(memory), lost: lost.length })
+    await expectNothingLost(task, load)
+    expect(countLists(load)).toBe(1)
   })
 
   longFault('to a standby that lacks the last answers gives no entry of a status list twice', async ({ task }) => {
-    const primary = await startedServer()
-    const relay = await startRelay(portOf(primary))
-    const database = { url: primary.url.replace(`:${portOf(primary)}`, `:${relay.port}`) }
-    const service = await startForTest('issuer', await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database }))
+    const { primary, relay, url } = await startedPrimary()
+    const service = await startIssuer({ url })
     const replication = await startRelay(portOf(primary))
     const standby = stopLater(await primary.startStandby(replication.port))
     await expect.poll(async () => (await query(primary, 'select from pg_stat_replication')).rows).toHaveLength(1)
@@ -171,7 +186,7 @@ describe('a service whose PostgreSQL server fails over', () => {
     const lost = await findLostOfIssuer(services, memory)
     expect(lost.length).toBeGreaterThan(0)
     expect(countEntries(memory)).toBe(memory.issued.size)
-    expect(new Set([...memory.issued.values()].map(({ status }) => status.uri)).size).toBeGreaterThan(1)
+    expect(countLists(load)).toBeGreaterThan(1)
     reportFault(task, {
       tried: 1,
       acknowledged: countAnswers(memory),
@@ -183,8 +198,7 @@ describe('a service whose PostgreSQL server fails over', () => {
 describe('a service whose PostgreSQL server', () => {
   longFault('stands still is not ready meanwhile, refuses in time, and has all that it answered', async ({ task }) => {
     const server = await startedServer()
-    const database = { url: server.url }
-    const service = await startForTest('issuer', await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database }))
+    const service = await startIssuer({ url: server.url })
     const load = await startLoad(service)
     await load.issueMore(20)
     server.freeze()
@@ -196,19 +210,13 @@ describe('a service whose PostgreSQL server', () => {
     await expect.poll(() => isReady(service)).toBe(true)
     await load.issueMore(20)
     await load.stop()
-    const { services, memory } = load
-    const lost = await findLostOfIssuer(services, memory)
-    expect(lost).toEqual([])
-    await expectSpent(services, memory)
-    expect(countEntries(memory)).toBe(memory.issued.size)
-    reportFault(task, { tried: 1, acknowledged: countAnswers(memory), lost: lost.length })
+    await expectNothingLost(task, load)
   })
 
   longFault('has a full disk refuses what it cannot keep, and has all that it answered', async ({ task }) => {
     // Files of the log of 1 MB, which have room below the limit of 4 MB that tables reach.
     const server = await startedServer([], { maxFileBlocks: 8192, initOptions: ['--wal-segsize=1'] })
-    const database = { url: server.url }
-    const service = await startForTest('issuer', await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database }))
+    const service = await startIssuer({ url: server.url })
     const load = await startLoad(service)
     const id = await declare(load.services)
     const fill = async () => {
@@ -228,9 +236,6 @@ describe('a service whose PostgreSQL server', () => {
     await server.restart()
     await expect.poll(() => isReady(service)).toBe(true)
     expect(await fill()).toBe(200)
-    const lost = await findLostOfIssuer(services, memory)
-    expect(lost).toEqual([])
-    await expectSpent(services, memory)
-    reportFault(task, { tried: 1, acknowledged: countAnswers(memory), lost: lost.length })
+    await expectNothingLost(task, load)
   })
 })
