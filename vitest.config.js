@@ -19,17 +19,34 @@ Map.groupBy ??= (items, keyOf) => {
   return groups
 }
 
-/** Those that need packages of other parties, beside those of the product: `npm run test:others` installs these and runs the tests. */
-export const OTHERS = ['test/interop/**', 'test/contracts/**', 'test/browser/**']
+/** The tests of `npm run test:others`: those that need packages of other parties, and the longest ones about chains and costs. */
+export const OTHERS = [
+  'test/{interop,contracts,browser,fuzz}/*.test.ts',
+  'components/*/many-*.test.ts',
+  'test/e2e/engine-components.test.ts',
+  'test/chain/local-beside.test.ts',
+]
 /** About PostgreSQL alone. */
 const POSTGRESQL = ['src/store/postgres*.test.ts', 'test/{e2e,faults}/postgresql*.test.ts']
 /** What the database decides, and so is to hold on each. */
 const BOTH = [
   'src/{callback/deliver,event/seal,engine/{commit,outbox,quotas},issuer/progress-recorder}.test.ts',
-  'test/attacks/{exposure,issuer-{authorization-{code,races},batch,deferred,details,dpop,notification,processes,refresh,request,sign-in,token,tx-code},verifier-{encrypted,same-device,session}}.test.ts',
-  'test/faults/{backup,kill}.test.ts',
-  'test/e2e/{audit,authorization-code,db-schema,drafts,idempotency,issuance,retention,rolling-restart,session-list,sign-in,status,status-events,status-processes,verification,workers}.test.ts',
+  'test/attacks/{issuer-{authorization-races,processes,token,refresh},verifier-session}.test.ts',
+  'test/faults/kill.test.ts',
+  'test/e2e/{audit,authorization-code,db-schema,idempotency,issuance,retention,session-list,status,status-events,status-processes,verification}.test.ts',
 ]
+/** What a run tries on PostgreSQL where it tries all. */
+const BOTH_LONG = [
+  'test/attacks/{exposure,issuer-{authorization-code,batch,deferred,details,dpop,notification,request,sign-in,tx-code},verifier-{encrypted,same-device}}.test.ts',
+  'test/e2e/{drafts,sign-in,workers}.test.ts',
+  'test/faults/{backup,rolling-restart}.test.ts',
+]
+/** Faults that a run tries where it tries all. */
+const LONG = [
+  'test/faults/{connections,database-lost,engine-crash,postgresql-copy,postgresql-failing-over,rolling-restart,shared-file,status-events-process}.test.ts',
+]
+/** `npm test` takes four minutes; CI, `npm run check` and `npm run test:faults` try all. */
+const isAll = process.env.VOUCHSAFE_TEST_ALL === 'yes'
 
 // A limit only ends what hangs: no test depends on how fast or how busy its machine is.
 export const shared = {
@@ -63,14 +80,15 @@ export default defineConfig({
           name: 'sqlite',
           globalSetup: ['test/support/command-setup.ts', 'test/support/component-setup.js'],
           include: ['{src,sdk,components,test}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...OTHERS, ...POSTGRESQL],
+          exclude: ['**/node_modules/**', ...OTHERS, ...POSTGRESQL, ...(isAll ? [] : LONG)],
         },
       },
       {
         test: {
           ...shared,
           name: 'postgresql',
-          include: [...POSTGRESQL, ...BOTH],
+          include: [...POSTGRESQL, ...BOTH, ...(isAll ? BOTH_LONG : [])],
+          exclude: ['**/node_modules/**', ...(isAll ? [] : LONG)],
           globalSetup: ['test/support/command-setup.ts', 'test/support/postgres-setup.ts'],
           setupFiles: ['test/support/on-postgresql.ts'],
         },

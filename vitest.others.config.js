@@ -19,10 +19,8 @@ export default defineConfig({
       VOUCHSAFE_TEST_SEEDS: process.env.VOUCHSAFE_TEST_SEEDS ?? '4',
     },
     include: [
-      ...OTHERS.map((folder) => `${folder}/*.test.ts`),
+      ...OTHERS,
       'components/**/*.test.ts',
-      'test/e2e/engine-components.test.ts',
-      'test/fuzz/{bodies,cost,fuzz}.test.ts',
       'src/{codec/{base64url,cbor,der,exact-json},component/{module,result},credential/{readers,mso-mdoc/contract}}.test.ts',
       'src/{issuer/credential-endpoint/key-attestation,keys/certificate,protocol/dcql*}.test.ts',
     ],

@@ -21,5 +21,6 @@ step('build', ['node', 'build/bundle.js'])
 step('generated documents are current', ['node', 'build/run.js', 'build/docs.ts', '--check'])
 await lint?.()
 if (process.argv.includes('--no-tests')) process.exit(0)
+process.env.VOUCHSAFE_TEST_ALL = 'yes'
 step('tests', ['node', 'node_modules/vitest/vitest.mjs', 'run'])
 step('tests with others', ['node', 'node_modules/vitest/vitest.mjs', 'run', '--config', 'vitest.others.config.js'])

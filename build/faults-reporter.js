@@ -9,6 +9,7 @@ const DATABASES = { sqlite: 'SQLite', postgresql: 'PostgreSQL' }
 const SUBJECTS = {
   'kill.test.ts': 'Killed under load',
   'shared-file.test.ts': 'Two services on one file',
+  'rolling-restart.test.ts': 'Processes that are restarted one after the other',
   'disk-full.test.ts': 'A full disk',
   'database-lost.test.ts': 'Database files that are taken away, replaced or damaged',
   'backup.test.ts': 'Backups',

@@ -13,7 +13,7 @@ process.stderr.write(
 
 install(['.'])
 step('build', ['node', 'build/bundle.js'])
-process.env.VOUCHSAFE_TEST_FAULTS = 'every'
+process.env.VOUCHSAFE_TEST_ALL = 'yes'
 const args = process.argv.slice(2)
 const reporters = args.includes('--write') ? ['--reporter=default', '--reporter=./build/faults-reporter.js'] : []
 const vitest = ['node', 'node_modules/vitest/vitest.mjs', 'run', ...FILES, ...reporters]
