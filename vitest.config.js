@@ -33,20 +33,22 @@ const BOTH = [
   'src/{callback/deliver,event/seal,engine/{commit,outbox,quotas},issuer/progress-recorder}.test.ts',
   'test/attacks/{issuer-{authorization-races,processes,token,refresh},verifier-session}.test.ts',
   'test/faults/kill.test.ts',
-  'test/e2e/{audit,authorization-code,db-schema,idempotency,issuance,retention,session-list,status,status-events,status-processes,verification}.test.ts',
+  'test/e2e/{audit,authorization-code,db-schema,idempotency,issuance,status,verification}.test.ts',
 ]
 /** What a run tries on PostgreSQL where it tries all. */
 const BOTH_LONG = [
   'test/attacks/{exposure,issuer-{authorization-code,batch,deferred,details,dpop,notification,request,sign-in,tx-code},verifier-{encrypted,same-device}}.test.ts',
-  'test/e2e/{drafts,sign-in,workers}.test.ts',
+  'test/e2e/{drafts,retention,session-list,sign-in,status-{events,processes},workers}.test.ts',
   'test/faults/{backup,rolling-restart}.test.ts',
 ]
-/** Faults that a run tries where it tries all. */
+/** What starts the most processes: a run tries it where it tries all. */
 const LONG = [
-  'test/faults/{connections,database-lost,engine-crash,postgresql-copy,postgresql-failing-over,rolling-restart,shared-file,status-events-process}.test.ts',
+  'test/faults/{connections,database-lost,engine-{crash,faults},postgresql-*,rolling-restart,shared-file,status-events-process}.test.ts',
+  'test/e2e/{engine-signing,exit-status,telemetry,workers}.test.ts',
+  'test/{,e2e/}*-doc.test.ts',
 ]
-/** `npm test` takes four minutes; CI, `npm run check` and `npm run test:faults` try all. */
-const isAll = process.env.VOUCHSAFE_TEST_ALL === 'yes'
+/** `npm test` takes four minutes. CI, `npm run check` and `npm run test:faults` try all, and so does who names files. */
+const isAll = process.env.VOUCHSAFE_TEST_ALL === 'yes' || process.argv.slice(2).some((word) => word.includes('/'))
 
 // A limit only ends what hangs: no test depends on how fast or how busy its machine is.
 export const shared = {

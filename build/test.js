@@ -8,7 +8,7 @@ const installs =
   lacking(['.']).length === 0 ? 'All packages are installed.' : 'Installs packages first (350 MB on the disk, once).'
 const takes =
   args.length === 0
-    ? 'Runs the tests, on SQLite and on PostgreSQL: about four minutes on two quiet cores (npm test -- src/codec runs some).'
+    ? 'Runs the tests, on SQLite and on PostgreSQL: about four minutes on two quiet cores (npm test -- src/codec runs some, VOUCHSAFE_TEST_ALL=yes npm test all).'
     : `Runs the tests of ${args.join(' ')}.`
 process.stderr.write(`${takes}\n${installs}\n`)
 
