@@ -5,7 +5,7 @@
  */
 import { countValues, type JsonObject } from '../codec/json.ts'
 import { orProblem, type Problem } from '../codec/malformed.ts'
-import type { CredentialFormat, HeldCredential } from '../credential/format.ts'
+import type { CredentialFormat, HeldCredential, TypeMember } from '../credential/format.ts'
 import { formatOf, supportedFormats } from '../credential/formats.ts'
 import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
 import type { ClaimPath } from '../protocol/claim-path.ts'
@@ -65,9 +65,13 @@ const MAX_WORK = 10_000_000
  */
 const MAX_LOOKS = 300_000
 
-const MEMBERS: readonly string[] = ['format', 'credential', 'claims', 'type', 'vct', 'doctype']
-/** The members of descriptions that name types. */
-const TYPE_MEMBERS = ['type', 'vct', 'doctype'] as const
+/** The member by which a description names the type, for each member by which a configuration names it. */
+const DESCRIPTION_MEMBERS = { credential_definition: 'type', vct: 'vct', doctype: 'doctype' } as const satisfies Record<
+  TypeMember,
+  string
+>
+const TYPE_MEMBERS = Object.values(DESCRIPTION_MEMBERS)
+const MEMBERS: readonly string[] = ['format', 'credential', 'claims', ...TYPE_MEMBERS]
 
 /**
  * Finds which of the given credentials answer a query. Refuses with `invalid_request` a query that could not be stored,
@@ -165,7 +169,7 @@ function readDescription(
   postedCredential: Exclude<PostedCredential, string>,
   { claims, at }: { readonly claims: JsonObject; readonly at: string },
 ): Pick<Candidate, 'types' | 'claims'> {
-  const member = TYPE_MEMBERS.find((name) => name === (typeClaim ?? typeMember)) ?? 'type'
+  const member = DESCRIPTION_MEMBERS[typeMember]
   for (const foreign of TYPE_MEMBERS) {
     if (foreign !== member && postedCredential[foreign] !== undefined) {
       refuse('invalid_request', `${at}.${foreign}: does not go with this format; use ${member}`)

@@ -15,7 +15,7 @@ export const engineCommands: Readonly<Record<'chain' | 'component' | 'secret', (
 
 /** Returns the engine as a service to run, and to tell configurations apart. */
 export async function loadEngineKind(): Promise<ServiceKind> {
-  return (await import('./engine.ts')).engineKind
+  return (await import('./engine-kind.ts')).engineKind
 }
 
 /** Runs `vouchsafe init engine`, and returns the text for stdout. */

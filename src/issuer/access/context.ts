@@ -7,7 +7,7 @@ import type { Effects } from '../../http/effects.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuerConfig } from '../config.ts'
-import type { AuthorizationServer } from './authorization-server.ts'
+import type { AuthorizationServer } from './external-authorization-server.ts'
 import type { TimedNonces } from './timed-nonce.ts'
 
 export interface AccessContext extends Effects<IssuerCollections> {

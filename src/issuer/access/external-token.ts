@@ -9,8 +9,8 @@ import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../../protocol/grant.ts'
 import type { Row } from '../../store/store.ts'
 import { credentialIssuerIdentifier, hasGrant, type IssuanceSession, type OfferGrant } from '../session.ts'
-import type { AuthorizationServer } from './authorization-server.ts'
 import type { AccessContext } from './context.ts'
+import type { AuthorizationServer } from './external-authorization-server.ts'
 import { findSessionOfAnyCode, sessionOfCode } from './pre-authorized-code.ts'
 
 /** The session that a token opens, and the thumbprint of the key that the token is bound to, where it is bound. */
