@@ -109,7 +109,7 @@ ${conformance
 | \`npm test -- test/conformance\` | checks that every test that a row names is there and is not skipped |
 | \`npm test -- test/e2e/oidf-\` | plays every module of the OpenID Foundation's suite against the services |
 | \`npm test -- test/attacks\` | runs the attacks |
-| \`npm test\` | runs the tests that rows name, except those in \`test/interop\` and \`test/contracts\` |
+| \`VOUCHSAFE_TEST_ALL=yes npm test\` | runs the tests that rows name, except those in \`test/interop\` and \`test/contracts\` |
 | \`npm run test:others\` | installs implementations of other parties, and runs the tests in \`test/interop\` and \`test/contracts\` |
 
 ## What is not offered

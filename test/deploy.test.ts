@@ -114,6 +114,8 @@ describe('the files of the page', () => {
         VOUCHSAFE_BASE_URL: url,
         VOUCHSAFE_HOST: '127.0.0.1',
         VOUCHSAFE_PORT: '0',
+        VOUCHSAFE_MANAGEMENT__HOST: '127.0.0.1',
+        VOUCHSAFE_MANAGEMENT__PORT: '0',
       }
       const backups = temporaryDirectory()
       if (isRoot) chownSync(backups, NOBODY, NOBODY)

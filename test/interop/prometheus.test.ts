@@ -10,8 +10,10 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { rows } from '../../build/dashboard-panels.ts'
 import { ROOT } from '../support/documents.ts'
 import { freePort } from '../support/free-port.ts'
+import { servicesAt } from '../support/remembering-client.ts'
 import { endService, type Running, serviceDirectory, start } from '../support/service-process.ts'
-import { API_KEY } from '../support/services.ts'
+import { API_KEY, ISSUER_URL } from '../support/services.ts'
+import { issueWithStatus, readList } from '../support/status.ts'
 import { configuration, dcqlQuery } from '../support/wire.ts'
 
 const [PROMETHEUS, PROMTOOL] = ['/usr/bin/prometheus', '/usr/bin/promtool']
@@ -71,7 +73,10 @@ if (!existsSync(PROMETHEUS)) {
 
     beforeAll(async () => {
       services = await Promise.all(
-        SERVICES.map(async (name) => start(name, await serviceDirectory(name, { management: { port: 0 } }))),
+        SERVICES.map(async (name) => {
+          const settings = { management: { port: 0 }, ...(name === 'issuer' && { baseUrl: ISSUER_URL }) }
+          return start(name, await serviceDirectory(name, settings))
+        }),
       )
       const targets = services.map(({ listening }) => `127.0.0.1:${String(listening.managementPort)}`)
       const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-prometheus-'))
@@ -90,6 +95,8 @@ if (!existsSync(PROMETHEUS)) {
         interval: 200,
       })
       await useServices(services)
+      const issuer = servicesAt(() => services[0]?.url ?? '')
+      await readList(issuer, (await issueWithStatus(issuer)).status.uri)
       return async () => {
         prometheus.kill('SIGKILL')
         await Promise.all(services.map((service) => endService(service, 'SIGTERM')))
