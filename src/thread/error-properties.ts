@@ -3,16 +3,23 @@
 export interface ErrorProperties {
   readonly name: string
   readonly message: string
+  /** The properties of the error that caused this one. */
+  readonly cause?: ErrorProperties
   readonly [more: string]: unknown
 }
 
-/** Returns the name, the message and all own properties of an error, such as a code. */
-export function readErrorProperties(error: unknown): ErrorProperties {
-  const { name, message, ...more } = error as Error
-  return { ...more, name, message }
+/** The most causes that cross, of which each may have another. */
+const MAX_CAUSES = 4
+
+/** Returns the name, the message and all own properties of an error, such as a code, and the same of its causes. */
+export function readErrorProperties(error: unknown, causesLeft = MAX_CAUSES): ErrorProperties {
+  const { name, message, cause, ...more } = error as Error
+  // Any other value may be one that cannot be sent to another thread.
+  const hasCause = cause instanceof Error && causesLeft > 0
+  return { ...more, name, message, ...(hasCause && { cause: readErrorProperties(cause, causesLeft - 1) }) }
 }
 
 /** Returns an Error with the properties that {@link readErrorProperties} read. */
-export function restoreError(properties: ErrorProperties): Error {
-  return Object.assign(new Error(), properties)
+export function restoreError({ cause, ...properties }: ErrorProperties): Error {
+  return Object.assign(new Error('', cause && { cause: restoreError(cause) }), properties)
 }

@@ -53,6 +53,10 @@ describe('a thread that is asked', () => {
     expect(after).toBeGreaterThan(before)
   })
 
+  it('ends by an error, which is the cause of what its callers are told', async () => {
+    await expect(thread.call('throw')).rejects.toMatchObject({ cause: { message: 'broken' } })
+  })
+
   it('is not followed by another once it was told to end', async () => {
     const ended = createWorkerClient(file, 'data')
     await ended.call('which')

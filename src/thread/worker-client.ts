@@ -68,12 +68,12 @@ function start(file: string, data: unknown, onEnd: () => void): RunningWorker {
     if ('result' in reply) caller?.resolve(reply.result)
     else caller?.reject(restoreError(reply.error))
   })
-  const rejectAll = (why: string): void => {
+  const rejectAll = (why: string, options?: ErrorOptions): void => {
     onEnd()
-    for (const { reject } of waiting.values()) reject(new Error(`the thread ended before it answered: ${why}`))
+    for (const { reject } of waiting.values()) reject(new Error(`the thread ended before it answered: ${why}`, options))
     waiting.clear()
   }
-  worker.on('error', ({ message }: Error) => rejectAll(message))
+  worker.on('error', (error: Error) => rejectAll(error.message, { cause: error }))
   worker.on('exit', (code) => rejectAll(`exit ${code}`))
   const call = (request: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
