@@ -4,6 +4,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import type { DatabaseConfig } from '../config/database.ts'
 import type { TelemetryConfig } from '../config/telemetry.ts'
 import type { Effects } from '../http/effects.ts'
+import { describeErrorForLog } from '../http/logged-error.ts'
 import type { Store } from '../store/store.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { PACKAGE_VERSION } from './command-line.ts'
@@ -34,11 +35,15 @@ export async function openOutputs(
     outbound,
     random,
     clock: createFineClock(),
-    reportFailure: (signal, why) =>
-      ownLog.warn(
-        { event: 'telemetry_not_sent', signal, why },
-        'the collector does not take what is sent, and the service goes on',
-      ),
+    reportFailure: (signal, why, cause) => {
+      const line = {
+        event: 'telemetry_not_sent',
+        signal,
+        why,
+        ...(cause !== undefined && { cause: describeErrorForLog(cause) }),
+      }
+      ownLog.warn(line, 'the collector does not take what is sent, and the service goes on')
+    },
   })
   return { log: createLog(service, { worker, extension: telemetry.log }), telemetry }
 }

@@ -4,6 +4,7 @@ import { createExporter, type Exporter } from './exporter.ts'
 
 let asked: HttpClientRequest[]
 let told: string[]
+let causes: unknown[]
 /** Answers each request as the collector does. */
 let collector: (request: HttpClientRequest) => Promise<HttpClientResponse>
 
@@ -20,7 +21,10 @@ function exporter(): Exporter {
       asked.push(request)
       return collector(request)
     },
-    reportFailure: (why) => void told.push(why),
+    reportFailure: (why, cause) => {
+      told.push(why)
+      causes.push(cause)
+    },
   })
 }
 
@@ -34,6 +38,7 @@ beforeEach(() => {
   vi.useFakeTimers()
   asked = []
   told = []
+  causes = []
   collector = () => answer(200)
 })
 afterEach(() => {
@@ -97,6 +102,24 @@ describe('what goes to a collector', () => {
     addAll(one, 3)
     await vi.advanceTimersByTimeAsync(60_000)
     expect([asked.length, told, one.counts]).toEqual([1, ['the collector answered 400'], { sent: 0, dropped: 3 }])
+  })
+
+  it('is dropped where no request can be made of it, and the cause is told', async () => {
+    const mistake = new TypeError('a mistake')
+    collector = () => Promise.reject(mistake)
+    const one = exporter()
+    addAll(one, 3)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect([asked.length, one.counts]).toEqual([1, { sent: 0, dropped: 3 }])
+    expect(told).toEqual(['this service failed to make the request (TypeError), and drops what was in it'])
+    expect(causes).toEqual([mistake])
+  })
+
+  it('has the failed connection as the cause of what is told', async () => {
+    collector = down
+    addAll(exporter(), 3)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(causes).toMatchObject([{ name: 'OutboundError', message: 'collector takes no connections' }])
   })
 
   it.each([

@@ -23,6 +23,9 @@ export interface Exporter {
   close(withinMs: number): Promise<void>
 }
 
+/** Reports to the operator why a request failed; `cause` is the error, if there was one. */
+export type ReportFailure = (why: string, cause: unknown) => void
+
 interface ExporterOptions {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -31,8 +34,8 @@ interface ExporterOptions {
   /** The member of the answer that says how many items the collector did not take. OTLP, Partial Success. */
   readonly rejectedMember: 'rejectedSpans' | 'rejectedLogRecords'
   readonly outbound: Outbound
-  /** Reports why the collector did not take a request, at the first of several failures in a row. */
-  readonly reportFailure: (why: string) => void
+  /** Is called at the first of several failures in a row. */
+  readonly reportFailure: ReportFailure
 }
 
 const MOST_AT_ONCE = 512
@@ -52,7 +55,9 @@ interface State {
 }
 
 /** The result of a request: accepted but for some items, or failed, finally or until it is sent again. */
-type SendingResult = { readonly rejected: number } | { readonly why: string; readonly isFinal: boolean }
+type SendingResult =
+  | { readonly rejected: number }
+  | { readonly why: string; readonly isFinal: boolean; readonly cause?: unknown }
 
 export function createExporter(options: ExporterOptions): Exporter {
   const state: State = { counts: { sent: 0, dropped: 0 }, queue: createQueue(), failures: 0, isClosed: false }
@@ -120,7 +125,7 @@ async function send(options: ExporterOptions, state: State, timeoutMs: number): 
     return
   }
   state.failures += 1
-  if (state.failures === 1) options.reportFailure(result.why)
+  if (state.failures === 1) options.reportFailure(result.why, result.cause)
   counts.dropped += result.isFinal || state.isClosed ? items.length : queue.putBack(items)
 }
 
@@ -145,8 +150,10 @@ async function post(
     if (status >= 200 && status < 300) return { rejected: Math.min(items.length, rejectedIn(body, rejectedMember)) }
     return { why: `the collector answered ${status}`, isFinal: !RETRYABLE.includes(status) }
   } catch (error) {
-    if (error instanceof OutboundError) return { why: error.message, isFinal: false }
-    return { why: 'it could not be sent', isFinal: true }
+    if (error instanceof OutboundError) return { why: error.message, isFinal: false, cause: error }
+    const { name } = error as Error
+    const why = `this service failed to make the request (${name}), and drops what was in it`
+    return { why, isFinal: true, cause: error }
   }
 }
 

@@ -9,7 +9,7 @@ import type { Outbound } from '../http/outbound.ts'
 import type { RequestTracer } from '../http/request-tracer.ts'
 import type { TelemetryCounts } from '../http/telemetry-metrics.ts'
 import type { Store } from '../store/store.ts'
-import { createExporter, type Exporter } from './exporter.ts'
+import { createExporter, type Exporter, type ReportFailure } from './exporter.ts'
 import { logRecordText, logsBody, spanText, tracesBody } from './otlp.ts'
 import { traceOutbound } from './outbound.ts'
 import { createRequestTracer } from './requests.ts'
@@ -43,7 +43,7 @@ interface TelemetryOptions {
   /** Returns the milliseconds since the epoch, with a fraction. */
   readonly clock: () => number
   /** Reports why the collector does not take the traces or the logs: once until it takes them again. */
-  readonly reportFailure: (signal: keyof TelemetryCounts, why: string) => void
+  readonly reportFailure: (signal: keyof TelemetryCounts, ...failure: Parameters<ReportFailure>) => void
 }
 
 /** The time limit for the last requests to the collector, which is within the time for stopping the service. */
@@ -83,14 +83,14 @@ function createExporters(
       url: `${endpoint}/v1/traces`,
       bodyOf: (spans) => tracesBody(resource, spans),
       rejectedMember: 'rejectedSpans',
-      reportFailure: (why) => reportFailure('traces', why),
+      reportFailure: (...failure) => reportFailure('traces', ...failure),
     }),
     logs: createExporter({
       ...base,
       url: `${endpoint}/v1/logs`,
       bodyOf: (records) => logsBody(resource, records),
       rejectedMember: 'rejectedLogRecords',
-      reportFailure: (why) => reportFailure('logs', why),
+      reportFailure: (...failure) => reportFailure('logs', ...failure),
     }),
   }
 }
