@@ -2,34 +2,42 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ComponentFiles } from '../../engine/component-source.ts'
+import { type ComponentFiles, SourceError } from '../../engine/component-source.ts'
 import { makeDirectory } from '../directory.ts'
 
 /** Makes the access to files of components in `directories`, of which the first keeps those that were fetched. */
 export function createComponentFiles(directories: readonly [string, ...string[]]): ComponentFiles {
   return {
     read: async (sha256, maxBytes) => {
+      const failures: SourceError[] = []
       for (const directory of directories) {
-        const bytes = await readBounded(join(directory, sha256), maxBytes)
-        if (bytes !== undefined) return bytes
+        const result = await readBounded(join(directory, sha256), maxBytes)
+        if (result instanceof SourceError) failures.push(result)
+        else if (result !== undefined) return result
       }
+      const [failure] = failures
+      if (failure !== undefined) throw failure
       return undefined
     },
     keep: async (sha256, bytes) => {
       makeDirectory(directories[0])
-      // There is no half of one, also when the process ends here.
-      const aside = join(directories[0], `.${randomBytes(6).toString('hex')}`)
-      await writeFile(aside, bytes, { mode: 0o644, flag: 'wx' })
-      await rename(aside, join(directories[0], sha256))
+      // The file is renamed when it is complete, so that no part of it stays where the process ends before.
+      const temporary = join(directories[0], `.${randomBytes(6).toString('hex')}`)
+      await writeFile(temporary, bytes, { mode: 0o644, flag: 'wx' })
+      await rename(temporary, join(directories[0], sha256))
     },
   }
 }
 
-async function readBounded(path: string, maxBytes: number): Promise<Uint8Array | undefined> {
+/** Reads a file; undefined when there is none, or it is larger. Returns the error of a file that cannot be read. */
+async function readBounded(path: string, maxBytes: number): Promise<Uint8Array | SourceError | undefined> {
   try {
     const { size } = await stat(path)
     return size > maxBytes ? undefined : await readFile(path)
-  } catch {
-    return undefined
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    const advice = 'let the user of the engine read it, or take it away'
+    return new SourceError(`the file ${path} cannot be read (${code}): ${advice}`, { cause: error })
   }
 }

@@ -5,6 +5,7 @@ import { checkSettings } from '../../config/common.ts'
 import { readDatabase } from '../../config/database.ts'
 import { readKeyAndCertificates } from '../../config/signing.ts'
 import { engineMigrations } from '../../engine/collections.ts'
+import { SourceError } from '../../engine/component-source.ts'
 import { type EngineConfig, EngineSettings, engineDefaults, readEngineConfig } from '../../engine/config.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { checkBuiltFiles } from '../../toolchain/places.ts'
@@ -132,20 +133,29 @@ async function componentFindings(
   name: string,
   { sha256, endpoint = '' }: { readonly sha256: string; readonly endpoint: string | undefined },
 ): Promise<Finding[]> {
-  const componentFiles = createComponentFiles([config.componentDirectory, ...chainComponents(config)])
-  const isHere = (await componentFiles.read(sha256, config.limits.moduleBytes)) !== undefined
-  const presence = isHere
-    ? okFinding('contracts', `${name} is served`)
-    : warningFinding(
-        `componentDirectory: the component ${sha256} of ${name} is not there; it is fetched if outbound.allow has its host`,
-      )
   const isElsewhere = endpoint !== '' && config.baseUrl !== undefined && endpoint !== config.baseUrl
   return [
-    presence,
+    await presenceFinding(config, name, sha256),
     ...(isElsewhere
       ? [warningFinding(`baseUrl: ${name} lists this engine at ${endpoint}, and not at ${config.baseUrl}`)]
       : []),
   ]
+}
+
+/** Tells whether the component of a contract is on this machine. */
+async function presenceFinding(config: EngineConfig, name: string, sha256: string): Promise<Finding> {
+  const componentFiles = createComponentFiles([config.componentDirectory, ...chainComponents(config)])
+  try {
+    if ((await componentFiles.read(sha256, config.limits.moduleBytes)) !== undefined) {
+      return okFinding('contracts', `${name} is served`)
+    }
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    return problemFinding('componentDirectory', `${name} is not served: ${error.message}`)
+  }
+  return warningFinding(
+    `componentDirectory: the component ${sha256} of ${name} is not there; it is fetched if outbound.allow has its host`,
+  )
 }
 
 function okFinding(subject: string, text: string): Finding {

@@ -1,0 +1,46 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { SourceError } from '../../engine/component-source.ts'
+import { createComponentFiles } from './component-files.ts'
+
+const SHA256 = 'ab'.repeat(32)
+const home = mkdtempSync(join(tmpdir(), 'vouchsafe-component-files-'))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+/** Makes a directory whose component `make` makes. */
+function makeDirectory(name: string, make: (file: string) => void = () => undefined): string {
+  const directory = join(home, name)
+  mkdirSync(directory)
+  make(join(directory, SHA256))
+  return directory
+}
+
+const writeBytes = (file: string): void => writeFileSync(file, 'bytes')
+/** Makes what no user can read as a file, not even root: a directory. */
+const makeUnreadable = (file: string): void => mkdirSync(file)
+
+it('finds a component in any of the directories, and none where no directory has it', async () => {
+  const [empty, full] = [makeDirectory('empty'), makeDirectory('full', writeBytes)]
+  expect(await createComponentFiles([join(home, 'missing'), empty, full]).read(SHA256, 10)).toEqual(
+    Buffer.from('bytes'),
+  )
+  expect(await createComponentFiles([join(home, 'missing'), empty]).read(SHA256, 10)).toBeUndefined()
+  expect(await createComponentFiles([full]).read(SHA256, 4)).toBeUndefined()
+})
+
+it('says of a component that cannot be read that it is there, and why it cannot be read', async () => {
+  const unreadable = makeDirectory('unreadable', makeUnreadable)
+  const reading = createComponentFiles([unreadable, join(home, 'none')]).read(SHA256, 100_000)
+  await expect(reading).rejects.toThrow(SourceError)
+  await expect(reading).rejects.toMatchObject({
+    message: `the file ${join(unreadable, SHA256)} cannot be read (EISDIR): let the user of the engine read it, or take it away`,
+    cause: { code: 'EISDIR' },
+  })
+})
+
+it('takes a component from another directory where the first cannot be read', async () => {
+  const [unreadable, other] = [makeDirectory('first', makeUnreadable), makeDirectory('other', writeBytes)]
+  expect(await createComponentFiles([unreadable, other]).read(SHA256, 100_000)).toEqual(Buffer.from('bytes'))
+})
