@@ -48,10 +48,11 @@ export function readConfigFile(configFile: string, service = 'issuer (or verifie
 
 function readProblem(configFile: string, service: string, error: unknown): string {
   if (error instanceof MalformedError) return 'it is not UTF-8; write it in that encoding'
-  const { code } = error as NodeJS.ErrnoException
+  const { code = 'unknown' } = error as NodeJS.ErrnoException
   if (code === 'EISDIR')
     return `this is a directory; name the file in it, as in ${configFile.replace(/\/$/, '')}/server.json`
   if (code === 'EACCES') return 'the file cannot be read: it may not be read by this user'
+  if (code !== 'ENOENT') return `the file cannot be read (${code})`
   const where = dirname(resolve(configFile))
   return `the file cannot be read: it is looked for in ${where}; make one with: ${commandName()} init ${service}`
 }

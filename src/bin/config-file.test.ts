@@ -1,0 +1,21 @@
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { readConfigFile } from './config-file.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-config-file-'))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+it('says where a missing file was looked for, and how one is made', () => {
+  const file = join(directory, 'missing.json')
+  expect(readConfigFile(file, 'issuer')).toEqual({
+    mistakes: [expect.stringMatching(/: it is looked for in .*; make one with: .* init issuer$/) as string],
+  })
+})
+
+it('says of a file that is there and cannot be read why not, and nothing of making one', () => {
+  const file = join(directory, 'loop.json')
+  symlinkSync('loop.json', file)
+  expect(readConfigFile(file, 'issuer')).toEqual({ mistakes: [`${file}: the file cannot be read (ELOOP)`] })
+})
