@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { CallbackCollections } from '../callback/queue.ts'
 import { createReadinessCheck } from '../http/readiness.ts'
 import { findPkcs11Mistakes } from '../keys/pkcs11/check.ts'
+import { MissingKeyError } from '../store/encrypted.ts'
 import { type GenerationCollections, voidOpenAfterRestore } from '../store/generation.ts'
 import type { Store } from '../store/store.ts'
 import { openingMistakeOf, openServiceDatabase } from './checked-database.ts'
@@ -69,7 +70,8 @@ async function openStore<Name extends CredentialServiceName>(
     store = await encryptDatabase(opened as never, encryptedCollections as never, config)
   } catch (error) {
     await opened.close()
-    return { mistake: `database.encryptionKeyFile: ${(error as Error).message}` }
+    if (!(error instanceof MissingKeyError)) return openingMistakeOf(database, error)
+    return { mistake: `database.encryptionKeyFile: ${error.message}` }
   }
   return { store, voidedSessions: await voidOpenSessions(name, store) }
 }

@@ -1,10 +1,14 @@
 import { generateKeyPair } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Ajv } from 'ajv'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { commonSettings, type ReadResult } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
+import { loadDriver } from '../store/sqlite.ts'
 import type { VerifierCollections } from '../verifier/collections.ts'
 import { credentialServiceKind } from './credential-service-kind.ts'
 import {
@@ -56,6 +60,26 @@ describe('the table of services', () => {
   it('has settings that are JSON Schema, at which nobody looks again when a service starts', () => {
     for (const name of credentialServiceNames)
       expect(new Ajv().validateSchema(credentialServices[name].settings)).toBe(true)
+  })
+})
+
+describe('the database of a service', () => {
+  it('says of keys that cannot be read where the database is, and nothing of another key', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-credential-store-'))
+    const file = join(directory, 'verifier.db')
+    const config = { ...(await configOf('verifier')), database: { kind: 'sqlite', file } as const }
+    const store = await openDatabase<VerifierCollections>(config.database, credentialServices.verifier.migrations)
+    await store.commit([{ insert: 'encryption_key', id: 'a-key', value: {} }])
+    await store.close()
+    const Database = await loadDriver()
+    const database = new Database(file)
+    database.exec("update encryption_key set value = 'damaged'")
+    database.close()
+    expect(await credentialServiceKind('verifier').openStore(config, { log })).toEqual({
+      mistake: expect.stringMatching(/^database\.url: .*verifier\.db: .*is not valid JSON/) as string,
+      isTemporary: false,
+    })
+    rmSync(directory, { recursive: true, force: true })
   })
 })
 

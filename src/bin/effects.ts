@@ -61,7 +61,7 @@ export const pkcs11Tokens: Pkcs11Tokens = createPkcs11Tokens({ loadPackage: load
 /** The HTTP client of this process, whose connections all callers share. */
 export const outbound: Outbound = createOutbound()
 
-/** Encrypts the personal data of the database when there are keys. Throws when a needed key is missing. */
+/** Encrypts the personal data of the database when there are keys. Throws a {@link MissingKeyError}. */
 export function encryptDatabase<C extends EncryptionCollections>(
   store: Store<C>,
   collections: readonly (keyof C & string)[],
