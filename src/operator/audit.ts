@@ -12,9 +12,10 @@ import {
   readRecordsBefore,
   verifyNextStretch,
 } from '../audit/stretch.ts'
-import { orProblem } from '../codec/malformed.ts'
+import { orProblem, type Problem } from '../codec/malformed.ts'
 import { type EventCollections, recordEvent } from '../event/event.ts'
 import { readCursor, writeCursor } from '../http/cursor.ts'
+import { describeCauseForLog } from '../http/logged-error.ts'
 import { readPageSize } from '../http/page.ts'
 import { partOf, type Store } from '../store/store.ts'
 import { checkpointKeys, type OperatorContext } from './context.ts'
@@ -53,9 +54,19 @@ async function describeHead(context: OperatorContext, head: AuditHead): Promise<
   if (last === undefined) return { head: { log, sequence, hash } }
   const signature = last.checkpoint
   const checkpoint = orProblem(() => readCheckpoint(signature, checkpointKeys(context)))
+  if ('problem' in checkpoint) logUnreadableCheckpoint(context, checkpoint)
   const checkpointMembers =
     'problem' in checkpoint ? { problem: checkpoint.problem } : { sequence: checkpoint.sequence, at: checkpoint.at }
   return { head: { log, sequence, hash }, checkpoint: { signature, ...checkpointMembers } }
+}
+
+function logUnreadableCheckpoint({ log }: OperatorContext, { problem, cause }: Problem): void {
+  const line = {
+    event: 'checkpoint_unreadable',
+    problem,
+    ...(cause !== undefined && { cause: describeCauseForLog(cause) }),
+  }
+  log.warn(line, 'the last checkpoint of the audit log cannot be used')
 }
 
 /** Verifies a stretch of the log in the database. Refuses with `invalid_request`. */

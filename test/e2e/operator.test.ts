@@ -202,6 +202,20 @@ describe('callbacks that are dead', () => {
 })
 
 describe('the records of the audit log', () => {
+  it('come with what is wrong with their checkpoint, of which the log has the cause', async () => {
+    await fill(4, 1)
+    await services.runTasks()
+    const store: Store<EventCollections> = partOf(services.issuerStore)
+    const value = { checkpoint: 'e30.AA.AA' }
+    await store.commit([{ update: 'audit_checkpoint', id: '000000000004', version: 0, value }])
+    const { checkpoint } = await read<Records>(RECORDS, { limit: '1' })
+    expect(checkpoint).toEqual({ signature: 'e30.AA.AA', problem: expect.stringMatching(/it is not JSON/) as string })
+    const lines = services.logLines.filter((line) => line.includes('checkpoint_unreadable'))
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { event: 'checkpoint_unreadable', problem: checkpoint?.problem, cause: { name: 'SyntaxError' } },
+    ])
+  })
+
   it('come newest first, page by page, with the head and its signature, and say who read them', async () => {
     const { sessionId } = await issueWithStatus(services)
     for (const name of ['suspend', 'reinstate', 'revoke']) await act(services, name, sessionId)
