@@ -151,6 +151,11 @@ describe('vouchsafe chain', () => {
     ],
     ['a file that is not a contract', ['deploy', 'own.json'], /own\.json is not a compiled contract/],
     [
+      'a file that is not JSON',
+      ['deploy', 'text.json'],
+      /text\.json is not JSON: .*; name the file that a compiler wrote/,
+    ],
+    [
       'an engine that is not there',
       ['deploy', 'Component', '--engine', 'http://127.0.0.1:1'],
       /--engine http:\/\/127\.0\.0\.1:1: no engine answers there: 127\.0\.0\.1:1 takes no connections.*\. Start it, give it a few seconds where it was just started, or give its address too: 0x12…ef=http/,
@@ -200,10 +205,10 @@ describe('vouchsafe chain', () => {
     ['nothing', [], /^Usage:\n {2}vouchsafe chain deploy/],
   ])('%s: it says what to do', async (_, words, message) => {
     const directory = temporaryDirectory()
-    const own = join(directory, 'own.json')
-    writeFileSync(own, '{"abi": []}')
+    writeFileSync(join(directory, 'own.json'), '{"abi": []}')
+    writeFileSync(join(directory, 'text.json'), 'abi')
     const where = words.includes('--rpc') || words.includes('--dir') || words.length === 0 ? [] : ['--dir', directory]
-    const given = words.map((word) => (word === 'own.json' ? own : word))
+    const given = words.map((word) => (/^(own|text)\.json$/.test(word) ? join(directory, word) : word))
     await expect(runChain([...given, ...where])).rejects.toThrow(message)
   })
 })

@@ -19,8 +19,8 @@ export const builtInNames: readonly string[] = Object.keys(artifacts)
  * for the user when there is none.
  */
 export function readArtifact(name: string): Artifact {
-  const ours = Object.entries(artifacts).find(([builtIn]) => builtIn.toLowerCase() === name.toLowerCase())
-  if (ours !== undefined) return { name: ours[0], ...ours[1] }
+  const builtInEntry = Object.entries(artifacts).find(([builtIn]) => builtIn.toLowerCase() === name.toLowerCase())
+  if (builtInEntry !== undefined) return { name: builtInEntry[0], ...builtInEntry[1] }
   if (!name.endsWith('.json')) {
     throw new Error(
       `There is no contract ${name}. Those that come with us: ${builtInNames.join(', ')}; others by the file that their compiler wrote, as in out/Mine.json.`,
@@ -40,14 +40,16 @@ export function readArtifact(name: string): Artifact {
 }
 
 function parseArtifact(file: string): Record<string, Json> {
+  const advice = 'name the file that a compiler wrote, as in out/Mine.json'
   const text = readText(file)
+  let value: Json
   try {
-    const value = JSON.parse(text) as Json
-    if (isObject(value)) return value
-  } catch {
-    // The mistake is reported below.
+    value = JSON.parse(text) as Json
+  } catch (error) {
+    throw new Error(`${file} is not JSON: ${(error as Error).message}; ${advice}`, { cause: error })
   }
-  throw new Error(`${file} is not JSON, or no object`)
+  if (isObject(value)) return value
+  throw new Error(`${file} must be an object in JSON; ${advice}`)
 }
 
 function readText(file: string): string {
