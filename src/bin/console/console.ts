@@ -66,7 +66,7 @@ export async function openConsole(
 ): Promise<OpenConsole> {
   const files = readPageFiles(join(builtDirectory(), 'console'))
   const { server, signInPath } = createConsoleServer({
-    ...{ services, files, firstPage, random, now, fetch },
+    ...{ services, files, firstPage, random, now, fetch, report },
     providerSignIn: client && createProviderSignIn({ client, outbound, random, now, report }),
   })
   await new Promise<void>((resolve, reject) => {
@@ -74,7 +74,8 @@ export async function openConsole(
     server.listen({ port, host: '127.0.0.1' }, resolve)
   }).catch((error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException
-    throw new Error(code === 'EADDRINUSE' ? `--port: ${port} is in use; name another` : `--port: ${message}`)
+    const why = code === 'EADDRINUSE' ? `${port} is in use; name another` : message
+    throw new Error(`--port: ${why}`, { cause: error })
   })
   const address = server.address()
   const actualPort = typeof address === 'object' && address !== null ? address.port : port

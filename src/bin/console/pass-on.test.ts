@@ -30,6 +30,7 @@ async function signedIn(issuerPort: number, fetchFrom: typeof fetch = fetch) {
     random,
     now: () => new Date(),
     fetch: fetchFrom,
+    report: () => undefined,
   })
   const port = await listening(server)
   const entered = await fetch(`http://127.0.0.1:${port}${signInPath}`)

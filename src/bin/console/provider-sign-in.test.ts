@@ -40,6 +40,7 @@ async function started(allowed = [{ claim: 'email', value: 'Ada@example.edu' }])
     random,
     now: () => clock.now,
     fetch,
+    report: (line) => void reports.push(line),
     providerSignIn: createProviderSignIn({
       client,
       outbound: provider.outbound,

@@ -42,6 +42,7 @@ async function started() {
   })
   const servicePort = await listening(service)
   const clock = { now: new Date() }
+  const reports: string[] = []
   const { server, signInPath } = createConsoleServer({
     services: {
       issuer: { url: `http://127.0.0.1:${servicePort}`, apiKey: API_KEY },
@@ -57,6 +58,7 @@ async function started() {
     random,
     now: () => clock.now,
     fetch,
+    report: (line) => void reports.push(line),
   })
   const port = await listening(server)
   const send = (method: string, path: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> =>
@@ -78,7 +80,7 @@ async function started() {
     return { cookie, base }
   }
   const serviceOrigin = `http://127.0.0.1:${servicePort}`
-  return { send, signIn, signInPath, requests, origin, clock, service, serviceOrigin }
+  return { send, signIn, signInPath, requests, origin, clock, service, serviceOrigin, reports }
 }
 
 const STATUS = '/api/issuer/issuance/oid4vci/status/abc'
@@ -264,7 +266,7 @@ describe('a browser that is signed in', () => {
   })
 
   it('is told when the service is gone, and when it sends too much', async () => {
-    const { send, signIn, origin, service } = await started()
+    const { send, signIn, origin, service, serviceOrigin, reports } = await started()
     const { cookie, base } = await signIn()
     const large = await send(
       'POST',
@@ -278,6 +280,23 @@ describe('a browser that is signed in', () => {
     const gone = await send('GET', base + STATUS, { cookie })
     expect([gone.status, gone.body]).toEqual([502, expect.stringMatching(/could not be reached/)])
     expect(gone.body).not.toContain(API_KEY)
+    expect(reports).toEqual([`GET ${serviceOrigin} failed: fetch failed (ECONNREFUSED).`])
+  })
+
+  it('is told when the console itself fails, and its operator why', async () => {
+    const reports: string[] = []
+    const { server } = createConsoleServer({
+      services: {},
+      files: {
+        get: () => {
+          throw new TypeError('a mistake')
+        },
+      } as unknown as ReadonlyMap<string, never>,
+      ...{ random, now: () => new Date(), fetch, report: (line) => void reports.push(line) },
+    })
+    const response = await fetch(`http://127.0.0.1:${await listening(server)}/`)
+    expect([response.status, await response.text()]).toEqual([500, expect.stringContaining('mistake of the console')])
+    expect(reports).toEqual(['The console failed to answer a request: a mistake.'])
   })
 
   it('gets a policy with every answer that lets nothing of others run', async () => {

@@ -26,6 +26,8 @@ export interface ConsoleOptions {
   readonly random: (bytes: number) => Uint8Array
   readonly now: () => Date
   readonly fetch: typeof globalThis.fetch
+  /** Tells the operator in the terminal why a request failed. */
+  readonly report: (line: string) => void
   /** Signing in at a provider, beside the link that signs in once. */
   readonly providerSignIn?: ProviderSignIn | undefined
 }
@@ -44,6 +46,11 @@ const UNREACHABLE = {
   status: 502,
   title: 'No answer',
   message: 'The service could not be reached. Look at its log, and whether it runs.',
+}
+const CONSOLE_FAILED = {
+  status: 500,
+  title: 'The console failed',
+  message: 'This is a mistake of the console, and not of the service. Its terminal says more.',
 }
 const TOO_LARGE = { status: 413, title: 'Too large', message: 'The body is too large.' }
 const NOT_FOUND = { status: 404, title: 'Nothing here', message: 'There is nothing here.' }
@@ -71,9 +78,9 @@ export function createConsoleServer(options: ConsoleOptions): { readonly server:
   const server = createServer({ requestTimeout: REQUEST_MS }, (request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
     response.setHeader('content-security-policy', policy)
-    respond(options, signIn, request, response).catch(() => {
-      if (response.headersSent) response.destroy()
-      else sendAnswer(response, refusalAnswer(UNREACHABLE, request.headers.accept))
+    respond(options, signIn, request, response).catch((error: unknown) => {
+      if (!isClientGone(error)) options.report(`The console failed to answer a request: ${reasonText(error)}.`)
+      endWithRefusal(request, response, CONSOLE_FAILED)
     })
   })
   return { server, signInPath: `/sign-in?code=${signIn.code}` }
@@ -101,8 +108,33 @@ async function respond(
   else if ('service' in decision) {
     const body = decision.method === 'POST' ? await readBody(request) : Buffer.alloc(0)
     if (body === undefined) sendAnswer(response, refusalAnswer(TOO_LARGE, request.headers.accept))
-    else await passOn(options.fetch, decision, body, response)
+    else
+      await passOn(options.fetch, decision, body, response).catch((error: unknown) => {
+        if (!isClientGone(error))
+          options.report(`${decision.method} ${decision.service.url} failed: ${reasonText(error)}.`)
+        endWithRefusal(request, response, UNREACHABLE)
+      })
   } else sendAnswer(response, decision)
+}
+
+/** Refuses a request, or breaks off an answer that has begun. */
+function endWithRefusal({ headers }: IncomingMessage, response: ServerResponse, refusal: ConsoleRefusal): void {
+  if (response.headersSent) response.destroy()
+  else sendAnswer(response, refusalAnswer(refusal, headers.accept))
+}
+
+/** Tests whether an error only says that the browser ended its request or no longer reads. */
+function isClientGone(error: unknown): boolean {
+  const { name, code } = error as NodeJS.ErrnoException
+  return name === 'AbortError' || code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ECONNRESET'
+}
+
+/** Returns the message of an error with the code or the message of its cause. */
+function reasonText(error: unknown): string {
+  const { message, cause } = error as Error
+  const { code, message: detail } = (cause ?? {}) as Partial<NodeJS.ErrnoException>
+  const why = code ?? detail
+  return why === undefined ? message : `${message} (${why})`
 }
 
 /** Decides about a request before its body is read. */
