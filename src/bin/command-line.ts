@@ -123,6 +123,13 @@ export function commandName(): string {
   return file.endsWith('.cjs') ? `node ${shellWord(file)}` : 'vouchsafe'
 }
 
+/** Parses the value of `--port`. Throws a message for the user when it is not a port. */
+export function parsePort(text: string): number {
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= 65_535) return port
+  throw new Error(`--port: ${text} is not a port; name a number from 0 to 65535`)
+}
+
 /** Returns a path as one word of a command line. */
 export function shellWord(path: string): string {
   return /^[\w./:@%+=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`

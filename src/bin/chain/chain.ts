@@ -5,7 +5,7 @@ import { type AbiItem, decodeAnswer, encodeCall } from '../../chain/evm/abi.ts'
 import { type Json, parseJson } from '../../codec/json.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
-import { readWords, UsageError } from '../command-line.ts'
+import { parsePort, readWords, UsageError } from '../command-line.ts'
 import { removeControlCharacters, timeText } from '../terminal.ts'
 import { abiOf, findFunction } from './artifact.ts'
 import { type Connection, connect } from './connection.ts'
@@ -23,7 +23,7 @@ export async function runChain(args: string[]): Promise<void> {
   const { values, positionals } = readWords('chain', separateNegatives(args))
   const [word = '', first, second, ...rest] = positionals
   const count = positionals.length - 1
-  if (word === 'serve' && count === 0) return serveChain((await connect(values)).rpc, portOf(values.port))
+  if (word === 'serve' && count === 0) return serveChain((await connect(values)).rpc, parsePort(values.port))
   const runSubcommand = async (): Promise<ChainOutput> => {
     if (word === 'deploy' && first !== undefined && count === 1)
       return deployContract(await connect(values, { createsChain: true, abi: abiOf(first) }), first, values)
@@ -74,12 +74,6 @@ function separateNegatives(args: string[]): string[] {
   return at === -1 || args.includes('--') ? args : [...args.slice(0, at), '--', ...args.slice(at)]
 }
 
-function portOf(text: string): number {
-  const port = Number(text)
-  if (/^\d+$/.test(text) && port <= 65_535) return port
-  throw new Error(`--port ${text} is not a port`)
-}
-
 function addressOf(text: string): Address {
   return (
     orUndefined(() => parseAddress(text)) ??
@@ -91,11 +85,15 @@ function throwError(why: string): never {
   throw new Error(why)
 }
 
-/** Parses an argument: lists and objects are JSON, everything else is text. */
+/** Parses the arguments of a function: lists and objects are JSON, everything else is text. */
 function valuesOf({ inputs = [] }: AbiItem, words: readonly string[]): readonly Json[] {
-  return words.map((word, at) => {
-    if (!/\]$|^tuple/.test(inputs[at]?.type ?? '')) return word
-    return orUndefined(() => parseJson(word)) ?? throwError(`${word} is not JSON, which a list or an object must be`)
+  return words.map((word, index) => {
+    if (!/\]$|^tuple/.test(inputs[index]?.type ?? '')) return word
+    try {
+      return parseJson(word)
+    } catch (error) {
+      throw new Error(`${word} is not JSON, which a list or an object must be`, { cause: error })
+    }
   })
 }
 
@@ -104,18 +102,18 @@ async function deployContract(
   name: string,
   words: Parameters<typeof deploy>[2],
 ): Promise<ChainOutput> {
-  const { missing: notGiven, ...result } = await deploy(connection, name, words)
+  const { missing: missingSettings, ...result } = await deploy(connection, name, words)
   const text = `${removeControlCharacters(result.contract)} is at ${result.address} (block ${result.block}).\n`
   const engine = `Engines know it as ${parseAddress(result.address)}.\n`
-  const beginText = connection.isNew
+  const newChainText = connection.isNew
     ? `This chain begins with it: it is in ${connection.directory}, which an engine watches when its chain.directory says so.\n`
     : ''
-  const unknown =
+  const missingUriText =
     result.component !== undefined && connection.directory === undefined && words['component-uri'] === ''
       ? 'Engines must be given its component by their operators: it has no --component-uri.\n'
       : ''
-  const hints = notGiven.map((hint) => `${hint}\n`).join('')
-  return { text: text + engine + beginText + unknown + hints, json: { ...result } }
+  const hints = missingSettings.map((hint) => `${hint}\n`).join('')
+  return { text: text + engine + newChainText + missingUriText + hints, json: { ...result } }
 }
 
 async function mineBlock({ rpc, chain }: Connection): Promise<ChainOutput> {

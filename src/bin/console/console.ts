@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { builtDirectory } from '../../toolchain/places.ts'
-import { readWords, UsageError } from '../command-line.ts'
+import { parsePort, readWords, UsageError } from '../command-line.ts'
 import { now, outbound, random } from '../effects.ts'
 import { type ConsoleClient, readSignInWords } from './allowed-people.ts'
 import type { ConsoleFile } from './answer.ts'
@@ -44,7 +44,7 @@ export async function runConsole(args: string[]): Promise<void> {
     throw new UsageError('console', 'Say where a service is: --issuer URL, --verifier URL, --engine URL, or several.')
   }
   const client = readSignInWords(values, process.env.VOUCHSAFE_CONSOLE_CLIENT_SECRET)
-  const openedConsole = await openConsole(services, portOf(values.port), '', client)
+  const openedConsole = await openConsole(services, parsePort(values.port), '', client)
   const stop = (): void => void openedConsole.close().then(() => process.exit(0))
   // A signal may follow the first output at once.
   process.on('SIGINT', stop)
@@ -127,8 +127,8 @@ function readEngines(urls: readonly string[], apiKeys = ''): readonly ConsoleEng
       `VOUCHSAFE_ENGINE_API_KEYS: it has more keys (${keys.length}) than there are engines (--engine URL, ${urls.length})`,
     )
   }
-  return urls.map((url, at) => {
-    const key = keys[at] ?? NO_KEY
+  return urls.map((url, index) => {
+    const key = keys[index] ?? NO_KEY
     return { url: baseUrlOf('engine', url), ...(key !== NO_KEY && { apiKey: key }) }
   })
 }
@@ -138,10 +138,4 @@ function baseUrlOf(name: 'issuer' | 'verifier' | 'engine', url: string): string 
     throw new Error(`--${name}: ${url} is not a base URL of a service; write one as in http://localhost:8079`)
   }
   return url.replace(/\/$/, '')
-}
-
-function portOf(text: string): number {
-  const port = Number(text)
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
-  throw new Error(`--port: ${text} is not a port`)
 }
