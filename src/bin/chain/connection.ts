@@ -87,11 +87,11 @@ function readOrMakeKey(file: string | undefined, directory: string | undefined):
       'On a network you act with a key of your own: give --key FILE; one is made with: vouchsafe secret key FILE',
     )
   }
-  const own = join(directory, 'key')
+  const defaultKeyFile = join(directory, 'key')
   try {
-    writeFileSync(own, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
+    writeFileSync(defaultKeyFile, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  return readKey(own)
+  return readKey(defaultKeyFile)
 }

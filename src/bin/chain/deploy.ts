@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AbiItem, encodeConstructor } from '../../chain/evm/abi.ts'
 import { isObject, type Json, own, ownString, parseJson } from '../../codec/json.ts'
-import { orUndefined } from '../../codec/malformed.ts'
+import { orProblem, orUndefined } from '../../codec/malformed.ts'
 import { OutboundError } from '../../http/outbound.ts'
 import { evmAddress, parseAddress } from '../../offchain/address.ts'
 import { shellWord } from '../command-line.ts'
@@ -44,12 +44,12 @@ export async function deploy(connection: Connection, name: string, words: Deploy
   const bytes = words.component === undefined ? undefined : readModule(words.component)
   const digest = bytes === undefined ? '00'.repeat(32) : sha256Hex(bytes)
   const values = parseArguments(words.args)
-  const ours = [engines, `0x${digest}`, words['component-uri']]
+  const vouchsafeArguments = [engines, `0x${digest}`, words['component-uri']]
   const offChain = hasVouchsafeConstructor(abi)
   if (!offChain && (engines.length > 0 || bytes !== undefined)) {
     throw new Error(`${contract} is told its engines and its component in a way of its own: give them by --args.`)
   }
-  const code = encodeConstructor(abi, bytecode, offChain ? [...ours, ...values] : values)
+  const code = encodeConstructor(abi, bytecode, offChain ? [...vouchsafeArguments, ...values] : values)
   const { transaction, block, created } = await transact(connection, undefined, code)
   if (created === undefined) throw new Error('The node does not say where the contract is.')
   if (bytes !== undefined && connection.directory !== undefined) await storeComponent(connection.directory, bytes)
@@ -178,7 +178,8 @@ async function fetchEngine(
 }
 
 function parseArguments(text: string): readonly Json[] {
-  const list = orUndefined(() => parseJson(text))
-  if (!Array.isArray(list)) throw new Error(`--args must be a list in JSON, as in '["0x12…ef", 3]'`)
-  return list
+  const result = orProblem(() => ({ list: parseJson(text) }))
+  if ('list' in result && Array.isArray(result.list)) return result.list
+  const options = 'problem' in result ? { cause: result.cause } : {}
+  throw new Error(`--args must be a list in JSON, as in '["0x12…ef", 3]'`, options)
 }

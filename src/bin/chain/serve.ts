@@ -17,6 +17,7 @@ const MAX_BODY_BYTES = 2 * 1024 * 1024
 const MAX_BATCH = 1000
 /** The most bytes of the answers to a batch: as much as an engine reads of a node. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+/** The most bytes that all request bodies and unread answers may take. */
 const MAX_USED_BYTES = 256 * 1024 * 1024
 /** The size up to which an answer is always sent: methods that change the chain have short answers. */
 const SHORT_ANSWER = 1024
@@ -48,7 +49,7 @@ export function createChainServer(rpc: JsonRpc): Server {
   return Object.assign(server, { maxConnections: MAX_CONNECTIONS, timeout: IDLE_TIMEOUT_MS })
 }
 
-/** The most bytes of all request bodies and unread answers. */
+/** The memory that all request bodies and unread answers take at present. */
 interface UsedMemory {
   bytes: number
 }
@@ -79,16 +80,16 @@ function createAllowanceFor(usedMemory: UsedMemory, response: ServerResponse): M
 
 async function answerHttp(
   rpc: JsonRpc,
-  room: MemoryAllowance,
+  allowance: MemoryAllowance,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const text = await readRequest(request, room, (status, why) => {
+  const text = await readRequest(request, allowance, (status, why) => {
     const headers = { connection: 'close', 'content-type': 'text/plain', ...(status === 405 ? { allow: 'POST' } : {}) }
     response.writeHead(status, headers).end(`${why}\n`)
   })
   if (text === undefined) return
-  const answer = await answerText(rpc, room, text)
+  const answer = await answerText(rpc, allowance, text)
   if (answer === undefined) response.writeHead(204).end()
   else response.writeHead(200, { 'content-type': 'application/json' }).end(answer)
 }
@@ -98,7 +99,7 @@ type Refuse = (status: number, why: string) => void
 /** Reads the body; undefined when the request was refused. */
 async function readRequest(
   request: IncomingMessage,
-  room: MemoryAllowance,
+  allowance: MemoryAllowance,
   refuse: Refuse,
 ): Promise<Uint8Array | undefined> {
   const refusal = refusalOf(request)
@@ -110,12 +111,12 @@ async function readRequest(
   let size = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length
-    if (size > MAX_BODY_BYTES || part.length > room.countFreeBytes()) {
+    if (size > MAX_BODY_BYTES || part.length > allowance.countFreeBytes()) {
       if (size > MAX_BODY_BYTES) refuse(413, `The request is larger than ${MAX_BODY_BYTES} bytes: ask for less.`)
       else refuse(503, 'Too much is asked at once: ask again.')
       return undefined
     }
-    room.reserve(part.length)
+    allowance.reserve(part.length)
     parts.push(part)
   }
   return Buffer.concat(parts)
@@ -136,7 +137,7 @@ function refusalOf({ method, headers }: IncomingMessage): Parameters<Refuse> | u
   return undefined
 }
 
-/** Parses an origin; undefined for `null`, which any page can have. */
+/** Tests whether pages of an origin are answered; an undefined one is `null`, which any page can have. */
 function isAllowedOrigin(origin: URL | undefined): boolean {
   if (origin === undefined) return false
   return isLoopback(origin.hostname) || !['http:', 'https:'].includes(origin.protocol)
@@ -147,28 +148,29 @@ function urlOf(text: string): URL | undefined {
 }
 
 /** Answers a request or a batch; undefined when no answer is due. */
-async function answerText(rpc: JsonRpc, room: MemoryAllowance, json: Uint8Array): Promise<string | undefined> {
+async function answerText(rpc: JsonRpc, allowance: MemoryAllowance, json: Uint8Array): Promise<string | undefined> {
   let body: Json
   try {
     body = parseJson(json)
   } catch {
     return errorText(null, PARSE_ERROR, 'it is not JSON')
   }
-  const answerNext = createBatchAnswerer(rpc, room)
+  const answerNext = createBatchAnswerer(rpc, allowance)
   if (!Array.isArray(body)) return answerNext(body)
-  if (body.length === 0 || body.length > MAX_BATCH) return errorText(null, INVALID_REQUEST, 'none, or too many at once')
+  if (body.length === 0 || body.length > MAX_BATCH)
+    return errorText(null, INVALID_REQUEST, `a batch has from 1 to ${MAX_BATCH} requests`)
   const answers: string[] = []
-  for (const one of body) {
-    const answer = await answerNext(one)
+  for (const request of body) {
+    const answer = await answerNext(request)
     if (answer !== undefined) answers.push(answer)
   }
   return answers.length === 0 ? undefined : `[${answers.join(',')}]`
 }
 
 /** Answers the requests of a batch one by one. After an answer that is too large, the rest is refused. */
-function createBatchAnswerer(rpc: JsonRpc, room: MemoryAllowance): (request: Json) => Promise<string | undefined> {
+function createBatchAnswerer(rpc: JsonRpc, allowance: MemoryAllowance): (request: Json) => Promise<string | undefined> {
   let remainingBytes = MAX_ANSWER_BYTES
-  const countAllowedBytes = (): number => Math.min(remainingBytes, room.countFreeBytes())
+  const countAllowedBytes = (): number => Math.min(remainingBytes, allowance.countFreeBytes())
   return async (request) => {
     const question = readQuestion(request)
     if (question === undefined) return errorText(null, INVALID_REQUEST, 'it is not a request')
@@ -180,7 +182,7 @@ function createBatchAnswerer(rpc: JsonRpc, room: MemoryAllowance): (request: Jso
       return errorText(id, TOO_LARGE, 'response too large: ask for less at once')
     }
     remainingBytes -= answer.length
-    room.reserve(answer.length)
+    allowance.reserve(answer.length)
     return answer
   }
 }
