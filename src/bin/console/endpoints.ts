@@ -21,7 +21,7 @@ export interface ConsoleServices {
 }
 
 /** A request to pass on to a service. */
-export interface PassedOn {
+export interface ForwardedRequest {
   readonly service: ConsoleEngine
   readonly method: string
   readonly target: string
@@ -57,10 +57,10 @@ const ENDPOINTS: Readonly<Record<'issuer' | 'verifier' | 'engine', readonly RegE
 }
 
 /** Finds the service and the target of a request of the pages; undefined when these use no such endpoint. */
-export function findEndpoint(services: ConsoleServices, method: string, url: string): PassedOn | undefined {
+export function findEndpoint(services: ConsoleServices, method: string, url: string): ForwardedRequest | undefined {
   const [, prefix = '', at, target = ''] = /^\/api\/(issuer|verifier|engine\/(\d+))(\/.*)$/.exec(url) ?? []
   const name = prefix === 'issuer' || prefix === 'verifier' ? prefix : 'engine'
   const service = name === 'engine' ? services.engines?.[Number(at)] : services[name]
-  const isPassedOn = ENDPOINTS[name].some((each) => each.test(`${method} ${target}`))
-  return service !== undefined && isPassedOn ? { service, method, target } : undefined
+  const isForwarded = ENDPOINTS[name].some((each) => each.test(`${method} ${target}`))
+  return service !== undefined && isForwarded ? { service, method, target } : undefined
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { PassedOn } from './endpoints.ts'
+import type { ForwardedRequest } from './endpoints.ts'
 
 const MAX_BODY_BYTES = 1024 * 1024
 const SERVICE_MS = 30_000
@@ -10,7 +10,7 @@ const SERVICE_MS = 30_000
 /** Passes a request on. Rejects when the service cannot be reached, or breaks its answer off. */
 export async function passOn(
   fetchFrom: typeof globalThis.fetch,
-  { service, method, target }: PassedOn,
+  { service, method, target }: ForwardedRequest,
   body: Buffer<ArrayBuffer>,
   response: ServerResponse,
 ): Promise<void> {

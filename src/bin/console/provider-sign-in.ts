@@ -10,6 +10,7 @@ import { createOpenidProvider, type OpenidProvider, type SignInAttempt } from '.
 import { ProtocolError } from '../../protocol/error.ts'
 import { type ConsoleClient, mayPersonEnter, requiredClaims } from './allowed-people.ts'
 import { type ConsoleAnswer, type ConsoleRefusal, redirectAnswer } from './answer.ts'
+import { cookieValues } from './cookies.ts'
 
 export interface ProviderSignInOptions {
   readonly client: ConsoleClient
@@ -37,21 +38,22 @@ export interface ProviderSignIn {
 }
 
 interface PendingSignIn extends SignInAttempt {
-  /** The digest of the cookie of the browser that began. */
-  readonly browser: string
-  readonly until: number
+  /** The digest of the cookie of the browser in which the sign-in began. */
+  readonly cookieDigest: string
+  /** The end of the attempt in milliseconds since the epoch. */
+  readonly expiresAt: number
 }
 
 export const START_PATH = '/sign-in/start'
 export const ANSWER_PATH = '/sign-in/answer'
 const COOKIE = 'vouchsafe_console_sign_in'
 const PENDING_SECONDS = 600
-/** The most attempts that wait at once, each a few hundred bytes; the oldest make room. */
+/** The most attempts that wait at once, each a few hundred bytes; a new one takes the place of the oldest. */
 const MOST_PENDING = 1000
 const UNKNOWN_ATTEMPT = {
   status: 400,
   title: 'Please begin again',
-  message: 'Nobody began to sign in with this address in this browser, or too long ago.',
+  message: 'This sign-in did not begin in this browser, or began more than ten minutes ago.',
   signIn: START_PATH,
 }
 const PERSON_REFUSED = {
@@ -74,13 +76,14 @@ export function createProviderSignIn(options: ProviderSignInOptions): ProviderSi
       // The provider sends browsers to this name alone, and a cookie is for one name.
       if (host !== originOf(port).slice('http://'.length)) return redirectAnswer(originOf(port) + START_PATH)
       const randomText = (): string => toBase64url(random(32))
-      const [attempt, browser] = [{ state: randomText(), nonce: randomText(), verifier: randomText() }, randomText()]
+      const attempt = { state: randomText(), nonce: randomText(), verifier: randomText() }
+      const cookieValue = randomText()
       const address = await resultOrRefusal(report, () => providerAt(port).makeAuthorizationUrl(attempt))
       if (typeof address !== 'string') return address
       dropOldest(pending)
-      const until = now().getTime() + PENDING_SECONDS * 1000
-      pending.set(attempt.state, { ...attempt, browser: digestOf(browser), until })
-      const cookie = `${COOKIE}=${browser}; Path=/sign-in/; Max-Age=${PENDING_SECONDS}; HttpOnly; SameSite=Lax`
+      const expiresAt = now().getTime() + PENDING_SECONDS * 1000
+      pending.set(attempt.state, { ...attempt, cookieDigest: digestOf(cookieValue), expiresAt })
+      const cookie = `${COOKIE}=${cookieValue}; Path=/sign-in/; Max-Age=${PENDING_SECONDS}; HttpOnly; SameSite=Lax`
       return redirectAnswer(address, cookie)
     },
     finishSignIn: async ({ url, port, cookies }) => {
@@ -89,7 +92,7 @@ export function createProviderSignIn(options: ProviderSignInOptions): ProviderSi
       const attempt = pending.get(state)
       if (attempt === undefined) return UNKNOWN_ATTEMPT
       pending.delete(state)
-      if (now().getTime() >= attempt.until || !isBrowserOf(attempt, cookies)) return UNKNOWN_ATTEMPT
+      if (now().getTime() >= attempt.expiresAt || !hasCookieOf(attempt, cookies)) return UNKNOWN_ATTEMPT
       const result = await resultOrRefusal(report, () =>
         providerAt(port).readAuthorizationResponse(parameters, attempt),
       )
@@ -130,16 +133,14 @@ async function resultOrRefusal<T>(report: (line: string) => void, work: () => Pr
       title: 'Signing in did not work',
       message: isDown
         ? 'The provider cannot be asked now. Try again in a moment; the terminal of the console says more.'
-        : 'The answer of the provider does not hold. The terminal of the console says why.',
+        : 'The answer of the provider cannot be accepted. The terminal of the console says why.',
       signIn: START_PATH,
     }
   }
 }
 
-function isBrowserOf({ browser }: PendingSignIn, cookies = ''): boolean {
-  // Programs at other ports may have set cookies of this name.
-  const values = cookies.split('; ').filter((cookie) => cookie.startsWith(`${COOKIE}=`))
-  return values.some((cookie) => isSameSecret(digestOf(cookie.slice(COOKIE.length + 1)), browser))
+function hasCookieOf({ cookieDigest }: PendingSignIn, cookies: string | undefined): boolean {
+  return cookieValues(cookies, COOKIE).some((value) => isSameSecret(digestOf(value), cookieDigest))
 }
 
 function dropOldest(pending: Map<string, PendingSignIn>): void {

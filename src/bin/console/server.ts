@@ -12,7 +12,7 @@ import {
   sendAnswer,
   signedInAnswer,
 } from './answer.ts'
-import { type ConsoleServices, findEndpoint, type PassedOn } from './endpoints.ts'
+import { type ConsoleServices, type ForwardedRequest, findEndpoint } from './endpoints.ts'
 import { passOn, readBody } from './pass-on.ts'
 import { ANSWER_PATH, type ProviderSignIn, START_PATH } from './provider-sign-in.ts'
 import { createSignIn, type SignIn } from './sign-in.ts'
@@ -69,7 +69,7 @@ const LINK_REFUSED = {
     'This link has been used, or is too old. If you signed in with it, go on in that browser. For a new link, end the console in its terminal by Ctrl-C, and start it again as before (vouchsafe console, or npm start).',
 }
 
-type Decision = ConsoleAnswer | PassedOn | ConsoleRefusal
+type Decision = ConsoleAnswer | ForwardedRequest | ConsoleRefusal
 
 /** Makes the server, which does not listen yet, and the path that signs in once. */
 export function createConsoleServer(options: ConsoleOptions): { readonly server: Server; readonly signInPath: string } {
@@ -157,11 +157,11 @@ function decide(
   const file = files.get(path)
   if (method === 'GET' && file !== undefined) return { status: 200, ...file }
   if (method === 'GET' && path === '/api/services') return jsonAnswer(serviceAddresses(services))
-  const passedOn = findEndpoint(services, method, target)
-  if (passedOn === undefined) return NOT_FOUND
+  const forwardedRequest = findEndpoint(services, method, target)
+  if (forwardedRequest === undefined) return NOT_FOUND
   // A browser names the page that a change comes from; those of others change nothing, whatever cookies come along.
   if (method === 'POST' && headers.origin !== `http://${headers.host ?? ''}`) return FOREIGN_PAGE
-  return passedOn
+  return forwardedRequest
 }
 
 /** Answers the two addresses of signing in at a provider; returns undefined for any other request. */

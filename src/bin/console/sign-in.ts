@@ -2,9 +2,9 @@
  * Signing in to the console: a code that works once, or a provider that knows the person, opens a session, which a
  * cookie of the browser names.
  */
-import { timingSafeEqual } from 'node:crypto'
 import { toBase64url } from '../../codec/base64url.ts'
-import { digestOf } from '../../codec/digest.ts'
+import { digestOf, isSameSecret } from '../../codec/digest.ts'
+import { cookieValues } from './cookies.ts'
 
 const CODE_MS = 10 * 60_000
 const SESSION_MS = 12 * 3_600_000
@@ -28,7 +28,7 @@ export interface SignIn {
   isSignedIn(cookies: string | undefined): boolean
 }
 
-/** The most sessions at once; the oldest make room. */
+/** The most sessions at once; a new one takes the place of the oldest. */
 const MOST_SESSIONS = 100
 
 /** Makes the sign-in of one console. */
@@ -51,21 +51,13 @@ export function createSignIn(random: (bytes: number) => Uint8Array, now: () => D
     code,
     path,
     redeemCode: (attempt) => {
-      if (isUsed || now().getTime() > openedAt + CODE_MS || !isEqual(attempt, code)) return undefined
+      if (isUsed || now().getTime() > openedAt + CODE_MS || !isSameSecret(attempt, code)) return undefined
       isUsed = true
       return openSession()
     },
-    isSignedIn: (cookies = '') => {
+    isSignedIn: (cookies) => {
       const at = now().getTime()
-      // Programs at other ports may have set cookies of this name.
-      const ids = cookies.split('; ').filter((cookie) => cookie.startsWith(`${COOKIE}=`))
-      return ids.some((cookie) => at <= (sessions.get(digestOf(cookie.slice(COOKIE.length + 1))) ?? 0))
+      return cookieValues(cookies, COOKIE).some((id) => at <= (sessions.get(digestOf(id)) ?? 0))
     },
   }
-}
-
-/** Compares in a time that says nothing of where the texts differ. */
-function isEqual(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(digestOf(one)), Buffer.from(digestOf(other))]
-  return timingSafeEqual(a, b)
 }
