@@ -42,9 +42,9 @@ function loopbackFindings({ port, title }: ServiceAddress, baseUrl: string): Fin
 /** Warns when the ports of `baseUrl` and of the service differ on a private network, where a proxy is rare. */
 function mismatchFindings(baseUrl: string, port: number | undefined): Finding[] {
   const { protocol, hostname, port: explicitPort } = new URL(baseUrl)
-  const expectedTitle = Number(explicitPort || (protocol === 'https:' ? 443 : 80))
-  if (!isPrivateHost(hostname) || port === undefined || port === 0 || port === expectedTitle) return []
-  const text = `${baseUrl} is port ${expectedTitle}, and the service listens on ${port}: right only behind a proxy`
+  const expectedPort = Number(explicitPort || (protocol === 'https:' ? 443 : 80))
+  if (!isPrivateHost(hostname) || port === undefined || port === 0 || port === expectedPort) return []
+  const text = `${baseUrl} is port ${expectedPort}, and the service listens on ${port}: right only behind a proxy`
   return [{ subject: 'baseUrl', outcome: 'warning', text }]
 }
 
@@ -53,15 +53,15 @@ async function reachAddress(baseUrl: string, title: string): Promise<Finding[]> 
   const url = `${baseUrl}/health/live`
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' })
-    const theirs = new Date(response.headers.get('date') ?? Number.NaN)
-    const clock = Number.isNaN(theirs.getTime()) ? [] : [clockFinding(new URL(baseUrl).host, theirs, now())]
+    const serverTime = new Date(response.headers.get('date') ?? Number.NaN)
+    const clock = Number.isNaN(serverTime.getTime()) ? [] : [clockFinding(new URL(baseUrl).host, serverTime, now())]
     if (!response.ok) {
       const text = `${url} answers ${response.status}: something else is there`
       return [{ subject: 'baseUrl', outcome: 'warning', text }]
     }
-    const there = (await fetchTitle(baseUrl)) ?? title
-    const text = `${baseUrl} is answered by a ${there}, and not by a ${title}`
-    return there === title
+    const actualTitle = (await fetchTitle(baseUrl)) ?? title
+    const text = `${baseUrl} is answered by a ${actualTitle}, and not by a ${title}`
+    return actualTitle === title
       ? [{ subject: 'baseUrl', outcome: 'ok', text: `${url} answers` }, ...clock]
       : [{ subject: 'baseUrl', outcome: 'problem', text }]
   } catch (error) {
@@ -89,19 +89,19 @@ async function portFindings({ port, host, title }: ServiceAddress, answers: bool
   const finding = (outcome: Finding['outcome'], text: string): Finding[] => [{ subject: 'port', outcome, text }]
   if (port === undefined) return []
   if (port === 0) return finding('warning', '0 is a port that the system picks, so that baseUrl cannot name it')
-  const at = host ?? (await chooseDefaultHost())
-  const problem = await findListenProblem(port, at)
+  const listenHost = host ?? (await chooseDefaultHost())
+  const problem = await findListenProblem(port, listenHost)
   if (problem === undefined) return finding('ok', `${port} is free`)
   if (problem === 'EACCES') return finding('problem', `${port}: this user may not listen there; take one above 1023`)
   if (problem === 'EADDRNOTAVAIL' || problem === 'EAFNOSUPPORT') {
-    return finding('problem', `the host ${at} is not an address of this machine`)
+    return finding('problem', `the host ${listenHost} is not an address of this machine`)
   }
   if (problem !== 'EADDRINUSE') return finding('problem', `${port}: nobody can listen there (${problem})`)
-  const running = (await fetchTitle(`http://127.0.0.1:${port}`)) ?? (answers ? title : undefined)
-  if (running === title) {
+  const runningTitle = (await fetchTitle(`http://127.0.0.1:${port}`)) ?? (answers ? title : undefined)
+  if (runningTitle === title) {
     const otherwise = 'if it is not this one, change port and baseUrl, or stop the other'
     return finding('warning', `${port} is in use by a ${title}; ${otherwise}`)
   }
-  const who = running ? `a ${running}` : 'another program'
-  return finding('problem', `${port} is in use by ${who}; change port and baseUrl, or stop that one`)
+  const program = runningTitle ? `a ${runningTitle}` : 'another program'
+  return finding('problem', `${port} is in use by ${program}; change port and baseUrl, or stop that one`)
 }

@@ -18,7 +18,7 @@ export function signingFindings(subject: string, chain: readonly Certificate[], 
   return [
     say('ok', `the key fits the certificate ${leaf.subjectText}`),
     ...certificateFindings(subject, chain, at),
-    ...(others.length > 0 ? chainFindings(chain, at, say) : loneFindings(leaf, say)),
+    ...(others.length > 0 ? chainFindings(chain, at, say) : singleCertificateFindings(leaf, say)),
   ]
 }
 
@@ -59,11 +59,11 @@ export function anchorFindings(subject: string, anchors: readonly Certificate[],
   const say: Say = (outcome, text) => ({ subject, outcome, text })
   return anchors
     .filter(({ notAfter }) => notAfter >= at)
-    .flatMap((anchor) => [expiry(anchor, at, say), ...anchorUsage(anchor, at, say)])
+    .flatMap((anchor) => [expiryFinding(anchor, at, say), ...anchorUsageFindings(anchor, at, say)])
 }
 
 /** Checks whether the anchor itself may sign credentials: it should, or be a CA. */
-function anchorUsage(anchor: Certificate, at: Date, say: Say): Finding[] {
+function anchorUsageFindings(anchor: Certificate, at: Date, say: Say): Finding[] {
   const problem = leafProblem(anchor, at, 0, 'credential')
   if (problem === undefined || certificateProblem(anchor, at, 0) !== undefined) return []
   if (anchor.isCa && anchor.keyUsage?.has('keyCertSign') !== false) {
@@ -77,13 +77,13 @@ function anchorUsage(anchor: Certificate, at: Date, say: Say): Finding[] {
   return [say('warning', `${problem}, and it is not a CA: put the certificate there that signs, or that of its CA`)]
 }
 
-function expiry(certificate: Certificate, at: Date, say: Say): Finding {
+function expiryFinding(certificate: Certificate, at: Date, say: Say): Finding {
   const problem = certificateProblem(certificate, at, 0)
   if (problem !== undefined) return say('warning', problem)
   return say(endsSoon(certificate, at) ? 'warning' : 'ok', describeValidity(certificate, at))
 }
 
-function loneFindings(leaf: Certificate, say: Say): Finding[] {
+function singleCertificateFindings(leaf: Certificate, say: Say): Finding[] {
   if (isSelfSigned(leaf)) return []
   return [say('note', `the certificate of its issuer, ${leaf.issuerText}, is not sent along; others must know it`)]
 }

@@ -1,12 +1,12 @@
 /** Checks whether a service could open its database, without making or changing anything. */
 import { accessSync, constants, existsSync, lstatSync } from 'node:fs'
-import { dirname } from 'node:path'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import type { Migration } from '../../store/store.ts'
 import { fileProblem } from '../database-file.ts'
 import type { Finding } from './finding.ts'
+import { findExistingDirectory } from './machine.ts'
 import { privateFileFindings } from './private-file.ts'
 
 const BUSY_TIMEOUT_MS = 3000
@@ -28,18 +28,18 @@ async function sqliteFindings(file: string, migrations: readonly Migration[]): P
   }
   const problem = fileProblem(file)
   if (problem !== undefined) return [makeFinding('problem', `${file} cannot be used: ${problem}`)]
-  if (!existsSync(file)) return [canBeMade(file)]
+  if (!existsSync(file)) return [creationFinding(file)]
   const { damage } = await findDamage(file, CHECK_MS)
   if (damage !== undefined) return [makeFinding('problem', `${file} is damaged (${damage}); put back a backup`)]
   try {
-    return [existingDatabaseFindings(new Database(file), file, migrations), ...privateFileFindings('database', file)]
+    return [checkExistingDatabase(new Database(file), file, migrations), ...privateFileFindings('database', file)]
   } catch (error) {
     return [makeFinding('problem', `${file} cannot be used: ${(error as Error).message}`)]
   }
 }
 
 /** Checks an existing database: that it can be written, and its schema. */
-function existingDatabaseFindings(
+function checkExistingDatabase(
   database: InstanceType<Awaited<ReturnType<typeof loadDriver>>>,
   file: string,
   migrations: readonly Migration[],
@@ -73,9 +73,12 @@ function schemaFinding(
   migrations: readonly Migration[],
 ): Finding {
   const steps = migrations.map(({ id }) => id)
-  const foreign = appliedSteps.find((id) => !steps.includes(id))
-  if (foreign !== undefined) {
-    return makeFinding('problem', `${file} is of another service or a newer release: it has the schema step ${foreign}`)
+  const unknownStep = appliedSteps.find((id) => !steps.includes(id))
+  if (unknownStep !== undefined) {
+    return makeFinding(
+      'problem',
+      `${file} is of another service or a newer release: it has the schema step ${unknownStep}`,
+    )
   }
   if (appliedSteps.length === 0 && hasTables) return makeFinding('problem', `${file} is the database of something else`)
   const missing = steps.length - appliedSteps.length
@@ -84,9 +87,8 @@ function schemaFinding(
 }
 
 /** Checks the directory of a missing database, which is made at the start. */
-function canBeMade(file: string): Finding {
-  let directory = dirname(file)
-  while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory)
+function creationFinding(file: string): Finding {
+  const directory = findExistingDirectory(file)
   if (!lstatSync(directory).isDirectory())
     return makeFinding('problem', `${file} cannot be made: ${directory} is a file`)
   try {

@@ -15,10 +15,10 @@ import { addressFindings } from './address.ts'
 import { anchorFindings, identifierFinding, tlsFindings } from './certificates.ts'
 import { configurationFindings } from './configurations.ts'
 import { databaseFindings } from './database.ts'
+import type { DoctorInput, Settings } from './doctor-input.ts'
 import { encryptionFindings } from './encryption.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, findingOfMistake } from './finding.ts'
 import { storageFindings } from './machine.ts'
-import type { Patient, Settings } from './patient.ts'
 import { privateFileFindings } from './private-file.ts'
 import { secretsFindings } from './secrets.ts'
 import { signingKeyFindings } from './signing-keys.ts'
@@ -76,11 +76,11 @@ function removeRepetitions(findings: readonly Finding[]): Finding[] {
 }
 
 function settingsFindings(result: ReadResult<CommonConfig>): Finding[] {
-  if ('mistakes' in result) return result.mistakes.map((mistake) => finding('problem', mistake))
-  const tooMany = findWorkersMistake(result.config)
-  if (tooMany !== undefined) return [finding('problem', tooMany)]
+  if ('mistakes' in result) return result.mistakes.map((mistake) => findingOfMistake('problem', mistake))
+  const workersMistake = findWorkersMistake(result.config)
+  if (workersMistake !== undefined) return [findingOfMistake('problem', workersMistake)]
   const fine: Finding = { subject: 'settings', outcome: 'ok', text: 'every one is known and complete' }
-  return [fine, ...result.warnings.map((warning) => finding('warning', warning))]
+  return [fine, ...result.warnings.map((warning) => findingOfMistake('warning', warning))]
 }
 
 /** Tells whether anything of the profile is missing; the problems before it say what. */
@@ -92,32 +92,26 @@ function profileFinding(result: ReadResult<unknown>): Finding {
   return { subject: 'profile', outcome: fits ? 'ok' : 'note', text }
 }
 
-async function certificateFindings(patient: Patient): Promise<Finding[]> {
-  const { tls, issuer, baseUrl } = patient.settings
-  const { at } = patient
-  const { findings, signingKey } = await signingKeyFindings(patient)
-  const tlsKey = readTlsKey(patient)
+async function certificateFindings(input: DoctorInput): Promise<Finding[]> {
+  const { tls, issuer, baseUrl } = input.settings
+  const { at } = input
+  const { findings, signingKey } = await signingKeyFindings(input)
+  const tlsKey = readTlsKey(input)
   return [
     ...findings,
     ...(signingKey && issuer ? [identifierFinding(signingKey.chain, issuer.id)] : []),
     ...(tlsKey ? tlsFindings(tlsKey, baseUrl, at) : []),
     ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
-    ...ANCHOR_SETTINGS.flatMap((setting) => anchorsOf(setting, patient)),
+    ...ANCHOR_SETTINGS.flatMap((setting) => anchorsOf(setting, input)),
   ]
 }
 
-function anchorsOf(setting: AnchorSetting, { settings, files, at }: Patient): Finding[] {
+function anchorsOf(setting: AnchorSetting, { settings, files, at }: DoctorInput): Finding[] {
   const anchors = readAnchorDirectory(setting, settings[setting], files, at)
   return 'certificates' in anchors ? anchorFindings(setting, anchors.certificates, at) : []
 }
 
-function readTlsKey({ settings: { tls }, files, at }: Patient): ReadKey | undefined {
+function readTlsKey({ settings: { tls }, files, at }: DoctorInput): ReadKey | undefined {
   const keyResult = tls && readKeyAndCertificates({ settingPath: 'tls', purpose: 'tls', now: at }, tls, files)
   return keyResult && 'key' in keyResult ? keyResult : undefined
-}
-
-/** Converts a mistake, which begins with its path, to a finding. */
-function finding(outcome: 'warning' | 'problem', mistake: string): Finding {
-  const [, subject = 'settings', text = mistake] = /^([^\s:]+): (.*)$/s.exec(mistake) ?? []
-  return { subject, outcome, text }
 }

@@ -1,8 +1,15 @@
-/** A finding of `vouchsafe doctor`. */
+/** The findings of `vouchsafe doctor`. */
+
 export interface Finding {
   /** The setting of the finding. */
   readonly subject: string
   /** `problem`: the service cannot start, or cannot be used. `note`: nothing needs to be done. */
   readonly outcome: 'ok' | 'note' | 'warning' | 'problem'
   readonly text: string
+}
+
+/** Makes a finding of a mistake or a warning, which begins with the path of its setting. */
+export function findingOfMistake(outcome: 'warning' | 'problem', mistake: string): Finding {
+  const [, subject = 'settings', text = mistake] = /^([^\s:]+): (.*)$/s.exec(mistake) ?? []
+  return { subject, outcome, text }
 }

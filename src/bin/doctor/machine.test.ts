@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { clockFinding, storageFinding } from './machine.ts'
+import { clockFinding, describeStorage } from './machine.ts'
 
 describe('the clock of this machine', () => {
   const theirs = new Date('2026-11-24T12:00:00Z')
@@ -21,7 +21,7 @@ describe('the clock of this machine', () => {
 describe('the place of an embedded database', () => {
   const place = { sqlite: '3.51.0', kind: 'ext4', freeBytes: 12.34e9 }
   const outcomes = (changes: Partial<typeof place>) =>
-    storageFinding({ ...place, ...changes }).map(({ outcome, text }) => `${outcome}: ${text}`)
+    describeStorage({ ...place, ...changes }).map(({ outcome, text }) => `${outcome}: ${text}`)
 
   it('is told with the version of SQLite and the free space', () => {
     expect(outcomes({})).toEqual(['ok: SQLite 3.51.0 on ext4, with 12.3 GB of free space'])

@@ -30,7 +30,7 @@ const FILE_SYSTEMS: Readonly<Record<number, string>> = {
 /** File systems whose locks SQLite cannot rely on. */
 const REMOTE: readonly unknown[] = ['nfs', 'cifs', 'smb2', '9p']
 
-/** Describes the installation and the machine. */
+/** The installation and the machine, as a report has them. */
 export interface MachineFacts {
   readonly vouchsafe: string
   readonly node: string
@@ -58,15 +58,15 @@ export function describeMachine(at: Date): MachineFacts {
 export async function storageFindings(database: DatabaseConfig): Promise<Finding[]> {
   if (database.kind !== 'sqlite' || database.file === ':memory:') return []
   try {
-    const { type, bavail, bsize } = statfsSync(nearestDirectory(database.file))
+    const { type, bavail, bsize } = statfsSync(findExistingDirectory(database.file))
     const kind = process.platform === 'linux' ? (FILE_SYSTEMS[type] ?? `file system 0x${type.toString(16)}`) : undefined
-    return storageFinding({ sqlite: await sqliteVersion(), kind, freeBytes: bavail * bsize })
+    return describeStorage({ sqlite: await sqliteVersion(), kind, freeBytes: bavail * bsize })
   } catch {
     return []
   }
 }
 
-export function storageFinding({
+export function describeStorage({
   sqlite,
   kind,
   freeBytes,
@@ -106,7 +106,8 @@ async function sqliteVersion(): Promise<string> {
   }
 }
 
-function nearestDirectory(file: string): string {
+/** Finds the directory of a file, or the nearest one above that exists. */
+export function findExistingDirectory(file: string): string {
   let directory = dirname(file)
   while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory)
   return directory

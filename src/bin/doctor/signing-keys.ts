@@ -7,8 +7,8 @@ import type { SigningKey } from '../../keys/key-ring.ts'
 import { findSigningProblem } from '../../keys/pkcs11/check.ts'
 import { pkcs11Tokens } from '../effects.ts'
 import { signingFindings } from './certificates.ts'
+import type { DoctorInput } from './doctor-input.ts'
 import type { Finding } from './finding.ts'
-import type { Patient } from './patient.ts'
 import { privateFileFindings } from './private-file.ts'
 
 /**
@@ -16,15 +16,15 @@ import { privateFileFindings } from './private-file.ts'
  * read.
  */
 export async function signingKeyFindings(
-  patient: Patient,
+  input: DoctorInput,
 ): Promise<{ readonly findings: readonly Finding[]; readonly signingKey: SigningKey | undefined }> {
-  const { settings, at, signs, files } = patient
+  const { settings, at, signs, files } = input
   const { signing, keys } = settings
   const uses = signing === undefined ? [] : namedKeys({ signing, ...(keys && { keys }) }, signs)
   const keyResults = uses.map(({ setting, ...use }) => readSigningKey({ ...use, now: at }, setting, files))
-  const good = keyResults.map((each) => ('mistakes' in each ? undefined : each))
-  const findings = await Promise.all(uses.map((key, index) => keyFindings(key, good[index], at)))
-  return { findings: findings.flat(), signingKey: good[0] }
+  const usableKeys = keyResults.map((each) => ('mistakes' in each ? undefined : each))
+  const findings = await Promise.all(uses.map((key, index) => keyFindings(key, usableKeys[index], at)))
+  return { findings: findings.flat(), signingKey: usableKeys[0] }
 }
 
 async function keyFindings(

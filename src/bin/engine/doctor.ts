@@ -13,7 +13,7 @@ import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-
 import { addressFindings } from '../doctor/address.ts'
 import { tlsFindings } from '../doctor/certificates.ts'
 import { databaseFindings } from '../doctor/database.ts'
-import type { Finding } from '../doctor/finding.ts'
+import { type Finding, findingOfMistake } from '../doctor/finding.ts'
 import { describeMachine, storageFindings } from '../doctor/machine.ts'
 import { privateFileFindings } from '../doctor/private-file.ts'
 import { redactSettings } from '../doctor/redact.ts'
@@ -50,7 +50,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
   return [
     ...installation,
     ...('mistakes' in configResult
-      ? configResult.mistakes.map(toFinding)
+      ? configResult.mistakes.map(mistakeFinding)
       : [okFinding('settings', 'every one is known and complete'), ...configResult.warnings.map(warningFinding)]),
     ...(identity ? privateFileFindings('identity', identity.keyFile) : []),
     ...(tlsKey && 'key' in tlsKey ? tlsFindings(tlsKey, baseUrl, now()) : []),
@@ -77,7 +77,7 @@ function installationFindings(): Finding[] {
 /** Finds out whether the chain answers, and how its contracts stand with this engine. */
 async function chainFindings(config: EngineConfig): Promise<Finding[]> {
   const notes: Finding[] = []
-  // To look is not to make one.
+  // Opening a local chain would create it, and a diagnosis changes nothing.
   if (config.chain.type === 'local' && !existsSync(config.chain.directory)) {
     return [
       {
@@ -98,7 +98,7 @@ async function chainFindings(config: EngineConfig): Promise<Finding[]> {
     return [answer, ...notes, ...(await contractFindings(config, chain, engine))]
   } catch (error) {
     const text = (error as Error).message
-    return [/^chain(\.\w+)?: /.test(text) ? toFinding(text) : problemFinding('chain', text)]
+    return [/^chain(\.\w+)?: /.test(text) ? mistakeFinding(text) : problemFinding('chain', text)]
   }
 }
 
@@ -166,12 +166,10 @@ function problemFinding(subject: string, text: string): Finding {
   return { subject, outcome: 'problem', text }
 }
 
-/** Makes a finding of a mistake, whose path becomes the subject. */
-function toFinding(mistake: string): Finding {
-  const [, subject = 'settings', text = mistake] = /^([^\s:]+): (.*)$/s.exec(mistake) ?? []
-  return problemFinding(subject, text)
+function mistakeFinding(mistake: string): Finding {
+  return findingOfMistake('problem', mistake)
 }
 
 function warningFinding(text: string): Finding {
-  return { ...toFinding(text), outcome: 'warning' }
+  return findingOfMistake('warning', text)
 }

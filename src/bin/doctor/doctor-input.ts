@@ -25,7 +25,7 @@ export interface Settings {
 }
 
 /** A configuration, and the access to its files. */
-export interface Patient {
+export interface DoctorInput {
   readonly settings: Settings
   readonly files: Files
   readonly at: Date
