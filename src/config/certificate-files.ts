@@ -11,7 +11,7 @@ import {
 } from '../keys/certificate.ts'
 import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
 import { type Files, UNREADABLE, unreadableReason } from './files.ts'
-import { shownPath } from './shown-path.ts'
+import { pathForMessages } from './path-for-messages.ts'
 
 /** The use of a key and its certificates. */
 export interface KeyUse {
@@ -67,7 +67,7 @@ export function readOrMistake<T>(settingPath: string, file: string, read: () => 
   try {
     return { value: read() }
   } catch (error) {
-    return { mistake: `${settingPath}: ${reasonText(error)}: ${shownPath(file)}` }
+    return { mistake: `${settingPath}: ${reasonText(error)}: ${pathForMessages(file)}` }
   }
 }
 

@@ -59,12 +59,12 @@ export const Database = Type.Object(
 )
 type Database = Static<typeof Database>
 
-/** Settings for every kind of database, which choose none. */
-const WHEREVER = ['encryptionKeyFile', 'generation']
+/** The settings that are for every kind of database, and so do not choose one. */
+const NEUTRAL_SETTINGS = ['encryptionKeyFile', 'generation']
 
-function isWherever(database: Database): boolean {
+function hasOnlyNeutralSettings(database: Database): boolean {
   const names = Object.keys(database)
-  return names.length > 0 && names.every((name) => WHEREVER.includes(name))
+  return names.length > 0 && names.every((name) => NEUTRAL_SETTINGS.includes(name))
 }
 
 function generationOf(database: Database | undefined): RaisedGeneration {
@@ -82,8 +82,8 @@ interface RaisedGeneration {
 }
 
 /**
- * Reads the configured database, or the file `embedded` when none is configured; or returns the mistakes in the
- * settings.
+ * Reads the configured database, or takes the embedded one in `defaultFile` when none is configured; or returns the
+ * mistakes in the settings.
  */
 export function readDatabase(
   database: Database | undefined,
@@ -93,14 +93,14 @@ export function readDatabase(
   | { readonly database: DatabaseConfig; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] } {
   // A key file or a generation alone leaves the database at its default place.
-  if (database === undefined || isWherever(database))
+  if (database === undefined || hasOnlyNeutralSettings(database))
     return { database: { kind: 'sqlite', file: defaultFile, ...generationOf(database) }, warnings: [] }
   const { url } = database
   if (url === undefined)
     return { mistakes: ['database.url: required; write sqlite:data/service.db, or leave database out'] }
-  const native = url.replace(/^jdbc:/i, '')
-  if (/^postgres(ql)?:/i.test(native)) return readPostgres(database, native, files)
-  const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(native)?.[1]
+  const plainUrl = url.replace(/^jdbc:/i, '')
+  if (/^postgres(ql)?:/i.test(plainUrl)) return readPostgres(database, plainUrl, files)
+  const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(plainUrl)?.[1]
   const mistakes = findDriverMistakes(database, 'sqlite', 'SQLite')
   if (file === undefined) {
     mistakes.unshift('database.url: it must be sqlite:path or postgresql://host/name, with or without jdbc: before it')

@@ -42,13 +42,13 @@ export function readEnvironment(
   environment: Environment,
   read: (path: string) => string,
 ): { readonly value: unknown } | { readonly mistakes: readonly string[] } {
-  const names = settingsByVariable(schema)
+  const variables = settingsByVariable(schema)
   const mistakes: string[] = []
   let settings: object | undefined = isObject(value) ? value : undefined
   for (const [variable, text] of findVariables(environment)) {
-    const target = findSetting(names, variable)
+    const target = findSetting(variables, variable)
     const result =
-      target === undefined ? { mistake: unknownVariable(variable, names) } : readVariable(target, text, read)
+      target === undefined ? { mistake: unknownVariable(variable, variables) } : readVariable(target, text, read)
     if ('mistake' in result) mistakes.push(`${variable}: ${result.mistake}`)
     else if (target && settings) settings = replaceMember(settings, target.setting.path, result.value)
   }
@@ -66,36 +66,38 @@ function findVariables(environment: Environment): (readonly [string, string])[] 
 
 /** Returns the settings by their variables; an object has a variable, and so have its members. */
 export function settingsByVariable(schema: SettingsShape): ReadonlyMap<string, Setting> {
-  const names = new Map<string, Setting>()
+  const variables = new Map<string, Setting>()
   const add = ({ properties = {} }: SettingsShape, prefix: string, path: readonly string[]): void => {
     for (const [name, member] of Object.entries(properties)) {
       const variable = `${prefix}${name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toUpperCase()}`
-      names.set(variable, { path: [...path, name], isText: isText(member) })
+      variables.set(variable, { path: [...path, name], isText: isText(member) })
       add(member, `${variable}__`, [...path, name])
     }
   }
   add(schema, PREFIX, [])
-  return names
+  return variables
 }
 
 function isText({ type, const: only, anyOf }: SettingsShape): boolean {
   return type === 'string' || typeof only === 'string' || (anyOf?.every(isText) ?? false)
 }
 
-interface FoundSetting {
+interface VariableTarget {
   readonly setting: Setting
   readonly isFile: boolean
 }
 
-function findSetting(names: ReadonlyMap<string, Setting>, variable: string): FoundSetting | undefined {
-  const namedSetting = names.get(variable)
+function findSetting(variables: ReadonlyMap<string, Setting>, variable: string): VariableTarget | undefined {
+  const namedSetting = variables.get(variable)
   if (namedSetting !== undefined) return { setting: namedSetting, isFile: false }
-  const settingOfFile = variable.endsWith(FILE_SUFFIX) ? names.get(variable.slice(0, -FILE_SUFFIX.length)) : undefined
+  const settingOfFile = variable.endsWith(FILE_SUFFIX)
+    ? variables.get(variable.slice(0, -FILE_SUFFIX.length))
+    : undefined
   return settingOfFile && { setting: settingOfFile, isFile: true }
 }
 
-function unknownVariable(variable: string, names: ReadonlyMap<string, Setting>): string {
-  const nearest = nearestName(variable, [...names.keys()])
+function unknownVariable(variable: string, variables: ReadonlyMap<string, Setting>): string {
+  const nearest = nearestName(variable, [...variables.keys()])
   const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
   const kubernetes = /_(PORT|SERVICE)(_|$)/.test(variable)
     ? ' (Kubernetes sets such variables by itself; turn that off with enableServiceLinks: false)'
@@ -104,7 +106,7 @@ function unknownVariable(variable: string, names: ReadonlyMap<string, Setting>):
 }
 
 function readVariable(
-  { setting, isFile }: FoundSetting,
+  { setting, isFile }: VariableTarget,
   value: string,
   read: (path: string) => string,
 ): { readonly value: unknown } | { readonly mistake: string } {

@@ -3,7 +3,7 @@
  * ignored.
  */
 import { type Files, unreadableReason } from './files.ts'
-import { shownPath } from './shown-path.ts'
+import { pathForMessages } from './path-for-messages.ts'
 
 export interface KeyFile {
   /** The setting that names the file, for messages. */
@@ -23,8 +23,8 @@ export type ReadKeyLines =
 const KEY_BYTES = 32
 /** The least number of different bytes: in 32 random bytes, hardly ever fewer than 24 are different. */
 const MIN_DIFFERENT_BYTES = 16
-const HOW = 'make one with: openssl rand -base64 32'
-const NO_KEY = `it must be ${KEY_BYTES} bytes in base64 or base64url; ${HOW}`
+const KEY_ADVICE = 'make one with: openssl rand -base64 32'
+const NOT_A_KEY = `it must be ${KEY_BYTES} bytes in base64 or base64url; ${KEY_ADVICE}`
 /** The most lines that a message numbers for one mistake. */
 const NAMED_LINES = 3
 
@@ -36,27 +36,29 @@ export function readKeyLines({ setting, path, words = [] }: KeyFile, files: File
   } catch (error) {
     const why = unreadableReason(error)
     // A new key in the place of one that is there and cannot be read would leave what it encrypted unreadable.
-    const how = (error as NodeJS.ErrnoException).code === 'ENOENT' ? `; ${HOW}` : ''
-    return { mistakes: [`${setting}: ${why}: ${shownPath(path)}${how}`] }
+    const how = (error as NodeJS.ErrnoException).code === 'ENOENT' ? `; ${KEY_ADVICE}` : ''
+    return { mistakes: [`${setting}: ${why}: ${pathForMessages(path)}${how}`] }
   }
-  const numberedLines = text.split(/\r?\n/).map((line, index) => ({ text: line.trim(), at: index + 1 }))
+  const numberedLines = text.split(/\r?\n/).map((line, index) => ({ text: line.trim(), number: index + 1 }))
   const keyLines = numberedLines.filter((line) => line.text !== '' && !line.text.startsWith('#'))
   const lines = keyLines.map((line) => (words.includes(line.text) ? line.text : Buffer.from(line.text, 'base64url')))
   const [first, ...others] = lines
-  if (first === undefined) return { mistakes: [`${setting}: ${path} has no key; ${HOW}`] }
-  const linesOf = new Map<string, number[]>()
-  for (const [index, { text: line, at }] of keyLines.entries()) {
+  if (first === undefined) return { mistakes: [`${setting}: ${path} has no key; ${KEY_ADVICE}`] }
+  const lineNumbersByProblem = new Map<string, number[]>()
+  for (const [index, { text: line, number }] of keyLines.entries()) {
     const problem = lineProblem(line, lines, index)
     if (problem === undefined) continue
-    const numbers = linesOf.get(problem) ?? []
-    numbers.push(at)
-    linesOf.set(problem, numbers)
+    const numbers = lineNumbersByProblem.get(problem) ?? []
+    numbers.push(number)
+    lineNumbersByProblem.set(problem, numbers)
   }
-  if (keyLines.length > 1 && linesOf.get(NO_KEY)?.length === keyLines.length) {
+  if (keyLines.length > 1 && lineNumbersByProblem.get(NOT_A_KEY)?.length === keyLines.length) {
     const rule = `a line of it is ${KEY_BYTES} bytes in base64 or base64url`
-    return { mistakes: [`${setting}: ${path} is another kind of file: ${rule}; name another, or ${HOW}`] }
+    return { mistakes: [`${setting}: ${path} is another kind of file: ${rule}; name another, or ${KEY_ADVICE}`] }
   }
-  const mistakes = [...linesOf].map(([problem, at]) => `${setting}: ${path}, ${linesText(at)}: ${problem}`)
+  const mistakes = [...lineNumbersByProblem].map(
+    ([problem, numbers]) => `${setting}: ${path}, ${linesText(numbers)}: ${problem}`,
+  )
   return mistakes.length > 0 ? { mistakes } : { lines: [first, ...others] }
 }
 
@@ -74,10 +76,10 @@ function lineProblem(text: string, lines: readonly (Buffer | string)[], index: n
   if (typeof value === 'string') return before.includes(value) ? `${value} stands there twice` : undefined
   // Only complete base64 or base64url is accepted: a decoder would skip other characters.
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text) || value?.length !== KEY_BYTES) {
-    return NO_KEY
+    return NOT_A_KEY
   }
   if (new Set(value).size < MIN_DIFFERENT_BYTES || value.every((byte) => byte >= 0x20 && byte < 0x7f)) {
-    return `it is not random; ${HOW}`
+    return `it is not random; ${KEY_ADVICE}`
   }
   const isRepeated = before.some((each) => typeof each !== 'string' && each.equals(value))
   return isRepeated ? 'the same key stands there twice' : undefined

@@ -66,10 +66,12 @@ export function readServiceKeys(
     result: readSigningKey({ ...use, now }, setting, files),
   }))
   const mistakes = keyResults.flatMap(({ result }) => ('mistakes' in result ? result.mistakes : []))
-  const good = keyResults.flatMap(({ result, ...use }) => ('mistakes' in result ? [] : [{ ...use, key: result }]))
+  const usableKeys = keyResults.flatMap(({ result, ...use }) => ('mistakes' in result ? [] : [{ ...use, key: result }]))
   const keysAt = (path: string): SigningKeys | undefined => {
-    const current = good.find(({ settingPath }) => settingPath === path)?.key
-    const previous = good.filter(({ settingPath }) => settingPath.startsWith(`${path}.previous[`)).map(({ key }) => key)
+    const current = usableKeys.find(({ settingPath }) => settingPath === path)?.key
+    const previous = usableKeys
+      .filter(({ settingPath }) => settingPath.startsWith(`${path}.previous[`))
+      .map(({ key }) => key)
     return current && { ...current, previous }
   }
   const signing = keysAt('signing')
@@ -82,7 +84,7 @@ export function readServiceKeys(
       metadata: keysAt('keys.metadata'),
       audit: keysAt('keys.audit'),
     },
-    warnings: good.flatMap(({ settingPath, isPrevious, purpose, key }) => {
+    warnings: usableKeys.flatMap(({ settingPath, isPrevious, purpose, key }) => {
       if (isPrevious) return endedWarnings(settingPath, key.chain, now)
       // The certificate of a checkpoint only carries its key, so its warnings do not matter.
       return purpose === 'audit' ? [] : findCertificateWarnings(settingPath, key.chain, now)

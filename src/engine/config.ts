@@ -10,9 +10,9 @@ import { checkSettings, commonSettings, type ReadResult } from '../config/common
 import { type DatabaseConfig, readDatabase } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
 import { type Management, ManagementSetting, resolveManagement } from '../config/management.ts'
+import { pathForMessages } from '../config/path-for-messages.ts'
 import { findProxyMistakes } from '../config/rate-limits.ts'
 import { createServerTls, type ServerTls } from '../config/server-tls.ts'
-import { shownPath } from '../config/shown-path.ts'
 import { readKeyAndCertificates } from '../config/signing.ts'
 import { resolveStopping, type Stopping } from '../config/stopping.ts'
 import { findTelemetryMistakes, resolveTelemetry, type TelemetryConfig } from '../config/telemetry.ts'
@@ -208,12 +208,12 @@ function readIdentityFile(path: string, files: Files): Identity | { readonly mis
   try {
     return readIdentity(files.read(path))
   } catch (error) {
-    if (error instanceof MalformedError) return mistakeOf(`${error.message}: ${shownPath(path)}`)
+    if (error instanceof MalformedError) return mistakeOf(`${error.message}: ${pathForMessages(path)}`)
     const { code } = error as NodeJS.ErrnoException
     return mistakeOf(
       code === 'ENOENT'
-        ? `there is no such file: ${shownPath(path)}; ${NO_KEY}`
-        : `the file cannot be read: ${shownPath(path)}`,
+        ? `there is no such file: ${pathForMessages(path)}; ${NO_KEY}`
+        : `the file cannot be read: ${pathForMessages(path)}`,
     )
   }
 }
