@@ -98,7 +98,7 @@ async function build<Name extends CredentialServiceName>(
   let current = config
   const metrics = config.management && (await measure(name, () => current, { opened, telemetry }))
   const counted = metrics
-    ? metrics.steps.timeStore((await import('./outcome-metrics.ts')).observeCommits(opened, metrics.committed))
+    ? metrics.steps.timeStore((await import('./outcome-metrics.ts')).observeCommits(opened, metrics.observeCommit))
     : opened
   const effects = {
     ...{ store: counted, retryOnConflict, outbound, now, random, log, pkcs11Tokens, observer: metrics?.observer },

@@ -22,8 +22,8 @@ import { createStepTimer, type StepTimer } from './step-metrics.ts'
 export interface ServiceMetrics {
   readonly registry: Registry
   readonly observer: RequestObserver
-  /** Is told of every batch that the store commits. */
-  readonly committed: CommitObserver
+  /** Counts every batch that the store commits. */
+  readonly observeCommit: CommitObserver
   readonly steps: StepTimer
   /** Notes each status list that an issuer signs. */
   readonly noteSignedList: NoteSignedList | undefined
@@ -43,31 +43,31 @@ interface MetricSources {
 }
 
 /** Makes the metrics of a service: requests, outcomes, its database, its state, certificates, process. */
-export function createServiceMetrics(name: 'issuer' | 'verifier', measured: MetricSources): ServiceMetrics {
+export function createServiceMetrics(name: 'issuer' | 'verifier', sources: MetricSources): ServiceMetrics {
   const registry = new Registry()
   const prefix = `vouchsafe_${name}_`
   collectDefaultMetrics({ register: registry })
-  registerConflictMetrics(prefix, registry, measured.conflicts)
-  registerCallbackMetrics(prefix, registry, measured.store, measured.now)
-  registerConnectionMetrics(prefix, registry, measured.store)
-  registerTelemetryMetrics(prefix, registry, measured.telemetry)
-  registerCertificateMetrics(prefix, registry, () => listCertificates(measured.config()), measured.now)
-  registerReadinessMetrics(prefix, registry, measured.checkReady)
-  registerSessionMetrics(prefix, registry, measured.listNewestStates, measured.now)
+  registerConflictMetrics(prefix, registry, sources.conflicts)
+  registerCallbackMetrics(prefix, registry, sources.store, sources.now)
+  registerConnectionMetrics(prefix, registry, sources.store)
+  registerTelemetryMetrics(prefix, registry, sources.telemetry)
+  registerCertificateMetrics(prefix, registry, () => listCertificates(sources.config()), sources.now)
+  registerReadinessMetrics(prefix, registry, sources.checkReady)
+  registerSessionMetrics(prefix, registry, sources.listNewestStates, sources.now)
   registerLogMetrics(prefix, registry, logCounts)
-  const committed = registerOutcomeMetrics(name, prefix, registry)
+  const observeCommit = registerOutcomeMetrics(name, prefix, registry)
   return {
     registry,
     observer: createRequestObserver(prefix, registry),
-    committed,
+    observeCommit,
     steps: createStepTimer(prefix, registry),
-    noteSignedList: name === 'issuer' ? registerListMetrics(prefix, registry, measured.now) : undefined,
+    noteSignedList: name === 'issuer' ? registerListMetrics(prefix, registry, sources.now) : undefined,
   }
 }
 
 /** Returns the text of the metrics of several processes as those of one, each added up as its definition says. */
-export function addMetrics(ofProcesses: readonly (readonly MeasuredMetric[])[]): Promise<string> {
-  return AggregatorRegistry.aggregate(ofProcesses.map((metrics) => [...metrics])).metrics()
+export function addMetrics(metricsByProcess: readonly (readonly MeasuredMetric[])[]): Promise<string> {
+  return AggregatorRegistry.aggregate(metricsByProcess.map((metrics) => [...metrics])).metrics()
 }
 
 function registerConnectionMetrics(prefix: string, registry: Registry, store: MetricSources['store']): void {

@@ -40,7 +40,7 @@ export async function chooseDefaultHost(probe = findListenProblem): Promise<stri
   return problem === 'EAFNOSUPPORT' || problem === 'EADDRNOTAVAIL' ? '0.0.0.0' : '::'
 }
 
-/** Returns `preferred` when it is free, else a port that the system picks. */
+/** Returns `preferredPort` when it is free, else a port that the system picks. */
 export async function findFreePort(preferredPort: number): Promise<number> {
   // Loopback is tested as well: some systems allow listening on every address beside a listener on one address.
   const problems = [

@@ -135,12 +135,12 @@ async function startService(kind: ServiceKind, starting: StartingProcess): Promi
   const readConfig = () => kind.readConfig(file.value, files, now())
   const result = readConfig()
   if ('mistakes' in result) {
-    const other = await otherServiceMistake(file.value, { name: kind.name, configFile })
-    return other === undefined ? result.mistakes : [other]
+    const otherMistake = await otherServiceMistake(file.value, { name: kind.name, configFile })
+    return otherMistake === undefined ? result.mistakes : [otherMistake]
   }
   const { config, warnings } = result
-  const tooMany = findWorkersMistake(config)
-  if (tooMany !== undefined) return [tooMany]
+  const workersMistake = findWorkersMistake(config)
+  if (workersMistake !== undefined) return [workersMistake]
   const outputs = await openOutputs(kind.name, config.telemetry, { ownLog, worker: primary?.orders.number })
   if (primary === undefined) {
     for (const warning of warnings) outputs.log.warn({ event: 'configuration_warning', warning }, warning)
@@ -199,8 +199,8 @@ async function runPrimary(
   const { config, settings, rereading } = configuredService
   const { log, telemetry } = configuredService.outputs
   const findMistakes = (): readonly string[] => {
-    const again = rereadSettings(rereading)
-    return 'mistakes' in again ? again.mistakes : []
+    const result = rereadSettings(rereading)
+    return 'mistakes' in result ? result.mistakes : []
   }
   const workers = createWorkers({ config, settings, findMistakes, log })
   const management = config.management && (await createMetricsServer(workers.metrics))

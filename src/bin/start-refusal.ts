@@ -24,7 +24,7 @@ export async function describeListenMistake(
     const change = within === '' ? 'port and baseUrl' : setting
     return `${setting}: ${port} (host ${host}) is in use by ${await describeListener(port)}; stop that one, or change ${change}`
   }
-  if (code === 'EACCES') return `${setting}: ${port} may not be used by this user`
+  if (code === 'EACCES') return `${setting}: ${port} may not be used by this user; name one above 1023`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return `${within}host: ${host} is not an address of this machine`
   return `${setting}: ${message}`

@@ -201,10 +201,10 @@ async function endWorkers(pool: Pool, signal: string): Promise<void> {
   const killAll = (): void => {
     for (const { worker } of running) worker.process.kill('SIGKILL')
   }
-  const timeoutSignal = setTimeout(killAll, graceSeconds * 1000 + LONGEST_END_MS)
+  const killTimer = setTimeout(killAll, graceSeconds * 1000 + LONGEST_END_MS)
   sendToAll(pool, { signal })
   const ends = await Promise.all(running.map(async ({ number, ended }) => ({ number, ...(await ended) })))
-  clearTimeout(timeoutSignal)
+  clearTimeout(killTimer)
   const failedWorkers = ends.filter(({ status }) => status !== 0)
   if (failedWorkers.length === 0) return
   throw new Error(failedWorkers.map((end) => `worker ${end.number} ended with ${end.signal ?? end.status}`).join(', '))

@@ -66,8 +66,8 @@ export function logsBody(resource: Attributes, records: readonly string[]): stri
 }
 
 function bodyText(outer: string, inner: string, resource: Attributes, items: string): string {
-  const [about, scope] = [JSON.stringify({ attributes: keyValues(resource) }), JSON.stringify(SCOPE)]
-  return `{"${outer}":[{"resource":${about},"${inner}":[{"scope":${scope},${items}}]}]}`
+  const [resourceText, scope] = [JSON.stringify({ attributes: keyValues(resource) }), JSON.stringify(SCOPE)]
+  return `{"${outer}":[{"resource":${resourceText},"${inner}":[{"scope":${scope},${items}}]}]}`
 }
 
 /** Writes nanoseconds since the epoch as text, which are too many digits for a number, exact to the microsecond. */

@@ -28,7 +28,7 @@ export function createWorkerClient(file: string, data: unknown): WorkerClient {
   let current: RunningWorker | undefined
   let isOver = false
   const startWorker = (): RunningWorker => {
-    const worker = start(file, data, () => {
+    const worker = runWorker(file, data, () => {
       if (current === worker) current = undefined
     })
     return worker
@@ -56,7 +56,7 @@ interface WaitingRequest {
   readonly reject: (error: Error) => void
 }
 
-function start(file: string, data: unknown, onEnd: () => void): RunningWorker {
+function runWorker(file: string, data: unknown, onEnd: () => void): RunningWorker {
   const worker = new Worker(file, { workerData: data })
   worker.unref()
   const waiting = new Map<number, WaitingRequest>()

@@ -113,8 +113,9 @@ function textOf(file: string, report: AuditReport): string {
     reasons.map((reason) => `  - ${removeControlCharacters(reason)}\n`).join('')
   if (problems.length > 0) return `${file} is not intact:\n${bulletList(problems)}`
   if (undecided.length > 0) return `${file}: cannot tell whether it is intact:\n${bulletList(undecided)}`
-  const rest = records - vouchedFor
-  const end = rest === 0 ? '' : ` The last ${rest} came after the last checkpoint: nobody vouches for them yet.`
+  const unvouched = records - vouchedFor
+  const end =
+    unvouched === 0 ? '' : ` The last ${unvouched} came after the last checkpoint: nobody vouches for them yet.`
   return `${file} is intact: ${counts}.${end}\n`
 }
 

@@ -29,15 +29,15 @@ ${[...commandNames.flatMap(commandLines), ...files].join('\n')}
 function commandLines(command: CommandName): readonly string[] {
   const { does, choices, options } = commandEntry(command)
   const values = valuePlaces().filter((place) => place.command === command)
-  const words = (condition: string, rest: string) => `complete -c vouchsafe -n '${condition}' ${rest}`
+  const completionLine = (condition: string, action: string) => `complete -c vouchsafe -n '${condition}' ${action}`
   return [
-    words('__vouchsafe_at', `-a ${command} -d ${quote(does)}`),
-    words('__vouchsafe_at help', `-a ${command} -d ${quote(does)}`),
-    ...(choices === undefined ? [] : [words(`__vouchsafe_at ${command}`, `-a ${quote(choices.join(' '))}`)]),
+    completionLine('__vouchsafe_at', `-a ${command} -d ${quote(does)}`),
+    completionLine('__vouchsafe_at help', `-a ${command} -d ${quote(does)}`),
+    ...(choices === undefined ? [] : [completionLine(`__vouchsafe_at ${command}`, `-a ${quote(choices.join(' '))}`)]),
     ...Object.entries(options).map(([name, { does: what, of = [], short }]) => {
       const names = short === undefined ? `-l ${name}` : `-l ${name} -s ${short}`
       const action = fishAction(values.find(({ option }) => option === name)?.completion)
-      return words(`__vouchsafe_in ${[command, ...of].join(' ')}`, `${names}${action} -d ${quote(what)}`)
+      return completionLine(`__vouchsafe_in ${[command, ...of].join(' ')}`, `${names}${action} -d ${quote(what)}`)
     }),
   ]
 }

@@ -12,7 +12,8 @@ import { readWords, UsageError } from '../command-line.ts'
 export async function runComponent(args: string[]): Promise<void> {
   const { values, positionals } = readWords('component', args)
   const [word, file, ...more] = positionals
-  if (word !== 'build' && word !== 'test') throw new UsageError('component', word && 'there is no such command')
+  if (word !== 'build' && word !== 'test')
+    throw new UsageError('component', word && `there is no command component ${word}`)
   if (file === undefined || more.length > 0) throw new UsageError('component', `${word} takes one file`)
   return word === 'build' ? buildComponent(file, values) : testComponent(file)
 }

@@ -41,7 +41,7 @@ async function runSubcommand(
     case 'restore':
       return (await import('./restore.ts')).restoreBackup(await readSubject(values), file ?? '')
     case 'status':
-      return (await import('./status.ts')).describeState(await readSubject(values))
+      return (await import('./status.ts')).describeDatabaseState(await readSubject(values))
     case 'migrate':
       return (await import('./migrate.ts')).migrateSchema(await readSubject(values), values.check)
     case 'compact':

@@ -8,7 +8,7 @@ import { formatColumns } from '../terminal.ts'
 import { bytesText, type CommandResult, rowsText } from './command-result.ts'
 import { type Subject, withTables } from './subject.ts'
 
-export async function describeState({ kind, config }: Subject): Promise<CommandResult> {
+export async function describeDatabaseState({ kind, config }: Subject): Promise<CommandResult> {
   const { database } = config
   const place = describeDatabase(database)
   const state = await withTables(database, (reader) => readState(reader, kind.migrations))

@@ -2,6 +2,7 @@
 import { parseJson } from '../../codec/json.ts'
 import type { checkSettings } from '../../config/common.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
+import { wrap } from '../terminal.ts'
 import type { NewFiles } from './files.ts'
 
 /** The length of the longest line that `init` prints. */
@@ -16,15 +17,5 @@ export function otherSettings(
   const writtenSettings = parseJson(files.find(({ path }) => path === CONFIG_FILE)?.text ?? '{}') as object
   const others = Object.keys(schema.properties).filter((name) => !Object.hasOwn(writtenSettings, name))
   const entries = others.map((name) => (hints[name] === undefined ? name : `${name} (${hints[name]})`))
-  return wrap(`Not there, and good without: ${entries.join(', ')}. docs/reference.md has them all.`)
-}
-
-function wrap(text: string): string {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const longer = `${lines.at(-1) ?? ''} ${word}`.trim()
-    if (lines.length === 0 || longer.length > WIDTH) lines.push(word)
-    else lines[lines.length - 1] = longer
-  }
-  return lines.join('\n')
+  return wrap(`Not there, and good without: ${entries.join(', ')}. docs/reference.md has them all.`, WIDTH).join('\n')
 }

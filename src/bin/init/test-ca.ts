@@ -50,6 +50,12 @@ export async function certifyByTestCa(
     ...validity,
     extensions: usualExtensions({ publicKey, issuerPublicKey: ca.publicKey, isCa: false, ...(names && { names }) }),
   })
-  const self = makeSelfSignedCertificate({ ...ca, ...validity, commonName: caName, serial: random(16), isCa: true })
-  return { certificate, ca: self }
+  const caCertificate = makeSelfSignedCertificate({
+    ...ca,
+    ...validity,
+    commonName: caName,
+    serial: random(16),
+    isCa: true,
+  })
+  return { certificate, ca: caCertificate }
 }

@@ -11,8 +11,7 @@ import { readIdentity } from '../../engine/identity.ts'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import { evmAddress } from '../../offchain/address.ts'
 import { accountOfKey } from '../../offchain/authentication/recover.ts'
-
-const PRIVATE = 0o600
+import { PRIVATE } from '../directory.ts'
 
 /** Writes a new secp256k1 key in PEM. Never overwrites a file. */
 export async function makeKey(file: string): Promise<{ readonly address: string }> {

@@ -43,12 +43,12 @@ async function writeLists(
   const previousTags = readIndex(index)
   const tags: Record<string, string> = {}
   const writtenPaths: string[] = []
-  for await (const { path, etag, makeDocument: document } of lists) {
+  for await (const { path, etag, makeDocument } of lists) {
     const file = join(directory, path)
     tags[path] = etag
     if (previousTags.get(path) === etag && existsSync(file) && existsSync(`${file}.gz`)) continue
-    replaceAtomically(file, await document('identity'), 0o644)
-    replaceAtomically(`${file}.gz`, await document('gzip'), 0o644)
+    replaceAtomically(file, await makeDocument('identity'), 0o644)
+    replaceAtomically(`${file}.gz`, await makeDocument('gzip'), 0o644)
     writtenPaths.push(path)
   }
   const removedPaths = [...previousTags.keys()].filter((path) => isListPath(path) && !Object.hasOwn(tags, path))

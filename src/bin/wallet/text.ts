@@ -123,12 +123,12 @@ function frameCredential(credential: StoredCredential, lines: readonly string[])
       ? removeControlCharacters(issuer)
       : `${removeControlCharacters(credential.issuerName)} (${removeControlCharacters(issuer)})`
   const until = expiresAt === undefined ? 'no expiry' : `valid until ${timeText(expiresAt)}`
-  const inside = [from, ...signedBy(credential), '', ...lines, ''].map((line) => `│ ${line}`.trimEnd())
+  const inside = [from, ...certificateLines(credential), '', ...lines, ''].map((line) => `│ ${line}`.trimEnd())
   return [`┌ ${paint('bold', removeControlCharacters(name))}  ${paint('dim', id)}`, ...inside, `└ ${until}`].join('\n')
 }
 
 /** Describes the certificate of the key that signed the credential, whatever issuer the credential names. */
-function signedBy({ issuerCertificate: certificate }: StoredCredential): string[] {
+function certificateLines({ issuerCertificate: certificate }: StoredCredential): string[] {
   if (certificate === undefined) return []
   const { subjectText, issuerText, selfIssued } = certificate
   const attribution = selfIssued ? 'made by itself' : `issued by ${removeControlCharacters(issuerText)}`

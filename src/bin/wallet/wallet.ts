@@ -49,7 +49,7 @@ interface WalletCommand {
 /** The time for the person at the page of the issuer, which gives them ten minutes and five for the way back. */
 const PERSON_SECONDS = 900
 
-/** The result for programs; `failed` when the work was done and its result is negative. */
+/** The result for programs; `hasFailed` says that the work was done and its result is negative. */
 type Outcome = { readonly json: Readonly<Record<string, unknown>>; readonly hasFailed?: boolean }
 
 /** The commands, each with its argument and its work. */
