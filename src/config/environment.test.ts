@@ -92,6 +92,7 @@ describe('the settings of the environment', () => {
   it('are there where a variable of a setting is', () => {
     expect(hasSettings({ VOUCHSAFE_PORT: '1' })).toBe(true)
     expect(hasSettings({ VOUCHSAFE_PORT: '', VOUCHSAFE_ISSUER_API_KEY: 'k', HOME: '/' })).toBe(false)
+    expect(hasSettings({ VOUCHSAFE_ENGINE_API_KEYS: 'a-key -' })).toBe(false)
   })
 })
 

@@ -21,7 +21,7 @@ interface Setting {
 const PREFIX = 'VOUCHSAFE_'
 const FILE_SUFFIX = '_FILE'
 /** The variables of other commands and of tests, which name settings of no service. */
-const FOREIGN_VARIABLES = /^VOUCHSAFE_(TEST_.*|(ISSUER|VERIFIER)_API_KEY|WALLET_HOME|CONSOLE_.*)$/
+const FOREIGN_VARIABLES = /^VOUCHSAFE_(TEST_.*|(ISSUER|VERIFIER)_API_KEY|ENGINE_API_KEYS|WALLET_HOME|CONSOLE_.*)$/
 const LARGEST_FILE = 1024 * 1024
 
 /** Tests whether the environment has a setting of a service, so that a configuration file may be missing. */
