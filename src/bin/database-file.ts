@@ -18,20 +18,20 @@ interface Header {
   readonly pageBytes: number
   readonly pages: number
   readonly version: number
-  /** Counts the logs that the database has had; the store counts it up with each that it begins. */
-  readonly logs: number
+  /** The number of write-ahead logs that the database has had, which the store raises with each that it begins. */
+  readonly logCount: number
   /** Whether the number of pages was written together with the rest. */
   readonly isCurrent: boolean
 }
 
-/** Says why the database must not be opened, in words that say what to do; undefined when it may be. */
+/** Returns why the database must not be opened, and what to do; undefined when it may be opened. */
 export function fileProblem(file: string): string | undefined {
   if (file === ':memory:') return undefined
   const size = sizeOf(file)
   const logSize = sizeOf(`${file}-wal`)
   if (size === 0) return missingProblem(file, logSize)
   const header = readPart(file, 0, HEADER_BYTES)
-  // SQLite says of another file that it is none of its own.
+  // SQLite itself refuses a file that is not a database.
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, 15) !== 'SQLite format 3') return undefined
   const main = headerOf(header)
   if (logSize > LOG_HEADER_BYTES) return findForeignLogProblem(file, main)
@@ -43,12 +43,12 @@ export function fileProblem(file: string): string | undefined {
 
 /** The facts that a file states about itself while it is used. */
 export interface FileState {
-  /** Whether all pages that it says it has are there, or in the log. */
+  /** Whether all pages that the header counts are in the file or in the log. */
   readonly isWhole: boolean
-  /** Whether its journal is a log: a copy by `vacuum into` says that it is not. */
+  /** Whether the journal of the file is a write-ahead log, as it is not in a copy by `vacuum into`. */
   readonly hasLog: boolean
-  /** How many logs it has had, which goes up only. */
-  readonly logs: number
+  /** The number of write-ahead logs that the database has had, which only grows. */
+  readonly logCount: number
 }
 
 /** An embedded database's file, open to be read beside SQLite. */
@@ -69,10 +69,10 @@ export function openDatabaseFile(file: string): OpenedFile {
   const readOneState = (): FileState | undefined => {
     const header = readFrom(descriptor, 0, HEADER_BYTES)
     if (header.length < HEADER_BYTES) return undefined
-    const { pages, pageBytes, version, logs } = headerOf(header)
+    const { pages, pageBytes, version, logCount } = headerOf(header)
     const countPages = () => Math.floor(fstatSync(descriptor).size / pageBytes)
     const isWhole = countPages() >= pages || hasPages(`${file}-wal`, pageBytes, { countPages, last: pages })
-    return { isWhole, hasLog: version === LOG_VERSION, logs }
+    return { isWhole, hasLog: version === LOG_VERSION, logCount }
   }
   return {
     readState: () => {
@@ -118,19 +118,19 @@ function missingProblem(file: string, logSize: number): string | undefined {
 function findForeignLogProblem(file: string, main: Header): string | undefined {
   const advice = `${file}-wal is the log of another state of the database, as it is left where a backup is put back: take it and ${file}-shm away if the file is the one that you want, or put back the file that the log belongs to`
   if (main.version !== LOG_VERSION) return advice
-  const counts = logCounts(`${file}-wal`, main.pageBytes)
+  const counts = readLogCounts(`${file}-wal`, main.pageBytes)
   if (counts === undefined) return advice
   const [first] = counts
-  return first === undefined || main.logs === first - 1 || counts.includes(main.logs) ? undefined : advice
+  return first === undefined || main.logCount === first - 1 || counts.includes(main.logCount) ? undefined : advice
 }
 
 /**
  * Returns the counts of logs in the copies of page 1 in a log, in order; undefined when its pages have another size.
  */
-function logCounts(log: string, pageBytes: number): readonly number[] | undefined {
+function readLogCounts(log: string, pageBytes: number): readonly number[] | undefined {
   if (readPart(log, 0, LOG_HEADER_BYTES).readUInt32BE(8) !== pageBytes) return undefined
   const firstPages = [...readFrames(log, pageBytes)].filter(({ page }) => page === 1)
-  return firstPages.map(({ start }) => headerOf(start).logs)
+  return firstPages.map(({ start }) => headerOf(start).logCount)
 }
 
 /** Reads the frames of a log: the number of the page of each, and the first bytes of the page. */
@@ -158,7 +158,7 @@ function headerOf(bytes: Buffer): Header {
     pageBytes: size === 1 ? 65_536 : size,
     version: bytes.readUInt8(18),
     pages: bytes.readUInt32BE(28),
-    logs: bytes.readInt32BE(60),
+    logCount: bytes.readInt32BE(60),
     isCurrent: bytes.readUInt32BE(24) === bytes.readUInt32BE(92),
   }
 }

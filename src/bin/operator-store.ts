@@ -9,7 +9,7 @@ import type { Migration, Store } from '../store/store.ts'
 import { addEnvironment, readConfigFile, workingDirectoryHint } from './config-file.ts'
 import { type CredentialServiceName, credentialServices, isCredentialServiceName } from './credential-services.ts'
 import { files, now, openDatabase } from './effects.ts'
-import { serviceOf } from './which-service.ts'
+import { serviceOf, unknownServiceMistake } from './which-service.ts'
 
 /** The service and the configuration file of a command. */
 interface ServiceWords {
@@ -49,9 +49,7 @@ async function readServiceConfig({
   const service = name === undefined ? await serviceOf(file.value) : parseServiceName(name)
   if (service === 'engine')
     throw new Error(`${config} is an engine's configuration; name one of an issuer or a verifier`)
-  if (service === undefined) {
-    throw new Error(`${config} could be of either service; say which: --service issuer, or --service verifier`)
-  }
+  if (service === undefined) throw new Error(unknownServiceMistake(config))
   const { readConfig, settings } = credentialServices[service]
   const settingsResult = addEnvironment(settings, file)
   const result = 'mistakes' in settingsResult ? settingsResult : readConfig(settingsResult.value, files, now())

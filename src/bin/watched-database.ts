@@ -111,7 +111,7 @@ function createFileCheck(file: string, openedFile: OpenedFile): () => string | u
 
 function stateProblem(state: FileState | undefined, before: FileState | undefined): string | undefined {
   if (state === undefined) return FILE_TRUNCATED
-  if (!state.hasLog || state.logs < (before?.logs ?? 0)) return FILE_REPLACED
+  if (!state.hasLog || state.logCount < (before?.logCount ?? 0)) return FILE_REPLACED
   return state.isWhole ? undefined : FILE_TRUNCATED
 }
 

@@ -18,6 +18,11 @@ export async function serviceOf(value: unknown): Promise<KindName | undefined> {
   return services.length === 1 ? services[0] : undefined
 }
 
+/** Returns the message about a configuration that does not tell its service, for commands with `--service`. */
+export function unknownServiceMistake(configFile: string): string {
+  return `${configFile} could be of either service; say which: --service issuer, or --service verifier`
+}
+
 /** A command that takes the configuration of a service. */
 interface ServiceCommand {
   readonly name: KindName

@@ -88,7 +88,7 @@ async function syncDirectory(directory: string): Promise<void> {
 export async function storeComponent(directory: string, bytes: Uint8Array): Promise<string> {
   const components = join(directory, 'components')
   makeDirectory(components)
-  const sha256 = digestOf(bytes)
+  const sha256 = sha256Hex(bytes)
   await createAtomically(components, sha256, bytes)
   return sha256
 }
@@ -98,10 +98,11 @@ export function readStoredComponent(directory: string, sha256: string): Uint8Arr
   if (!/^[0-9a-f]{64}$/.test(sha256)) return undefined
   const path = join(directory, 'components', sha256)
   const bytes = readIfThere(path)
-  if (bytes !== undefined && digestOf(bytes) !== sha256) throw new Error(`${path} was changed: its SHA-256 is another`)
+  if (bytes !== undefined && sha256Hex(bytes) !== sha256) throw new Error(`${path} was changed: its SHA-256 is another`)
   return bytes
 }
 
-function digestOf(bytes: Uint8Array): string {
+/** Returns the SHA-256 of the bytes in hexadecimal. */
+export function sha256Hex(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }

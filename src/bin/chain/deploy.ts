@@ -1,7 +1,6 @@
 /**
  * `vouchsafe chain deploy`: deploys a contract with its off-chain component and its engines, and sets a new component.
  */
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AbiItem, encodeConstructor } from '../../chain/evm/abi.ts'
@@ -12,7 +11,7 @@ import { evmAddress, parseAddress } from '../../offchain/address.ts'
 import { shellWord } from '../command-line.ts'
 import { outbound } from '../effects.ts'
 import { readArtifact } from './artifact.ts'
-import { storeComponent } from './block-files.ts'
+import { sha256Hex, storeComponent } from './block-files.ts'
 import type { ChainLocation, Connection } from './connection.ts'
 import { jsonHttp } from './json-http.ts'
 import { transact } from './transactions.ts'
@@ -109,10 +108,6 @@ function readModule(file: string): Uint8Array {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
     throw new Error(`--component ${file} cannot be read (${code})`, { cause: error })
   }
-}
-
-function sha256Hex(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { bytesText, type CommandResult, rowsText } from './command-result.ts'
-import { refuseMissingFile, type Subject, withTables } from './subject.ts'
+import { countTables, refuseMissingFile, type Subject, withTables } from './subject.ts'
 
 const BUSY_TIMEOUT_MS = 5000
 
@@ -77,10 +77,4 @@ function resultOf(database: DatabaseConfig, file: string, tables: readonly Table
     text: `${file} is a backup of ${place}: ${rowsText(rows)}, ${bytesText(bytes)}. It has personal data and keys of sessions: keep it as private as the database.`,
     facts: { database: place, file, bytes, rows, tables },
   }
-}
-
-async function countTables(reader: TableReader): Promise<readonly TableCount[]> {
-  const counts: TableCount[] = []
-  for (const table of reader.tables) counts.push({ table: table.name, rows: await reader.count(table) })
-  return counts
 }

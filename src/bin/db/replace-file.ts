@@ -1,4 +1,4 @@
-/** The file of an embedded database that another takes the place of. */
+/** Puts another file in the place of that of an embedded database. */
 import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { loadDriver } from '../../store/sqlite.ts'
@@ -14,20 +14,22 @@ const IN_USE = [5, 6]
 export interface FileReplacement {
   readonly file: string
   readonly copy: string
-  /** Where the file of before goes. */
+  /** The new path of the previous file. */
   readonly keptFile: string
   /** The text that the generation of the copy has, for the file beside it. */
   readonly witness: string | undefined
 }
 
-/** Puts `copy` in the place of `file`, and returns where the file of before is; undefined where there was none. */
+/** Puts `copy` in the place of `file`, and returns the new path of the previous file; undefined where there was none. */
 export function replaceFile({ file, copy, keptFile, witness = '' }: FileReplacement): string | undefined {
   flushToDisk(copy)
   const witnessFile = generationFile(file)
   // The file has both generations while the database changes, as the process may end in between.
   writeWitnesses(witnessFile, [...readWitnesses(witnessFile), witness])
   const hasFile = existsSync(file)
-  for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) renameSync(file + end, keptFile + end)
+  for (const suffix of ['', '-wal', '-shm']) {
+    if (existsSync(file + suffix)) renameSync(file + suffix, keptFile + suffix)
+  }
   renameSync(copy, file)
   flushToDisk(dirname(file))
   writeWitnesses(witnessFile, [witness])

@@ -16,7 +16,7 @@ import { generationFile } from '../generation-file.ts'
 import type { OpenedStore } from '../service-kind.ts'
 import { type CommandResult, rowsText } from './command-result.ts'
 import { refuseWhileOpen, replaceFile } from './replace-file.ts'
-import { refuseMissingFile, type Subject, withTables } from './subject.ts'
+import { countTables, refuseMissingFile, type Subject, withTables } from './subject.ts'
 
 /** The result of a restore. */
 interface RestoreResult {
@@ -65,8 +65,8 @@ function isSameFile(one: string, other: string): boolean {
 async function restoreCopy({ kind, config }: Subject, file: string, copy: string): Promise<RestoreResult> {
   const { database } = config
   // A plain copy of the database of a stopped service may have a -wal file, which holds a part of its data.
-  for (const end of ['', '-wal']) {
-    if (existsSync(file + end)) copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
+  for (const suffix of ['', '-wal']) {
+    if (existsSync(file + suffix)) copyFileSync(file + suffix, copy + suffix, constants.COPYFILE_FICLONE)
   }
   const { damage } = await findDamage(copy, Infinity)
   if (damage !== undefined) throw new Error(`${file}: it is damaged (${damage}); use another backup`)
@@ -87,7 +87,7 @@ function fileDatabase({ generation }: DatabaseConfig, file: string): DatabaseCon
   return { kind: 'sqlite', file, ...(generation !== undefined && { generation }) }
 }
 
-/** Opens the copy as a service does, which makes of it a database of another generation; gives what was made void. */
+/** Opens the copy as a service does, which begins another generation in it; returns the number of sessions that this made void. */
 async function prepareCopy({ kind, config }: Subject): Promise<number | undefined> {
   const openedStore: OpenedStore | { readonly mistake: string } = await kind.openStore(config, {
     log: pino({ level: 'silent' }),
@@ -122,9 +122,8 @@ async function replaceDatabase(
 }
 
 async function countAll(reader: TableReader): Promise<Pick<RestoreResult, 'rows' | 'schema'>> {
-  let rows = 0
-  for (const table of reader.tables) rows += await reader.count(table)
-  return { rows, schema: reader.steps.at(-1) }
+  const counts = await countTables(reader)
+  return { rows: counts.reduce((sum, { rows }) => sum + rows, 0), schema: reader.steps.at(-1) }
 }
 
 function databaseFilesOf(copy: string): readonly string[] {
@@ -141,7 +140,7 @@ function resultOf({ kind, config: { database } }: Subject, file: string, restore
       ? 'There was no database before.'
       : isFile
         ? `The previous database is ${kept}; take it away when you no longer need it.`
-        : `The tables of before are in the schema ${kept}; drop it when you no longer need them.`,
+        : `The previous tables are in the schema ${kept}; drop it when you no longer need them.`,
     ...(kind.name === 'issuer'
       ? ['Another generation has begun: new status lists begin, and the old ones are served as before.']
       : []),

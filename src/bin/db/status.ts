@@ -6,7 +6,7 @@ import type { Migration } from '../../store/store.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { formatColumns } from '../terminal.ts'
 import { bytesText, type CommandResult, rowsText } from './command-result.ts'
-import { type Subject, withTables } from './subject.ts'
+import { countTables, type Subject, withTables } from './subject.ts'
 
 export async function describeDatabaseState({ kind, config }: Subject): Promise<CommandResult> {
   const { database } = config
@@ -48,13 +48,11 @@ interface DatabaseState {
 }
 
 async function readState(reader: TableReader, migrations: readonly Migration[]): Promise<DatabaseState> {
-  const tables: TableCount[] = []
-  for (const table of reader.tables) tables.push({ table: table.name, rows: await reader.count(table) })
   return {
     schema: schemaOf(reader.steps, migrations),
     generation: reader.generation === undefined ? null : generationOf(reader.generation),
     bytes: await reader.size(),
-    tables,
+    tables: await countTables(reader),
   }
 }
 

@@ -1,13 +1,13 @@
 /** The database that a command is about: that of a configured service. */
 import { existsSync } from 'node:fs'
 import type { DatabaseConfig } from '../../config/database.ts'
-import type { TableReader } from '../../store/tables.ts'
+import type { TableCount, TableReader } from '../../store/tables.ts'
 import { readConfigFile, workingDirectoryHint } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
 import { files, now } from '../effects.ts'
 import { isKindName, kindLoaders } from '../kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service-kind.ts'
-import { serviceOf } from '../which-service.ts'
+import { serviceOf, unknownServiceMistake } from '../which-service.ts'
 
 export interface Subject {
   readonly kind: ServiceKind
@@ -34,7 +34,7 @@ export async function readSubject(words: { readonly service?: string; readonly c
 async function kindOf(value: unknown, path: string): Promise<KindName> {
   const name = await serviceOf(value)
   if (name !== undefined) return name
-  throw new Error(`${path} could be of either service; say which: --service issuer, or --service verifier`)
+  throw new Error(unknownServiceMistake(path))
 }
 
 /**
@@ -47,6 +47,13 @@ export async function withTables<T>(database: DatabaseConfig, work: (reader: Tab
   }
   refuseMissingFile(database.file)
   return (await import('../../store/sqlite-tables.ts')).withSqliteTables(database.file, work)
+}
+
+/** Counts the rows of each table, one table after another. */
+export async function countTables(reader: TableReader): Promise<readonly TableCount[]> {
+  const counts: TableCount[] = []
+  for (const table of reader.tables) counts.push({ table: table.name, rows: await reader.count(table) })
+  return counts
 }
 
 /** Throws where there is no database, or SQLite would read what does not belong to it. */

@@ -17,7 +17,7 @@ export interface ServiceAddress {
 }
 
 /** The title of an engine, which phones do not call. */
-const ENGINE = 'Vouchsafe execution engine'
+export const ENGINE_TITLE = 'Vouchsafe execution engine'
 
 export async function addressFindings(address: ServiceAddress): Promise<Finding[]> {
   const { baseUrl } = address
@@ -35,7 +35,7 @@ function loopbackFindings({ port, title }: ServiceAddress, baseUrl: string): Fin
   const address = findLanAddress()
   const instead =
     address === undefined || port === undefined ? '' : `; on this network that is http://${address}:${port}`
-  const text = `${baseUrl} means this machine alone: ${title === ENGINE ? 'others cannot' : 'a phone cannot'} reach it. Name an address of yours${instead}`
+  const text = `${baseUrl} means this machine alone: ${title === ENGINE_TITLE ? 'others cannot' : 'a phone cannot'} reach it. Name an address of yours${instead}`
   return [{ subject: 'baseUrl', outcome: 'warning', text }]
 }
 

@@ -10,7 +10,7 @@ import type { Finding } from './finding.ts'
 const GB = 1e9
 /** The free space below which a database may soon have no room. */
 const LITTLE_BYTES = GB
-/** The difference of two clocks that is worth a word; wallets and databases forgive more. */
+/** The difference of two clocks up to which the doctor does not warn; wallets and databases tolerate more. */
 const CLOCK_SECONDS = 5
 
 /** The file systems of Linux by the magic numbers of statfs(2). */

@@ -10,7 +10,7 @@ import { type EngineConfig, EngineSettings, engineDefaults, readEngineConfig } f
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { checkBuiltFiles } from '../../toolchain/places.ts'
 import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-file.ts'
-import { addressFindings } from '../doctor/address.ts'
+import { addressFindings, ENGINE_TITLE } from '../doctor/address.ts'
 import { tlsFindings } from '../doctor/certificates.ts'
 import { databaseFindings } from '../doctor/database.ts'
 import { type Finding, findingOfMistake } from '../doctor/finding.ts'
@@ -22,7 +22,6 @@ import { files, now } from '../effects.ts'
 import { chainComponents, openChain } from './chain.ts'
 import { createComponentFiles } from './component-files.ts'
 
-const TITLE = 'Vouchsafe execution engine'
 const MOST_CONTRACTS = 50
 
 export async function doctorEngine(configFile: string, json: boolean): Promise<void> {
@@ -55,7 +54,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
     ...(identity ? privateFileFindings('identity', identity.keyFile) : []),
     ...(tlsKey && 'key' in tlsKey ? tlsFindings(tlsKey, baseUrl, now()) : []),
     ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
-    ...(await addressFindings({ baseUrl, port, host, title: TITLE })),
+    ...(await addressFindings({ baseUrl, port, host, title: ENGINE_TITLE })),
     ...('mistakes' in database ? [] : await databaseFindings(database.database, engineMigrations)),
     ...('mistakes' in database ? [] : await storageFindings(database.database)),
     // A local chain is looked at by a program of this installation.
