@@ -1,4 +1,7 @@
-/** The database of a service that is about to run: not damaged, not a copy unknowingly, and watched from then on. */
+/**
+ * Opens the database of a service that is about to run: refuses one that is damaged, notices one that is a restored
+ * copy, and watches its file from then on.
+ */
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
@@ -17,7 +20,7 @@ import { watchDatabase } from './watched-database.ts'
 const CHECK_MS = 5000
 
 /**
- * Opens a database like `openDatabase`. Throws in words also where the file is damaged, or the setting
+ * Opens a database like `openDatabase`. Throws a message for the operator also when the file is damaged, or the setting
  * `database.generation` is lower than it was.
  */
 export async function openServiceDatabase<C>(

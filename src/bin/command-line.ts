@@ -1,4 +1,4 @@
-/** Command lines: how their words are read by the table of commands, and how one is shown so that it can be copied. */
+/** Reads the words of command lines by the table of commands, and formats command lines that a user can copy. */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { nearestName } from '../codec/misspelling.ts'
 import {
@@ -19,8 +19,8 @@ export class UsageError extends Error {
   /** The problem, without the usage. */
   readonly why: string
 
-  constructor(command: CommandName, why = '') {
-    super([why, usageOf(command, commandName())].filter((text) => text !== '').join('\n\n'))
+  constructor(command: CommandName, why = '', options?: ErrorOptions) {
+    super([why, usageOf(command, commandName())].filter((text) => text !== '').join('\n\n'), options)
     this.why = why
   }
 }
@@ -55,7 +55,7 @@ function parseWords(command: CommandName, config: ParseArgsConfig) {
   try {
     return parseArgs({ ...config, tokens: true })
   } catch (error) {
-    throw new UsageError(command, wordsProblem(error, optionNamesOf(command)))
+    throw new UsageError(command, wordsProblem(error, optionNamesOf(command)), { cause: error })
   }
 }
 

@@ -51,7 +51,7 @@ async function openParts<Name extends CredentialServiceName>(
   return { parts: store }
 }
 
-/** Returns the open database, with what is personal in it encrypted when there is a key; or why there is none. */
+/** Opens the database, which encrypts personal data when there is a key; or returns why it cannot be opened. */
 async function openStore<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
@@ -76,7 +76,10 @@ async function openStore<Name extends CredentialServiceName>(
   return { store, voidedSessions: await voidOpenSessions(name, store) }
 }
 
-/** Ends what was open in a database that is a copy, once; gives the number of sessions, or undefined in any other. */
+/**
+ * Ends the sessions that were open in a restored database, once, and returns their number; undefined when the database
+ * was not restored.
+ */
 function voidOpenSessions<Name extends CredentialServiceName>(
   name: Name,
   store: StoreOf<Name>,

@@ -1,4 +1,7 @@
-/** The file beside an embedded database with the last start of its service. docs/decisions/0010-generations.md. */
+/**
+ * The file beside an embedded database that records the last start of its service, by a random text that the database
+ * has too: a witness. docs/decisions/0010-generations.md.
+ */
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 
 /** Returns the path of the file, which is not part of backups. */
@@ -6,7 +9,7 @@ export function generationFile(databaseFile: string): string {
   return `${databaseFile}-generation`
 }
 
-/** Reads the texts of the file; none when it does not exist or is a copy, as it names its own identity. */
+/** Reads the witnesses; none when the file is missing, or is a copy and so does not have the identity that it names. */
 export function readWitnesses(file: string): readonly string[] {
   try {
     const [identity, ...witnesses] = readFileSync(file, 'utf8').trimEnd().split('\n')

@@ -1,4 +1,4 @@
-/** The frame of all services: from a configuration file to a server that listens, and back. */
+/** Runs a service of any kind: reads its configuration, starts its server, and stops it after a signal. */
 import cluster from 'node:cluster'
 import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
@@ -41,7 +41,7 @@ export interface Service<Config> extends ListeningService, Pick<BuiltService<Con
 /** The words of a command line that starts a service. */
 interface ServiceWords {
   readonly configFile: string
-  /** The number of processes, which goes before the setting. */
+  /** The number of processes, which overrides the setting. */
   readonly workers?: number | undefined
 }
 

@@ -30,7 +30,7 @@ interface WorkerTerms {
   readonly config: Pick<ListeningConfig, 'stopping' | 'workers'>
   /** The settings of the start, of which each worker reads its configuration. */
   readonly settings: unknown
-  /** Says what a restart is needed for, and keeps another worker from taking a place. */
+  /** Returns the changes of files that need a restart; while there are any, no worker is replaced. */
   readonly findMistakes: () => readonly string[]
   readonly log: Logger
 }

@@ -12,7 +12,7 @@ import { createConsoleServer } from './server.ts'
 
 /** The usual port of the console. */
 export const CONSOLE_PORT = 8090
-/** The text in place of the key of an engine that the operator of the console has no key of. */
+/** The text that stands in VOUCHSAFE_ENGINE_API_KEYS for an engine without a key. */
 const NO_KEY = '-'
 /** The media types of the page's files, by how their names end. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {

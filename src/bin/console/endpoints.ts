@@ -8,7 +8,7 @@ export interface ConsoleService {
   readonly walletOrigin?: string
 }
 
-/** An execution engine, of which a console without its API key shows what everybody may know. */
+/** An execution engine. Without its API key, the console shows only what the engine tells everybody. */
 export interface ConsoleEngine {
   readonly url: string
   readonly apiKey?: string

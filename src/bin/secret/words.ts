@@ -62,8 +62,8 @@ function parseContract(contract: string | undefined): Address {
 function parseId(id: string): bigint {
   try {
     return parseSharingId(id)
-  } catch {
-    return refuseWords(`--id ${id} is not a decimal number below 2^128`)
+  } catch (error) {
+    throw new UsageError('secret', `--id ${id} is not a decimal number below 2^128`, { cause: error })
   }
 }
 

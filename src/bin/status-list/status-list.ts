@@ -1,4 +1,7 @@
-/** `vouchsafe status-list`: writes the status lists of an issuer as files, with an index of what each is a state of. */
+/**
+ * `vouchsafe status-list`: writes the status lists of an issuer as files, and an index by which the next export knows
+ * what has changed.
+ */
 import { existsSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseJsonObject } from '../../codec/json.ts'
@@ -53,7 +56,7 @@ async function writeLists(
   }
   const removedPaths = [...previousTags.keys()].filter((path) => isListPath(path) && !Object.hasOwn(tags, path))
   const removed = removeLists(directory, removedPaths, Object.keys(tags).length)
-  // Last: an export that ends early is done again.
+  // The index is written last, so that the next export repeats one that ended early.
   replaceAtomically(index, Buffer.from(`${JSON.stringify(tags, null, 2)}\n`), 0o600)
   return { written: writtenPaths, unchanged: Object.keys(tags).length - writtenPaths.length, removed }
 }
