@@ -53,8 +53,8 @@ function readProblem(configFile: string, service: string, error: unknown): strin
     return `this is a directory; name the file in it, as in ${configFile.replace(/\/$/, '')}/server.json`
   if (code === 'EACCES') return 'the file cannot be read: it may not be read by this user'
   if (code !== 'ENOENT') return `the file cannot be read (${code})`
-  const where = dirname(resolve(configFile))
-  return `the file cannot be read: it is looked for in ${where}; make one with: ${commandName()} init ${service}`
+  const searchedDirectory = dirname(resolve(configFile))
+  return `the file cannot be read: it is looked for in ${searchedDirectory}; make one with: ${commandName()} init ${service}`
 }
 
 /** Describes a JSON mistake with its line and column, if known. */
@@ -71,8 +71,8 @@ function jsonProblem(text: string, { message }: Error): string {
 }
 
 function lineAndColumn(text: string, position: number): string {
-  const before = text.slice(0, position).split('\n')
-  return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
+  const linesBefore = text.slice(0, position).split('\n')
+  return `line ${linesBefore.length}, column ${(linesBefore.at(-1) ?? '').length + 1}`
 }
 
 /**
@@ -81,11 +81,11 @@ function lineAndColumn(text: string, position: number): string {
  */
 export function workingDirectoryHint(configFile: string, mistakes: readonly string[]): string | undefined {
   const directory = dirname(resolve(configFile))
-  const place = basename(directory) === 'conf' ? dirname(directory) : directory
+  const serviceDirectory = basename(directory) === 'conf' ? dirname(directory) : directory
   const isFileMissing = mistakes.some((mistake) =>
     /no such file|directory or a file in it cannot be read/.test(mistake),
   )
   if (!isFileMissing) return undefined
-  const instead = place === process.cwd() ? '' : `; run it from its own: cd ${shellWord(place)}`
-  return `paths are relative to the working directory (${process.cwd()})${instead}`
+  const advice = serviceDirectory === process.cwd() ? '' : `; run it from its own: cd ${shellWord(serviceDirectory)}`
+  return `paths are relative to the working directory (${process.cwd()})${advice}`
 }

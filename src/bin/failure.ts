@@ -22,14 +22,14 @@ export interface CommandOutput {
 /** Returns the end of a command that failed. A wrong command line is told with the usage, and has status 2. */
 export function outputOfFailure(error: unknown, { json, status, mark = '', facts = {} }: FailureTerms): CommandOutput {
   const isUsage = error instanceof UsageError
-  const end = isUsage ? 2 : status
+  const exitStatus = isUsage ? 2 : status
   const { message } = error as Error
   if (json) {
     const output = { error: isUsage ? 'usage' : 'failed', message: isUsage ? error.why || message : message, ...facts }
-    return { stdout: `${JSON.stringify(output)}\n`, stderr: '', status: end }
+    return { stdout: `${JSON.stringify(output)}\n`, stderr: '', status: exitStatus }
   }
   // The message may quote a contract, a node or an issuer.
-  return { stdout: '', stderr: `${mark}${removeControlCharactersByLine(message)}\n`, status: end }
+  return { stdout: '', stderr: `${mark}${removeControlCharactersByLine(message)}\n`, status: exitStatus }
 }
 
 /** Reports the error, and sets the exit status. */

@@ -91,8 +91,8 @@ function createLookup(resolve: Resolve, { url, allowPrivateAddresses }: HttpClie
   const { protocol } = new URL(url)
   return (hostname, options, callback) => {
     resolve(hostname).then(
-      (all) => {
-        const allowedAddresses = all.filter(({ address }) => mayConnect(address, protocol, allowPrivateAddresses))
+      (addresses) => {
+        const allowedAddresses = addresses.filter(({ address }) => mayConnect(address, protocol, allowPrivateAddresses))
         const [first] = allowedAddresses
         if (first === undefined) callback(addressRefusal(new URL(url)), '')
         else if (options.all === true) callback(null, allowedAddresses)

@@ -33,7 +33,7 @@ export async function describeListenMistake(
 /** The exit status of a service that may start later with the same settings: EX_TEMPFAIL of BSD's sysexits. */
 export const TRY_LATER = 75
 
-/** The failure of a start that may succeed later: the settings may be right, and what they name cannot be reached now. */
+/** The failure of a start that may succeed later, since only the reachability of a server is missing. */
 export class TemporaryFailure extends Error {}
 
 /** Tells why the service does not start now, in the log and to people; the exit status is {@link TRY_LATER}. */

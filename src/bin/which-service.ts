@@ -12,7 +12,7 @@ export async function serviceOf(value: unknown): Promise<KindName | undefined> {
   const kinds = await Promise.all(names.map((name) => kindLoaders[name]()))
   const settings = kinds.map((kind) => Object.keys(kind.settings.properties))
   const services = names.filter((_, index) => {
-    const others = new Set(settings.filter((_each, other) => other !== index).flat())
+    const others = new Set(settings.filter((_each, otherIndex) => otherIndex !== index).flat())
     return settings[index]?.some((name) => !others.has(name) && Object.hasOwn(value, name)) === true
   })
   return services.length === 1 ? services[0] : undefined
@@ -39,10 +39,10 @@ export async function otherServiceMistake(
   value: unknown,
   { name, configFile, before = [] }: ServiceCommand,
 ): Promise<string | undefined> {
-  const other = await serviceOf(value)
-  if (other === undefined || other === name) return undefined
+  const actualName = await serviceOf(value)
+  if (actualName === undefined || actualName === name) return undefined
   const option = configFile === CONFIG_FILE ? [] : ['--config', shellWord(configFile)]
-  const command = [commandName(), ...before, other, ...option].join(' ')
-  const article = other === 'verifier' ? 'a' : 'an'
-  return `configuration: this is ${article} ${other}'s configuration, and not the ${name}'s; use: ${command}`
+  const command = [commandName(), ...before, actualName, ...option].join(' ')
+  const article = actualName === 'verifier' ? 'a' : 'an'
+  return `configuration: this is ${article} ${actualName}'s configuration, and not the ${name}'s; use: ${command}`
 }

@@ -153,13 +153,13 @@ async function startWorker(pool: Pool, number: number): Promise<StartedWorker> {
  * not confirm, and its client would wait for an answer until it gives up by itself.
  */
 function closeLastConnection({ process: child }: Worker): void {
-  let last: { close(): void } | undefined
+  let lastHandle: { close(): void } | undefined
   const send = child.send.bind(child) as (...words: unknown[]) => boolean
   child.send = (message: unknown, handle?: unknown, ...rest: unknown[]) => {
-    if (typeof handle === 'object' && handle !== null && 'close' in handle) last = handle as typeof last
+    if (typeof handle === 'object' && handle !== null && 'close' in handle) lastHandle = handle as typeof lastHandle
     return send(message, handle, ...rest)
   }
-  child.once('exit', () => last?.close())
+  child.once('exit', () => lastHandle?.close())
 }
 
 /** Puts another worker in the place of each that ended; resolves with its number after too many ends. */

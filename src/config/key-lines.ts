@@ -36,8 +36,8 @@ export function readKeyLines({ setting, path, words = [] }: KeyFile, files: File
   } catch (error) {
     const why = unreadableReason(error)
     // A new key in the place of one that is there and cannot be read would leave what it encrypted unreadable.
-    const how = (error as NodeJS.ErrnoException).code === 'ENOENT' ? `; ${KEY_ADVICE}` : ''
-    return { mistakes: [`${setting}: ${why}: ${pathForMessages(path)}${how}`] }
+    const advice = (error as NodeJS.ErrnoException).code === 'ENOENT' ? `; ${KEY_ADVICE}` : ''
+    return { mistakes: [`${setting}: ${why}: ${pathForMessages(path)}${advice}`] }
   }
   const numberedLines = text.split(/\r?\n/).map((line, index) => ({ text: line.trim(), number: index + 1 }))
   const keyLines = numberedLines.filter((line) => line.text !== '' && !line.text.startsWith('#'))
@@ -64,16 +64,16 @@ export function readKeyLines({ setting, path, words = [] }: KeyFile, files: File
 
 /** Names lines by their numbers, the first few of many. */
 function linesText(numbers: readonly number[]): string {
-  const more = numbers.length - NAMED_LINES
-  const texts = more > 1 ? [...numbers.slice(0, NAMED_LINES), `${more} more`] : numbers.map(String)
+  const omittedCount = numbers.length - NAMED_LINES
+  const texts = omittedCount > 1 ? [...numbers.slice(0, NAMED_LINES), `${omittedCount} more`] : numbers.map(String)
   const last = texts.at(-1) ?? ''
   return texts.length < 2 ? `line ${last}` : `lines ${texts.slice(0, -1).join(', ')} and ${last}`
 }
 
 function lineProblem(text: string, lines: readonly (Buffer | string)[], index: number): string | undefined {
   const value = lines[index]
-  const before = lines.slice(0, index)
-  if (typeof value === 'string') return before.includes(value) ? `${value} stands there twice` : undefined
+  const linesBefore = lines.slice(0, index)
+  if (typeof value === 'string') return linesBefore.includes(value) ? `${value} stands there twice` : undefined
   // Only complete base64 or base64url is accepted: a decoder would skip other characters.
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text) || value?.length !== KEY_BYTES) {
     return NOT_A_KEY
@@ -81,6 +81,6 @@ function lineProblem(text: string, lines: readonly (Buffer | string)[], index: n
   if (new Set(value).size < MIN_DIFFERENT_BYTES || value.every((byte) => byte >= 0x20 && byte < 0x7f)) {
     return `it is not random; ${KEY_ADVICE}`
   }
-  const isRepeated = before.some((each) => typeof each !== 'string' && each.equals(value))
+  const isRepeated = linesBefore.some((each) => typeof each !== 'string' && each.equals(value))
   return isRepeated ? 'the same key stands there twice' : undefined
 }

@@ -1,7 +1,7 @@
 /** The addresses of servers that an operator names for their own use: a receiver of callbacks, a collector. */
 import { isSecureTransport } from '../protocol/private-host.ts'
 
-/** Returns what is wrong with such an address. `example` is a correct one; `secretSetting` is the setting for secrets. */
+/** Returns what is wrong with such an address. `example` is a correct one; `secretSetting` is where secrets go. */
 export function ownAddressProblem(text: string, example: string, secretSetting: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null) return `it is not a URL; write it like ${example}`

@@ -30,9 +30,9 @@ export function readRegistrationCertificate(
   }
   try {
     if (text.length > MAX_LENGTH) return { mistakes: [`${SETTING}: ${path} is longer than 64 KiB`] }
-    const end = own(readJws(text).payload, 'exp')
-    const isOver = typeof end === 'number' && end * 1000 <= now.getTime()
-    const warning = `${SETTING}: it expired on ${isOver ? new Date(end * 1000).toISOString() : ''}; get a new one`
+    const expiresAt = own(readJws(text).payload, 'exp')
+    const isOver = typeof expiresAt === 'number' && expiresAt * 1000 <= now.getTime()
+    const warning = `${SETTING}: it expired on ${isOver ? new Date(expiresAt * 1000).toISOString() : ''}; get a new one`
     return { registrationCertificate: text, warnings: isOver ? [warning] : [] }
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error

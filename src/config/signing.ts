@@ -80,11 +80,12 @@ export function readKeyAndCertificates(
         )
   const { chain, pem, mistakes, leafMistakes } = readCertificateFiles(use, certificateFiles, files)
   const [leaf, ...issuers] = chain
-  const isOther = 'value' in key && leaf !== undefined && !isKeyOf(key.value, leaf)
-  const other = `${use.settingPath}.keyFile: the key is not the one of the first certificate (${leaf?.subjectText})`
-  const keyMistakes = 'mistake' in key ? [key.mistake] : [...(isOther ? [other] : []), ...leafMistakes]
-  const all = [...keyMistakes, ...mistakes]
-  if ('mistake' in key || 'mistake' in keyPem || leaf === undefined || all.length > 0) return { mistakes: all }
+  const isMismatch = 'value' in key && leaf !== undefined && !isKeyOf(key.value, leaf)
+  const mismatchMistake = `${use.settingPath}.keyFile: the key is not the one of the first certificate (${leaf?.subjectText})`
+  const keyMistakes = 'mistake' in key ? [key.mistake] : [...(isMismatch ? [mismatchMistake] : []), ...leafMistakes]
+  const allMistakes = [...keyMistakes, ...mistakes]
+  if ('mistake' in key || 'mistake' in keyPem || leaf === undefined || allMistakes.length > 0)
+    return { mistakes: allMistakes }
   return { key: key.value, chain: [leaf, ...issuers], keyPem: keyPem.value, certificatePem: pem }
 }
 
@@ -107,14 +108,16 @@ export function readSigningKey(
   const { chain, mistakes, leafMistakes } = readCertificateFiles(use, paths, files)
   const [leaf, ...issuers] = chain
   const curve = leaf && algorithmOf(leaf.publicKey)
-  const isOther = leaf !== undefined && (curve === undefined || curve === 'EdDSA')
-  const all = [
+  const isUnsupported = leaf !== undefined && (curve === undefined || curve === 'EdDSA')
+  const allMistakes = [
     ...('mistakes' in token ? token.mistakes : []),
-    ...(isOther ? [`${use.settingPath}.certificateFiles[0]: a key in a token is EC on P-256, P-384 or P-521`] : []),
+    ...(isUnsupported
+      ? [`${use.settingPath}.certificateFiles[0]: a key in a token is EC on P-256, P-384 or P-521`]
+      : []),
     ...leafMistakes,
     ...mistakes,
   ]
-  if ('mistakes' in token || leaf === undefined || all.length > 0) return { mistakes: all }
+  if ('mistakes' in token || leaf === undefined || allMistakes.length > 0) return { mistakes: allMistakes }
   return { pkcs11Key: token.pkcs11Key, chain: [leaf, ...issuers] }
 }
 

@@ -51,21 +51,21 @@ async function print(lines: AsyncIterable<string>): Promise<void> {
  * memory. Throws a message for the operator when the file cannot be read.
  */
 async function* readLines(file: string): AsyncGenerator<string> {
-  let rest = ''
+  let unfinishedLine = ''
   try {
     for await (const part of createReadStream(file, 'utf8') as AsyncIterable<string>) {
-      const lines = (rest + part).split('\n')
-      rest = lines.pop() ?? ''
-      if (rest.length > LONGEST_LINE) {
-        lines.push(rest)
-        rest = ''
+      const lines = (unfinishedLine + part).split('\n')
+      unfinishedLine = lines.pop() ?? ''
+      if (unfinishedLine.length > LONGEST_LINE) {
+        lines.push(unfinishedLine)
+        unfinishedLine = ''
       }
       for (const line of lines) yield removeCarriageReturn(line)
     }
   } catch (error) {
     refuseUnreadable(file, error)
   }
-  if (rest !== '') yield removeCarriageReturn(rest)
+  if (unfinishedLine !== '') yield removeCarriageReturn(unfinishedLine)
 }
 
 function removeCarriageReturn(line: string): string {
@@ -114,9 +114,9 @@ function textOf(file: string, report: AuditReport): string {
   if (problems.length > 0) return `${file} is not intact:\n${bulletList(problems)}`
   if (undecided.length > 0) return `${file}: cannot tell whether it is intact:\n${bulletList(undecided)}`
   const unvouched = records - vouchedFor
-  const end =
+  const unvouchedText =
     unvouched === 0 ? '' : ` The last ${unvouched} came after the last checkpoint: nobody vouches for them yet.`
-  return `${file} is intact: ${counts}.${end}\n`
+  return `${file} is intact: ${counts}.${unvouchedText}\n`
 }
 
 function countText(count: number, thing: string): string {

@@ -42,8 +42,8 @@ export async function runCallbacks(words: string[]): Promise<void> {
   )
   const [word, id, ...more] = positionals
   if (word === 'list' && id === undefined) {
-    const both = values.dead === values.pending
-    const filter = { dead: both || values.dead, pending: both || values.pending }
+    const listsBoth = values.dead === values.pending
+    const filter = { dead: listsBoth || values.dead, pending: listsBoth || values.pending }
     const events = await withStore(values, (store) => listEvents(partOf(store), filter))
     process.stdout.write(values.json ? `${JSON.stringify(events, null, 2)}\n` : textOf(events, filter))
   } else if (word === 'retry' && more.length === 0 && (id === undefined) === values.all) {
@@ -117,17 +117,17 @@ async function retryAllEvents(store: CallbackStore): Promise<RetryOutcome> {
   return { retried: count, text: count === 0 ? 'There is nothing to try again.' : resultText }
 }
 
-function textOf(all: readonly ListedEvent[], { dead, pending }: StateFilter): string {
-  if (all.length === 0) {
+function textOf(events: readonly ListedEvent[], { dead, pending }: StateFilter): string {
+  if (events.length === 0) {
     if (!pending) return 'Nothing is dead.\n'
     return dead ? 'Nothing waits, and nothing is dead.\n' : 'Nothing waits.\n'
   }
-  const lines = all.map(({ id, type, state, timestamp, next, failures, problem }) => {
+  const lines = events.map(({ id, type, state, timestamp, next, failures, problem }) => {
     const failuresText = failures === undefined ? '' : `, failed ${failures === 1 ? 'once' : `${failures} times`}`
-    const when = next === undefined ? '' : `, next attempt ${timeText(new Date(next))}`
-    const why = problem === undefined ? '' : `\n  ${removeControlCharacters(problem)}`
-    return `${id}  ${type}  ${timeText(new Date(timestamp))}  ${state}${failuresText}${when}${why}\n`
+    const nextText = next === undefined ? '' : `, next attempt ${timeText(new Date(next))}`
+    const problemText = problem === undefined ? '' : `\n  ${removeControlCharacters(problem)}`
+    return `${id}  ${type}  ${timeText(new Date(timestamp))}  ${state}${failuresText}${nextText}${problemText}\n`
   })
-  const more = all.length >= MAX_LISTED_ROWS ? `\nNo more than ${MAX_LISTED_ROWS} of each are shown.\n` : ''
-  return lines.join('') + more
+  const limitText = events.length >= MAX_LISTED_ROWS ? `\nNo more than ${MAX_LISTED_ROWS} of each are shown.\n` : ''
+  return lines.join('') + limitText
 }

@@ -70,8 +70,8 @@ function usageProblem(word: string, count: number): string {
 
 /** Separates negative numbers from options. */
 function separateNegatives(args: string[]): string[] {
-  const at = args.findIndex((arg) => /^-\d+$/.test(arg))
-  return at === -1 || args.includes('--') ? args : [...args.slice(0, at), '--', ...args.slice(at)]
+  const index = args.findIndex((arg) => /^-\d+$/.test(arg))
+  return index === -1 || args.includes('--') ? args : [...args.slice(0, index), '--', ...args.slice(index)]
 }
 
 function addressOf(text: string): Address {

@@ -20,7 +20,7 @@ export interface FileReplacement {
   readonly witness: string | undefined
 }
 
-/** Puts `copy` in the place of `file`, and returns the new path of the previous file; undefined where there was none. */
+/** Puts `copy` in the place of `file`. Returns the new path of the previous file; undefined where there was none. */
 export function replaceFile({ file, copy, keptFile, witness = '' }: FileReplacement): string | undefined {
   flushToDisk(copy)
   const witnessFile = generationFile(file)

@@ -87,7 +87,10 @@ function fileDatabase({ generation }: DatabaseConfig, file: string): DatabaseCon
   return { kind: 'sqlite', file, ...(generation !== undefined && { generation }) }
 }
 
-/** Opens the copy as a service does, which begins another generation in it; returns the number of sessions that this made void. */
+/**
+ * Opens the copy as a service does, which begins another generation in it, and returns the number of sessions that this
+ * made void.
+ */
 async function prepareCopy({ kind, config }: Subject): Promise<number | undefined> {
   const openedStore: OpenedStore | { readonly mistake: string } = await kind.openStore(config, {
     log: pino({ level: 'silent' }),

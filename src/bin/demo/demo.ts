@@ -151,11 +151,11 @@ async function playSecretPart(
   services: Closable[],
 ): Promise<readonly ConsoleEngine[]> {
   makeDirectory(home, 0o700)
-  const place = mkdtempSync(join(home, 'engines-'))
-  process.once('exit', () => removeHome(place))
+  const directory = mkdtempSync(join(home, 'engines-'))
+  process.once('exit', () => removeHome(directory))
   const registerKill = (kill: () => Promise<void>): unknown => services.push({ close: kill })
   const engineCommands = await import('../engine/commands.ts')
-  const play = { home: place, port: portBase + ENGINE_OFFSET, narrator, registerKill }
+  const play = { home: directory, port: portBase + ENGINE_OFFSET, narrator, registerKill }
   const engines = await engineCommands.playSecretPart({ ...play, keepsEngines: !once && part === undefined })
   write(`\n${paint('green', 'The secret was shared, recovered without one engine, and the liar was named.')}\n`)
   return engines

@@ -49,8 +49,8 @@ export async function playSecret(play: SecretPlay): Promise<readonly DemoEngine[
   try {
     narrator.beginPart('Three engines keep a secret')
     const chain = join(home, 'chain')
-    for (const [at, name] of NAMES.entries()) {
-      const engine = await makeEngine(name, home, chain, port + at)
+    for (const [index, name] of NAMES.entries()) {
+      const engine = await makeEngine(name, home, chain, port + index)
       engines.push(engine)
       registerKill(() => engine.kill())
     }

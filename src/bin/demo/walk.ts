@@ -152,7 +152,7 @@ async function readReport(cast: Cast, { sessionId }: StartedSession, plan: Prese
     throw new Error(`the presentation was not accepted; ${[first ?? 'no check says why', ...more].join('; ')}`)
   }
   const hiddenClaims = plan.answers.flatMap((answer) => ('hidden' in answer ? answer.hidden : []))
-  const names = hiddenClaims.map((place) => String(place.at(-1))).join(', ')
+  const names = hiddenClaims.map((position) => String(position.at(-1))).join(', ')
   write(`\n${INDENT}${paint('bold', 'It was issued by')}\n${issuerLines(result).join('\n')}\n`)
   write(`\n${INDENT}${paint('bold', 'The library now knows')}\n${claimLines(result).join('\n')}\n`)
   write(`\n${INDENT}${paint('bold', 'and not')}\n${hangingIndent(INDENT, INDENT.length, names)}\n`)

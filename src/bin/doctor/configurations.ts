@@ -25,8 +25,8 @@ export async function configurationFindings(database: DatabaseConfig, config: Is
       (problem): Finding => ({ subject: `${SUBJECT} ${id}`, outcome: 'warning', text: problem }),
     ),
   )
-  const fine: Finding = { subject: SUBJECT, outcome: 'ok', text: `all ${offeredRows.length} can be issued` }
-  return findings.length === 0 ? [fine] : findings
+  const summary: Finding = { subject: SUBJECT, outcome: 'ok', text: `all ${offeredRows.length} can be issued` }
+  return findings.length === 0 ? [summary] : findings
 }
 
 function problemsOf(configuration: CredentialConfiguration, config: IssuerConfig): string[] {

@@ -79,8 +79,8 @@ function settingsFindings(result: ReadResult<CommonConfig>): Finding[] {
   if ('mistakes' in result) return result.mistakes.map((mistake) => findingOfMistake('problem', mistake))
   const workersMistake = findWorkersMistake(result.config)
   if (workersMistake !== undefined) return [findingOfMistake('problem', workersMistake)]
-  const fine: Finding = { subject: 'settings', outcome: 'ok', text: 'every one is known and complete' }
-  return [fine, ...result.warnings.map((warning) => findingOfMistake('warning', warning))]
+  const summary: Finding = { subject: 'settings', outcome: 'ok', text: 'every one is known and complete' }
+  return [summary, ...result.warnings.map((warning) => findingOfMistake('warning', warning))]
 }
 
 /** Tells whether anything of the profile is missing; the problems before it say what. */

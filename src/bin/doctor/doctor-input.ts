@@ -1,4 +1,4 @@
-/** A configuration that is examined, as far as it can be read. */
+/** The input of the doctor: a configuration, as far as it can be read. */
 import type { ServiceDefaults } from '../../config/common.ts'
 import type { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'

@@ -41,13 +41,15 @@ export async function runDoctor(args: string[]): Promise<void> {
 async function findingsOf(service: CredentialServiceName, value: unknown, configFile: string): Promise<Finding[]> {
   const findings = await diagnose(service, value, files, now())
   const start = { name: service, configFile, before: ['doctor'] }
-  const other = (await otherServiceMistake(value, start))?.replace(/^configuration: /, '')
+  const otherMistake = (await otherServiceMistake(value, start))?.replace(/^configuration: /, '')
   const hint = workingDirectoryHint(
     configFile,
     findings.map(({ text }) => text),
   )
   return [
-    ...(other === undefined ? [] : [{ subject: 'configuration', outcome: 'problem', text: other } as const]),
+    ...(otherMistake === undefined
+      ? []
+      : [{ subject: 'configuration', outcome: 'problem', text: otherMistake } as const]),
     ...(hint === undefined ? [] : [{ subject: 'configuration', outcome: 'note', text: hint } as const]),
     ...findings,
   ]

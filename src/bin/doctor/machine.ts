@@ -76,24 +76,27 @@ export function describeStorage({
   readonly freeBytes: number
 }): Finding[] {
   const say = (outcome: Finding['outcome'], text: string): Finding => ({ subject: 'database', outcome, text })
-  const free = `${(freeBytes / GB).toFixed(1)} GB`
-  const place = kind === undefined ? '' : ` on ${kind}`
+  const freeText = `${(freeBytes / GB).toFixed(1)} GB`
+  const placeText = kind === undefined ? '' : ` on ${kind}`
   return [
-    say('ok', `SQLite ${sqlite}${place}, with ${free} of free space`),
+    say('ok', `SQLite ${sqlite}${placeText}, with ${freeText} of free space`),
     ...(REMOTE.includes(kind)
       ? [say('warning', `${kind} does not lock files reliably: put the database on a local disk, or use PostgreSQL`)]
       : []),
-    ...(freeBytes < LITTLE_BYTES ? [say('warning', `only ${free} are free: make room, or use another disk`)] : []),
+    ...(freeBytes < LITTLE_BYTES ? [say('warning', `only ${freeText} are free: make room, or use another disk`)] : []),
   ]
 }
 
 /** Compares the clock of this machine with that of another one, which may be read to the second alone. */
-export function clockFinding(where: string, theirs: Date, ours: Date): Finding {
-  const seconds = (ours.getTime() - theirs.getTime()) / 1000
+export function clockFinding(otherName: string, otherTime: Date, ownTime: Date): Finding {
+  const seconds = (ownTime.getTime() - otherTime.getTime()) / 1000
   const say = (outcome: Finding['outcome'], text: string): Finding => ({ subject: 'clock', outcome, text })
-  if (Math.abs(seconds) <= CLOCK_SECONDS) return say('ok', `this machine and ${where} have the same time`)
-  const apart = `${Math.round(Math.abs(seconds))} seconds ${seconds > 0 ? 'ahead of' : 'behind'}`
-  return say('warning', `this machine is ${apart} ${where}: set both clocks by NTP, or proofs and nonces are refused`)
+  if (Math.abs(seconds) <= CLOCK_SECONDS) return say('ok', `this machine and ${otherName} have the same time`)
+  const differenceText = `${Math.round(Math.abs(seconds))} seconds ${seconds > 0 ? 'ahead of' : 'behind'}`
+  return say(
+    'warning',
+    `this machine is ${differenceText} ${otherName}: set both clocks by NTP, or proofs and nonces are refused`,
+  )
 }
 
 async function sqliteVersion(): Promise<string> {

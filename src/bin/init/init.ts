@@ -128,7 +128,7 @@ function settingsText(writtenFiles: WrittenFiles): string {
   const database = `embedded, in ${defaults.databaseFile}`
   const hints = { ...HINTS, database, ...(service === 'verifier' ? VERIFIER_HINTS : {}) }
   const { host } = loopbackHost(baseUrl)
-  const own =
+  const serviceSettings =
     service === 'issuer'
       ? `  issuer.id             who issues: iss and issuer of every credential; it is
                         also a name in the certificate, so change both or none
@@ -141,7 +141,7 @@ function settingsText(writtenFiles: WrittenFiles): string {
 
   port                  where the service listens: ${port}
 ${host === undefined ? '' : `  host                  ${host}: this machine alone; without it, all may ask\n`}  baseUrl               where wallets reach it: ${baseUrl}
-${own}  signing               the key file, and the files of its certificate chain
+${serviceSettings}  signing               the key file, and the files of its certificate chain
 ${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}${profile === 'haip' ? haipSettingsText : ''}  integrations          authentication: who may call the service. Each key is a
                         secret of one application, its value a label in logs
 

@@ -39,8 +39,8 @@ export function planToJson(plan: PresentationPlan) {
   })
   // A query with `multiple` has an array, however many credentials answer.
   const credentials = answers.map(({ query, described }) => {
-    const all = answers.filter((answer) => answer.query === query).map((answer) => answer.described)
-    return [query.id, query.multiple ? all : described] as const
+    const descriptions = answers.filter((answer) => answer.query === query).map((answer) => answer.described)
+    return [query.id, query.multiple ? descriptions : described] as const
   })
   return {
     verifier: { client_id: clientId, client_name: clientName, certificate_subject: certificate.subjectText },

@@ -147,8 +147,8 @@ function showAddress(noBrowser: boolean): (address: string) => Promise<void> {
 }
 
 function createCommandLineFormat(home: string | undefined): WalletCommand['formatCommandLine'] {
-  const place = home === undefined ? [] : ['--home', home]
-  return (...words) => `${commandName()} wallet ${[...words, ...place].map(shellWord).join(' ')}`
+  const homeOption = home === undefined ? [] : ['--home', home]
+  return (...words) => `${commandName()} wallet ${[...words, ...homeOption].map(shellWord).join(' ')}`
 }
 
 async function runReceive({
