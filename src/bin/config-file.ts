@@ -83,7 +83,7 @@ export function workingDirectoryHint(configFile: string, mistakes: readonly stri
   const directory = dirname(resolve(configFile))
   const serviceDirectory = basename(directory) === 'conf' ? dirname(directory) : directory
   const isFileMissing = mistakes.some((mistake) =>
-    /no such file|directory or a file in it cannot be read/.test(mistake),
+    /no such file|directory or a file in it cannot be read \(ENOENT\)/.test(mistake),
   )
   if (!isFileMissing) return undefined
   const advice = serviceDirectory === process.cwd() ? '' : `; run it from its own: cd ${shellWord(serviceDirectory)}`

@@ -30,9 +30,10 @@ export function readAnchorDirectory(
     const problem = directoryProblem(setting, directory, certificates, now)
     return problem === undefined ? { certificates } : { mistakes: [`${setting}: ${problem}`] }
   } catch (error) {
-    const why =
-      error instanceof MalformedError ? error.message : `the directory or a file in it cannot be read: ${directory}`
-    return { mistakes: [`${setting}: ${why}`] }
+    if (error instanceof MalformedError) return { mistakes: [`${setting}: ${error.message}`] }
+    const { code } = error as NodeJS.ErrnoException
+    const why = `the directory or a file in it cannot be read${code === undefined ? '' : ` (${code})`}`
+    return { mistakes: [`${setting}: ${why}: ${directory}`] }
   }
 }
 
