@@ -1,5 +1,6 @@
 /** The addresses of this machine on its network, and its free ports. */
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { isPrivateHost } from '../protocol/private-host.ts'
 
@@ -32,6 +33,24 @@ export function findListenProblem(port: number, host: string): Promise<string | 
       })
     })
   })
+}
+
+/**
+ * Has a server listen on this machine alone at the port of `--port`, and returns the port that it has, which the system
+ * picks for 0. Rejects with a message for the user when the server cannot listen there.
+ */
+export async function listenOnLoopback(server: Server, port: number): Promise<number> {
+  try {
+    server.listen({ port, host: '127.0.0.1' })
+    await once(server, 'listening')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE') throw new Error(`--port: ${port} is in use; name another`, { cause: error })
+    if (code === 'EACCES')
+      throw new Error(`--port: ${port} may not be used by this user; name one above 1023`, { cause: error })
+    throw new Error(`--port: ${message}`, { cause: error })
+  }
+  return (server.address() as AddressInfo).port
 }
 
 /** Returns the address of all interfaces: `::`, which includes IPv4, or the IPv4 one on a machine without IPv6. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { createChainServer } from '../../src/bin/chain/serve.ts'
+import { createChainServer, serveChain } from '../../src/bin/chain/serve.ts'
 import { type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
 
 const MIB = 1024 * 1024
@@ -43,6 +43,14 @@ async function served() {
 }
 
 const give = (id: unknown, size: number) => ({ jsonrpc: '2.0', id, method: 'give', params: [size] })
+
+it('says of a port that is in use what to do', async () => {
+  const { port } = await served()
+  await expect(serveChain(() => Promise.resolve(null), port)).rejects.toMatchObject({
+    message: `--port: ${port} is in use; name another`,
+    cause: { code: 'EADDRINUSE' },
+  })
+})
 
 it('answers a batch in its order, and each by its id', async () => {
   const { ask } = await served()

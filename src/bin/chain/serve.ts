@@ -2,12 +2,11 @@
  * `vouchsafe chain serve`: serves a chain as JSON-RPC over HTTP on this machine, for wallets, Hardhat, Foundry and the
  * like.
  */
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
 import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
+import { listenOnLoopback } from '../network.ts'
 
 const MAX_CONNECTIONS = 1000
 const REQUEST_TIMEOUT_MS = 30_000
@@ -29,9 +28,8 @@ const TOO_LARGE = -32003
 /** Serves the chain on loopback until the process ends; resolves when the server listens. */
 export async function serveChain(rpc: JsonRpc, port: number): Promise<void> {
   const server = createChainServer(rpc)
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  process.stdout.write(`The chain answers at http://127.0.0.1:${(server.address() as AddressInfo).port}\n`)
+  const actualPort = await listenOnLoopback(server, port)
+  process.stdout.write(`The chain answers at http://127.0.0.1:${actualPort}\n`)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       server.close()

@@ -4,6 +4,7 @@ import { extname, join } from 'node:path'
 import { builtDirectory } from '../../toolchain/places.ts'
 import { parsePort, readWords, UsageError } from '../command-line.ts'
 import { now, outbound, random } from '../effects.ts'
+import { listenOnLoopback } from '../network.ts'
 import { type ConsoleClient, readSignInWords } from './allowed-people.ts'
 import type { ConsoleFile } from './answer.ts'
 import type { ConsoleEngine, ConsoleServices } from './endpoints.ts'
@@ -69,16 +70,7 @@ export async function openConsole(
     ...{ services, files, firstPage, random, now, fetch, report },
     providerSignIn: client && createProviderSignIn({ client, outbound, random, now, report }),
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ port, host: '127.0.0.1' }, resolve)
-  }).catch((error: unknown) => {
-    const { code, message } = error as NodeJS.ErrnoException
-    const why = code === 'EADDRINUSE' ? `${port} is in use; name another` : message
-    throw new Error(`--port: ${why}`, { cause: error })
-  })
-  const address = server.address()
-  const actualPort = typeof address === 'object' && address !== null ? address.port : port
+  const actualPort = await listenOnLoopback(server, port)
   // Another user of this machine may listen at ::1, which browsers try first for localhost.
   const origin = `http://127.0.0.1:${actualPort}`
   return {
