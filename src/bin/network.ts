@@ -1,5 +1,6 @@
 /** The addresses of this machine on its network, and its free ports. */
 import { once } from 'node:events'
+import type { Server as HttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { isPrivateHost } from '../protocol/private-host.ts'
@@ -51,6 +52,14 @@ export async function listenOnLoopback(server: Server, port: number): Promise<nu
     throw new Error(`--port: ${message}`, { cause: error })
   }
   return (server.address() as AddressInfo).port
+}
+
+/** Closes a server with all its connections, and resolves when it has closed, or had closed before. */
+export function closeServer(server: HttpServer): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
 }
 
 /** Returns the address of all interfaces: `::`, which includes IPv4, or the IPv4 one on a machine without IPv6. */

@@ -1,7 +1,7 @@
 /**
  * The directory of a local chain: `blocks/` with a file for each block, and `components/` with the bytes of off-chain
- * components by digest. A block is written aside, flushed to disk, and linked to its name, which only one process can
- * do: no block is incomplete, and no number occurs twice.
+ * components by digest. A block is written to a temporary file, flushed to disk, and linked to its name, which
+ * only one process can do: no block is incomplete, and no number occurs twice.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -9,10 +9,11 @@ import { link, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlockFiles } from '../../chain/local/files.ts'
 import { makeDirectory } from '../directory.ts'
+import { writeDurably } from '../flush-to-disk.ts'
 
 const NAME = /^(\d{10})\.json$/
-/** The prefix of files that are written aside; a killed process may leave some. */
-const ASIDE = '.'
+/** The prefix of temporary files, of which a killed process may leave some. */
+const TEMPORARY_PREFIX = '.'
 
 /** Makes the access to the files of a chain in `directory`, which is made if need be. */
 export function openBlockFiles(directory: string): BlockFiles {
@@ -24,7 +25,7 @@ export function openBlockFiles(directory: string): BlockFiles {
     create: (number, text) => createAtomically(blocks, nameOf(number), Buffer.from(text)),
     numbers: () =>
       readdirSync(blocks).flatMap((name) => {
-        if (name.startsWith(ASIDE)) return []
+        if (name.startsWith(TEMPORARY_PREFIX)) return []
         const [, number] = NAME.exec(name) ?? []
         if (number === undefined) throw new Error(`${join(blocks, name)} is not a block of a local chain: take it away`)
         return [Number(number)]
@@ -49,27 +50,17 @@ function readIfThere(path: string): Buffer | undefined {
 
 /** Writes a block. Returns false when a file of that name exists. */
 async function createAtomically(directory: string, name: string, bytes: Uint8Array): Promise<boolean> {
-  const aside = join(directory, `${ASIDE}${process.pid}-${randomBytes(6).toString('hex')}`)
+  const temporary = join(directory, `${TEMPORARY_PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`)
   try {
-    await writeDurably(aside, bytes)
-    await link(aside, join(directory, name))
+    await writeDurably(temporary, bytes, 0o644)
+    await link(temporary, join(directory, name))
     await syncDirectory(directory)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error
   } finally {
-    await rm(aside, { force: true })
-  }
-}
-
-async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
-  const file = await open(path, 'wx', 0o644)
-  try {
-    await file.writeFile(bytes)
-    await file.sync()
-  } finally {
-    await file.close()
+    await rm(temporary, { force: true })
   }
 }
 

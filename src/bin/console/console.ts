@@ -4,7 +4,7 @@ import { extname, join } from 'node:path'
 import { builtDirectory } from '../../toolchain/places.ts'
 import { parsePort, readWords, UsageError } from '../command-line.ts'
 import { now, outbound, random } from '../effects.ts'
-import { listenOnLoopback } from '../network.ts'
+import { closeServer, listenOnLoopback } from '../network.ts'
 import { type ConsoleClient, readSignInWords } from './allowed-people.ts'
 import type { ConsoleFile } from './answer.ts'
 import type { ConsoleEngine, ConsoleServices } from './endpoints.ts'
@@ -76,11 +76,7 @@ export async function openConsole(
   return {
     link: origin + signInPath,
     address: `${origin}/`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close: () => closeServer(server),
   }
 }
 

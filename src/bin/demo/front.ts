@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, request as requestFrom, type Server, type ServerResponse } from 'node:http'
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
-import { findFreePort } from '../network.ts'
+import { closeServer, findFreePort } from '../network.ts'
 
 /** A service behind the front. */
 export interface FrontService {
@@ -41,12 +41,7 @@ export async function listenAsFront(
     server.once('error', reject)
     server.listen({ port, host: '127.0.0.1' }, resolve)
   })
-  const close = (): Promise<void> =>
-    new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
-  return { url: `http://127.0.0.1:${port}`, close }
+  return { url: `http://127.0.0.1:${port}`, close: () => closeServer(server) }
 }
 
 /** Makes the front, which does not listen yet. Of two services with an operation, the first has it. */

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { ownString, parseJsonObject } from '../../codec/json.ts'
 import { escapeHtml } from '../../http/browser-page.ts'
-import { chooseDefaultHost } from '../network.ts'
+import { chooseDefaultHost, closeServer } from '../network.ts'
 import { type ApiResult, callService, requireSuccess } from './calls.ts'
 import { dataset } from './data.ts'
 import type { DemoService } from './services.ts'
@@ -30,12 +30,7 @@ export async function listenAsPortal(issuer: DemoService, port: number): Promise
     const server = createServer((request, response) => {
       void answerRequest(issuer, portal, request, response).catch(() => response.destroy())
     })
-    const close = (): Promise<void> =>
-      new Promise((resolveClose) => {
-        server.close(() => resolveClose())
-        server.closeAllConnections()
-      })
-    const portal: Portal = { close }
+    const portal: Portal = { close: () => closeServer(server) }
     server.once('error', reject)
     server.listen({ port, host }, () => resolve(portal))
   })

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { BrowserVisit } from '../../wallet/context.ts'
 import { WalletError } from '../../wallet/error.ts'
+import { closeServer } from '../network.ts'
 
 export interface VisitTerms {
   /** Shows the address to the person, in a browser or as a text. */
@@ -44,12 +45,7 @@ export async function startBrowserVisit({ show, seconds }: VisitTerms): Promise<
       await show(address)
       return limitTime(query, seconds)
     },
-    close: async () => {
-      const closing = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closing
-    },
+    close: () => closeServer(server),
   }
 }
 

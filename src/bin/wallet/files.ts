@@ -2,7 +2,7 @@
  * The directory of the wallet: one file for each credential and each authorization, replaced completely or not at all,
  * and readable by its owner only.
  */
-import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
@@ -12,8 +12,9 @@ import { importPrivateKey } from '../../keys/private-jwk.ts'
 import type { TextStore, WalletAttestation, WalletStore } from '../../wallet/context.ts'
 import { abort } from '../../wallet/error.ts'
 import { createJwkHolderKeys } from '../../wallet/holder-key.ts'
-import { makeDirectory } from '../directory.ts'
+import { makeDirectory, PRIVATE } from '../directory.ts'
 import { random } from '../effects.ts'
+import { writeDurably } from '../flush-to-disk.ts'
 
 /** An attestation, and the directory of the provider for tests that made it. */
 export interface StoredAttestation extends WalletAttestation {
@@ -87,21 +88,11 @@ async function replaceText(directory: string, file: string, text: string): Promi
   makeDirectory(directory, 0o700)
   const temporary = join(directory, `.${file}.${Buffer.from(random(6)).toString('hex')}`)
   try {
-    await writeDurably(temporary, text)
+    await writeDurably(temporary, text, PRIVATE)
     await rename(temporary, join(directory, file))
   } catch (error) {
     await rm(temporary, { force: true })
     throw error
-  }
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(path, 'wx', 0o600)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
   }
 }
 
