@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -34,7 +34,10 @@ describe('a database on a disk that has refused a write', () => {
     const store = await onDisk(errcode)
     await store.checkMedium?.()
     await expect(store.commit([insert])).rejects.toThrow('no room')
-    await expect(store.checkMedium?.()).rejects.toThrow('the disk has refused a write')
+    await expect(store.checkMedium?.()).rejects.toMatchObject({
+      message: expect.stringMatching(/: the disk has refused a write$/) as string,
+      cause: { message: 'no room', errcode },
+    })
     await store.close()
   })
 
@@ -44,6 +47,17 @@ describe('a database on a disk that has refused a write', () => {
     await store.checkMedium?.()
     await store.close()
   })
+})
+
+it('a database that cannot be written is told with the code of the system', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-watched-')), 'test.db')
+  const store = watchDatabase(await openSqlite<Things>(file, migrations), file, pino({ enabled: false }))
+  rmSync(file)
+  await expect(store.checkMedium?.()).rejects.toMatchObject({
+    message: `${file}: this user may not write it, or the directory that it is in (ENOENT)`,
+    cause: { code: 'ENOENT' },
+  })
+  await expect(store.close()).rejects.toThrow('the database file was taken away')
 })
 
 it('a database that is watched is in use for other processes, which leave its log where it is', async () => {

@@ -20,6 +20,12 @@ const FILE_REMOVED = 'the database file was taken away; put it back, or a backup
 const FILE_REPLACED = 'another file was put in the place of the database, or into it; start again to use that'
 const FILE_TRUNCATED = 'the database file was cut off; put back a backup, and start again'
 
+/** The last write that the disk refused, with its time by the clock of this process. */
+interface WriteRefusal {
+  readonly at: number
+  readonly error: unknown
+}
+
 /** Watches the file: whether it exists, and whether it can be written. */
 interface Watch {
   /** Returns the result of `work`; rejects when the file is lost, and from then on. */
@@ -56,7 +62,7 @@ export function watchDatabase<C>(store: Store<C>, file: string, log: Logger): St
 function watchFile(file: string, openedFile: OpenedFile, log: Logger): Watch {
   const findProblem = createFileCheck(file, openedFile)
   let lossProblem: string | undefined
-  let refusedAt = -Infinity
+  let refusal: WriteRefusal | undefined
   const checkFile = (): void => {
     if (lossProblem !== undefined) return
     lossProblem = findProblem()
@@ -71,7 +77,7 @@ function watchFile(file: string, openedFile: OpenedFile, log: Logger): Watch {
     runGuarded: async (work) => {
       refuseLost()
       const result = await work().catch((error: unknown) => {
-        if (isMediumError(error)) refusedAt = performance.now()
+        if (isMediumError(error)) refusal = { at: performance.now(), error }
         throw error
       })
       // The file may have been lost during the write.
@@ -81,9 +87,7 @@ function watchFile(file: string, openedFile: OpenedFile, log: Logger): Watch {
     checkMedium: () =>
       new Promise((resolve) => {
         refuseLost()
-        const isRefusing = performance.now() - refusedAt < REMEMBERED_MS
-        const problem = isRefusing ? 'the disk has refused a write' : mediumProblem(file)
-        if (problem !== undefined) throw new Error(`${file}: ${problem}`)
+        refuseUnwritable(file, refusal)
         resolve()
       }),
     endWatch: () => {
@@ -115,15 +119,21 @@ function stateProblem(state: FileState | undefined, before: FileState | undefine
   return state.isWhole ? undefined : FILE_TRUNCATED
 }
 
-function mediumProblem(file: string): string | undefined {
+/** Throws when the disk has refused a write a moment ago, or the file cannot be written now. */
+function refuseUnwritable(file: string, refusal: WriteRefusal | undefined): void {
+  if (refusal !== undefined && performance.now() - refusal.at < REMEMBERED_MS) {
+    throw new Error(`${file}: the disk has refused a write`, { cause: refusal.error })
+  }
   try {
     accessSync(file, constants.W_OK)
     accessSync(dirname(file), constants.W_OK)
-  } catch {
-    return 'this user may not write it, or the directory that it is in'
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    const why = `this user may not write it, or the directory that it is in (${code})`
+    throw new Error(`${file}: ${why}`, { cause: error })
   }
   const { bavail, bsize } = statfsSync(dirname(file))
-  return bavail * bsize < LEAST_FREE_BYTES ? 'the disk is full' : undefined
+  if (bavail * bsize < LEAST_FREE_BYTES) throw new Error(`${file}: the disk is full`)
 }
 
 function isMediumError(error: unknown): boolean {
