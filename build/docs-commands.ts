@@ -27,7 +27,7 @@ function commandText(name: string, { does, forms, options, notes = [], examples,
   const uses = forms.map(({ words, does: what }) => [code(`vouchsafe ${name} ${words}`.trimEnd()), cell(what)])
   const optionRows = Object.entries(options).map(([option, entry]) => [
     code(optionText(option, entry)),
-    (entry.of ?? []).map(code).join(', '),
+    (entry.subcommands ?? []).map(code).join(', '),
     typeof entry.default === 'string' ? code(entry.default) : '',
     cell(entry.does),
   ])

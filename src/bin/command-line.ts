@@ -65,9 +65,10 @@ interface OptionToken {
 }
 
 function checkOption(command: CommandName, subcommand: string | undefined, { name, value }: OptionToken): void {
-  const { of, choices } = commandEntry(command).options[name] ?? {}
-  if (of !== undefined && subcommand !== undefined && isSubcommand(command, subcommand) && !of.includes(subcommand)) {
-    throw new UsageError(command, `--${name} is for ${of.map((word) => `${command} ${word}`).join(', ')}`)
+  const { subcommands, choices } = commandEntry(command).options[name] ?? {}
+  const isKnown = subcommand !== undefined && isSubcommand(command, subcommand)
+  if (isKnown && subcommands?.includes(subcommand) === false) {
+    throw new UsageError(command, `--${name} is for ${subcommands.map((word) => `${command} ${word}`).join(', ')}`)
   }
   if (choices !== undefined && value !== undefined && !choices.includes(value)) {
     throw new UsageError(command, `--${name} ${value}: say ${choices.join(' or ')}`)

@@ -88,10 +88,10 @@ export function optionText(
 }
 
 function optionMeaning(
-  { does, default: defaultValue, of = [] }: CommandOption = { type: 'string', does: '' },
+  { does, default: defaultValue, subcommands = [] }: CommandOption = { type: 'string', does: '' },
   subcommand?: string,
 ): string {
-  const prefix = subcommand === undefined && of.length > 0 ? `${of.join(', ')}: ` : ''
+  const prefix = subcommand === undefined && subcommands.length > 0 ? `${subcommands.join(', ')}: ` : ''
   return `${prefix}${does}${typeof defaultValue === 'string' && defaultValue !== '' ? ` (${defaultValue} when absent)` : ''}`
 }
 

@@ -11,7 +11,7 @@ describe.each(commandNames)('the table says of %s', (name) => {
     expect(words.filter((word) => word !== '').flatMap((word) => word.split('|'))).toEqual(
       expect.arrayContaining([...choices]),
     )
-    const named = Object.values(options).flatMap(({ of = [] }) => of)
+    const named = Object.values(options).flatMap(({ subcommands = [] }) => subcommands)
     expect(named.filter((word) => !choices.includes(word))).toEqual([])
   })
 

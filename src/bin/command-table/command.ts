@@ -12,7 +12,7 @@ export interface CommandOption {
   readonly choices?: readonly string[]
   readonly does: string
   /** The subcommands that take the option; all of them when absent. */
-  readonly of?: readonly string[]
+  readonly subcommands?: readonly string[]
 }
 
 /** A form of the words after a command. */

@@ -19,27 +19,38 @@ export const contractCommands = {
     choices: ['deploy', 'send', 'call', 'show', 'mine', 'serve'],
     options: {
       engine: {
-        ...{ type: 'string', multiple: true, default: [] as string[], value: 'URL|ADDRESS=URL', of: ['deploy'] },
+        ...{
+          type: 'string',
+          multiple: true,
+          default: [] as string[],
+          value: 'URL|ADDRESS=URL',
+          subcommands: ['deploy'],
+        },
         does: 'an engine of the contract; may be repeated',
       },
-      component: { type: 'string', value: 'MODULE', of: ['deploy', 'send'], does: 'the component, as it was built' },
+      component: {
+        type: 'string',
+        value: 'MODULE',
+        subcommands: ['deploy', 'send'],
+        does: 'the component, as it was built',
+      },
       'component-uri': {
-        ...{ type: 'string', default: '', value: 'URL', of: ['deploy', 'send'] },
+        ...{ type: 'string', default: '', value: 'URL', subcommands: ['deploy', 'send'] },
         does: 'where engines fetch the component',
       },
       args: {
-        ...{ type: 'string', default: '[]', value: 'JSON', of: ['deploy'] },
+        ...{ type: 'string', default: '[]', value: 'JSON', subcommands: ['deploy'] },
         does: 'further arguments of the constructor, as a list',
       },
       artifact: {
-        ...{ type: 'string', value: 'NAME|ARTIFACT.json', of: ['send', 'call'] },
+        ...{ type: 'string', value: 'NAME|ARTIFACT.json', subcommands: ['send', 'call'] },
         does: 'the contract whose functions and errors these are',
       },
       dir: { type: 'string', value: 'DIR', does: 'the directory of the local chain; data/chain when absent' },
       rpc: { type: 'string', value: 'URL', does: 'the node of a network, in place of a local chain' },
       key: { type: 'string', value: 'KEYFILE', does: 'the key of the account; a local chain has one of its own' },
-      port: { type: 'string', default: '8545', value: 'PORT', of: ['serve'], does: 'where to answer' },
-      json: { ...JSON_OPTION, of: ACTIONS },
+      port: { type: 'string', default: '8545', value: 'PORT', subcommands: ['serve'], does: 'where to answer' },
+      json: { ...JSON_OPTION, subcommands: ACTIONS },
     },
     examples: [
       {
@@ -60,8 +71,13 @@ export const contractCommands = {
     ],
     choices: ['build', 'test'],
     options: {
-      out: { type: 'string', value: 'FILE', of: ['build'], does: 'where to write; beside the source when absent' },
-      json: { ...JSON_OPTION, of: ['build'] },
+      out: {
+        type: 'string',
+        value: 'FILE',
+        subcommands: ['build'],
+        does: 'where to write; beside the source when absent',
+      },
+      json: { ...JSON_OPTION, subcommands: ['build'] },
     },
     examples: [
       { line: 'vouchsafe component build counter.ts', does: 'writes counter.component.js' },
@@ -85,28 +101,38 @@ export const contractCommands = {
     ],
     choices: ['key', 'put', 'get', 'delete', 'status'],
     options: {
-      contract: { type: 'string', value: 'ADDRESS', of: ['put', 'get', 'delete', 'status'], does: 'the contract' },
+      contract: {
+        type: 'string',
+        value: 'ADDRESS',
+        subcommands: ['put', 'get', 'delete', 'status'],
+        does: 'the contract',
+      },
       id: {
         type: 'string',
         value: 'ID',
-        of: ['put', 'get', 'delete', 'status'],
+        subcommands: ['put', 'get', 'delete', 'status'],
         does: 'the id; random for put when absent',
       },
-      file: { type: 'string', value: 'FILE', of: ['put'], does: 'the secret, in place of stdin' },
+      file: { type: 'string', value: 'FILE', subcommands: ['put'], does: 'the secret, in place of stdin' },
       threshold: {
-        ...{ type: 'string', value: 'NUMBER', of: ['put'] },
+        ...{ type: 'string', value: 'NUMBER', subcommands: ['put'] },
         does: 'how many shares give the secret back; 2 when absent',
       },
       scheme: {
-        ...{ type: 'string', default: 'shamir', choices: ['shamir', 'xor'], of: ['put', 'get'] },
+        ...{ type: 'string', default: 'shamir', choices: ['shamir', 'xor'], subcommands: ['put', 'get'] },
         does: 'how the secret is split',
       },
-      resume: { type: 'string', value: 'FILE', of: ['put'], does: 'continue an upload that some engines did not take' },
-      out: { type: 'string', value: 'FILE', of: ['get'], does: 'write the secret there, in place of stdout' },
+      resume: {
+        type: 'string',
+        value: 'FILE',
+        subcommands: ['put'],
+        does: 'continue an upload that some engines did not take',
+      },
+      out: { type: 'string', value: 'FILE', subcommands: ['get'], does: 'write the secret there, in place of stdout' },
       all: {
         type: 'boolean',
         default: false,
-        of: ['get'],
+        subcommands: ['get'],
         does: 'ask every engine, and name those that answer wrongly',
       },
       chain: { type: 'string', value: 'DIR', does: 'the directory of the local chain; data/chain when absent' },

@@ -25,6 +25,6 @@ export function isCommandName(word: string): word is CommandName {
 /** Returns the names of the options that a command, or one of its subcommands, takes. */
 export function optionNamesOf(name: CommandName, subcommand?: string): readonly string[] {
   return Object.entries(commandEntry(name).options)
-    .filter(([, { of }]) => of === undefined || subcommand === undefined || of.includes(subcommand))
+    .filter(([, { subcommands }]) => subcommand === undefined || subcommands?.includes(subcommand) !== false)
     .map(([option]) => option)
 }

@@ -68,9 +68,9 @@ export const operatingCommands = {
     ],
     choices: ['list', 'retry'],
     options: {
-      pending: { type: 'boolean', default: false, of: ['list'], does: 'only those that wait' },
-      dead: { type: 'boolean', default: false, of: ['list'], does: 'only those that were given up' },
-      all: { type: 'boolean', default: false, of: ['retry'], does: 'every event that waits or is dead' },
+      pending: { type: 'boolean', default: false, subcommands: ['list'], does: 'only those that wait' },
+      dead: { type: 'boolean', default: false, subcommands: ['list'], does: 'only those that were given up' },
+      all: { type: 'boolean', default: false, subcommands: ['retry'], does: 'every event that waits or is dead' },
       service: SERVICE_OPTION,
       config: CONFIG_OPTION,
       json: JSON_OPTION,
@@ -94,11 +94,11 @@ export const operatingCommands = {
     choices: ['export', 'verify'],
     options: {
       certificate: {
-        ...{ type: 'string', multiple: true, default: [] as string[], value: 'PEM', of: ['verify'] },
+        ...{ type: 'string', multiple: true, default: [] as string[], value: 'PEM', subcommands: ['verify'] },
         does: 'the certificate of the key that signs the log; may be repeated',
       },
       checkpoint: {
-        ...{ type: 'string', multiple: true, default: [] as string[], value: 'KEPT', of: ['verify'] },
+        ...{ type: 'string', multiple: true, default: [] as string[], value: 'KEPT', subcommands: ['verify'] },
         does: 'a checkpoint that you kept, or a file with some; may be repeated',
       },
       service: SERVICE_OPTION,
@@ -150,11 +150,21 @@ export const operatingCommands = {
     choices: ['backup', 'restore', 'status', 'migrate', 'compact', 'copy'],
     options: {
       from: {
-        ...{ type: 'string', value: 'URL|CONFIG.json', of: ['copy'] },
+        ...{ type: 'string', value: 'URL|CONFIG.json', subcommands: ['copy'] },
         does: 'the database to copy, as database.url has it, or the configuration that names it',
       },
-      to: { type: 'string', value: 'URL|CONFIG.json', of: ['copy'], does: 'the empty database to copy it into' },
-      check: { type: 'boolean', default: false, of: ['migrate'], does: 'change nothing: only say what is missing' },
+      to: {
+        type: 'string',
+        value: 'URL|CONFIG.json',
+        subcommands: ['copy'],
+        does: 'the empty database to copy it into',
+      },
+      check: {
+        type: 'boolean',
+        default: false,
+        subcommands: ['migrate'],
+        does: 'change nothing: only say what is missing',
+      },
       service: { ...SERVICE_OPTION, choices: ['issuer', 'verifier', 'engine'] },
       config: CONFIG_OPTION,
       json: JSON_OPTION,
@@ -198,24 +208,34 @@ export const operatingCommands = {
       'tx-code': {
         type: 'string',
         value: 'CODE',
-        of: ['receive'],
+        subcommands: ['receive'],
         does: 'the transaction code that the issuer gave you',
       },
       'client-id': {
-        ...{ type: 'string', value: 'ID', of: ['receive'] },
+        ...{ type: 'string', value: 'ID', subcommands: ['receive'] },
         does: 'the client that an authorization server knows, if it has to',
       },
-      issuer: { type: 'string', value: 'URL', of: ['receive'], does: 'the issuer to ask without an offer' },
+      issuer: { type: 'string', value: 'URL', subcommands: ['receive'], does: 'the issuer to ask without an offer' },
       configuration: {
-        ...{ type: 'string', value: 'ID', of: ['receive'] },
+        ...{ type: 'string', value: 'ID', subcommands: ['receive'] },
         does: 'the credential to ask for, by its id in the metadata of the issuer',
       },
-      scope: { type: 'string', value: 'SCOPE', of: ['receive'], does: 'the credential to ask for, by its scope' },
+      scope: {
+        type: 'string',
+        value: 'SCOPE',
+        subcommands: ['receive'],
+        does: 'the credential to ask for, by its scope',
+      },
       'no-browser': {
-        ...{ type: 'boolean', default: false, of: ['receive'] },
+        ...{ type: 'boolean', default: false, subcommands: ['receive'] },
         does: 'open no browser; the address of the page of the issuer is printed on stderr',
       },
-      yes: { type: 'boolean', short: 'y', of: ['present'], does: 'agree beforehand; needed where nobody can be asked' },
+      yes: {
+        type: 'boolean',
+        short: 'y',
+        subcommands: ['present'],
+        does: 'agree beforehand; needed where nobody can be asked',
+      },
       home: {
         ...{ type: 'string', value: 'DIR' },
         does: 'where keys and credentials are (VOUCHSAFE_WALLET_HOME, else ~/.vouchsafe/wallet)',

@@ -34,10 +34,13 @@ function commandLines(command: CommandName): readonly string[] {
     completionLine('__vouchsafe_at', `-a ${command} -d ${quote(does)}`),
     completionLine('__vouchsafe_at help', `-a ${command} -d ${quote(does)}`),
     ...(choices === undefined ? [] : [completionLine(`__vouchsafe_at ${command}`, `-a ${quote(choices.join(' '))}`)]),
-    ...Object.entries(options).map(([name, { does: what, of = [], short }]) => {
+    ...Object.entries(options).map(([name, { does: what, subcommands = [], short }]) => {
       const names = short === undefined ? `-l ${name}` : `-l ${name} -s ${short}`
       const action = fishAction(values.find(({ option }) => option === name)?.completion)
-      return completionLine(`__vouchsafe_in ${[command, ...of].join(' ')}`, `${names}${action} -d ${quote(what)}`)
+      return completionLine(
+        `__vouchsafe_in ${[command, ...subcommands].join(' ')}`,
+        `${names}${action} -d ${quote(what)}`,
+      )
     }),
   ]
 }
