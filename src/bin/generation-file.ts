@@ -9,13 +9,20 @@ export function generationFile(databaseFile: string): string {
   return `${databaseFile}-generation`
 }
 
-/** Reads the witnesses; none when the file is missing, or is a copy and so does not have the identity that it names. */
+/**
+ * Reads the witnesses; none when the file is missing, or is a copy and so does not have the identity that it names.
+ * Throws a message for the operator when the file cannot be read, since then nothing is known of the database.
+ */
 export function readWitnesses(file: string): readonly string[] {
   try {
     const [identity, ...witnesses] = readFileSync(file, 'utf8').trimEnd().split('\n')
     return identity === identityOf(file) ? witnesses : []
-  } catch {
-    return []
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return []
+    const advice =
+      'let the user of the service read it. Without it a service takes its database for a copy, and voids what is open'
+    throw new Error(`${file} cannot be read (${code}): ${advice}`, { cause: error })
   }
 }
 
