@@ -34,7 +34,7 @@ export async function completeSession(
     refuseDecided(session, now)
     const changedSession = { sessionId, session: recordDecision(session, decision), now, caller }
     const { value, event } = makeSessionEvent(context, type, changedSession)
-    return { value, also: [...datasetChanges, event] }
+    return { value, otherChanges: [...datasetChanges, event] }
   })
   const status = makeStatusBody(sessionId, decidedSession ?? refuseUnknownSession(), now)
   return addProgress(status, await context.progress.read(sessionId))

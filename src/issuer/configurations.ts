@@ -96,11 +96,11 @@ export function createConfigurationLoader({
 /** Takes the configuration away from new sessions; those that name it keep working. Refuses with `not_found`. */
 export async function removeConfiguration(context: IssuerContext, id: string, caller: string): Promise<void> {
   const at = context.now().getTime()
-  const also = [recordEvent({ type: 'configuration.removed', at, subject: id, caller }, context.random)]
-  const removed = await updateWith(context, 'credential_configuration', id, (stored) =>
-    stored.removed ? refuseUnknown(id) : { value: { ...stored, removed: true }, also },
+  const otherChanges = [recordEvent({ type: 'configuration.removed', at, subject: id, caller }, context.random)]
+  const removedConfiguration = await updateWith(context, 'credential_configuration', id, (configuration) =>
+    configuration.removed ? refuseUnknown(id) : { value: { ...configuration, removed: true }, otherChanges },
   )
-  if (removed === undefined) refuseUnknown(id)
+  if (removedConfiguration === undefined) refuseUnknown(id)
   context.offeredConfigurations.invalidate()
 }
 

@@ -177,15 +177,16 @@ async function commitEncrypted<C>(
 
 /**
  * Encrypts a value to a text, where a value that is not encrypted is an object or null. The text is the id of the key,
- * a dot, and nonce, ciphertext and tag.
+ * a dot, and nonce, ciphertext and tag; `context` names the row that the text is bound to.
  */
-function encrypt(key: EncryptionKey, place: string, value: unknown, random: (bytes: number) => Uint8Array): string {
-  return `${key.id}.${toBase64url(encryptText({ secret: key.secret, context: place }, random(NONCE_BYTES), JSON.stringify(value)))}`
+function encrypt(key: EncryptionKey, context: string, value: unknown, random: (bytes: number) => Uint8Array): string {
+  const bytes = encryptText({ secret: key.secret, context }, random(NONCE_BYTES), JSON.stringify(value))
+  return `${key.id}.${toBase64url(bytes)}`
 }
 
-function decrypt(keys: readonly EncryptionKey[], place: string, encryptedText: string): unknown {
+function decrypt(keys: readonly EncryptionKey[], context: string, encryptedText: string): unknown {
   const [id, body = ''] = encryptedText.split('.')
   const key = keys.find((each) => each.id === id)
   if (key === undefined) throw new Error('a value is encrypted with a key that is not in database.encryptionKeyFile')
-  return JSON.parse(decryptText({ secret: key.secret, context: place }, Buffer.from(body, 'base64url')))
+  return JSON.parse(decryptText({ secret: key.secret, context }, Buffer.from(body, 'base64url')))
 }

@@ -18,7 +18,7 @@ export interface DatabaseGeneration {
   readonly hasSynchronousStandbys?: true
   /** The text that is kept outside of the database as well, where there is such a place. */
   readonly witness?: string
-  /** When it was last noticed that the database is a copy; milliseconds since the epoch. */
+  /** The time at which a service last noticed that the database is a copy; milliseconds since the epoch. */
   readonly restoredAt?: number
   /** Whether the sessions that were open at that time still have to be made void. */
   readonly hasOpen?: true
@@ -76,8 +76,8 @@ export interface OutsideKnowledge {
 
 /**
  * Compares the database with what is known outside of it, and begins another generation when it is a copy that was put
- * in its place. Returns why that is so, in words; undefined when the generation goes on, or is the first. Throws when
- * the database has had a higher number.
+ * in its place. Returns the reason to believe that it is a copy, in words; undefined when the generation goes on, or is
+ * the first. Throws when the database has had a higher number.
  */
 export function confirmGeneration(
   { store, now, random, retryOnConflict }: GenerationEffects,
@@ -90,21 +90,23 @@ export function confirmGeneration(
     if (row !== undefined && row.value.number > number) {
       throw new Error(`the database is of generation ${row.value.number}; set database.generation to that, or to more`)
     }
-    const why = row && restorationReason(store, row.value, { ...outside, origin })
-    const isSameGeneration = row !== undefined && why === undefined
+    const reason = row && restorationReason(store, row.value, { ...outside, origin })
+    const isSameGeneration = row !== undefined && reason === undefined
     const value = {
       ...(isSameGeneration ? lastingMembers(row.value) : { id: newId(random), ...(row && restoredMembers(now())) }),
-      ...{ number, origin, ...(witness && { witness: witness.next }) },
+      number,
+      origin,
+      ...(witness && { witness: witness.next }),
       ...(outside.hasSynchronousStandbys && { hasSynchronousStandbys: true as const }),
     }
     const conflict = await replaceGeneration(store, row, value)
-    return conflict === undefined ? { committed: why } : { conflict }
+    return conflict === undefined ? { committed: reason } : { conflict }
   })
 }
 
 /**
  * Makes void what was open in a database that is a copy, by `voidOpen`, which gets the time at which the copy was
- * noticed; once, and again where `voidOpen` did not end. Gives the result of `voidOpen`, or undefined in any other
+ * noticed; once, and again where `voidOpen` did not end. Returns the result of `voidOpen`, or undefined in any other
  * database.
  */
 export async function voidOpenAfterRestore<T>(
@@ -141,7 +143,7 @@ function restorationReason(
       : 'it is a copy of the database that it was'
   }
   if (generation.number < number) return 'database.generation is higher than it was'
-  if (witness !== undefined && !witness.previous.some((kept) => kept === generation.witness))
+  if (witness !== undefined && !witness.previous.some((each) => each === generation.witness))
     return 'the file beside it is of another state of it'
   return undefined
 }

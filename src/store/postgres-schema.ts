@@ -5,10 +5,10 @@ import type { Migration } from './store.ts'
 
 const OLDEST_VERSION = 13
 /**
- * The number of the lock that is held while the schema of this database is brought up to date. Any number does that
- * nobody else takes.
+ * The number of the lock that is held while the schema of this database is brought up to date: any number that no other
+ * program takes.
  */
-const LOCK = 0x766f7563
+const MIGRATION_LOCK = 0x766f7563
 
 /**
  * The steps of the driver itself: a function that ends a batch of changes, and raises an error unless each of them has
@@ -62,7 +62,7 @@ export async function applyMissingSteps(
   { schema }: Pick<PostgresServer, 'schema'>,
   migrations: readonly Migration[],
 ): Promise<void> {
-  await run({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] })
+  await run({ text: 'select pg_advisory_xact_lock($1)', values: [MIGRATION_LOCK] })
   if (schema !== undefined && !(await hasSchema(run, schema))) {
     await run({ text: `create schema ${schema}`, values: [] })
   }
@@ -126,9 +126,9 @@ export async function readPostgresState(run: StatementRunner): Promise<PostgresS
 const UNAVAILABLE_FUNCTION_CODES: readonly unknown[] = ['42883', '42501', '0A000']
 
 /**
- * Returns the text that tells the database from a copy: the table that its schema began with and the database are
- * others after a dump was restored, the timeline is after a point in time was recovered or a standby took over, and the
- * system is on another server.
+ * Returns the text that tells the database from a copy. It has the ids of the database and of its first table, which
+ * differ after a dump was restored; the timeline, which differs after a point in time was recovered or a standby took
+ * over; and the id of the system, which differs on another server.
  */
 export async function readOrigin(run: StatementRunner): Promise<string> {
   const tables = `(select oid from pg_database where datname = current_database()), 'migration'::regclass::oid`
@@ -151,8 +151,8 @@ export function isLaterTimeline(earlier: string, origin: string): boolean {
 }
 
 async function readAppliedSteps(run: StatementRunner): Promise<readonly string[] | undefined> {
-  const table = { text: "select to_regclass('migration') is not null as there", values: [] }
-  if ((await run(table)).rows[0]?.there !== true) return undefined
+  const table = { text: "select to_regclass('migration') is not null as exists", values: [] }
+  if ((await run(table)).rows[0]?.exists !== true) return undefined
   const { rows } = await run({ text: 'select id from migration order by id collate "C"', values: [] })
   return rows.map(({ id }) => String(id))
 }

@@ -12,7 +12,7 @@ interface Step<C> {
   readonly changes: readonly Change<C>[]
 }
 
-/** Applies all changes in a transaction of its own, or none; gives the first that did not apply. */
+/** Applies all changes in a transaction of its own, or none, and returns the first that did not apply. */
 export async function applyInSteps<C>(
   run: StatementRunner,
   changes: readonly Change<C>[],
@@ -39,7 +39,7 @@ function stepsOf<C>(changes: readonly Change<C>[]): readonly Step<C>[] {
     if (last?.[0] !== undefined && canJoin(last[0], change)) last.push(change)
     else groups.push([change])
   }
-  return groups.map((run) => ({ statement: statementFor(run), changes: run }))
+  return groups.map((group) => ({ statement: statementFor(group), changes: group }))
 }
 
 function canJoin<C>(first: Change<C>, next: Change<C>): boolean {
@@ -58,8 +58,8 @@ function statementFor<C>(changes: readonly Change<C>[]): Statement {
 }
 
 function insertAll<C>(collection: string, changes: readonly Insert<C>[]): Statement {
-  const places = changes.flatMap(({ createdAt }) => createdAt?.getTime() ?? [])
-  const [column, array] = places.length === 0 ? ['', ''] : [', created_at', ', $4::bigint[]']
+  const creationTimes = changes.flatMap(({ createdAt }) => createdAt?.getTime() ?? [])
+  const [column, array] = creationTimes.length === 0 ? ['', ''] : [', created_at', ', $4::bigint[]']
   const rows = `unnest($1::text[], $2::text[], $3::bigint[]${array}) as added (id, value, due_at${column})`
   return {
     text: `insert into ${collection} (id, value, version, due_at${column}) select id, value, 0, due_at${column} from ${rows} on conflict (id) do nothing returning id`,
@@ -67,21 +67,21 @@ function insertAll<C>(collection: string, changes: readonly Insert<C>[]): Statem
       changes.map(({ id }) => id),
       changes.map(({ value }) => JSON.stringify(value)),
       changes.map(({ dueAt }) => dueAt?.getTime() ?? null),
-      ...(places.length === 0 ? [] : [places]),
+      ...(creationTimes.length === 0 ? [] : [creationTimes]),
     ],
   }
 }
 
 function deleteAll<C>(collection: string, changes: readonly Delete<C>[]): Statement {
-  const rows = 'unnest($1::text[], $2::integer[]) as gone (id, version)'
+  const rows = 'unnest($1::text[], $2::integer[]) as deletion (id, version)'
   return {
-    text: `delete from ${collection} as kept using ${rows} where kept.id = gone.id and kept.version = gone.version returning kept.id`,
+    text: `delete from ${collection} as stored using ${rows} where stored.id = deletion.id and stored.version = deletion.version returning stored.id`,
     values: [changes.map(({ id }) => id), changes.map(({ version }) => version)],
   }
 }
 
 /** Replaces each `?` of a statement by `$1`, `$2` and so on, as PostgreSQL has them. */
 export function numberParameters([sql, ...values]: readonly [string, ...(string | number | null)[]]): Statement {
-  let place = 0
-  return { text: sql.replaceAll('?', () => `$${++place}`), values }
+  let number = 0
+  return { text: sql.replaceAll('?', () => `$${++number}`), values }
 }

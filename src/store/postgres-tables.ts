@@ -16,16 +16,16 @@ import {
   type TableWriter,
 } from './tables.ts'
 
-/** A connection that takes texts without values too. */
-type Ask = (text: string, ...values: Parameters<StatementRunner>[0]['values']) => ReturnType<StatementRunner>
+/** Runs a statement on a connection, given as its text and its values. */
+type RunSql = (text: string, ...values: Parameters<StatementRunner>[0]['values']) => ReturnType<StatementRunner>
 
 /** Runs `work` on the tables as they are at this moment. Services may use the database meanwhile. */
 export function withPostgresTables<T>(server: PostgresServer, work: (reader: TableReader) => Promise<T>): Promise<T> {
   return withConnection(server, async (run) => {
-    const ask = asking(run)
-    await ask('begin isolation level repeatable read read only')
-    const result = await work(await postgresReader(ask))
-    await ask('commit')
+    const runSql = createSqlRunner(run)
+    await runSql('begin isolation level repeatable read read only')
+    const result = await work(await postgresReader(runSql))
+    await runSql('commit')
     return result
   })
 }
@@ -33,29 +33,29 @@ export function withPostgresTables<T>(server: PostgresServer, work: (reader: Tab
 export interface PostgresReplacement {
   readonly server: PostgresServer
   readonly migrations: readonly Migration[]
-  /** The schema into which the tables of before are moved. */
+  /** The schema into which the previous tables are moved. */
   readonly kept: string
 }
 
 /**
- * Moves the tables aside and fills new ones by `work`, in one transaction: all of it, or nothing. Gives the schema in
- * which the tables of before are kept; undefined where there were none. Throws when a service is connected.
+ * Moves the tables aside and fills new ones by `work`, in one transaction: all of it, or nothing. Returns the schema in
+ * which the previous tables are kept; undefined where there were none. Throws when a service is connected.
  */
 export function replacePostgresTables(
   { server, migrations, kept }: PostgresReplacement,
   work: (writer: TableWriter) => Promise<void>,
 ): Promise<string | undefined> {
   return withConnection(server, async (run) => {
-    const ask = asking(run)
-    await refuseWhileUsed(ask)
-    await ask('begin')
-    const moved = await moveAside(ask, kept)
+    const runSql = createSqlRunner(run)
+    await refuseWhileUsed(runSql)
+    await runSql('begin')
+    const schemaOfPrevious = await moveAside(runSql, kept)
     await applyMissingSteps(run, server, migrations)
     await work(postgresWriter(run))
     const origin = await readOrigin(run)
-    await ask(`update generation set value = jsonb_set(value::jsonb, '{origin}', to_jsonb($1::text))::text`, origin)
-    await ask('commit')
-    return moved
+    await runSql(`update generation set value = jsonb_set(value::jsonb, '{origin}', to_jsonb($1::text))::text`, origin)
+    await runSql('commit')
+    return schemaOfPrevious
   })
 }
 
@@ -73,76 +73,78 @@ async function postgresTarget(
   server: PostgresServer,
   migrations: readonly Migration[],
 ): Promise<CopyTarget> {
-  const ask = asking(run)
-  await refuseWhileUsed(ask)
-  const [{ begun } = {}] = (await ask("select to_regclass('unfinished_copy') is not null as begun")).rows
-  if (begun !== true) await together(ask, () => applyMissingSteps(run, server, migrations))
+  const runSql = createSqlRunner(run)
+  await refuseWhileUsed(runSql)
+  const [{ begun: isBegun } = {}] = (await runSql("select to_regclass('unfinished_copy') is not null as begun")).rows
+  if (isBegun !== true) await runInTransaction(runSql, () => applyMissingSteps(run, server, migrations))
   const sql = 'select source, collection, last_id as "lastId" from unfinished_copy'
-  const position = begun === true ? ((await ask(sql)).rows[0] as unknown as CopyPosition) : undefined
-  const reader = await postgresReader(ask)
+  const position = isBegun === true ? ((await runSql(sql)).rows[0] as unknown as CopyPosition) : undefined
+  const reader = await postgresReader(runSql)
   const { insert } = postgresWriter(run)
   return {
-    tables: { ...reader, rows: (table, after) => rowsInTransaction(ask, reader.rows(table, after)) },
+    tables: { ...reader, rows: (table, after) => rowsInTransaction(runSql, reader.rows(table, after)) },
     position,
     begin: (source) =>
-      together(ask, async () => {
-        await ask(COPY_TABLE)
-        await ask('insert into unfinished_copy (source) values ($1)', source)
-        await ask('insert into migration (id) values ($1)', UNFINISHED_COPY)
+      runInTransaction(runSql, async () => {
+        await runSql(COPY_TABLE)
+        await runSql('insert into unfinished_copy (source) values ($1)', source)
+        await runSql('insert into migration (id) values ($1)', UNFINISHED_COPY)
       }),
     insert: (table, rows) =>
-      together(ask, async () => {
+      runInTransaction(runSql, async () => {
         await insert(table, rows)
-        await ask('update unfinished_copy set collection = $1, last_id = $2', table.name, rows.at(-1)?.id ?? null)
+        await runSql('update unfinished_copy set collection = $1, last_id = $2', table.name, rows.at(-1)?.id ?? null)
       }),
     finish: () =>
-      together(ask, async () => {
-        await ask('drop table unfinished_copy')
-        await ask('delete from migration where id = $1', UNFINISHED_COPY)
+      runInTransaction(runSql, async () => {
+        await runSql('drop table unfinished_copy')
+        await runSql('delete from migration where id = $1', UNFINISHED_COPY)
       }),
   }
 }
 
-async function together(ask: Ask, change: () => Promise<void>): Promise<void> {
-  await ask('begin')
+async function runInTransaction(runSql: RunSql, change: () => Promise<void>): Promise<void> {
+  await runSql('begin')
   await change()
-  await ask('commit')
+  await runSql('commit')
 }
 
 /** Yields `rows` inside a transaction, which a cursor needs. */
-async function* rowsInTransaction<T>(ask: Ask, rows: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
-  await ask('begin')
+async function* rowsInTransaction<T>(runSql: RunSql, rows: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
+  await runSql('begin')
   yield* rows
-  await ask('commit')
+  await runSql('commit')
 }
 
 /** Throws while a service is connected to the database. */
 export function refusePostgresInUse(server: PostgresServer): Promise<void> {
-  return withConnection(server, (run) => refuseWhileUsed(asking(run)))
+  return withConnection(server, (run) => refuseWhileUsed(createSqlRunner(run)))
 }
 
-function asking(run: StatementRunner): Ask {
+function createSqlRunner(run: StatementRunner): RunSql {
   return (text, ...values) => run({ text, values })
 }
 
-async function postgresReader(ask: Ask): Promise<TableReader> {
-  const { rows: views } = await ask(
+async function postgresReader(runSql: RunSql): Promise<TableReader> {
+  const { rows: views } = await runSql(
     `select c.table_name as name, array_agg(c.column_name::text) as columns from information_schema.columns c
      where c.table_schema = current_schema() group by c.table_name order by c.table_name`,
   )
   const columns = new Map(views.map(({ name, columns: names }) => [String(name), names as readonly string[]]))
-  const steps = columns.has('migration') ? (await ask('select id from migration order by id collate "C"')).rows : []
-  const generation = columns.has('generation') ? (await ask('select value from generation')).rows[0]?.value : undefined
+  const steps = columns.has('migration') ? (await runSql('select id from migration order by id collate "C"')).rows : []
+  const generation = columns.has('generation')
+    ? (await runSql('select value from generation')).rows[0]?.value
+    : undefined
   const tables = collectionsAmong(columns)
   return {
     steps: steps.map(({ id }) => String(id)).filter((id) => !OWN_STEPS.includes(id)),
     tables,
     generation: generation === undefined ? undefined : (parseColumn(generation) as DatabaseGeneration),
-    count: async ({ name }) => Number((await ask(`select count(*) as count from ${name}`)).rows[0]?.count),
-    rows: (table, after) => rowsOf(ask, table, after),
+    count: async ({ name }) => Number((await runSql(`select count(*) as count from ${name}`)).rows[0]?.count),
+    rows: (table, after) => rowsOf(runSql, table, after),
     size: async () => {
       const sum = tables.map(({ name }) => `pg_total_relation_size('${name}')`).join(' + ')
-      return Number((await ask(`select (${sum === '' ? '0' : sum})::bigint as bytes`)).rows[0]?.bytes)
+      return Number((await runSql(`select (${sum === '' ? '0' : sum})::bigint as bytes`)).rows[0]?.bytes)
     },
   }
 }
@@ -151,20 +153,20 @@ async function postgresReader(ask: Ask): Promise<TableReader> {
  * Yields the rows of a table after `after` by a cursor, which sorts them once, where pages would sort them for each.
  */
 async function* rowsOf(
-  ask: Ask,
+  runSql: RunSql,
   { name, hasCreationTime }: Table,
   after: string | undefined,
 ): AsyncGenerator<readonly TableRow[]> {
   const columns = `id, value, version, due_at, ${hasCreationTime ? 'created_at' : '0'} as created_at`
   const where = after === undefined ? '' : 'where id collate "C" > $1'
   const query = `select ${columns} from ${name} ${where} order by id collate "C"`
-  await ask(`declare every_row cursor for ${query}`, ...(after === undefined ? [] : [after]))
+  await runSql(`declare every_row cursor for ${query}`, ...(after === undefined ? [] : [after]))
   for (;;) {
-    const { rows } = await ask(`fetch ${ROWS_AT_ONCE} from every_row`)
+    const { rows } = await runSql(`fetch ${ROWS_AT_ONCE} from every_row`)
     if (rows.length > 0) yield rows.map(toTableRow)
     if (rows.length < ROWS_AT_ONCE) break
   }
-  await ask('close every_row')
+  await runSql('close every_row')
 }
 
 /** Converts a row of the driver, which gives a bigint as text. */
@@ -204,32 +206,35 @@ function postgresWriter(run: StatementRunner): TableWriter {
 }
 
 /** Throws while another process of ours is connected to the same schema. */
-async function refuseWhileUsed(ask: Ask): Promise<void> {
-  const { rows } = await ask(
+async function refuseWhileUsed(runSql: RunSql): Promise<void> {
+  const { rows } = await runSql(
     `select count(*) as count from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
      and application_name = current_setting('application_name') and backend_type = 'client backend'`,
   )
   if (Number(rows[0]?.count) > 0) throw new Error('a service is connected to the database; stop each of its processes')
 }
 
-/** Moves the tables of this service, and the function that belongs to them, into a schema of their own. */
-async function moveAside(ask: Ask, kept: string): Promise<string | undefined> {
-  const { tables, steps } = await postgresReader(ask)
+/**
+ * Moves the tables of this service, and the function that belongs to them, into a new schema, and returns its name;
+ * undefined where there are no tables.
+ */
+async function moveAside(runSql: RunSql, schema: string): Promise<string | undefined> {
+  const { tables, steps } = await postgresReader(runSql)
   if (steps.length === 0) {
     if (tables.length > 0) throw new Error('the database has tables of something else; name one of its own')
     return undefined
   }
   try {
-    await ask(`create schema ${kept}`)
+    await runSql(`create schema ${schema}`)
   } catch (error) {
     throw new Error(
-      `the schema ${kept}, in which the tables of before would be kept, cannot be made (${(error as Error).message}); let this user make schemas: grant create on database`,
+      `the schema ${schema}, in which the previous tables would be kept, cannot be made (${(error as Error).message}); let this user make schemas: grant create on database`,
       { cause: error },
     )
   }
   for (const name of ['migration', ...tables.map((table) => table.name)])
-    await ask(`alter table ${name} set schema ${kept}`)
-  await ask(`alter table if exists unfinished_copy set schema ${kept}`)
-  await ask(`alter function every_change_applied(integer[]) set schema ${kept}`)
-  return kept
+    await runSql(`alter table ${name} set schema ${schema}`)
+  await runSql(`alter table if exists unfinished_copy set schema ${schema}`)
+  await runSql(`alter function every_change_applied(integer[]) set schema ${schema}`)
+  return schema
 }

@@ -41,8 +41,8 @@ export async function openPostgres<C>(options: PostgresOptions, migrations: read
 }
 
 function createStore<C>(connections: Connections): Store<C> {
-  const name = createStatementNames()
-  const run: StatementRunner = (statement) => connections.run({ ...name(statement.text), ...statement })
+  const nameOf = createStatementNames()
+  const run: StatementRunner = (statement) => connections.run({ ...nameOf(statement.text), ...statement })
   const readers = new Map<string, Reader>()
   const readerOf = (collection: string): Reader => {
     const reader = readers.get(collection) ?? groupRead((ids) => readRows(run, collection, ids), READ_AT_ONCE)
@@ -57,7 +57,7 @@ function createStore<C>(connections: Connections): Store<C> {
       return row && ({ value: parseColumn(row.value), version: row.version } as Row<never>)
     },
     ...createListReaders<C>(run),
-    commit: (changes) => commitBatch(connections, name, changes),
+    commit: (changes) => commitBatch(connections, nameOf, changes),
     readOrigin: () => readOrigin(connections.run),
     isLaterTimeline,
     purge: async (collection, now) => {
@@ -94,19 +94,21 @@ function createListReaders<C>(run: StatementRunner): Pick<Store<C>, 'list' | 'li
   }
 }
 
+/** Reads the row of an id in one collection. */
 type Reader = (id: string) => Promise<QueryResult['rows'][number] | undefined>
 
 async function readRows(run: StatementRunner, collection: string, ids: readonly string[]) {
-  const which = ids.length === 1 ? 'id = $1' : 'id = any($1::text[])'
-  const text = `select id, value, version from ${collection} where ${which}`
+  const condition = ids.length === 1 ? 'id = $1' : 'id = any($1::text[])'
+  const text = `select id, value, version from ${collection} where ${condition}`
   const { rows } = await run({ text, values: ids.length === 1 ? ids : [ids] })
   return new Map(rows.map((row) => [row.id as string, row]))
 }
 
-type NameStatement = (text: string) => { readonly name?: string }
+/** Returns the name of a statement, or nothing where its text has none. */
+type StatementNames = (text: string) => { readonly name?: string }
 
-/** Returns a name for each text, as long as there are not too many of them. */
-function createStatementNames(): NameStatement {
+/** Makes the function that names each text, as long as there are not too many of them. */
+function createStatementNames(): StatementNames {
   const names = new Map<string, string>()
   return (text) => {
     const existing = names.get(text)
@@ -120,32 +122,32 @@ function createStatementNames(): NameStatement {
 
 async function commitBatch<C>(
   connections: Connections,
-  name: NameStatement,
+  nameOf: StatementNames,
   changes: readonly Change<C>[],
 ): Promise<Change<C> | undefined> {
   const [first] = changes
   if (first === undefined) return undefined
   if (changes.length === 1) {
-    const single = numberParameters(statementOf(first))
+    const statement = numberParameters(statementOf(first))
     return retryTransaction(async () =>
-      (await connections.run({ ...single, ...name(single.text) })).rowCount === 1 ? undefined : first,
+      (await connections.run({ ...statement, ...nameOf(statement.text) })).rowCount === 1 ? undefined : first,
     )
   }
   const orderedChanges = changes.length > LONGEST_STATEMENT ? undefined : sortByRow(changes)
   if (orderedChanges === undefined) {
     return retryTransaction(() =>
-      connections.runOnOneConnection((run) => applyInSteps((each) => run({ ...each, ...name(each.text) }), changes)),
+      connections.runOnOneConnection((run) => applyInSteps((each) => run({ ...each, ...nameOf(each.text) }), changes)),
     )
   }
   const batch = batchStatement(orderedChanges)
-  const naming = changes.length <= LONGEST_NAMED_BATCH ? name(batch.text) : {}
+  const statementName = changes.length <= LONGEST_NAMED_BATCH ? nameOf(batch.text) : {}
   return retryTransaction(async () => {
     try {
-      await connections.run({ ...batch, ...naming })
+      await connections.run({ ...batch, ...statementName })
       return undefined
     } catch (error) {
-      const notApplied = notAppliedOf(error, orderedChanges)
-      return changes.find((change) => notApplied.has(change))
+      const unappliedChanges = findUnapplied(error, orderedChanges)
+      return changes.find((change) => unappliedChanges.has(change))
     }
   })
 }
@@ -157,11 +159,11 @@ async function commitBatch<C>(
 function sortByRow<C>(changes: readonly Change<C>[]): readonly Change<C>[] | undefined {
   const rows = changes.map((change) => ({ ...rowOf(change), change }))
   rows.sort((a, b) => compareText(a.collection, b.collection) || compareText(a.id, b.id))
-  const isTwice = rows.some(({ collection, id }, index) => {
+  const hasRowTwice = rows.some(({ collection, id }, index) => {
     const next = rows[index + 1]
     return next?.id === id && next.collection === collection
   })
-  return isTwice ? undefined : rows.map(({ change }) => change)
+  return hasRowTwice ? undefined : rows.map(({ change }) => change)
 }
 
 function compareText(a: string, b: string): number {
@@ -180,8 +182,8 @@ function batchStatement<C>(changes: readonly Change<C>[]): Statement {
   ])
 }
 
-/** Returns the changes of a batch that did not apply. Throws an error that says nothing of changes. */
-function notAppliedOf<C>(error: unknown, orderedChanges: readonly Change<C>[]): ReadonlySet<Change<C>> {
+/** Returns the changes of a batch that did not apply, by the error that says so. Throws any other error again. */
+function findUnapplied<C>(error: unknown, orderedChanges: readonly Change<C>[]): ReadonlySet<Change<C>> {
   const { code, detail } = error as { readonly code?: string; readonly detail?: string }
   if (code !== NOT_APPLIED || detail === undefined) throw error
   return new Set(orderedChanges.filter((_, index) => detail[index] === '0'))

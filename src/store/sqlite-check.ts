@@ -39,7 +39,7 @@ export async function findDamage(file: string, milliseconds: number): Promise<Da
     return { unchecked: [] }
   } catch (error) {
     const { errcode = 0, message } = error as Error & { readonly errcode?: number }
-    // Other faults are told when the database is opened.
+    // The service reports other faults when it opens the database.
     return { ...(DAMAGE_CODES.includes(errcode & 0xff) && { damage: message }), unchecked: [] }
   } finally {
     database.close()

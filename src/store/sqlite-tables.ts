@@ -81,7 +81,7 @@ function sqliteTarget(database: DatabaseSync, migrations: readonly Migration[]):
   const sql = 'select source, collection, last_id as "lastId" from unfinished_copy'
   const position = isBegun ? (database.prepare(sql).get() as unknown as CopyPosition) : undefined
   if (!isBegun) migrateSqlite(database, migrations)
-  const together = (change: () => void): Promise<void> =>
+  const runInTransaction = (change: () => void): Promise<void> =>
     new Promise((resolve) => {
       database.exec('begin immediate')
       change()
@@ -92,19 +92,19 @@ function sqliteTarget(database: DatabaseSync, migrations: readonly Migration[]):
     tables: sqliteReader(database),
     position,
     begin: (source) =>
-      together(() => {
+      runInTransaction(() => {
         database.exec(COPY_TABLE)
         database.prepare('insert into unfinished_copy (source) values (?)').run(source)
         database.prepare('insert into migration (id) values (?)').run(UNFINISHED_COPY)
       }),
     insert: (table, rows) =>
-      together(() => {
+      runInTransaction(() => {
         insertRows(database, table, rows)
         const update = 'update unfinished_copy set collection = ?, last_id = ?'
         database.prepare(update).run(table.name, rows.at(-1)?.id ?? null)
       }),
     finish: () =>
-      together(() => {
+      runInTransaction(() => {
         database.exec('drop table unfinished_copy')
         database.prepare('delete from migration where id = ?').run(UNFINISHED_COPY)
       }),
@@ -113,9 +113,9 @@ function sqliteTarget(database: DatabaseSync, migrations: readonly Migration[]):
 
 /** Inserts the rows within the current transaction. */
 export function insertRows(database: DatabaseSync, { name, hasCreationTime }: Table, rows: readonly TableRow[]): void {
-  const [column, place] = hasCreationTime ? [', created_at', ', ?'] : ['', '']
+  const [column, placeholder] = hasCreationTime ? [', created_at', ', ?'] : ['', '']
   const insert = database.prepare(
-    `insert into ${name} (id, value, version, due_at${column}) values (?, ?, ?, ?${place})`,
+    `insert into ${name} (id, value, version, due_at${column}) values (?, ?, ?, ?${placeholder})`,
   )
   for (const { id, value, version, dueAt, createdAt } of rows) {
     insert.run(id, value, version, dueAt, ...(hasCreationTime ? [createdAt] : []))

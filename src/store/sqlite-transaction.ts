@@ -4,7 +4,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 /** Prepares a text once. */
 export type Prepare = (sql: string) => StatementSync
 
-/** Runs `run` in a transaction, which `begin` begins, and which is undone when `run` throws. */
+/** Runs `work` in a transaction, which `begin` begins, and which is undone when `work` throws. */
 export function inTransaction<T>(database: DatabaseSync, begin: () => void, work: () => T): T {
   begin()
   try {

@@ -115,8 +115,8 @@ function close(database: DatabaseSync): void {
  */
 function createSecureDeleteSetting(database: DatabaseSync): (value: 'fast' | 'on') => void {
   let current: string | undefined
-  return (how) => {
-    if (how !== current) database.exec(`pragma secure_delete = ${how}`)
-    current = how
+  return (value) => {
+    if (value !== current) database.exec(`pragma secure_delete = ${value}`)
+    current = value
   }
 }

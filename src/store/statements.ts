@@ -13,8 +13,8 @@ export function statementOf<C>(change: Change<C>): BoundStatement {
   const { id } = change
   if ('insert' in change) {
     const { createdAt } = change
-    const [column, place] = createdAt === undefined ? ['', ''] : [', created_at', ', ?']
-    const sql = `insert into ${change.insert} (id, value, version, due_at${column}) values (?, ?, 0, ?${place}) on conflict (id) do nothing`
+    const [column, placeholder] = createdAt === undefined ? ['', ''] : [', created_at', ', ?']
+    const sql = `insert into ${change.insert} (id, value, version, due_at${column}) values (?, ?, 0, ?${placeholder}) on conflict (id) do nothing`
     const values = [id, JSON.stringify(change.value), change.dueAt?.getTime() ?? null]
     return [sql, ...values, ...(createdAt === undefined ? [] : [createdAt.getTime()])]
   }

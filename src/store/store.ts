@@ -143,6 +143,7 @@ export function createExpiringCollection(name: string): readonly string[] {
   return createCollection(name).map((statement) => statement.replaceAll('due_at', 'expires_at'))
 }
 
+/** Makes the statements that rename the column of {@link createExpiringCollection}. */
 export function renameExpiry(name: string): readonly string[] {
   return [`alter table ${name} rename column expires_at to due_at`]
 }
@@ -155,7 +156,7 @@ export interface UpdateEffects<C> {
 
 /**
  * Reads a value, changes it and writes it back, again when another was first. `change` is pure and may refuse by
- * throwing. Gives the value as it now stands, or undefined when the id is unknown. Throws a ConflictError as
+ * throwing. Returns the value as it now stands, or undefined when the id is unknown. Throws a ConflictError as
  * `retryOnConflict` does.
  */
 export function update<C, K extends keyof C & string>(
@@ -164,22 +165,22 @@ export function update<C, K extends keyof C & string>(
   id: string,
   change: (value: C[K]) => C[K],
 ): Promise<C[K] | undefined> {
-  return updateWith(effects, collection, id, (value) => ({ value: change(value), also: [] }))
+  return updateWith(effects, collection, id, (value) => ({ value: change(value), otherChanges: [] }))
 }
 
-/** Updates a value as {@link update} does, with other changes in the same batch, whose conditions always hold. */
+/** Updates a value as {@link update} does, with `otherChanges` in the same batch, whose conditions always hold. */
 export function updateWith<C, K extends keyof C & string>(
   { store, retryOnConflict }: UpdateEffects<C>,
   collection: K,
   id: string,
-  change: (value: C[K]) => { readonly value: C[K]; readonly also: readonly Change<C>[] },
+  change: (value: C[K]) => { readonly value: C[K]; readonly otherChanges: readonly Change<C>[] },
 ): Promise<C[K] | undefined> {
   return retryOnConflict<C[K] | undefined>(async () => {
     const row = await store.get(collection, id)
     if (row === undefined) return { committed: undefined }
-    const { value, also } = change(row.value)
-    const next = { update: collection, id, version: row.version, value } as unknown as Change<C>
-    const conflict = await store.commit([next, ...also])
+    const { value, otherChanges } = change(row.value)
+    const updateChange = { update: collection, id, version: row.version, value } as unknown as Change<C>
+    const conflict = await store.commit([updateChange, ...otherChanges])
     return conflict === undefined ? { committed: value } : { conflict }
   })
 }

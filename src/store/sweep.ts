@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Change, DueRow, Store } from './store.ts'
 
 const ROWS_AT_ONCE = 50
-const MAX_TURNS = 100
+const MAX_ROUNDS = 100
 const PAUSE_MS = 10
 
 /**
@@ -21,7 +21,7 @@ export async function sweep<C, K extends keyof C & string>(
   now: Date,
   changesOf: (row: DueRow<C[K]>) => Promise<readonly Change<C>[]>,
 ): Promise<void> {
-  for (let round = 0; round < MAX_TURNS; round += 1) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const rows = await store.listDue(collection, now, ROWS_AT_ONCE)
     const results = await Promise.allSettled(
       rows.map(async (row) => (await store.commit(await changesOf(row))) === undefined),

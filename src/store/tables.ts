@@ -37,6 +37,10 @@ export interface TableReader {
   size(): Promise<number>
 }
 
+export interface TableWriter {
+  readonly insert: (table: Table, rows: readonly TableRow[]) => Promise<void>
+}
+
 /** The position of a copy into a database: all rows up to it are there. */
 export interface CopyPosition {
   /** The name that tells the copied database from others. */
@@ -46,20 +50,15 @@ export interface CopyPosition {
   readonly lastId: string | null
 }
 
-/** A database that another is copied into, some rows at a time; what is copied stays when the process ends. */
-export interface CopyTarget {
+/** A database that another is copied into, some rows at a time; copied rows stay when the process ends. */
+export interface CopyTarget extends TableWriter {
   readonly tables: TableReader
   /** The position of a copy that was cut off; undefined in a database without one. */
   readonly position: CopyPosition | undefined
   /** Makes the schema, and marks the database as one that no service can use yet. */
   begin(source: string): Promise<void>
-  insert(table: Table, rows: readonly TableRow[]): Promise<void>
   /** Takes the mark away. */
   finish(): Promise<void>
-}
-
-export interface TableWriter {
-  readonly insert: (table: Table, rows: readonly TableRow[]) => Promise<void>
 }
 
 /** The number of rows that are read and written at once: a row may have a megabyte. */
@@ -145,12 +144,7 @@ export async function copyInto(
   const { collection, lastId } = position ?? { collection: null, lastId: null }
   for (const table of tables.filter((each) => collection === null || each.name >= collection)) {
     const after = table.name === collection ? (lastId ?? undefined) : undefined
-    let copied = 0
-    for await (const rows of source.rows(table, after)) {
-      await target.insert(table, rows)
-      copied += rows.length
-      progress(table.name, copied)
-    }
+    await copyRows(source.rows(table, after), { table, writer: target, progress })
   }
   const [expected, actual] = [await digestTables(source, tables), await digestTables(target.tables, tables)]
   if (expected.digest !== actual.digest) {
@@ -176,12 +170,18 @@ export async function copyTables(
   tables: readonly Table[],
   progress: CopyProgress = () => undefined,
 ): Promise<void> {
-  for (const table of tables) {
-    let copied = 0
-    for await (const rows of reader.rows(table)) {
-      await writer.insert(table, rows)
-      copied += rows.length
-      progress(table.name, copied)
-    }
+  for (const table of tables) await copyRows(reader.rows(table), { table, writer, progress })
+}
+
+/** Inserts the rows, which a reader yields some at a time, into a table. */
+async function copyRows(
+  source: ReturnType<TableReader['rows']>,
+  { table, writer, progress }: { readonly table: Table; readonly writer: TableWriter; readonly progress: CopyProgress },
+): Promise<void> {
+  let copiedRows = 0
+  for await (const rows of source) {
+    await writer.insert(table, rows)
+    copiedRows += rows.length
+    progress(table.name, copiedRows)
   }
 }

@@ -15,8 +15,8 @@ const TIME_LETTERS = 7
  */
 export function makeTimeOrderedId(time: number, random: Uint8Array): string {
   let text = ''
-  for (let rest = time; text.length < TIME_LETTERS; rest = Math.floor(rest / LETTERS.length)) {
-    text = LETTERS.charAt(rest % LETTERS.length) + text
+  for (let remaining = time; text.length < TIME_LETTERS; remaining = Math.floor(remaining / LETTERS.length)) {
+    text = LETTERS.charAt(remaining % LETTERS.length) + text
   }
   return text + toBase64url(random)
 }
