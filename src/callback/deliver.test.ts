@@ -75,6 +75,23 @@ beforeEach(async () => {
 afterEach(() => store.close())
 
 describe('a callback', () => {
+  it('that cannot be sent by a mistake of this service is tried again, and the log has the place of the mistake', async () => {
+    await wait('s1', 'e1')
+    receiver = () => Promise.reject(new TypeError('a secret'))
+    await process()()
+    const line: unknown = JSON.parse(lines.join())
+    expect(line).toMatchObject({
+      event: 'callback_failed',
+      callback: 'e1',
+      problem: expect.stringMatching(/mistake/) as string,
+    })
+    expect(line).toMatchObject({
+      error: { name: 'TypeError', stack: expect.stringContaining('deliver.test.ts') as string },
+    })
+    expect(lines.join()).not.toContain('a secret')
+    expect(await pending()).toEqual(['e1'])
+  })
+
   it('is posted with its id, type, time and data, and then forgotten', async () => {
     await wait('s1', 'e1')
     await process()()

@@ -7,9 +7,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { JsonObject } from '../codec/json.ts'
 import type { SessionCallback } from '../config/session-callback.ts'
+import { describeErrorForLog } from '../http/logged-error.ts'
 import type { Outbound } from '../http/outbound.ts'
 import type { RetryOnConflict } from '../store/retry.ts'
-import type { Change, DueRow, Row } from '../store/store.ts'
+import { type Change, type DueRow, END_OF_TIME, type Row } from '../store/store.ts'
 import { FIRST_PACE, isPausing, type Pace, paceAfterFailure, paceAfterSuccess, retryDelayMs } from './pace.ts'
 import { type DeliveryResult, postCallback } from './post.ts'
 import {
@@ -26,10 +27,10 @@ export interface DeliveryContext {
   readonly retryOnConflict: RetryOnConflict
   readonly sessionCallback: SessionCallback
   /**
-   * Returns the body to send: the status body `own` of the event, completed by what only the session has, or the
+   * Returns the body to send: the status body `eventData` of the event, completed by what only the session has, or the
    * current status body of the session. Undefined when there is neither.
    */
-  readonly loadCallbackData: (sessionId: string, own: JsonObject | undefined) => Promise<JsonObject | undefined>
+  readonly loadCallbackData: (sessionId: string, eventData: JsonObject | undefined) => Promise<JsonObject | undefined>
   readonly outbound: Outbound
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
@@ -42,14 +43,12 @@ interface Claim {
 }
 
 /** The duration of a claim, which is longer than a delivery can take. */
-const LEASE_MS = 20_000
+const CLAIM_MS = 20_000
 const GIVE_UP_MS = 24 * 60 * 60 * 1000
 /** The longest time for which a slow delivery may delay the search for new events. */
 const LOOK_AGAIN_MS = 300
 /** The difference that the clocks of two processes may have; a smaller step back delays an event by no more. */
 const MAX_CLOCK_DIFFERENCE_MS = 60_000
-/** A time after every time at which a row is due. */
-const END_OF_TIME = new Date(8.64e15)
 
 /**
  * Creates the function that delivers all due events, until none is left, the receiver is down, or `stop` is aborted.
@@ -119,7 +118,7 @@ async function claimDueRows(
   const { store, now } = context
   const at = now()
   const rows = await findDueRows(context, at, { limit, wasSetBack })
-  const nextAt = at.getTime() + LEASE_MS
+  const nextAt = at.getTime() + CLAIM_MS
   const claims = await Promise.all(
     rows.map(async ({ id, version, value }) => {
       const claimedQueue: CallbackQueue = { ...value, claimed: true, nextAt, setAt: at.getTime() }
@@ -157,6 +156,7 @@ const SESSION_GONE = {
   delivered: false,
   problem: 'its session has been deleted',
   retryAfterMs: 0,
+  error: undefined,
   final: true,
 } as const
 
@@ -187,11 +187,19 @@ function createSettlement(
   const { value, version } = row
   const dequeueChange = dequeueCallback(sessionId, version, value, now)
   if (result.delivered) return { changes: [dequeueChange], writeLog: () => undefined }
-  const { problem, retryAfterMs } = result
-  const logFields = { callback: event.id, type: event.type, problem }
+  const { problem, retryAfterMs, error } = result
+  const logFields = {
+    callback: event.id,
+    type: event.type,
+    problem,
+    ...(error !== undefined && { error: describeErrorForLog(error) }),
+  }
   if ('final' in result || now.getTime() - event.queuedAt >= GIVE_UP_MS) {
     const writeLog = () =>
-      log.error({ event: 'callback_dead', ...logFields }, 'given up; vouchsafe callbacks retry sends it again')
+      log.error(
+        { event: 'callback_dead', ...logFields },
+        'a callback was given up; vouchsafe callbacks retry sends it again',
+      )
     return { changes: [dequeueChange, storeDeadCallback(sessionId, event, problem, now)], writeLog }
   }
   const failures = value.failures + 1
@@ -199,6 +207,7 @@ function createSettlement(
   const postponedQueue: CallbackQueue = { ...value, failures, problem, claimed: false, nextAt, setAt: now.getTime() }
   return {
     changes: [{ update: 'callback', id: sessionId, version, value: postponedQueue, dueAt: new Date(nextAt) }],
-    writeLog: () => log.warn({ event: 'callback_failed', ...logFields, failures }, 'tried again later'),
+    writeLog: () =>
+      log.warn({ event: 'callback_failed', ...logFields, failures }, 'a callback failed, and is tried again later'),
   }
 }

@@ -5,10 +5,17 @@ import { type HttpClientResponse, type Outbound, OutboundError } from '../http/o
 import type { PendingCallback } from './queue.ts'
 import { signatureHeaders } from './signature.ts'
 
-/** The result of a delivery. `retryAfterMs` is the pause that the receiver asked for. */
+/** The result of a delivery. */
 export type DeliveryResult =
   | { readonly delivered: true }
-  | { readonly delivered: false; readonly problem: string; readonly retryAfterMs: number }
+  | {
+      readonly delivered: false
+      readonly problem: string
+      /** The pause that the receiver asked for. */
+      readonly retryAfterMs: number
+      /** The error by which this service failed to send the event, for the log; absent when the receiver failed. */
+      readonly error?: unknown
+    }
 
 const TIMEOUT_MS = 10_000
 /** The most bytes of a response, whose content is ignored. */
@@ -34,8 +41,9 @@ export async function postCallback(
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, allowPrivateAddresses: true }
     return readDeliveryResult(await outbound({ url, method: 'POST', headers, body, trace, ...limits }), now)
   } catch (error) {
-    const problem = error instanceof OutboundError ? error.message : 'it could not be sent'
-    return { delivered: false, problem, retryAfterMs: 0 }
+    if (error instanceof OutboundError) return { delivered: false, problem: error.message, retryAfterMs: 0 }
+    const problem = 'it was not sent, by a mistake of this service; the line callback_failed of its log has the error'
+    return { delivered: false, problem, retryAfterMs: 0, error }
   }
 }
 

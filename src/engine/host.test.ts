@@ -14,7 +14,7 @@ async function sent(request: Partial<HttpRequestData>, answer?: Outbound) {
     )
   }
   const settings = { outbound: { allow: ['api.example', 'other.example:8443'] } }
-  const { engine, url } = await serving(
+  const { engine, url, logLines } = await serving(
     {
       http: async ({ host }) => {
         const whole = { method: 'GET', uri: 'https://api.example/x', headers: [], body: new Uint8Array(), ...request }
@@ -26,7 +26,8 @@ async function sent(request: Partial<HttpRequestData>, answer?: Outbound) {
   )
   const { body } = await engine.app.inject(url)
   await engine.app.close()
-  return { out, got: JSON.parse(body) as { status: number; headers: unknown; body: string } }
+  const lines = logLines.map((line) => JSON.parse(line) as { readonly event: string })
+  return { out, got: JSON.parse(body) as { status: number; headers: unknown; body: string }, lines }
 }
 
 describe('requests of components to other hosts', () => {
@@ -62,6 +63,15 @@ describe('requests of components to other hosts', () => {
   it('have status 600 and the reason when there is no answer', async () => {
     const { got } = await sent({}, () => Promise.reject(new OutboundError('api.example does not answer')))
     expect(got).toEqual({ status: 600, headers: [], body: 'api.example does not answer' })
+  })
+
+  it('have status 600 when this engine makes a mistake, whose place the log has', async () => {
+    const { got, lines } = await sent({}, () => Promise.reject(new TypeError('a secret')))
+    expect(got).toEqual({ status: 600, headers: [], body: expect.stringMatching(/mistake of this engine/) as string })
+    expect(lines.filter(({ event }) => event === 'outbound_threw')).toMatchObject([
+      { error: { name: 'TypeError', stack: expect.stringContaining('host.test.ts') as string } },
+    ])
+    expect(JSON.stringify([got, lines])).not.toContain('a secret')
   })
 })
 

@@ -1,6 +1,8 @@
 /** The engine's answers to what a component asks in the middle of a call. */
 import type { Host } from '../component/runtime.ts'
+import { describeErrorForLog } from '../http/logged-error.ts'
 import { type HttpClientRequest, type HttpClientResponse, OutboundError } from '../http/outbound.ts'
+import type { Address } from '../offchain/address.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
 import { getCurrentGeneration } from '../store/generation.ts'
 import { partOf } from '../store/store.ts'
@@ -27,7 +29,7 @@ export function hostOf(
       return row && new Uint8Array(Buffer.from(row.value.value, 'base64'))
     },
     readContract: (input) => context.readContract(contract.address, input, block),
-    send: (request) => sendRequest(context, request),
+    send: (request) => sendRequest(context, address, request),
     getConfiguration: (key) => config.configuration.get(key),
     listTimers: () => Promise.resolve(timers.list(address)),
     getGeneration: () => getCurrentGeneration({ store: partOf(store), now, random, retryOnConflict }),
@@ -61,13 +63,14 @@ const CONNECTION_FIELDS = new Set([
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 async function sendRequest(
-  { config, outbound, metrics }: EngineContext,
+  { config, outbound, metrics, log }: EngineContext,
+  contract: Address,
   request: HttpRequestData,
 ): Promise<HttpResponseData> {
   const { allow, allowPrivateAddresses } = config.outbound
-  const refuse = (why: string): HttpResponseData => {
+  const refuse = (reason: string): HttpResponseData => {
     metrics.outbound.inc({ outcome: 'refused' })
-    return noAnswerResponse(why)
+    return noAnswerResponse(reason)
   }
   if (!isAllowed(request.uri, allow)) return refuse('the operator of this engine does not allow requests to this host')
   const method = request.method.toUpperCase()
@@ -80,7 +83,10 @@ async function sendRequest(
     return responseOf(response)
   } catch (error) {
     metrics.outbound.inc({ outcome: 'failed' })
-    return noAnswerResponse(error instanceof OutboundError ? error.message : 'the request could not be sent')
+    if (error instanceof OutboundError) return noAnswerResponse(error.message)
+    const line = { event: 'outbound_threw', contract, error: describeErrorForLog(error) }
+    log.error(line, 'a request of a component to another host threw an error')
+    return noAnswerResponse('the request failed by a mistake of this engine, whose log has the error')
   }
 }
 
@@ -105,6 +111,6 @@ function responseOf({ status, headers, body }: HttpClientResponse): HttpResponse
   return { status, headers: passedHeaders.map(([name, value]) => ({ name, values: [value] })), body }
 }
 
-function noAnswerResponse(why: string): HttpResponseData {
-  return { status: NO_ANSWER, headers: [], body: Buffer.from(why) }
+function noAnswerResponse(reason: string): HttpResponseData {
+  return { status: NO_ANSWER, headers: [], body: Buffer.from(reason) }
 }

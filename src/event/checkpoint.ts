@@ -25,5 +25,7 @@ export async function signAuditLog({ store, signer, now, log }: CheckpointContex
   if ((await store.get('audit_checkpoint', id)) !== undefined) return
   const checkpoint = await writeCheckpoint(signer, { log: logId, sequence, hash, at: now().toISOString() })
   const conflict = await store.commit([{ insert: 'audit_checkpoint', id, value: { checkpoint } }])
-  if (conflict === undefined) log.info({ event: 'audit_checkpoint', sequence, checkpoint }, 'keep a copy elsewhere')
+  if (conflict !== undefined) return
+  const text = 'the head of the audit log was signed; keep a copy of the checkpoint elsewhere'
+  log.info({ event: 'audit_checkpoint', sequence, checkpoint }, text)
 }
