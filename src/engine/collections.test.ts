@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { testDatabase } from '../../test/support/store.ts'
 import { encryptStore, makeEncryptionKey } from '../store/encrypted.ts'
-import { type EngineCollections, engineEncryptedCollections, engineMigrations, FAR } from './collections.ts'
+import { END_OF_TIME } from '../store/store.ts'
+import { type EngineCollections, engineEncryptedCollections, engineMigrations } from './collections.ts'
 
 const contract = `00${'a1'.repeat(20)}`
 
@@ -28,7 +29,7 @@ describe('the database of an engine, to which somebody else has written', () => 
     expect((await store.get('component_storage', 'mine'))?.value).toEqual(value)
     await expect(store.get('component_storage', 'yours')).rejects.toThrow()
     await expect(store.get('component_storage', 'clear')).rejects.toThrow(/in the clear/)
-    const [row] = await store.listDue('outbox', FAR, 10)
+    const [row] = await store.listDue('outbox', END_OF_TIME, 10)
     expect(() => row?.value).toThrow(/in the clear/)
     await store.close()
     await plain.close()

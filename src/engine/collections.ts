@@ -77,6 +77,3 @@ export const engineMigrations: readonly Migration[] = [
 export const engineEncryptedCollections: readonly (keyof EngineCollections)[] = [
   ...(['component_storage', 'outbox', 'failed_transaction', 'timer'] as const),
 ]
-
-/** The latest time that a Date can have, with which `store.listDue` returns every row of a collection. */
-export const FAR = new Date(8.64e15)

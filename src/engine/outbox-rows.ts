@@ -2,8 +2,8 @@
  * Reads the rows of the outbox. The memory has the oldest rows as they were last read, and the contract of every row.
  */
 import type { Address } from '../offchain/address.ts'
-import type { DueRow } from '../store/store.ts'
-import { type EngineStore, FAR, type OutboxRow } from './collections.ts'
+import { type DueRow, END_OF_TIME } from '../store/store.ts'
+import type { EngineStore, OutboxRow } from './collections.ts'
 
 export type QueuedTransaction = DueRow<OutboxRow>
 
@@ -37,11 +37,11 @@ export function createOutboxRows(store: EngineStore): OutboxRows {
   const add = (id: string, { contract, createdAt }: OutboxRow): void => void waiting.set(id, { contract, createdAt })
   return {
     load: async () => {
-      for (const { id, value } of await store.listDue('outbox', FAR, Number.MAX_SAFE_INTEGER)) add(id, value)
+      for (const { id, value } of await store.listDue('outbox', END_OF_TIME, Number.MAX_SAFE_INTEGER)) add(id, value)
     },
     read: async () => {
       const waitingBefore = [...waiting]
-      const storedRows = await store.listDue('outbox', FAR, MOST_ROWS)
+      const storedRows = await store.listDue('outbox', END_OF_TIME, MOST_ROWS)
       const rows = storedRows.map((row) => reuseUnchanged(row, lastRead.get(row.id)))
       lastRead = new Map(rows.map((row) => [row.id, row]))
       for (const { id, value } of rows) add(id, value)

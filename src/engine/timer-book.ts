@@ -1,8 +1,8 @@
 /** The timers of all contracts: rows of the store that are cached in memory, since no other process changes them. */
 import type { CallEffects, TimerState } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
-import type { Change, DueRow } from '../store/store.ts'
-import { type EngineCollections, type EngineStore, FAR, type TimerRow } from './collections.ts'
+import { type Change, type DueRow, END_OF_TIME } from '../store/store.ts'
+import type { EngineCollections, EngineStore, TimerRow } from './collections.ts'
 
 /** The time for which the row of an ended timer is kept, so that its status can be asked for. */
 const KEEP_ENDED_MS = 24 * 3_600_000
@@ -109,7 +109,7 @@ function isDue({ status, at }: TimerRow, now: Date): boolean {
 
 async function reload(cachedTimers: Map<string, CachedTimer>, store: EngineStore): Promise<void> {
   const timersBefore = new Map(cachedTimers)
-  const rows = await store.listDue('timer', FAR, Number.MAX_SAFE_INTEGER)
+  const rows = await store.listDue('timer', END_OF_TIME, Number.MAX_SAFE_INTEGER)
   const readTimers = new Map(rows.map((row) => [row.id, reuseUnchanged(row, timersBefore.get(row.id))] as const))
   // The read may have returned an old version of a row that was written meanwhile.
   const isNewer = ([id, each]: readonly [string, CachedTimer]): boolean =>
@@ -187,7 +187,7 @@ function rowsOfEffects(
       continue
     }
     const payload = Buffer.from(effect.payload).toString('base64')
-    const at = Math.min(now.getTime() + Math.max(0, effect.delayMs), FAR.getTime())
+    const at = Math.min(now.getTime() + Math.max(0, effect.delayMs), END_OF_TIME.getTime())
     rows.set(id, { contract, id, payload, status: 'scheduled', at, attempts: 0 })
   }
   return rows

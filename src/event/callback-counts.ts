@@ -1,6 +1,6 @@
 /** Counts of callbacks that wait and of those that are dead, for an overview. */
 import type { CallbackCollections } from '../callback/queue.ts'
-import { partOf, type Store } from '../store/store.ts'
+import { END_OF_TIME, partOf, type Store } from '../store/store.ts'
 
 export interface CallbackCounts {
   /** Sessions with events that wait. */
@@ -13,7 +13,6 @@ export interface CallbackCounts {
 
 /** The most rows of each kind that are counted. */
 export const MAX_COUNTED_ROWS = 1000
-const END_OF_TIME = new Date(8.64e15)
 
 /** Counts the queues that wait and the dead events, each up to {@link MAX_COUNTED_ROWS}. */
 export async function countCallbacks<C extends CallbackCollections>(serviceStore: Store<C>): Promise<CallbackCounts> {

@@ -8,7 +8,7 @@ import { type AuditEntry, chainRecords, hashSessionId, LOG_START_TYPE, ORIGIN } 
 import { enqueueCallbacks, type PendingCallback } from '../callback/queue.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import type { Attempt, RetryOnConflict } from '../store/retry.ts'
-import { type Change, type DueRow, partOf, type Row, type Store } from '../store/store.ts'
+import { type Change, type DueRow, END_OF_TIME, partOf, type Row, type Store } from '../store/store.ts'
 import { carriedByCallback, type Event, type EventCollections } from './event.ts'
 
 export interface SealContext {
@@ -21,8 +21,6 @@ export interface SealContext {
 }
 
 const MOST_AT_ONCE = 200
-/** A time after every event, so that no event waits for a clock that was set back. */
-const END_OF_TIME = new Date(8.64e15)
 
 /**
  * Moves all stored events; those that come meanwhile are left to the next round, which moves many at once. Throws when
@@ -38,6 +36,7 @@ export async function sealEvents(context: SealContext, stop?: AbortSignal): Prom
 /** Moves the oldest events as one batch, and returns how many. */
 async function sealBatch(context: SealContext): Promise<Attempt<number>> {
   const { store } = context
+  // All events are read, so that none waits for a clock that was set back.
   const events = await store.listDue('event', END_OF_TIME, MOST_AT_ONCE)
   if (events.length === 0) return { committed: 0 }
   const head = await store.get('audit_head', HEAD)

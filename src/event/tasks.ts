@@ -7,11 +7,12 @@ import { partOf } from '../store/store.ts'
 import { type CheckpointContext, signAuditLog } from './checkpoint.ts'
 import { type SealContext, sealEvents } from './seal.ts'
 
-type Context = Omit<SealContext, 'hasCallback'> &
+type EventTaskContext = Omit<SealContext, 'hasCallback'> &
   CheckpointContext &
   Omit<DeliveryContext, 'store' | 'sessionCallback'> & { readonly sessionCallback: SessionCallback | undefined }
 
-export function createEventTasks(context: Context): readonly Task[] {
+/** Creates the tasks; the one that delivers callbacks exists only where a callback is configured. */
+export function createEventTasks(context: EventTaskContext): readonly Task[] {
   const { store, now, sessionCallback } = context
   const hasCallback = sessionCallback !== undefined
   return [
@@ -19,7 +20,7 @@ export function createEventTasks(context: Context): readonly Task[] {
       name: 'events',
       everyMs: 300,
       atStop: true,
-      run: (stop) => sealEvents({ ...context, hasCallback: hasCallback }, stop),
+      run: (stop) => sealEvents({ ...context, hasCallback }, stop),
     },
     { name: 'audit checkpoint', everyMs: 60_000, atStop: true, run: () => signAuditLog(context) },
     {

@@ -5,7 +5,7 @@
  */
 import type { Effects } from '../http/effects.ts'
 import { readEveryRow } from '../store/every-row.ts'
-import type { Change } from '../store/store.ts'
+import { type Change, END_OF_TIME } from '../store/store.ts'
 import { endTokens } from './authorization.ts'
 import type { IssuerCollections } from './collections.ts'
 import { endOfIssuance, type IssuanceSession, issuanceStatus } from './session.ts'
@@ -13,11 +13,8 @@ import { makeSessionEvent } from './session-status.ts'
 
 type VoidingEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
-/** A time after every other, so that each row that has a time is due. */
-const END_OF_TIME = new Date(8.64e15)
-
 /**
- * Ends every session that began before `restoredAt` and is open, and gives their number; a session that has issued
+ * Ends every session that began before `restoredAt` and is open, and returns their number; a session that has issued
  * credentials loses its access token. Ends the authorization requests too.
  */
 export async function voidIssuanceSessions(effects: VoidingEffects, restoredAt: Date): Promise<number> {

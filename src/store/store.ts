@@ -108,6 +108,9 @@ export interface Store<C> {
   close(): Promise<void>
 }
 
+/** The latest time that a Date can have, with which `listDue` and `purge` take every row that has a `dueAt`. */
+export const END_OF_TIME = new Date(8.64e15)
+
 /** Returns the store as one that has some of its collections only. */
 export function partOf<C extends Part, Part>(store: Store<C>): Store<Part> {
   return store as unknown as Store<Part>
