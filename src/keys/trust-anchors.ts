@@ -4,7 +4,7 @@
  * is a certificate and has to be a valid CA itself, and an anchor that is the very certificate is trusted as it is.
  * Revocation lists and policies are not processed.
  */
-import { within } from '../codec/malformed.ts'
+import { type Problem, within } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem, isSignedBy, readPemCertificates } from './certificate.ts'
 
 /** A certificate that the operator trusts, with the name of its file. */
@@ -15,7 +15,7 @@ export interface TrustAnchor extends Certificate {
 /**
  * A path that starts with the certificate asked about and ends with the anchor, or the `problem` as a sentence part.
  */
-export type TrustPath = { readonly path: readonly Certificate[] } | { readonly problem: string }
+export type TrustPath = { readonly path: readonly Certificate[] } | Problem
 
 /** The number of signatures that may still be checked in vain; searches that a stranger causes together share one. */
 export interface SignatureChecks {

@@ -1,5 +1,5 @@
 /** Finds the path from the issuer of a credential to a trust anchor, once for all checks. RFC 5280 section 6. */
-import { MalformedError } from '../codec/malformed.ts'
+import { MalformedError, type Problem } from '../codec/malformed.ts'
 import type { Evidence } from '../credential/format.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { createSignatureChecks, findTrustPath, type TrustPath } from '../keys/trust-anchors.ts'
@@ -28,15 +28,16 @@ export function createIssuerPathFinder(context: {
   }
 }
 
-/** Returns all certificates of a chain whose first can be read, or why one of the others cannot. */
+/** Returns all certificates of a chain whose first can be read, or the problem of another that cannot. */
 export function parseSentChain(
   chain: readonly Uint8Array[],
   parse: ParseCertificate,
-): { readonly certificates: readonly Certificate[] } | { readonly problem: string } {
+): { readonly certificates: readonly Certificate[] } | Problem {
   try {
     return { certificates: chain.map((der) => parse(der)) }
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return { problem: `a certificate behind that of the issuer cannot be read: ${error.message}` }
+    const problem = `a certificate behind that of the issuer cannot be read: ${error.message}`
+    return { problem, cause: error.cause }
   }
 }

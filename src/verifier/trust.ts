@@ -1,7 +1,7 @@
-/** The trust anchors for whoever operates, and what the checks of a presentation would say of a certificate. */
+/** The trust anchors for the operator, and the test of a certificate by the checks of a presentation. */
 import type { Static } from 'typebox'
 import { allHold, type CheckLog, runChecks, shortenDetail } from '../check/check.ts'
-import { orProblem } from '../codec/malformed.ts'
+import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem, readPemCertificates } from '../keys/certificate.ts'
 import type { TrustAnchor, TrustPath } from '../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../keys/x5c.ts'
@@ -15,6 +15,7 @@ import type { ChainTest, ChainTestResult, TrustAnchorList } from './trust-schema
 type ListedAnchor = Static<typeof TrustAnchorList>['anchors'][number]
 type TestResult = Static<typeof ChainTestResult>
 
+/** Returns the trust anchors, each with its problem where it has one. */
 export function listTrustAnchors(context: VerifierContext): Static<typeof TrustAnchorList> {
   const { trustAnchors } = context.config
   const anchors = (trustAnchors ?? []).map((anchor) => describeAnchor(context, anchor))
@@ -36,7 +37,7 @@ export async function testChain(
   const evidence = { identifiers: [], chain: certificates.map(({ der }) => der), isSignedBy: () => true }
   const checks = await runChecks(issuerCertificateChecks, { issuer: evidence }, { ...terms, findIssuerPath }, log)
   const { trustAnchors } = context.config
-  const path = trustAnchors === undefined ? undefined : pathOf(findIssuerPath(evidence))
+  const path = trustAnchors === undefined ? undefined : certificatesOf(findIssuerPath(evidence))
   const anchor = trustAnchors?.find(({ fingerprint }) => fingerprint === path?.at(-1)?.fingerprint)
   return {
     trusted: allHold(checks),
@@ -51,8 +52,8 @@ export async function testChain(
   }
 }
 
-function pathOf(search: TrustPath): readonly Certificate[] | undefined {
-  return 'path' in search ? search.path : undefined
+function certificatesOf(trustPath: TrustPath): readonly Certificate[] | undefined {
+  return 'path' in trustPath ? trustPath.path : undefined
 }
 
 function readChain(pem: string): readonly Certificate[] {
@@ -62,14 +63,13 @@ function readChain(pem: string): readonly Certificate[] {
       `certificates: there are more than ${MAX_CHAIN}; leave out those that are anchors already`,
     )
   }
-  const certificates = orProblem(() => readPemCertificates(pem))
-  if ('problem' in certificates) {
-    refuse(
-      'invalid_request',
-      `certificates: ${certificates.problem}; paste the text from BEGIN CERTIFICATE to END CERTIFICATE`,
-    )
+  try {
+    return readPemCertificates(pem)
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    const description = `certificates: ${error.message}; paste the text from BEGIN CERTIFICATE to END CERTIFICATE`
+    return refuse('invalid_request', description, { cause: error })
   }
-  return certificates
 }
 
 function describeAnchor({ config, now }: VerifierContext, anchor: TrustAnchor): ListedAnchor {
@@ -81,7 +81,7 @@ function describeAnchor({ config, now }: VerifierContext, anchor: TrustAnchor): 
   }
 }
 
-/** Describes a certificate, whose names may be long, and somebody else's. */
+/** Describes a certificate, and shortens its names, which a stranger may have chosen. */
 function describeCertificate({ subjectText, issuerText, fingerprint, notBefore, notAfter }: Certificate) {
   return {
     subject: shortenDetail(subjectText),

@@ -227,6 +227,22 @@ describe('the trust anchors of a verifier', () => {
     }
   })
 
+  it('refuse a certificate whose key is broken, and the log has the reason of the library', async () => {
+    const { der, key } = await makeDer('University', root, {})
+    const spki = createPublicKey(key).export({ type: 'spki', format: 'der' })
+    const broken = Buffer.from(der)
+    broken.writeUInt8(0xff ^ broken.readUInt8(der.indexOf(spki) + spki.length - 1), der.indexOf(spki) + spki.length - 1)
+    const response = await call(services, TEST, { certificates: toPem(broken) })
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringMatching(/certificate 1: the public key/),
+    ])
+    const lines = services.logLines.map((line) => JSON.parse(line) as { readonly event: string })
+    expect(lines.findLast(({ event }) => event === 'refused')).toMatchObject({
+      cause: { reason: expect.any(String) as string },
+    })
+  })
+
   it('are shown to nobody without an API key', async () => {
     for (const headers of [{}, { authorization: `${authorization.authorization}x` }] as Record<string, string>[]) {
       expect((await services.fetch(LIST, { headers })).status).toBe(401)

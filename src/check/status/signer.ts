@@ -2,7 +2,7 @@
  * Rules for the signer of a status list: the credential's issuer, or a provider certified by the same authority. Token
  * Status List, Validation Rules and Extended Key Usage Extension.
  */
-import { MalformedError } from '../../codec/malformed.ts'
+import { MalformedError, type Problem } from '../../codec/malformed.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { EXTENDED_KEY_USAGE, isForTlsAlone, tlsProblem } from '../../keys/certificate-purpose.ts'
@@ -12,44 +12,46 @@ import { MAX_CHAIN } from '../../keys/x5c.ts'
 import type { StatusContext } from './context.ts'
 import type { FetchedStatusList } from './status-list.ts'
 
-/**
- * Returns why the list is not signed by somebody who may speak for the issuer of the credential, which is trusted;
- * undefined when it is.
- */
-export function signerProblem(
-  list: FetchedStatusList,
+/** Returns the certificates of the list, that of its key first; those of the credential where the list has none. */
+export function readSignerChain(
+  { chain }: FetchedStatusList,
   evidence: Evidence['issuer'],
-  context: StatusContext,
-): string | undefined {
-  const issuer = evidence.chain.map((der) => context.parseCertificate(der))
-  const signer = list.chain.length === 0 ? issuer : readChain(list.chain, context)
-  if ('problem' in signer) return signer.problem
-  const [[own], [leaf]] = [issuer, signer]
-  if (own === undefined || leaf === undefined) return 'there is no certificate of its key'
-  if (!list.isSignedBy(leaf.publicKey)) return `its signature is not by the key of ${leaf.subjectText}`
-  const asSigner = anchorAsSigner(leaf, context.trustAnchors ?? [])
-  const problem = leafProblem(asSigner, context.now, context.clockSkewSeconds, 'status')
-  if (problem !== undefined) return problem
-  if (isSameKey(leaf, own)) return undefined
-  const trustPath = findSignerPath(signer, context)
-  if ('problem' in trustPath) return trustPath.problem
-  if (trustPath.path.length > 1 && !context.acceptTlsServerCertificates && isForTlsAlone(leaf)) return tlsProblem(leaf)
-  if (isSameIssuer(leaf, own, evidence.identifiers)) return undefined
-  if (isProvider(leaf, trustPath.path, context.findIssuerPath(evidence))) return undefined
-  return `it is signed by ${leaf.subjectText}, who is not the issuer of the credential`
-}
-
-function readChain(
-  chain: readonly Uint8Array[],
   { parseCertificate }: StatusContext,
-): readonly Certificate[] | { readonly problem: string } {
+): readonly Certificate[] | Problem {
+  if (chain.length === 0) return evidence.chain.map((der) => parseCertificate(der))
   if (chain.length > MAX_CHAIN) return { problem: `it comes with more than ${MAX_CHAIN} certificates` }
   try {
     return chain.map((der) => parseCertificate(der))
   } catch (error) {
-    if (error instanceof MalformedError) return { problem: `a certificate of it cannot be read: ${error.message}` }
-    throw error
+    if (!(error instanceof MalformedError)) throw error
+    return { problem: `a certificate of it cannot be read: ${error.message}`, cause: error.cause }
   }
+}
+
+/**
+ * Returns why the list is not signed by somebody who may speak for the issuer of the credential, which is trusted;
+ * undefined when it is. `signerChain` has the certificates of {@link readSignerChain}.
+ */
+export function signerProblem(
+  list: FetchedStatusList,
+  signerChain: readonly Certificate[],
+  evidence: Evidence['issuer'],
+  context: StatusContext,
+): string | undefined {
+  const [issuer] = evidence.chain.map((der) => context.parseCertificate(der))
+  const [leaf] = signerChain
+  if (issuer === undefined || leaf === undefined) return 'there is no certificate of its key'
+  if (!list.isSignedBy(leaf.publicKey)) return `its signature is not by the key of ${leaf.subjectText}`
+  const leafAsSigner = anchorAsSigner(leaf, context.trustAnchors ?? [])
+  const problem = leafProblem(leafAsSigner, context.now, context.clockSkewSeconds, 'status')
+  if (problem !== undefined) return problem
+  if (isSameKey(leaf, issuer)) return undefined
+  const trustPath = findSignerPath(signerChain, context)
+  if ('problem' in trustPath) return trustPath.problem
+  if (trustPath.path.length > 1 && !context.acceptTlsServerCertificates && isForTlsAlone(leaf)) return tlsProblem(leaf)
+  if (isSameIssuer(leaf, issuer, evidence.identifiers)) return undefined
+  if (isProvider(leaf, trustPath.path, context.findIssuerPath(evidence))) return undefined
+  return `it is signed by ${leaf.subjectText}, who is not the issuer of the credential`
 }
 
 function findSignerPath(
@@ -69,11 +71,11 @@ function isSameKey(one: Certificate, other: Certificate): boolean {
 }
 
 /**
- * Tests whether `leaf` is of the issuer of `own`, with another key: it has the same name by the same authority, or it
- * is for the identifier of the issuer that the credential names.
+ * Tests whether `leaf` is another certificate of `issuer`, with another key: it has the same name by the same
+ * authority, or it is for the identifier of the issuer that the credential names.
  */
-function isSameIssuer(leaf: Certificate, own: Certificate, identifiers: readonly string[]): boolean {
-  if (leaf.subject.equals(own.subject) && leaf.issuer.equals(own.issuer)) return true
+function isSameIssuer(leaf: Certificate, issuer: Certificate, identifiers: readonly string[]): boolean {
+  if (leaf.subject.equals(issuer.subject) && leaf.issuer.equals(issuer.issuer)) return true
   const [identifier] = identifiers
   return identifier !== undefined && identifierProblem(leaf, identifier) === undefined
 }
@@ -82,8 +84,8 @@ function isSameIssuer(leaf: Certificate, own: Certificate, identifiers: readonly
 function isProvider(
   { extendedKeyUsage }: Certificate,
   path: readonly Certificate[],
-  own: ReturnType<typeof findTrustPath>,
+  issuerPath: ReturnType<typeof findTrustPath>,
 ): boolean {
-  if (extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) !== true || !('path' in own)) return false
-  return path.at(-1)?.fingerprint === own.path.at(-1)?.fingerprint
+  if (extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) !== true || !('path' in issuerPath)) return false
+  return path.at(-1)?.fingerprint === issuerPath.path.at(-1)?.fingerprint
 }

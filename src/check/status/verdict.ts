@@ -7,7 +7,7 @@ import { strangerText } from '../../keys/certificate-name.ts'
 import { fail, pass, tolerate, type Verdict } from '../check.ts'
 import type { StatusContext, StatusEvidence } from './context.ts'
 import { readStatusReferences, type StatusReference } from './reference.ts'
-import { signerProblem } from './signer.ts'
+import { readSignerChain, signerProblem } from './signer.ts'
 import type { FetchedStatusList } from './status-list.ts'
 
 /** The names of status values; all other values are an application's own. Token Status List, Status Types Values. */
@@ -54,8 +54,10 @@ async function judgeReference(
   }
   if ('problem' in result) return fail(`the ${at} cannot be used: ${result.problem}`, result.cause)
   const { list, fetchedAt, isCached } = result
+  const signerChain = readSignerChain(list, evidence.issuer, context)
+  if ('problem' in signerChain) return fail(`the ${at} cannot be used: ${signerChain.problem}`, signerChain.cause)
   const problem =
-    signerProblem(list, evidence.issuer, context) ??
+    signerProblem(list, signerChain, evidence.issuer, context) ??
     timeProblem(list, context) ??
     contentProblem(list, reference, evidence)
   if (problem !== undefined) return fail(`the ${at} cannot be used: ${problem}`)

@@ -1,7 +1,7 @@
 /**
- * Finding out who the person is by another credential, which a verifier of the operator asks for. The presentation
- * comes from a wallet on the same device: its browser alone gets the code with which the verifier gives the result out,
- * so that nobody gets a credential for what another person presented. OpenID4VP 1.0, Session Fixation.
+ * Finds out who the person is by another credential, which a verifier of the operator asks for. The presentation comes
+ * from a wallet on the same device: the browser of that device alone gets the code for which the verifier returns the
+ * result, so that nobody gets a credential for what another person presented. OpenID4VP 1.0, Session Fixation.
  */
 import { isObject, type JsonObject, memberOf, ownString, parseJsonObject } from '../../codec/json.ts'
 import { orProblem } from '../../codec/malformed.ts'
@@ -49,7 +49,8 @@ export async function beginPresentation(
     },
   })
   const [sessionId, link] = [ownString(newSession, 'session_id'), ownString(newSession, 'request_uri')]
-  if (sessionId === undefined || link === undefined) return refuseUnavailableVerifier('its answer has no session')
+  if (sessionId === undefined || link === undefined)
+    return refuseUnavailableVerifier(new Error('the answer of the verifier has no session'))
   return context.retryOnConflict<string>(async () => {
     const { value, version } = await findOpenInteraction(context, id)
     // The person may have clicked twice.
@@ -86,7 +87,9 @@ export async function finishPresentation(
   if (ownString(status, 'status') !== 'VERIFICATION_SUCCEEDED' || memberOf(result, 'verified') !== true) {
     return refuseCode()
   }
-  if (memberOf(result, 'trust') !== 'anchors') refuseUnavailableVerifier('it trusts everybody: set issuerTrustAnchors')
+  if (memberOf(result, 'trust') !== 'anchors') {
+    refuseUnavailableVerifier(new Error('the verifier trusts everybody; set issuerTrustAnchors there'))
+  }
   return decideByClaims(context, id, claimsOf(memberOf(result, 'credentials')))
 }
 
@@ -112,22 +115,22 @@ async function askVerifier(
     headers: { ...headers, 'content-type': 'application/json' },
   }
   const request = { url: verifier + path, allowPrivateAddresses: true, ...LIMITS }
-  const answer = await outbound({ ...request, ...(body === undefined ? { headers } : postRequest) }).catch(
+  const response = await outbound({ ...request, ...(body === undefined ? { headers } : postRequest) }).catch(
     (error: unknown) => {
       if (!(error instanceof OutboundError)) throw error
-      return refuseUnavailableVerifier(error.message)
+      return refuseUnavailableVerifier(error)
     },
   )
-  if (answer.status !== 200) return refuseUnavailableVerifier(`the verifier answered ${answer.status}`)
-  const result = orProblem(() => ({ json: parseJsonObject(answer.body) }))
-  return 'problem' in result ? refuseUnavailableVerifier(`its answer cannot be read: ${result.problem}`) : result.json
+  if (response.status !== 200) return refuseUnavailableVerifier(new Error(`the verifier answered ${response.status}`))
+  const result = orProblem(() => ({ json: parseJsonObject(response.body) }))
+  if (!('problem' in result)) return result.json
+  const { problem, cause } = result
+  return refuseUnavailableVerifier(new Error(`the answer of the verifier cannot be read: ${problem}`, { cause }))
 }
 
-/** Refuses with `temporarily_unavailable`; `reason` is for the log alone. */
-function refuseUnavailableVerifier(reason: string): never {
-  return refuse('temporarily_unavailable', 'the verifier cannot be asked now; try again in a moment', {
-    cause: new Error(reason),
-  })
+/** Refuses with `temporarily_unavailable`; the message of `cause` is for the log alone. */
+function refuseUnavailableVerifier(cause: Error): never {
+  return refuse('temporarily_unavailable', 'the verifier cannot be asked now; try again in a moment', { cause })
 }
 
 function refuseCode(): never {

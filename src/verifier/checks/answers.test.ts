@@ -1,5 +1,6 @@
 /** The outcome of each check for evidence that is right but for one thing, and the sentence for people. */
 import { createHash } from 'node:crypto'
+import { pino } from 'pino'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../test/support/check-log.ts'
 import {
@@ -14,6 +15,8 @@ import {
 import { makeKey } from '../../../test/support/services.ts'
 import { bindingTo, dcqlQuery, startVerification } from '../../../test/support/wire.ts'
 import { runChecks } from '../../check/check.ts'
+import type { FetchedStatusList } from '../../check/status/status-list.ts'
+import { malformed } from '../../codec/malformed.ts'
 import type { Evidence, HolderEvidence } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
 import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
@@ -554,6 +557,41 @@ describe('of a presentation', () => {
     const said = await answerOf('issuer.trusted', { issuer: { ...evidence.issuer, chain: strangers } }, {})
     expect(said).toMatch(/^failed: \S.*\. To trust it, put certificate SHA-256 [0-9a-f]{64} or its CA's into/)
     expect(said).toContain(fingerprintOfFirst())
+  })
+
+  /** The causes in the log when the certificate of these bytes has a key that a library refuses. */
+  async function loggedCauses(changed: Partial<Evidence>, asking: Partial<PresentationContext>): Promise<unknown> {
+    const lines: string[] = []
+    const log = { log: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
+    const given = {
+      ...context,
+      ...asking,
+      parseCertificate: (der: Uint8Array) => (der === brokenKey ? malformed('its key', new RangeError()) : parse(der)),
+    }
+    const findIssuerPath = createIssuerPathFinder(given)
+    await runChecks(evidenceChecks, { ...evidence, ...changed }, { ...given, findIssuerPath }, log)
+    return lines.map((line) => {
+      const { check, cause } = JSON.parse(line) as { readonly check: string; readonly cause: { readonly name: string } }
+      return [check, cause.name]
+    })
+  }
+  const brokenKey = new Uint8Array([1])
+  const parse = parseCertificate
+
+  it('whose chain has a certificate that cannot be read: the log has the error of the library', async () => {
+    const issuer = { ...evidence.issuer, chain: [...evidence.issuer.chain, brokenKey] }
+    expect(await loggedCauses({ issuer }, {})).toEqual([['issuer.trusted', 'RangeError']])
+  })
+
+  it('whose status list has a certificate that cannot be read: the log has the error of the library', async () => {
+    const list = { chain: [brokenKey] } as unknown as FetchedStatusList
+    const status = {
+      ...context.status,
+      loadList: () =>
+        Promise.resolve({ list, fetchedAt: context.now, answerBytes: 1, isCached: false, keep: () => undefined }),
+    }
+    const reference = { status_list: { idx: 1, uri: 'https://issuer.example/list' } }
+    expect(await loggedCauses({ status: reference }, { status })).toEqual([['status.valid', 'RangeError']])
   })
 
   it('that cannot be read, why', async () => {

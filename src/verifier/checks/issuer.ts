@@ -47,7 +47,7 @@ export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, C
       const trustPath = findIssuerPath(evidence)
       const [leaf] =
         'path' in trustPath ? trustPath.path : evidence.chain.slice(0, 1).map((der) => parseCertificate(der))
-      if ('problem' in trustPath) return fail(`${trustPath.problem}. ${trustInstruction(leaf)}`)
+      if ('problem' in trustPath) return fail(`${trustPath.problem}. ${trustInstruction(leaf)}`, trustPath.cause)
       if (leaf && trustPath.path.length > 1 && !acceptTlsServerCertificates && isForTlsAlone(leaf)) {
         return fail(`${tlsProblem(leaf)}. ${trustInstruction(leaf)}`)
       }
