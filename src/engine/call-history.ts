@@ -8,8 +8,14 @@ import type { Address } from '../offchain/address.ts'
 
 /** The outcomes of a call: the component has answered (`done`), or the engine has in its place. */
 export const CALL_OUTCOMES = [
-  ...(['done', 'trap', 'bad-response', 'deadline'] as const),
-  ...(['quota', 'overloaded', 'unavailable', 'reconciling'] as const),
+  'done',
+  'trap',
+  'bad-response',
+  'deadline',
+  'quota',
+  'overloaded',
+  'unavailable',
+  'reconciling',
 ] as const
 export type CallOutcome = (typeof CALL_OUTCOMES)[number]
 

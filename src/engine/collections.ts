@@ -66,14 +66,25 @@ export type EngineCollections = EncryptionCollections &
 
 export type EngineStore = Store<EngineCollections>
 
-const FIRST = ['component_state', 'component_storage', 'outbox', 'failed_transaction', 'timer', 'spent_request']
+/** The collections of the first schema. */
+const FIRST_COLLECTIONS = [
+  'component_state',
+  'component_storage',
+  'outbox',
+  'failed_transaction',
+  'timer',
+  'spent_request',
+]
 
 export const engineMigrations: readonly Migration[] = [
-  { id: 'engine-0001', statements: [...encryptionKeyCollection, ...FIRST.flatMap(createCollection)] },
+  { id: 'engine-0001', statements: [...encryptionKeyCollection, ...FIRST_COLLECTIONS.flatMap(createCollection)] },
   { id: 'engine-0002', statements: generationCollection },
 ]
 
 /** The collections whose values are encrypted, with a key that is derived from the engine's own. */
 export const engineEncryptedCollections: readonly (keyof EngineCollections)[] = [
-  ...(['component_storage', 'outbox', 'failed_transaction', 'timer'] as const),
+  'component_storage',
+  'outbox',
+  'failed_transaction',
+  'timer',
 ]

@@ -60,6 +60,11 @@ export type CommitResult =
 
 const DAY_MS = 86_400_000
 
+/** Returns the day of UTC, counted from 1970, by which the transactions of a contract are counted. */
+export function dayOf(now: Date): number {
+  return Math.floor(now.getTime() / DAY_MS)
+}
+
 /** Tests whether a call changes what other calls may read. */
 export function isWriting({
   effects,
@@ -179,7 +184,7 @@ function countToday(
   now: Date,
 ): ContractRow['dailyTransactions'] {
   if (newTransactions === 0) return count
-  const today = Math.floor(now.getTime() / DAY_MS)
+  const today = dayOf(now)
   // A count for a day far ahead comes from a wrong clock, and is dropped.
   if (count === undefined || count.day < today || count.day > today + 1)
     return { day: today, transactions: newTransactions }

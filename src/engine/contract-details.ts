@@ -2,11 +2,10 @@
 import { orUndefined } from '../codec/malformed.ts'
 import { parseAddress } from '../offchain/address.ts'
 import type { CallHistory, PastCall } from './call-history.ts'
+import { dayOf } from './commit.ts'
 import type { EngineContext } from './context.ts'
 import { ProblemError, problem } from './problem.ts'
 import { contractStatus, formatAddress } from './status.ts'
-
-const DAY_MS = 86_400_000
 
 /** Returns the details of a contract. Throws a ProblemError with `bad-address` or `unknown-contract`. */
 export async function contractDetails(context: EngineContext, text: string) {
@@ -17,7 +16,7 @@ export async function contractDetails(context: EngineContext, text: string) {
   if (entry === undefined) throw new ProblemError(problem('unknown-contract'))
   const { contract, queue } = entry
   const { storageBytes, dailyTransactions } = await contractRows.get(address)
-  const today = Math.floor(now().getTime() / DAY_MS)
+  const today = dayOf(now())
   return {
     ...contractStatus(chain, entry),
     component_uri: contract.component?.uri ?? null,

@@ -106,15 +106,7 @@ async function createContext(config: EngineConfig, effects: EngineEffects): Prom
   }
 }
 
-function readGauges({
-  runtime,
-  watcher,
-  outbox,
-  timers,
-  contractRows,
-  bodyBuffer: held,
-  now,
-}: EngineContext): GaugeValues {
+function readGauges({ runtime, watcher, outbox, timers, contractRows, bodyBuffer, now }: EngineContext): GaugeValues {
   const entries = [...watcher.entries()]
   const kinds = entries.map(contractStateOf)
   const count = (kind: string): number => kinds.filter((each) => each === kind).length
@@ -132,6 +124,6 @@ function readGauges({
     deadHooks: entries.filter(({ hook }) => hook.dead).length,
     timers: timers.countScheduled(),
     storage: contractRows.listAll().map(([contract, { storageBytes }]) => ({ contract, bytes: storageBytes })),
-    bufferedBytes: held.countHeldBytes(),
+    bufferedBytes: bodyBuffer.countHeldBytes(),
   }
 }

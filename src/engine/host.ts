@@ -1,4 +1,4 @@
-/** The engine's answers to what a component asks in the middle of a call. */
+/** The functions of the engine that a component may call in the middle of its own call. */
 import type { Host } from '../component/runtime.ts'
 import { describeErrorForLog } from '../http/logged-error.ts'
 import { type HttpClientRequest, type HttpClientResponse, OutboundError } from '../http/outbound.ts'
@@ -14,7 +14,7 @@ import { isAllowed } from './outbound-hosts.ts'
 /**
  * Makes the host of a call, which notes in `storageReads` each value that the call reads from storage, for the commit.
  */
-export function hostOf(
+export function createHost(
   context: EngineContext,
   { entry, contract, block }: CallTarget,
   storageReads: StorageReads,
@@ -95,12 +95,12 @@ function outboundRequestOf(
   method: string,
 ): Pick<HttpClientRequest, 'url' | 'method' | 'headers' | 'bytes'> {
   const ownHeaders = headers.filter(({ name }) => !CONNECTION_FIELDS.has(name.toLowerCase()))
-  const outgoing = {
+  const request = {
     url: uri,
     method,
     headers: Object.fromEntries(ownHeaders.map(({ name, values }) => [name.toLowerCase(), values.join(', ')])),
   }
-  return body.length === 0 && (method === 'GET' || method === 'HEAD') ? outgoing : { ...outgoing, bytes: body }
+  return body.length === 0 && (method === 'GET' || method === 'HEAD') ? request : { ...request, bytes: body }
 }
 
 function responseOf({ status, headers, body }: HttpClientResponse): HttpResponseData {

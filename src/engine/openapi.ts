@@ -32,7 +32,7 @@ function codesOf(status: number): string[] {
   return (Object.keys(problems) as ProblemCode[]).filter((code) => problems[code].status === status)
 }
 
-const component = (method: string) => ({
+const componentOperation = (method: string) => ({
   operationId: `${method}FromComponent`,
   tags: ['component'],
   summary: 'Asks the off-chain component of a contract',
@@ -40,7 +40,7 @@ const component = (method: string) => ({
   responses: { ...refusals, default: { description: 'Whatever the component answers' } },
 })
 
-const own = (
+const engineOperation = (
   operationId: string,
   summary: string,
   schema: object = { type: 'object', additionalProperties: true },
@@ -188,15 +188,17 @@ export const openApi = {
           description: 'With slashes and a query, as it is',
         },
       ],
-      ...Object.fromEntries(['get', 'put', 'post', 'patch', 'delete'].map((method) => [method, component(method)])),
+      ...Object.fromEntries(
+        ['get', 'put', 'post', 'patch', 'delete'].map((method) => [method, componentOperation(method)]),
+      ),
     },
-    '/engine': own('getEngine', 'Who this engine is, what it serves, and the key of its answers', {
+    '/engine': engineOperation('getEngine', 'Who this engine is, what it serves, and the key of its answers', {
       $ref: '#/components/schemas/Engine',
     }),
     '/engine/contracts/{contract}': contractDetails,
-    '/health/live': own('getLiveness', 'Whether the process runs'),
-    '/health/ready': own('getReadiness', 'Whether the chain can be seen and the database can be written'),
-    '/openapi': own('getOpenApi', 'This document'),
+    '/health/live': engineOperation('getLiveness', 'Whether the process runs'),
+    '/health/ready': engineOperation('getReadiness', 'Whether the chain can be seen and the database can be written'),
+    '/openapi': engineOperation('getOpenApi', 'This document'),
   },
   components: {
     schemas: { Problem: problemSchema, Engine: engineSchema, ContractDetails: detailsSchema },

@@ -53,8 +53,8 @@ const KEEP_FAILURE_MS = 30 * 86_400_000
 /** The number of times that a transaction may run out of its estimated gas before it is given up. */
 const MOST_EXHAUSTED = 3
 const SIGN_AGAIN_TEXTS = {
-  exhausted: 'the contract needed more gas than it seemed to; it is signed again',
-  lost: 'its nonce was used by another transaction; it is signed again',
+  exhausted: 'the transaction needed more gas than was estimated; it is signed again',
+  lost: 'another transaction used the nonce of this transaction; it is signed again',
 } as const
 
 export function createOutbox(context: OutboxContext): Outbox {
@@ -186,7 +186,7 @@ async function submit(
     sentAt.set(row.id, now().getTime())
     log.warn(
       { event: 'transaction_refused', contract, transaction: signed.hash, why: error.message },
-      'sent again later',
+      'the chain does not take the transaction now; it is sent again later',
     )
   }
 }
@@ -225,7 +225,7 @@ async function signQueued(
     const isWaiting = refusedRows.isWaiting(row.id, now().getTime())
     const result = isWaiting
       ? 'later'
-      : await signOne(context, row, { nonce, hasOthersBefore: inFlight > 0, refusedRows })
+      : await signTransaction(context, row, { nonce, hasOthersBefore: inFlight > 0, refusedRows })
     if (result === 'later') contractsToSkip.add(row.value.contract)
     if (result === 'later' || result === 'failed') continue
     signedRows.push({ ...row, value: { ...row.value, signed: result } })
@@ -246,7 +246,7 @@ interface SigningOptions {
   readonly refusedRows: RetryList
 }
 
-async function signOne(
+async function signTransaction(
   context: OutboxContext,
   row: QueuedTransaction,
   { nonce, hasOthersBefore, refusedRows }: SigningOptions,
@@ -294,5 +294,5 @@ async function recordFailure(
     { delete: 'outbox', id, version, erases: true },
     { insert: 'failed_transaction', id, value, dueAt: new Date(at + KEEP_FAILURE_MS) },
   ])
-  log.error({ event: 'transaction_failed', contract, transaction: hash, why }, 'failed, not sent again')
+  log.error({ event: 'transaction_failed', contract, transaction: hash, why }, 'the transaction was given up')
 }

@@ -13,7 +13,7 @@ import { commitCall, isWriting, type Quota, type StorageReads } from './commit.t
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
 import type { ContractRow } from './contract-rows.ts'
-import { hostOf } from './host.ts'
+import { createHost } from './host.ts'
 import type { ProblemCode } from './problem.ts'
 import { isReconciled } from './reconcile.ts'
 import { toWire, type WireResponse } from './response.ts'
@@ -51,7 +51,7 @@ export type CallResult =
   /** `why` and `log` are for the operator. */
   | { readonly kind: 'trap' | 'bad-response'; readonly why: string; readonly log: readonly string[] }
 
-const PROBLEM_OF: Readonly<Record<Exclude<CallResult['kind'], 'done' | 'quota'>, ProblemCode>> = {
+const PROBLEM_CODES: Readonly<Record<Exclude<CallResult['kind'], 'done' | 'quota'>, ProblemCode>> = {
   trap: 'component-trap',
   'bad-response': 'bad-component-response',
   deadline: 'deadline',
@@ -61,7 +61,7 @@ const PROBLEM_OF: Readonly<Record<Exclude<CallResult['kind'], 'done' | 'quota'>,
   reconciling: 'reconciling',
 }
 
-const QUOTA_PROBLEM: Readonly<Record<Quota['limit'], ProblemCode>> = {
+const QUOTA_PROBLEM_CODES: Readonly<Record<Quota['limit'], ProblemCode>> = {
   storageBytes: 'storage-quota',
   timers: 'storage-quota',
   outboxTransactions: 'transaction-quota',
@@ -70,7 +70,7 @@ const QUOTA_PROBLEM: Readonly<Record<Quota['limit'], ProblemCode>> = {
 
 /** Returns the code of the problem that a client gets for a call that committed nothing. */
 export function problemCode(result: Exclude<CallResult, { kind: 'done' }>): ProblemCode {
-  return result.kind === 'quota' ? QUOTA_PROBLEM[result.limit] : PROBLEM_OF[result.kind]
+  return result.kind === 'quota' ? QUOTA_PROBLEM_CODES[result.limit] : PROBLEM_CODES[result.kind]
 }
 
 const MOST_RUNS = 10
@@ -164,8 +164,8 @@ async function attemptCall(
   // An unsendable response fails the call; its effects are discarded.
   if (response && 'problem' in response) return { kind: 'bad-response', why: response.problem, log: effects.log }
   const reconciles = entry.fork.standing === 'reconciling' && attempt.hook.kind === 'state-change'
-  const common = { contract: contract.address, contractRow, storageReads, effects, block, reconciles }
-  const finishedCall = { ...common, status: response?.status, endedTimer: attempt.endedTimer }
+  const endState = { status: response?.status, endedTimer: attempt.endedTimer, reconciles }
+  const finishedCall = { contract: contract.address, contractRow, storageReads, effects, block, ...endState }
   if (attempt.mode === 'shared' && isWriting(finishedCall)) return { kind: 'conflict' }
   const commitResult = await commitCall(context, finishedCall)
   if (commitResult.kind === 'quota') {
@@ -234,7 +234,7 @@ async function runComponent(
       // version.
       storageVersion: contractRow.version ?? NO_ROW_VERSION,
     },
-    hostOf(context, target, storageReads),
+    createHost(context, target, storageReads),
   )
   metrics.calls.inc({ hook: hook.kind, outcome: outcome.kind })
   metrics.seconds.observe({ hook: hook.kind }, (now().getTime() - began) / 1000)
@@ -245,10 +245,10 @@ async function runComponent(
   else {
     if (outcome.kind !== 'done') {
       const event = outcome.kind === 'trap' ? 'component_trap' : 'bad_component_response'
-      log.warn({ event, ...line, why: outcome.message }, 'nothing of this call was kept')
+      log.warn({ event, ...line, why: outcome.message }, 'the component failed, and nothing of its call was kept')
     }
     const lines = outcome.kind === 'done' ? outcome.effects.log : outcome.log
-    for (const text of lines) log.info({ event: 'component_log', ...line, text }, 'said by the component')
+    for (const text of lines) log.info({ event: 'component_log', ...line, text }, 'a line that the component logged')
   }
   return outcome
 }

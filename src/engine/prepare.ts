@@ -55,10 +55,12 @@ async function loadComponent(
 
 function recordFailure({ log, now }: EngineContext, entry: ContractEntry, why: string): void {
   const attempts = entry.retry.attempts + 1
-  const isNews = entry.state.kind !== 'failed' || entry.state.why !== why
+  const isNewReason = entry.state.kind !== 'failed' || entry.state.why !== why
   entry.state = { kind: 'failed', why }
   entry.retry = { at: now().getTime() + callBackOffMs(attempts), attempts }
-  if (isNews) log.error({ event: 'component_unavailable', contract: entry.address, why }, 'its component cannot be run')
+  if (!isNewReason) return
+  const line = { event: 'component_unavailable', contract: entry.address, why }
+  log.error(line, 'the component of the contract cannot be run')
 }
 
 /**

@@ -13,10 +13,7 @@ export interface WireResponse {
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/**
- * The header fields that concern the connection alone, and those that the engine itself adds to every answer. RFC 9110
- * section 7.6.1.
- */
+/** The header fields that concern the connection alone. RFC 9110 section 7.6.1. */
 const CONNECTION_HEADERS = new Set([
   'connection',
   'keep-alive',
@@ -25,11 +22,9 @@ const CONNECTION_HEADERS = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
-  'content-length',
-  'date',
-  'x-request-id',
-  'x-content-type-options',
 ])
+/** The header fields that the engine itself adds to every answer. */
+const ENGINE_HEADERS = new Set(['content-length', 'date', 'x-request-id', 'x-content-type-options'])
 /** The header fields that apply to the whole host, which all contracts share. */
 const HOST_HEADERS = new Set([
   'set-cookie',
@@ -83,8 +78,9 @@ export function toWire(response: HttpResponseData, cors: boolean): WireResponse 
 }
 
 function isReserved(name: string, connection: ReadonlySet<string>, cors: boolean): boolean {
-  if (name.startsWith('x-engine-') || CONNECTION_HEADERS.has(name) || HOST_HEADERS.has(name)) return true
-  return connection.has(name) || (cors && name.startsWith('access-control-'))
+  if (CONNECTION_HEADERS.has(name) || connection.has(name) || HOST_HEADERS.has(name)) return true
+  if (ENGINE_HEADERS.has(name) || name.startsWith('x-engine-')) return true
+  return cors && name.startsWith('access-control-')
 }
 
 const NO_OPTIONS: ReadonlySet<string> = new Set()
@@ -93,8 +89,8 @@ const NO_OPTIONS: ReadonlySet<string> = new Set()
 function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
   const connection = headers.filter(({ name }) => name.toLowerCase() === 'connection')
   if (connection.length === 0) return NO_OPTIONS
-  const values = connection.flatMap(({ values: all }) => all)
-  return new Set(values.flatMap((value) => value.split(',')).map((option) => option.trim().toLowerCase()))
+  const listTexts = connection.flatMap(({ values }) => values)
+  return new Set(listTexts.flatMap((text) => text.split(',')).map((option) => option.trim().toLowerCase()))
 }
 
 /**
@@ -102,28 +98,18 @@ function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
  * connection.
  */
 export function requestHeaders(raw: readonly string[]): Header[] {
-  const all: Header[] = []
+  const headers: Header[] = []
   const valuesByName = new Map<string, string[]>()
   for (let at = 0; at < raw.length; at += 2) {
     const [name, value] = [(raw[at] ?? '').toLowerCase(), raw[at + 1] ?? '']
     const values = valuesByName.get(name)
     if (values) values.push(value)
     else {
-      const first = [value]
-      valuesByName.set(name, first)
-      all.push({ name, values: first })
+      const firstValues = [value]
+      valuesByName.set(name, firstValues)
+      headers.push({ name, values: firstValues })
     }
   }
-  const connection = connectionOptions(all)
-  return all.filter(({ name }) => !HOP_BY_HOP.has(name) && !connection.has(name))
+  const connection = connectionOptions(headers)
+  return headers.filter(({ name }) => !CONNECTION_HEADERS.has(name) && !connection.has(name))
 }
-
-const HOP_BY_HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])

@@ -59,7 +59,10 @@ function retryHook({ log, now }: EngineContext, { address, hook, fork }: Contrac
   const line = { contract: address, attempts: hook.attempts }
   if (fork.standing !== 'reconciling') {
     hook.dead = true
-    log.error({ event: 'state_change_dead', ...line }, 'given up until it changes again')
+    log.error(
+      { event: 'state_change_dead', ...line },
+      'the state change hook was given up until the contract changes again',
+    )
   } else if (hook.attempts === MOST_CALL_ATTEMPTS)
     log.error({ event: 'reconciling_fails', ...line }, RECONCILING_FAILS_TEXT)
 }

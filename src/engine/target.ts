@@ -15,12 +15,12 @@ export interface Target {
  */
 export function readTarget(raw: string): Target | undefined {
   const path = raw.replace(/^https?:\/\/[^/?#]*/i, '')
-  const [, address = '', rest = ''] =
-    /^\/(?:offchain|executioncontainer)(?:\/([^/?]*)(.*)|(?=\?|$).*)$/s.exec(path) ?? []
-  if (!/^\/(?:offchain|executioncontainer)(?:[/?]|$)/.test(path)) return undefined
+  const match = /^\/(?:offchain|executioncontainer)(?:\/([^/?]*)(.*)|(?=\?|$).*)$/s.exec(path)
+  if (match === null) return undefined
+  const [, address = '', uri = ''] = match
   return {
     contract: orUndefined(() => parseAddress(address)),
-    uri: rest.startsWith('/') ? rest : `/${rest}`,
+    uri: uri.startsWith('/') ? uri : `/${uri}`,
   }
 }
 

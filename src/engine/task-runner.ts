@@ -40,7 +40,10 @@ export function createTaskRunner({ log }: Pick<EngineContext, 'log'>, everyMs: n
     markRunning(true)
     const promise = run()
       .catch((err: unknown) => {
-        log.error({ event: 'background_failed', what, contract: entry.address, err }, 'tried again later')
+        log.error(
+          { event: 'background_failed', what, contract: entry.address, err },
+          'a background task failed, and is tried again later',
+        )
       })
       .finally(() => {
         markRunning(false)

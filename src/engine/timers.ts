@@ -43,7 +43,12 @@ async function runOrPostpone(context: EngineContext, entry: ContractEntry, id: n
   })
   if (conflict === undefined) plan.apply()
   else timers.invalidate()
-  if (nextRow.status === 'failed') log.error({ event: 'timer_failed', contract: entry.address, timer: id }, 'given up')
+  if (nextRow.status === 'failed') {
+    log.error(
+      { event: 'timer_failed', contract: entry.address, timer: id },
+      'the timer failed too often, and was given up',
+    )
+  }
 }
 
 function rowAfterFailure(row: TimerRow, now: Date): TimerRow {

@@ -231,7 +231,7 @@ function recordFailure({ now, log }: WatcherContext, unreadContracts: RetryList,
 }
 
 function stopServing({ log }: WatcherContext, entries: Map<Address, ContractEntry>, contract: Address): void {
-  if (entries.delete(contract)) log.info({ event: 'contract_stopped', contract }, 'no longer served')
+  if (entries.delete(contract)) log.info({ event: 'contract_stopped', contract }, 'the contract is no longer served')
 }
 
 function serveContract(
@@ -274,7 +274,10 @@ function updateEntry({ engine, log }: WatcherContext, entry: ContractEntry, cont
   entry.contract = contract
   const isOurs = listsEngine(contract, engine)
   if (isOurs !== entry.isOurs && isOurs !== undefined) {
-    log.info({ event: isOurs ? 'contract_joined' : 'contract_left', contract: contract.address }, 'its engines changed')
+    log.info(
+      { event: isOurs ? 'contract_joined' : 'contract_left', contract: contract.address },
+      'the engines of the contract changed',
+    )
   }
   // A contract whose component names the engines keeps its answer until the component is asked again.
   if (isOurs !== undefined || entry.isOurs === false) entry.isOurs = isOurs
