@@ -24,7 +24,7 @@ import {
   verifierTitle,
 } from '../verifier/config.ts'
 import { verificationStatus } from '../verifier/session.ts'
-import { verifierTasks } from '../verifier/tasks.ts'
+import { createVerifierTasks } from '../verifier/tasks.ts'
 import { voidVerificationSessions } from '../verifier/voiding.ts'
 
 interface Configs {
@@ -96,7 +96,7 @@ export const credentialServices: {
     title: verifierTitle,
     migrations: verifierMigrations,
     encryptedCollections: verifierEncryptedCollections,
-    createTasks: verifierTasks,
+    createTasks: createVerifierTasks,
     listNewestStates: async (store, now, limit) =>
       (await store.listNewest('verification_session', limit)).map(({ value }) => verificationStatus(value, now())),
     voidOpen: voidVerificationSessions,

@@ -7,6 +7,11 @@ import { findIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier, hasGrant } from './session.ts'
 
+/** Tests whether offers name an identifier of their session, so that each session has metadata of its own. */
+export function hasIdentifierPerSession({ config }: Pick<IssuerContext, 'config'>): boolean {
+  return config.issuer.identifier === 'session'
+}
+
 /** Returns the offer of a session. Refuses with `not_found`, or `gone` when it has expired or been used. */
 export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {
   const session = await findIssuanceSession(context.store, sessionId)
@@ -22,7 +27,7 @@ export async function getOffer(context: IssuerContext, sessionId: string): Promi
   return {
     credential_issuer: credentialIssuerIdentifier(
       context.config,
-      context.config.issuer.identifier === 'session' ? sessionId : undefined,
+      hasIdentifierPerSession(context) ? sessionId : undefined,
     ),
     credential_configuration_ids: [...session.configurationIds],
     grants: {

@@ -145,6 +145,7 @@ export function credentialIssuerIdentifier(
   return sessionId === undefined ? baseUrl : `${baseUrl}/${sessionId}`
 }
 
+/** Returns the status of a session that the application is told. */
 export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceStatus {
   if (session.issued.length > 0) return 'SUCCEEDED'
   if (session.expiredAt !== undefined) return 'EXPIRED'
@@ -209,28 +210,28 @@ export function recordWrongTxCode(session: OfferedSession, now: Date): OfferedSe
   return wrongCount < MAX_WRONG_TX_CODES ? countedSession : { ...countedSession, lockedAt: now.getTime() }
 }
 
-/** Tests whether the wallet has said this before, of what it was given at that place. */
-export function isNotified({ issued }: IssuanceSession, place: number, event: Notification['event']): boolean {
-  return issued[place]?.notifications?.some((notification) => notification.event === event) ?? false
+/** Tests whether the wallet has notified of the event before, for the credentials at `index` of `issued`. */
+export function isNotified({ issued }: IssuanceSession, index: number, event: Notification['event']): boolean {
+  return issued[index]?.notifications?.some((notification) => notification.event === event) ?? false
 }
 
 /**
- * Records what the wallet has said of what it was given at that place. Refuses with `invalid_token` once the
- * session was erased, since the text of the notification would stay.
+ * Records a notification of the wallet for the credentials at `index` of `issued`. Refuses with `invalid_token` once
+ * the session was erased, since the text of the notification would stay.
  */
 export function recordNotification(
   session: IssuanceSession,
-  place: number,
+  index: number,
   notification: Notification,
 ): IssuanceSession {
   refuseEnded(session)
-  const issued = session.issued.map((copy, index) =>
-    index === place ? { ...copy, notifications: [...(copy.notifications ?? []), notification] } : copy,
+  const issued = session.issued.map((copy, at) =>
+    at === index ? { ...copy, notifications: [...(copy.notifications ?? []), notification] } : copy,
   )
   return { ...session, issued }
 }
 
-/** Tests whether the application has yet to say what the credentials are filled with. */
+/** Tests whether the application has not decided yet about the dataset of the credentials. */
 export function isUndecided({ deferral }: IssuanceSession): boolean {
   return deferral !== undefined && deferral.decided === undefined
 }
@@ -250,11 +251,12 @@ export function recordWaiting(session: IssuanceSession, configurationId: string)
 /** Records that a request has got its credentials, and waits no longer. */
 export function recordFetched(session: IssuanceSession, configurationId: string): IssuanceSession {
   const waiting = [...(session.deferral?.waiting ?? [])]
-  const place = waiting.indexOf(configurationId)
-  if (place >= 0) waiting.splice(place, 1)
+  const index = waiting.indexOf(configurationId)
+  if (index >= 0) waiting.splice(index, 1)
   return { ...session, deferral: { ...session.deferral, waiting } }
 }
 
+/** Records the decision of the application about the dataset. */
 export function recordDecision(session: IssuanceSession, decided: DeferralDecision): IssuanceSession {
   return { ...session, deferral: { waiting: session.deferral?.waiting ?? [], decided } }
 }

@@ -1,4 +1,4 @@
-/** The tasks that the issuance service runs by itself. */
+/** The background tasks of the issuance service. */
 
 import type { Task } from '../async/task.ts'
 import { createEventTasks } from '../event/tasks.ts'
@@ -10,7 +10,8 @@ import type { IssuerEffects } from './issuer.ts'
 import { sweepIssuanceSessions } from './retention.ts'
 import { addNotificationTexts, addProgress } from './session-status.ts'
 
-const PURGED = [
+/** The collections whose rows are deleted once they are due. */
+const PURGED_COLLECTIONS = [
   'pre_authorized_code',
   'authorization_request',
   'idempotent_answer',
@@ -18,10 +19,11 @@ const PURGED = [
   'issuance_progress',
 ] as const
 
+/** Creates the tasks: the end of sessions, the purge of what has expired, and the tasks of events. */
 export function createIssuerTasks(config: IssuerConfig, effects: IssuerEffects): readonly Task[] {
   const { store, now } = effects
   const purge = async (): Promise<void> => {
-    for (const collection of PURGED) await store.purge(collection, now())
+    for (const collection of PURGED_COLLECTIONS) await store.purge(collection, now())
     await purgeSpent(store, 'spent_nonce', now())
   }
   return [

@@ -1,4 +1,4 @@
-/** The tasks that the verification service runs without a request. */
+/** The background tasks of the verification service. */
 import { singleFlight } from '../async/single-flight.ts'
 import type { Task } from '../async/task.ts'
 import { hasPendingCallback } from '../callback/queue.ts'
@@ -13,15 +13,16 @@ import { sweepVerificationSessions } from './retention.ts'
 import { getVerificationStatus } from './session-status.ts'
 import type { VerifierEffects } from './verifier.ts'
 
-export function verifierTasks(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
+/** Creates the tasks: the end of sessions, the purge of stored answers, and the tasks of events. */
+export function createVerifierTasks(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
   const { store, now } = effects
   const { sessionCallback } = config
   const sweepSessions = (): Promise<void> => {
-    // Queues the callbacks of all events so far: the event of a session was written before the sweep read the session.
-    // The sessions of one turn of the sweep share one run.
-    const queueAll = singleFlight(() => sealEvents({ ...effects, store: partOf(store), hasCallback: true }))
+    // The event of a session was written before the sweep read the session, so that sealing queues its callback. The
+    // sessions that one round of the sweep reads share one run.
+    const queueCallbacks = singleFlight(() => sealEvents({ ...effects, store: partOf(store), hasCallback: true }))
     return sweepVerificationSessions(config, effects, async (sessionId) => {
-      if (sessionCallback !== undefined) await queueAll()
+      if (sessionCallback !== undefined) await queueCallbacks()
       return hasPendingCallback(store, sessionId)
     })
   }

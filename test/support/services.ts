@@ -18,7 +18,7 @@ import type { Pkcs11Tokens } from '../../src/keys/pkcs11/signer.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import { readVerifierConfig } from '../../src/verifier/config.ts'
-import { verifierTasks } from '../../src/verifier/tasks.ts'
+import { createVerifierTasks } from '../../src/verifier/tasks.ts'
 import { createVerifier } from '../../src/verifier/verifier.ts'
 import { wantDocumented } from './documented.ts'
 import { openTestStore, retryOnConflict } from './store.ts'
@@ -118,7 +118,10 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   const verifierEffects = { ...effects, store: verifierStore }
   const verifier = await createVerifier(verifierConfig, verifierEffects)
   apps.set(VERIFIER_URL, verifier)
-  const tasks = [...createIssuerTasks(issuerConfig, issuerEffects), ...verifierTasks(verifierConfig, verifierEffects)]
+  const tasks = [
+    ...createIssuerTasks(issuerConfig, issuerEffects),
+    ...createVerifierTasks(verifierConfig, verifierEffects),
+  ]
   return {
     clock,
     issuer,

@@ -31,7 +31,7 @@ export function refuseTransaction(message: string, options?: ErrorOptions): neve
  */
 export function readTransaction(raw: string): ParsedTransaction {
   if (raw.length > 2 * MAX_BYTES) refuseTransaction(`the transaction is larger than ${MAX_BYTES} bytes`)
-  const transaction = readOrRefuse(() => Transaction.fromHex(raw))
+  const transaction = readOrRefuseTransaction(() => Transaction.fromHex(raw))
   const { type } = transaction
   if (type !== 'legacy' && type !== 'eip1559') return refuseTransaction(`a local chain takes no ${type} transactions`)
   const fields = transaction.raw as (typeof transaction)['raw'] & { readonly accessList?: readonly unknown[] }
@@ -42,7 +42,7 @@ export function readTransaction(raw: string): ParsedTransaction {
     return refuseTransaction(`exceeds block gas limit: a transaction may take ${BLOCK_GAS}`)
   return {
     raw: raw.toLowerCase(),
-    hash: readOrRefuse(() => transaction.hash),
+    hash: readOrRefuseTransaction(() => transaction.hash),
     nonce: Number(fields.nonce),
     chainId: fields.chainId,
     type,
@@ -80,7 +80,8 @@ function word(value: bigint): string {
   return value.toString(16).padStart(64, '0')
 }
 
-function readOrRefuse<T>(read: () => T): T {
+/** Returns the result of `read`. Refuses the transaction when the library that reads it throws. */
+function readOrRefuseTransaction<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {

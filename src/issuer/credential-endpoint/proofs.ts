@@ -10,6 +10,7 @@ import type { CredentialRequest } from '../../protocol/oid4vci.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import { largestBatch } from '../configuration-metadata-text.ts'
 import type { IssuerContext } from '../context.ts'
+import { hasIdentifierPerSession } from '../offer.ts'
 import { credentialIssuerIdentifier, type IssuanceSession } from '../session.ts'
 import {
   type KeyAttestation,
@@ -86,8 +87,7 @@ async function refuseTooManyProofs(context: IssuerContext, session: IssuanceSess
   const sessionLimit = largestBatch(
     await Promise.all(session.configurationIds.map((id) => context.loadConfiguration(id))),
   )
-  const isPerSession = context.config.issuer.identifier === 'session'
-  const issuerLimit = isPerSession ? 1 : (await context.offeredConfigurations.get()).batchSize
+  const issuerLimit = hasIdentifierPerSession(context) ? 1 : (await context.offeredConfigurations.get()).batchSize
   const limit = Math.max(sessionLimit, issuerLimit)
   if (count <= limit) return
   refuse('invalid_proof', `proofs.jwt has ${count} key proofs; this issuer takes at most ${limit} (batch_size)`)

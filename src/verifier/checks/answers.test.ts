@@ -559,7 +559,7 @@ describe('of a presentation', () => {
     expect(said).toContain(fingerprintOfFirst())
   })
 
-  /** The causes in the log when the certificate of these bytes has a key that a library refuses. */
+  /** Returns the check and the cause of each line of the log, where a library refuses the certificate `brokenKey`. */
   async function loggedCauses(changed: Partial<Evidence>, asking: Partial<PresentationContext>): Promise<unknown> {
     const lines: string[] = []
     const log = { log: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
