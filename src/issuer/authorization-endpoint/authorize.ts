@@ -28,21 +28,21 @@ import { AuthorizationForm } from './schemas.ts'
 /** The address that the browser is sent to. */
 export interface BrowserRedirect {
   readonly address: string
-  /** Whether the browser has to be known again. */
+  /** Whether the browser comes back to this service, which has to recognise it then. */
   readonly comesBack: boolean
 }
 
-/** The browser that brings a request. */
+/** The visit of a browser that brings a request. */
 export interface Visit {
   /** The cookie of the browser. */
   readonly browser: string
-  /** Refuses with `temporarily_unavailable` when too many have come. */
+  /** Refuses with `temporarily_unavailable` when too many browsers have come. */
   readonly admitRow: () => void
 }
 
 /**
- * Stores the request, which uses up its request_uri for every other browser. Refuses with `invalid_request_uri`, as
- * {@link readAuthorizationRequest} does, and like the visit.
+ * Stores the request, which uses up its request_uri for every other browser, and returns where the browser goes.
+ * Refuses with `invalid_request_uri`, as {@link readAuthorizationRequest} does, and as `admitRow` does.
  */
 export async function authorize(
   context: IssuerContext,
@@ -56,21 +56,21 @@ export async function authorize(
   // The offer may have been used since the request was pushed.
   const offer = offerSessionId === undefined ? undefined : await findOfferedSession(context, offerSessionId)
   const interactionRequest = startInteraction(request, browser, now)
-  const isAsked = offerSessionId === undefined || !trustsOffers || offer?.person !== undefined
-  const value = isAsked ? interactionRequest : giveCode(interactionRequest, offerSessionId, now)
+  const asksPerson = offerSessionId === undefined || !trustsOffers || offer?.person !== undefined
+  const value = asksPerson ? interactionRequest : giveCode(interactionRequest, offerSessionId, now)
   const dueAt = endOfRequest(value, now)
   admitRow()
   const conflict = await context.store.commit([{ insert: 'authorization_request', id, value, dueAt }])
-  if (conflict !== undefined && !(isAsked && (await isSameVisit(context, id, browser)))) {
+  if (conflict !== undefined && !(asksPerson && (await isSameVisit(context, id, browser)))) {
     refuse('invalid_request_uri', 'request_uri: it has been used; begin anew in the wallet, which pushes another')
   }
-  if (isAsked) return { address: addParameters(interactionUrl, { interaction: id }), comesBack: true }
+  if (asksPerson) return { address: addParameters(interactionUrl, { interaction: id }), comesBack: true }
   return { address: addressWithCode(context, id, request), comesBack: false }
 }
 
 /**
- * Tests whether the browser that brought the request is here again, and nothing was decided meanwhile: its person has
- * loaded a page anew. FAPI 2.0 Security Profile, Requirements for authorization servers.
+ * Tests whether the browser that brought the request brings it again, and nothing was decided meanwhile, as where a
+ * person has loaded a page anew. FAPI 2.0 Security Profile, Requirements for authorization servers.
  */
 async function isSameVisit(context: IssuerContext, id: string, browser: string): Promise<boolean> {
   const row = await context.store.get('authorization_request', id)
@@ -117,9 +117,10 @@ async function readIdentifiedRequest(
  */
 function refuseOtherParameters(form: AuthorizationForm): void {
   if (!form.client_id) refuse('invalid_request', 'client_id is missing')
-  const own = ['client_id', 'request_uri']
-  const other = Object.keys(AuthorizationForm.properties).find(
-    (name) => !own.includes(name) && Object.hasOwn(form, name),
+  const otherName = Object.keys(AuthorizationForm.properties).find(
+    (name) => name !== 'client_id' && name !== 'request_uri' && Object.hasOwn(form, name),
   )
-  if (other !== undefined) refuse('invalid_request', `${other}: with a request_uri there is client_id and nothing else`)
+  if (otherName !== undefined) {
+    refuse('invalid_request', `${otherName}: with a request_uri there is client_id and nothing else`)
+  }
 }

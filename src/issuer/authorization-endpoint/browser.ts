@@ -30,8 +30,8 @@ export function makeBrowserCookie({ random }: Pick<IssuerContext, 'random'>): st
 }
 
 /**
- * Has the browser keep the cookie. No script reads it, no other site has it sent but by a link that the person follows,
- * and no other host can set it where we are served by https: that is what `__Host-` means.
+ * Has the browser keep the cookie. No script can read the cookie, another site can have it sent only by a link that the
+ * person follows, and by `__Host-` no other host can set it where this service has https.
  */
 export function setBrowserCookie(context: Pick<IssuerContext, 'config'>, reply: FastifyReply, value: string): void {
   const secure = isHttps(context) ? '; Secure' : ''
@@ -39,7 +39,7 @@ export function setBrowserCookie(context: Pick<IssuerContext, 'config'>, reply: 
   reply.header('set-cookie', `${cookieName(context)}=${value}; ${attributes}`)
 }
 
-/** Sends the browser on; the address that it comes from, with all that stands in it, is told to nobody. */
+/** Sends the browser on, and keeps the address that it comes from, with its parameters, from the next server. */
 export function redirectBrowser(reply: FastifyReply, address: string): FastifyReply {
   return reply.code(303).header('location', address).header('referrer-policy', 'no-referrer').send()
 }

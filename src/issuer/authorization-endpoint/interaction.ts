@@ -30,7 +30,7 @@ export interface CompletionCall {
   readonly caller: string
 }
 
-/** The session that a decision leads to, and the changes that make it so. */
+/** A decision, and the changes of the session that it leads to. */
 interface Outcome {
   readonly decision: InteractionDecision
   readonly changes: readonly Change<IssuerCollections>[]
@@ -70,16 +70,15 @@ export async function completeInteraction(
   const secret = toBase64url(context.random(32))
   const decision = await context.retryOnConflict<InteractionDecision>(async () => {
     const { value, version } = await findOpenInteraction(context, id)
-    const { decision, changes } =
-      choice === 'denied' ? makeDenial(body) : await makeApproval(context, value, completion)
+    const outcome = choice === 'denied' ? makeDenial(body) : await makeApproval(context, value, completion)
     const now = context.now()
-    const decidedRequest = recordRequestDecision(value, decision, { secret, now })
+    const decidedRequest = recordRequestDecision(value, outcome.decision, { secret, now })
     const dueAt = endOfRequest(decidedRequest, now)
     const conflict = await context.store.commit([
       { update: 'authorization_request', id, version, value: decidedRequest, dueAt },
-      ...changes,
+      ...outcome.changes,
     ])
-    return conflict === undefined ? { committed: decision } : { conflict }
+    return conflict === undefined ? { committed: outcome.decision } : { conflict }
   })
   return {
     ...(decision.denied === undefined && { session_id: decision.sessionId }),

@@ -1,6 +1,6 @@
 /**
- * Reading an authorization request, pushed or not: everything that it says is held against the rules before anything is
- * made of it. OpenID4VCI 1.0, Authorization Request; RFC 6749 section 4.1.1, RFC 7636, RFC 9449 section 10.
+ * Reads an authorization request, pushed or not, and checks each of its parameters before anything is stored.
+ * OpenID4VCI 1.0, Authorization Request; RFC 6749 section 4.1.1, RFC 7636, RFC 9449 section 10.
  */
 import type { CodeFlowConfig } from '../../config/authentication.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -16,9 +16,9 @@ import type { AuthorizationForm } from './schemas.ts'
 /** The form of a SHA-256 in base64url, as of a code_verifier (RFC 7636 section 4.2) or of a key (RFC 7638). */
 const SHA256 = /^[A-Za-z0-9_-]{43}$/
 const VISIBLE = /^[!-~]+$/
-const CLIENT_ID = { most: 512, form: VISIBLE, hint: 'only visible ASCII characters' }
+const CLIENT_ID = { maxLength: 512, form: VISIBLE, hint: 'it may have only visible ASCII characters' }
 /** RFC 6749 appendix A.5 */
-const STATE = { most: 1024, form: /^[ -~]+$/, hint: 'only visible ASCII characters and spaces' }
+const STATE = { maxLength: 1024, form: /^[ -~]+$/, hint: 'it may have only visible ASCII characters and spaces' }
 const MAX_SCOPE = 2048
 const MAX_CONFIGURATIONS = 50
 
@@ -28,8 +28,8 @@ export interface AuthorizationParameters {
   readonly sessionId: string | undefined
 }
 
-/** The configurations that can be asked for, by scope and by id, and the session of the offer. */
-interface Choice {
+/** The configurations that a request may ask for, by scope and by id, and the session of the offer. */
+interface AvailableConfigurations {
   readonly idsByScope: ReadonlyMap<string, readonly string[]>
   readonly ids: readonly string[]
   readonly offerSessionId: string | undefined
@@ -37,13 +37,14 @@ interface Choice {
 
 /** Returns the settings of the flow. Refuses with `not_found` where it is off. */
 export function requireCodeFlow({ config }: Pick<IssuerContext, 'config'>): CodeFlowConfig {
-  const off = 'this service has no authorization endpoint; its operator turns it on by the setting authentication'
-  return config.codeFlow ?? refuse('not_found', off)
+  const description =
+    'this service has no authorization endpoint; its operator turns it on by the setting authentication'
+  return config.codeFlow ?? refuse('not_found', description)
 }
 
 /**
- * Returns the request as it is to be kept. Refuses with `invalid_request`, `unsupported_response_type`, `invalid_scope`
- * or `invalid_authorization_details`.
+ * Returns the request in the form that is stored. Refuses with `invalid_request`, `unsupported_response_type`,
+ * `invalid_scope` or `invalid_authorization_details`.
  */
 export async function readAuthorizationRequest(
   context: IssuerContext,
@@ -58,15 +59,15 @@ export async function readAuthorizationRequest(
   const state = form.state ? readText('state', form.state, STATE) : undefined
   const jkt = form.dpop_jkt || undefined
   if (jkt !== undefined && !SHA256.test(jkt)) refuse('invalid_request', 'dpop_jkt: it is not the thumbprint of a key')
-  const choice = await findChoice(context, form, sessionId)
+  const available = await findAvailableConfigurations(context, form, sessionId)
   return {
     clientId,
     redirectUri,
     codeChallenge,
     ...(state && { state }),
     ...(jkt && { jkt }),
-    ...readChosenConfigurations(context, form, choice),
-    ...(choice.offerSessionId && { offerSessionId: choice.offerSessionId }),
+    ...readRequestedConfigurations(context, form, available),
+    ...(available.offerSessionId && { offerSessionId: available.offerSessionId }),
     ...(sessionId && { isAtSession: true }),
   }
 }
@@ -100,9 +101,9 @@ function readCodeChallenge({ code_challenge: challenge, code_challenge_method: m
     : refuse('invalid_request', 'code_challenge: it is not a SHA-256 in base64url')
 }
 
-function readText(name: string, value: string | undefined, { most, form, hint }: typeof CLIENT_ID): string {
+function readText(name: string, value: string | undefined, { maxLength, form, hint }: typeof CLIENT_ID): string {
   if (!value) return refuse('invalid_request', `${name} is missing`)
-  if (value.length > most) refuse('invalid_request', `${name}: it is longer than ${most} characters`)
+  if (value.length > maxLength) refuse('invalid_request', `${name}: it is longer than ${maxLength} characters`)
   return form.test(value) ? value : refuse('invalid_request', `${name}: ${hint}`)
 }
 
@@ -110,11 +111,11 @@ function readText(name: string, value: string | undefined, { most, form, hint }:
  * Finds the configurations that the request may ask for: those of its offer, or without an offer those that anybody may
  * have by a scope.
  */
-async function findChoice(
+async function findAvailableConfigurations(
   context: IssuerContext,
   { issuer_state: issuerState }: AuthorizationForm,
   sessionId: string | undefined,
-): Promise<Choice> {
+): Promise<AvailableConfigurations> {
   if (!issuerState) {
     if (sessionId !== undefined) refuse('invalid_request', 'issuer_state is missing; send that of the credential offer')
     const { idsByScope } = await context.offeredConfigurations.get()
@@ -131,20 +132,20 @@ async function findChoice(
  * Returns the configurations that the scope and the authorization details name, taken together. OpenID4VCI 1.0, Using
  * scope Parameter to Request Issuance of a Credential.
  */
-function readChosenConfigurations(
+function readRequestedConfigurations(
   { config }: IssuerContext,
   { scope, authorization_details: details }: AuthorizationForm,
-  { idsByScope, ids, offerSessionId }: Choice,
+  { idsByScope, ids, offerSessionId }: AvailableConfigurations,
 ): Pick<CodeFlowRequest, 'configurationIds' | 'hasDetails' | 'scope'> {
   if ((scope?.length ?? 0) > MAX_SCOPE) refuse('invalid_scope', `scope: it is longer than ${MAX_SCOPE} characters`)
-  // Values that mean nothing here are for others, and ignored.
+  // A scope value that names no configuration is for another server, and ignored.
   const scopes = [...new Set(scope?.split(' '))].filter((value) => idsByScope.has(value))
   const identifiers = [offerSessionId, undefined].map((id) => credentialIssuerIdentifier(config, id))
   const detailedIds = details ? readAuthorizationDetails(details, ids, identifiers) : []
   const configurationIds = [...new Set([...scopes.flatMap((value) => idsByScope.get(value) ?? []), ...detailedIds])]
   if (configurationIds.length === 0) {
-    const where = offerSessionId === undefined ? 'of the metadata' : 'of the offer'
-    refuse('invalid_scope', `name a credential configuration ${where} by scope, or by authorization_details`)
+    const source = offerSessionId === undefined ? 'the metadata' : 'the offer'
+    refuse('invalid_scope', `name a credential configuration of ${source} by scope, or by authorization_details`)
   }
   if (configurationIds.length > MAX_CONFIGURATIONS) {
     refuse('invalid_scope', `it asks for more than ${MAX_CONFIGURATIONS} credential configurations at once`)

@@ -1,8 +1,8 @@
 /**
  * The return from the application: the browser that brought the request, and no other, takes the code to the wallet.
- * The secret of the decision is known to the browser that the application has seen, the cookie to that which began: a
- * person who was lured into the authorization of somebody else has only the first, and whoever lured has only the
- * second. RFC 9700 section 4.7, RFC 6819 section 4.4.1.8.
+ * The browser that the application has seen has the secret of the decision, and the browser that began has the cookie.
+ * A person who was lured into the authorization of an attacker has the secret alone, and the attacker has the cookie
+ * alone. RFC 9700 section 4.7, RFC 6819 section 4.4.1.8.
  */
 import { refuse } from '../../protocol/error.ts'
 import { responseAddress } from '../../protocol/redirect-uri.ts'
@@ -38,12 +38,12 @@ export function returnBrowser(context: IssuerContext, browser: ReturningBrowser)
     const { value: storedRequest } = row
     const now = context.now()
     const decision = requireDecision(storedRequest, completion ?? '', now)
-    const isSame = isSameBrowser(storedRequest, cookie)
-    const getsCode = isSame && decision.denied === undefined
-    const next = getsCode ? giveCode(storedRequest, decision.sessionId, now) : endRequest(storedRequest)
-    const conflict = await commitStep(context, { id, ...row }, next)
+    const isOwnBrowser = isSameBrowser(storedRequest, cookie)
+    const getsCode = isOwnBrowser && decision.denied === undefined
+    const nextRequest = getsCode ? giveCode(storedRequest, decision.sessionId, now) : endRequest(storedRequest)
+    const conflict = await commitStep(context, { id, ...row }, nextRequest)
     if (conflict !== undefined) return { conflict }
-    if (!isSame) {
+    if (!isOwnBrowser) {
       refuse('invalid_request', 'this is another browser than the one that the wallet opened; begin anew in the wallet')
     }
     const { request } = storedRequest

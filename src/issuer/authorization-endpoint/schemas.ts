@@ -88,12 +88,17 @@ export const CompletedInteraction = Type.Object(
   { title: 'CompletedInteraction' },
 )
 
-const ofRequest = ['not_found', 'invalid_scope', 'unsupported_response_type', 'invalid_authorization_details'] as const
+const requestCodes = [
+  'not_found',
+  'invalid_scope',
+  'unsupported_response_type',
+  'invalid_authorization_details',
+] as const
 
 export const pushedRequestRoute = {
   ...walletOperation,
   ...refusalCodes(
-    ...ofRequest,
+    ...requestCodes,
     'invalid_dpop_proof',
     'use_dpop_nonce',
     'invalid_client',
@@ -112,7 +117,7 @@ const redirects: Record<string, object> = { 303: Type.Null() }
 
 export const authorizeRoute = {
   ...walletOperation,
-  ...refusalCodes(...ofRequest, 'invalid_request', 'invalid_request_uri', 'temporarily_unavailable'),
+  ...refusalCodes(...requestCodes, 'invalid_request', 'invalid_request_uri', 'temporarily_unavailable'),
   operationId: 'authorize',
   summary: 'Send a browser for the code of an authorization',
   querystring: Type.Object(parameters),
@@ -130,12 +135,12 @@ export const returnRoute = {
 }
 
 const HTML_TYPE = 'text/html'
-const ofVisit = ['not_found', 'gone', 'invalid_request'] as const
+const visitCodes = ['not_found', 'gone', 'invalid_request'] as const
 const visitQuery = Type.Object({ interaction: Type.Optional(Type.String({ maxLength: 64 })) })
 
 export const signInRoute = {
   ...walletOperation,
-  ...refusalCodes(...ofVisit),
+  ...refusalCodes(...visitCodes),
   operationId: 'showSignIn',
   summary: 'Ask a person whether they want to sign in for a wallet',
   querystring: visitQuery,
@@ -144,7 +149,7 @@ export const signInRoute = {
 
 export const startSignInRoute = {
   ...walletOperation,
-  ...refusalCodes(...ofVisit, 'temporarily_unavailable'),
+  ...refusalCodes(...visitCodes, 'temporarily_unavailable'),
   operationId: 'startSignIn',
   summary: 'Send a browser to the OpenID Connect provider of the operator, or show the link for a wallet',
   querystring: visitQuery,
@@ -153,7 +158,7 @@ export const startSignInRoute = {
 
 export const stopSignInRoute = {
   ...walletOperation,
-  ...refusalCodes(...ofVisit, 'temporarily_unavailable'),
+  ...refusalCodes(...visitCodes, 'temporarily_unavailable'),
   operationId: 'stopSignIn',
   summary: 'Send a browser back to its wallet without a credential',
   querystring: visitQuery,
@@ -164,7 +169,7 @@ const answerParameter = (description: string) => Type.Optional(Type.String({ max
 
 export const answerSignInRoute = {
   ...walletOperation,
-  ...refusalCodes(...ofVisit, 'temporarily_unavailable'),
+  ...refusalCodes(...visitCodes, 'temporarily_unavailable'),
   operationId: 'answerSignIn',
   summary: 'Take the answer of the OpenID Connect provider that a browser brings',
   querystring: Type.Object({
@@ -181,7 +186,7 @@ export const answerSignInRoute = {
 
 export const presentedRoute = {
   ...walletOperation,
-  ...refusalCodes(...ofVisit, 'temporarily_unavailable'),
+  ...refusalCodes(...visitCodes, 'temporarily_unavailable'),
   operationId: 'answerPresentation',
   summary: 'Take the browser of a person who presented another credential',
   querystring: Type.Object({

@@ -55,10 +55,12 @@ export function presentationPage(link: string): BrowserPage {
 }
 
 /** Returns the page for an account that gets no credential. */
-export function noCredentialPage(why: string, address: string): BrowserPage {
+export function noCredentialPage(reason: string, address: string): BrowserPage {
   return {
     title: 'There is no credential',
-    paragraphs: [`There is none for you, since ${escapeHtml(why)}. Whoever issues the credential can tell you more.`],
+    paragraphs: [
+      `There is none for you, since ${escapeHtml(reason)}. Whoever issues the credential can tell you more.`,
+    ],
     links: [{ text: 'Back to the wallet', address }],
   }
 }

@@ -6,7 +6,7 @@ import { setBrowserPage } from '../../http/browser-page.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import { browserCookieOf, redirectBrowser } from './browser.ts'
-import { beginPresentation, finishPresentation, PRESENTED_PATH } from './presented.ts'
+import { beginPresentation, finishPresentation, PRESENTED_PATH } from './presentation.ts'
 import * as schemas from './schemas.ts'
 import {
   beginSignIn,

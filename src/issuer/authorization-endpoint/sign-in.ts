@@ -1,7 +1,7 @@
 /**
- * Signing the person in at the operator's OpenID Connect provider, in the place of an application that asks: the page
- * that says what happens, the way to the provider, and its answer, which decides the interaction. The browser that
- * brought the request is known at each step by its cookie; the state of the way to the provider is encrypted, so that
+ * Signs the person in at the operator's OpenID Connect provider, where no application asks the person: the redirect to
+ * the provider, and the answer of the provider, which decides the interaction. The cookie tells at each step whether
+ * the browser is the one that brought the request; the `state` of the request to the provider is encrypted, so that
  * nothing is stored before the answer. OpenID Connect Core 1.0 section 3.1, RFC 9700 section 4.7.
  */
 import { toBase64url } from '../../codec/base64url.ts'
@@ -28,7 +28,7 @@ export interface SignInEnd {
   readonly denied?: string
 }
 
-/** The state of a browser on its way to the provider and back, for as long as its interaction waits for a decision. */
+/** The content of `state`, which the browser takes to the provider and back while its interaction is undecided. */
 interface SignInState extends Omit<SignInAttempt, 'state'> {
   readonly id: string
 }
@@ -36,19 +36,19 @@ interface SignInState extends Omit<SignInAttempt, 'state'> {
 const PURPOSE = 'state of a sign-in'
 /** The label of the caller in the audit log, where an API key would have its own. */
 const CALLER = 'sign-in'
-/** The error codes for a person who did not want to, or was not let. OpenID Connect Core 1.0 section 3.1.2.6. */
+/** The error codes for a person who did not sign in. OpenID Connect Core 1.0 section 3.1.2.6. */
 const DENIALS = ['access_denied', 'login_required', 'interaction_required', 'consent_required']
 /** The error codes for a dataset that was refused: it does not fit, or the session of the offer has one. */
-const UNFIT = ['invalid_request', 'invalid_state']
+const DATASET_REFUSALS = ['invalid_request', 'invalid_state']
 const MAX_STATE = 1024
 
-/** Returns the datasets of whoever signs in. Refuses with `not_found` where nobody does. */
+/** Returns the settings for the datasets of people who sign in. Refuses with `not_found` where nobody signs in. */
 export function requireDatasets({ config }: Pick<IssuerContext, 'config'>): ReadonlyMap<string, DatasetMapping> {
   const { openidConnect, presentation } = config.codeFlow ?? {}
   return (openidConnect ?? presentation)?.datasets ?? refuseSignIn()
 }
 
-/** Returns the settings and the provider. Refuses with `not_found` where nobody signs in here. */
+/** Returns the settings and the provider. Refuses with `not_found` where there is no provider. */
 export function requireSignIn({ config, signInProvider }: Pick<IssuerContext, 'config' | 'signInProvider'>): {
   readonly settings: OpenidConnectConfig
   readonly provider: OpenidProvider
@@ -74,8 +74,8 @@ export async function findRequestOfVisit(
 }
 
 /**
- * Begins to sign in, and returns the address at the provider. Refuses as {@link findRequestOfVisit} does, and like the
- * provider.
+ * Begins to sign in, and returns the address at the provider. Refuses as {@link findRequestOfVisit} and
+ * `makeAuthorizationUrl` do.
  */
 export async function beginSignIn(context: IssuerContext, visit: SignInVisit): Promise<string> {
   const { provider } = requireSignIn(context)
@@ -107,8 +107,8 @@ export async function finishSignIn(
 ): Promise<SignInEnd> {
   const { provider } = requireSignIn(context)
   const state = parameters.get('state') ?? ''
-  const { id, ...attempt } = decryptAttempt(context, state)
-  await endInOtherBrowser(context, { id, cookie })
+  const { id, ...attempt } = decryptState(context, state)
+  await endUnlessSameBrowser(context, { id, cookie })
   const result = await provider.readAuthorizationResponse(parameters, { state, ...attempt })
   if ('claims' in result) return decideByClaims(context, id, result.claims)
   if (!DENIALS.includes(result.refused)) {
@@ -131,10 +131,10 @@ export async function decideByClaims(context: IssuerContext, id: string, claims:
     const { redirect_uri: address } = await completeInteraction(context, { id, body, caller: CALLER })
     return { address }
   } catch (error) {
-    if (!(error instanceof ProtocolError) || !UNFIT.includes(error.code)) throw error
+    if (!(error instanceof ProtocolError) || !DATASET_REFUSALS.includes(error.code)) throw error
     context.log.warn({ event: 'sign_in_unfit', why: error.message, missing }, 'no credential for the account')
-    const lacks = missing.length === 0 ? 'the claims do not fit' : `these claims are missing: ${missing.join(', ')}`
-    return denyCredential(context, id, error.code === 'invalid_state' ? 'the offer has its data already' : lacks)
+    const mismatch = missing.length === 0 ? 'the claims do not fit' : `these claims are missing: ${missing.join(', ')}`
+    return denyCredential(context, id, error.code === 'invalid_state' ? 'the offer has its data already' : mismatch)
   }
 }
 
@@ -145,8 +145,8 @@ async function findOfferedPerson({ store }: IssuerContext, { request }: StoredAu
 }
 
 /** Decides about an offer that has its dataset, which is for one person and no other. */
-async function decideForPerson(context: IssuerContext, id: string, isThePerson: boolean): Promise<SignInEnd> {
-  if (!isThePerson) return denyCredential(context, id, 'the offer is for another person')
+async function decideForPerson(context: IssuerContext, id: string, isOfferedPerson: boolean): Promise<SignInEnd> {
+  if (!isOfferedPerson) return denyCredential(context, id, 'the offer is for another person')
   const { redirect_uri: address } = await completeInteraction(context, { id, body: { approved: true }, caller: CALLER })
   return { address }
 }
@@ -162,28 +162,29 @@ export async function loadConfigurationsOf(context: IssuerContext, { request }: 
   return configurations.flat()
 }
 
-async function denyCredential(context: IssuerContext, id: string, why: string): Promise<SignInEnd> {
-  const end = await denySignIn(context, id, why)
-  return { ...end, denied: why }
+/** Decides that there is no credential, and tells the reason to the wallet and to the person. */
+async function denyCredential(context: IssuerContext, id: string, reason: string): Promise<SignInEnd> {
+  const end = await denySignIn(context, id, reason)
+  return { ...end, denied: reason }
 }
 
-/** Decides that there is no credential, for the reason that the wallet is told. */
-export async function denySignIn(context: IssuerContext, id: string, why: string): Promise<SignInEnd> {
-  const reason = why
+/** Decides that there is no credential, and tells the reason to the wallet. */
+export async function denySignIn(context: IssuerContext, id: string, reason: string): Promise<SignInEnd> {
+  const plainReason = reason
     .replace(/["\\]/g, "'")
     .replace(/[^ -~]/g, '?')
     .slice(0, 300)
   const completedInteraction = await completeInteraction(context, {
     id,
-    body: { denied: true, reason },
+    body: { denied: true, reason: plainReason },
     caller: CALLER,
   })
   return { address: completedInteraction.redirect_uri }
 }
 
 /** Ends the request, and refuses, when another browser than its own comes with an answer. */
-export async function endInOtherBrowser(context: IssuerContext, { id, cookie }: SignInVisit): Promise<void> {
-  const isSame = await context.retryOnConflict<boolean>(async () => {
+export async function endUnlessSameBrowser(context: IssuerContext, { id, cookie }: SignInVisit): Promise<void> {
+  const isOwnBrowser = await context.retryOnConflict<boolean>(async () => {
     const { value, version } = await findOpenInteraction(context, id)
     if (isSameBrowser(value, cookie)) return { committed: true }
     const endedRequest = endRequest(value)
@@ -193,13 +194,13 @@ export async function endInOtherBrowser(context: IssuerContext, { id, cookie }: 
     ])
     return conflict === undefined ? { committed: false } : { conflict }
   })
-  if (!isSame) refuseOtherBrowser()
+  if (!isOwnBrowser) refuseOtherBrowser()
 }
 
-function decryptAttempt(context: IssuerContext, state: string): SignInState {
-  const attempt = state.length > MAX_STATE ? undefined : decryptValue(stateKeyOf(context), state)
-  if (attempt === undefined) return refuse('invalid_request', 'state: nobody began to sign in with it; begin anew')
-  return attempt as unknown as SignInState
+function decryptState(context: IssuerContext, state: string): SignInState {
+  const content = state.length > MAX_STATE ? undefined : decryptValue(stateKeyOf(context), state)
+  if (content === undefined) return refuse('invalid_request', 'state: nobody began to sign in with it; begin anew')
+  return content as unknown as SignInState
 }
 
 function stateKeyOf({ secrets }: IssuerContext) {

@@ -16,7 +16,7 @@ import { findOpenInteraction } from './interaction.ts'
 import {
   decideByClaims,
   denySignIn,
-  endInOtherBrowser,
+  endUnlessSameBrowser,
   findRequestOfVisit,
   type SignInEnd,
   type SignInVisit,
@@ -77,7 +77,7 @@ export async function finishPresentation(
   const { value } = await findOpenInteraction(context, id)
   // Without a code nobody has presented anything, and somebody only found the address.
   if (responseCode === '' && !isSameBrowser(value, visit.cookie)) refuseCode()
-  await endInOtherBrowser(context, visit)
+  await endUnlessSameBrowser(context, visit)
   const { presentation } = value
   if (presentation === undefined) return refuseCode()
   const path = `${SESSIONS}/status/${encodeURIComponent(presentation.sessionId)}`

@@ -6,7 +6,7 @@ import type { ProtocolError } from '../../protocol/error.ts'
 import { startInteraction } from '../authorization-request.ts'
 import { type IssuerCollections, issuerMigrations } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { beginPresentation } from './presented.ts'
+import { beginPresentation } from './presentation.ts'
 
 const now = () => new Date('2026-05-01T08:00:00Z')
 const settings = {
