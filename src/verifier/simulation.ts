@@ -4,7 +4,7 @@
  * claims. OpenID4VP 1.0, Selecting Claims and Credentials.
  */
 import { countValues, type JsonObject } from '../codec/json.ts'
-import { orProblem, type Problem } from '../codec/malformed.ts'
+import { orProblem } from '../codec/malformed.ts'
 import type { CredentialFormat, HeldCredential, TypeMember } from '../credential/format.ts'
 import { formatOf, supportedFormats } from '../credential/formats.ts'
 import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
@@ -12,7 +12,7 @@ import type { ClaimPath } from '../protocol/claim-path.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { answersAuthorities } from '../protocol/dcql-authorities.ts'
 import { answerClaims, chooseCredentials, chosenClaims, isRequired, satisfiedOption } from '../protocol/dcql-match.ts'
-import { refuse } from '../protocol/error.ts'
+import { orRefuse, refuse } from '../protocol/error.ts'
 import { readNewQuery } from './queries.ts'
 import type { PostedCredential, Simulation } from './simulation-schemas.ts'
 
@@ -63,7 +63,7 @@ const MAX_WORK = 10_000_000
  * The most values that are looked at, as each claim may look at every value of a credential: a fifth of a second at the
  * worst.
  */
-const MAX_LOOKS = 300_000
+const MAX_COMPARED_VALUES = 300_000
 
 /** The member by which a description names the type, for each member by which a configuration names it. */
 const DESCRIPTION_MEMBERS = { credential_definition: 'type', vct: 'vct', doctype: 'doctype' } as const satisfies Record<
@@ -71,7 +71,7 @@ const DESCRIPTION_MEMBERS = { credential_definition: 'type', vct: 'vct', doctype
   string
 >
 const TYPE_MEMBERS = Object.values(DESCRIPTION_MEMBERS)
-const MEMBERS: readonly string[] = ['format', 'credential', 'claims', ...TYPE_MEMBERS]
+const CREDENTIAL_MEMBERS: readonly string[] = ['format', 'credential', 'claims', ...TYPE_MEMBERS]
 
 /**
  * Finds which of the given credentials answer a query. Refuses with `invalid_request` a query that could not be stored,
@@ -106,7 +106,7 @@ function refuseTooMuchText(query: DcqlQuery, credentials: Simulation['credential
 
 function refuseTooManyValues(query: DcqlQuery, candidates: readonly Candidate[]): void {
   const values = candidates.reduce((count, { claims }) => count + countValues(claims), 0)
-  if (questionsOf(query) * values > MAX_LOOKS) refuseTooMuch()
+  if (questionsOf(query) * values > MAX_COMPARED_VALUES) refuseTooMuch()
 }
 
 function questionsOf({ credentials }: DcqlQuery): number {
@@ -120,8 +120,8 @@ function refuseTooMuch(): never {
 function readCandidate(postedCredential: PostedCredential, at: string): Candidate {
   if (typeof postedCredential === 'string') return readUnknownFormat(postedCredential, at)
   const { format: formatId, credential, claims } = postedCredential
-  const stray = Object.keys(postedCredential).find((name) => !MEMBERS.includes(name))
-  if (stray !== undefined) refuse('invalid_request', `${at}.${stray}: unknown field`)
+  const unknownName = Object.keys(postedCredential).find((name) => !CREDENTIAL_MEMBERS.includes(name))
+  if (unknownName !== undefined) refuse('invalid_request', `${at}.${unknownName}: unknown field`)
   const format = formatOf(formatId ?? '')
   if (formatId === undefined || format === undefined) {
     return refuse(
@@ -139,9 +139,13 @@ function readCandidate(postedCredential: PostedCredential, at: string): Candidat
       heldCredential: undefined,
       ...readDescription(format, postedCredential, { claims: claims as JsonObject, at }),
     }
-  const heldCredential = holdCredential(format, credential ?? '')
-  if ('problem' in heldCredential)
-    return refuse('invalid_request', `${at}.credential: is none of the format ${formatId}: ${heldCredential.problem}`)
+  const heldCredential = orRefuse('invalid_request', `${at}.credential: is none of the format ${formatId}`, () =>
+    format.hold(credential ?? ''),
+  )
+  return candidateOf(format, formatId, heldCredential)
+}
+
+function candidateOf(format: CredentialFormat, formatId: string, heldCredential: HeldCredential): Candidate {
   return { format, formatId, types: heldCredential.types, claims: heldCredential.claims, heldCredential }
 }
 
@@ -150,18 +154,13 @@ function readUnknownFormat(credential: string, at: string): Candidate {
   const problems: string[] = []
   for (const formatId of supportedFormats) {
     const format = formatOf(formatId)
-    const heldCredential =
-      format === undefined || format.ids[0] !== formatId ? undefined : holdCredential(format, credential)
-    if (format === undefined || heldCredential === undefined) continue
-    if (!('problem' in heldCredential))
-      return { format, formatId, types: heldCredential.types, claims: heldCredential.claims, heldCredential }
+    // A format with several identifiers is tried once.
+    if (format === undefined || format.ids[0] !== formatId) continue
+    const heldCredential = orProblem(() => format.hold(credential))
+    if (!('problem' in heldCredential)) return candidateOf(format, formatId, heldCredential)
     problems.push(`${formatId}: ${heldCredential.problem}`)
   }
   return refuse('invalid_request', `${at}: is a credential of no format that is supported (${problems.join('; ')})`)
-}
-
-function holdCredential(format: CredentialFormat, credential: string): HeldCredential | Problem {
-  return orProblem(() => format.hold(credential))
 }
 
 function readDescription(
@@ -170,9 +169,9 @@ function readDescription(
   { claims, at }: { readonly claims: JsonObject; readonly at: string },
 ): Pick<Candidate, 'types' | 'claims'> {
   const member = DESCRIPTION_MEMBERS[typeMember]
-  for (const foreign of TYPE_MEMBERS) {
-    if (foreign !== member && postedCredential[foreign] !== undefined) {
-      refuse('invalid_request', `${at}.${foreign}: does not go with this format; use ${member}`)
+  for (const name of TYPE_MEMBERS) {
+    if (name !== member && postedCredential[name] !== undefined) {
+      refuse('invalid_request', `${at}.${name}: does not go with this format; use ${member}`)
     }
   }
   const type = postedCredential[member] ?? (Object.hasOwn(claims, member) ? claims[member] : undefined)
@@ -215,12 +214,12 @@ function envelopeReason(
 
 /** Finds the parts of a query that no wallet is asked for, which is allowed and hardly meant. */
 function findUnaskedParts({ credentials, credential_sets: sets }: DcqlQuery): string[] {
-  const inSets = new Set(sets?.flatMap(({ options }) => options.flat()) ?? credentials.map(({ id }) => id))
+  const idsInSets = new Set(sets?.flatMap(({ options }) => options.flat()) ?? credentials.map(({ id }) => id))
   return credentials.flatMap(({ id, claims = [], claim_sets: claimSets }) => {
-    const inClaimSets = new Set<unknown>(claimSets?.flat() ?? claims.map((claim) => claim.id))
-    const unaskedClaims = claims.flatMap((claim, i) => (inClaimSets.has(claim.id) ? [] : [`claims[${i}]`]))
+    const idsInClaimSets = new Set<unknown>(claimSets?.flat() ?? claims.map((claim) => claim.id))
+    const unaskedClaims = claims.flatMap((claim, i) => (idsInClaimSets.has(claim.id) ? [] : [`claims[${i}]`]))
     return [
-      ...(inSets.has(id)
+      ...(idsInSets.has(id)
         ? []
         : [`credential query ${id} is in no option of credential_sets, so that nobody is asked for it`]),
       ...(unaskedClaims.length === 0

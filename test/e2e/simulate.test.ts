@@ -360,6 +360,14 @@ describe('the dry run of a query', () => {
     expect(said?.slice(0, description.length)).toBe(description)
   })
 
+  it('refuses a credential that is not JSON, and the log has the error of the reader', async () => {
+    const header = Buffer.from('{"alg"').toString('base64url')
+    const body = { dcql_query: dcqlQuery, credentials: [{ format: 'vc+sd-jwt', credential: `${header}.e30.AA~` }] }
+    expect((await call(world.services, URL, body)).status).toBe(400)
+    const lines = world.services.logLines.map((line) => JSON.parse(line) as { readonly event: string })
+    expect(lines.findLast(({ event }) => event === 'refused')).toMatchObject({ cause: { name: 'SyntaxError' } })
+  })
+
   it('asks for an API key before it looks at anything', async () => {
     const body = JSON.stringify({ dcql_query: dcqlQuery, credentials: [ada] })
     for (const [headers, sent] of [
