@@ -64,9 +64,9 @@ export async function findWaitingSession(
 }
 
 /**
- * Takes the one response of a session as {@link findWaitingSession} gave it. What cannot be read is refused and leaves
- * the session open; a presentation that fails ends the session, and the wallet learns only that it was refused. Refuses
- * with `gone` or `invalid_request`.
+ * Receives the one response of a session, whose row {@link findWaitingSession} returned. A response that cannot be read
+ * is refused and leaves the session open; a presentation that fails ends the session, and the wallet learns only that
+ * it was refused. Refuses with `gone` or `invalid_request`.
  */
 export async function receiveResponse(
   context: VerifierContext,
@@ -77,11 +77,11 @@ export async function receiveResponse(
   const query = await getQuery(context, session.queryId)
   const response = await readReceivedForm(receivedForm, session, context.config.presentationBytes)
   refuseForeignState(response, session, query)
-  const facts = { requestId: receivedForm.requestId, sessionId, session, query }
-  const outcome = await decideOutcome(context, facts, response)
-  const refused = 'report' in outcome && !outcome.report.verified
+  const pendingRequest = { requestId: receivedForm.requestId, sessionId, session, query }
+  const outcome = await decideOutcome(context, pendingRequest, response)
+  const isRefused = 'report' in outcome && !outcome.report.verified
   const redirect =
-    refused || session.redirectUri === undefined ? undefined : makeResponseCode(session.redirectUri, context.random)
+    isRefused || session.redirectUri === undefined ? undefined : makeResponseCode(session.redirectUri, context.random)
   const code = redirect && { responseCodeDigest: redirect.digest }
   const value = { ...finishSession(session, outcome, context.now()), ...code }
   const conflict = await context.store.commit([
@@ -95,7 +95,7 @@ export async function receiveResponse(
     },
     recordEnd(context, sessionId, value),
   ])
-  // A session changes once, so that whoever was faster has finished it.
+  // A session changes once, so that the request which was faster has finished it.
   if (conflict !== undefined) refuseFinished()
   const line = {
     event: 'session_finished',
@@ -105,7 +105,7 @@ export async function receiveResponse(
     failed: 'report' in outcome ? failedChecks(outcome.report) : [],
   }
   context.log.info(line, 'session finished')
-  if (refused) refuse('invalid_request', 'the presentation was not accepted')
+  if (isRefused) refuse('invalid_request', 'the presentation was not accepted')
   return redirect ? { redirect_uri: redirect.uri } : {}
 }
 
@@ -126,7 +126,7 @@ function readReceivedForm(
   maxBytes: number,
 ): Promise<WalletResponse> | WalletResponse {
   if (mode === 'direct_post') return readForm(form)
-  if (encryptionKey === undefined) throw new Error('an open session without the key of its response')
+  if (encryptionKey === undefined) throw new Error('an open session has no key for its response')
   return readEncryptedForm(form, encryptionKey, maxBytes)
 }
 
@@ -135,8 +135,8 @@ function readReceivedForm(
  * binding, so that the state alone ties the response to its session. OpenID4VP 1.0, Response Parameters.
  */
 function refuseForeignState({ state }: WalletResponse, session: VerificationSession, query: DcqlQuery): void {
-  const unbound = query.credentials.some((each) => each.require_cryptographic_holder_binding === false)
-  if (!state && unbound) refuse('invalid_request', 'state is missing')
+  const asksUnbound = query.credentials.some((each) => each.require_cryptographic_holder_binding === false)
+  if (!state && asksUnbound) refuse('invalid_request', 'state is missing')
   if (state && state !== session.state) refuse('invalid_request', 'state is not the one of the request')
 }
 

@@ -28,14 +28,15 @@ export type VerifierCollections = EventCollections &
 
 export type VerifierStore = Store<VerifierCollections>
 
-const FIRST = ['verification_query', 'verification_session']
+/** The collections of the first schema. */
+const FIRST_COLLECTIONS = ['verification_query', 'verification_session']
 
 export const verifierMigrations: readonly Migration[] = [
-  { id: 'verifier-0001', statements: FIRST.flatMap(createExpiringCollection) },
-  { id: 'verifier-0002', statements: FIRST.flatMap(renameExpiry) },
+  { id: 'verifier-0001', statements: FIRST_COLLECTIONS.flatMap(createExpiringCollection) },
+  { id: 'verifier-0002', statements: FIRST_COLLECTIONS.flatMap(renameExpiry) },
   { id: 'verifier-0003', statements: createCollection('event') },
   { id: 'verifier-0004', statements: createCollection('idempotent_answer') },
-  // Sessions of earlier releases are looked at as well: they then say themselves when something is to be done.
+  // The next sweep looks at the sessions of earlier releases too, and sets the time of what is to be done about each.
   { id: 'verifier-0005', statements: ['update verification_session set due_at = 0 where due_at is null'] },
   { id: 'verifier-0006', statements: encryptionKeyCollection },
   { id: 'verifier-0007', statements: eventCollectionNames.flatMap(createCollection) },

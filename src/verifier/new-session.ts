@@ -1,4 +1,4 @@
-/** Starting a verification session. The link is what a wallet scans; its client_id is kept with the session. */
+/** Starts verification sessions. A wallet scans the link of a session, which keeps the client_id of the link. */
 
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
@@ -17,8 +17,8 @@ import type { VerificationSession } from './session.ts'
 import { writeTransactionData } from './transaction-data.ts'
 
 /**
- * Starts a session, or gives the change that conflicted: a request with the same idempotency key was first. Refuses an
- * unknown query with `not_found`, and what cannot be done with this query with `invalid_request`.
+ * Starts a session, or returns the change that conflicted, since a request with the same idempotency key was first.
+ * Refuses an unknown query with `not_found`, and what cannot be done with this query with `invalid_request`.
  */
 export async function startVerificationSession(
   context: VerifierContext,

@@ -2,7 +2,7 @@
 import type { OperatorTerms } from './checks/presentation.ts'
 import type { VerifierContext } from './context.ts'
 
-/** Gives the terms of the operator at this time, for a presentation in a session or without one. */
+/** Returns the terms of the operator at this time, for a presentation in a session or without one. */
 export function getOperatorTerms({ config, now, parseCertificate, status }: VerifierContext): OperatorTerms {
   const { clockSkewSeconds, trustAnchors, issuerIdentifier, acceptTlsServerCertificates } = config
   return {

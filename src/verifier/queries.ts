@@ -12,7 +12,7 @@ import { refuse } from '../protocol/error.ts'
 import type { VerifierContext } from './context.ts'
 import { refuseMisspeltQuery } from './misspelt-query.ts'
 
-/** Validates and stores a DCQL query as it was posted, and gives its id. Refuses like {@link readNewQuery}. */
+/** Validates and stores a DCQL query as it was posted, and returns its id. Refuses as {@link readNewQuery} does. */
 export async function createQuery(
   { store, random, now }: VerifierContext,
   postedQuery: unknown,

@@ -1,7 +1,7 @@
 /**
  * The way back in a same-device flow: the wallet sends the person to the application with a code that nobody else has,
- * and only with that code is the result given out. OpenID4VP 1.0, Response Mode direct_post (redirect_uri), Session
- * Fixation.
+ * and the verifier returns the result for that code alone. OpenID4VP 1.0, Response Mode direct_post (redirect_uri),
+ * Session Fixation.
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../codec/digest.ts'
@@ -26,7 +26,7 @@ export function checkRedirectUri(uri: string): void {
   if (searchParams.has(PARAMETER)) refuseRedirectUri(`must not have a ${PARAMETER} of its own`)
 }
 
-/** Makes a fresh code: what the wallet is told, and what is stored of it. */
+/** Makes a response code: the address with the code, for the wallet, and the digest of the code, for the store. */
 export function makeResponseCode(uri: string, random: (bytes: number) => Uint8Array) {
   const code = toBase64url(random(24))
   return { uri: `${uri}${uri.includes('?') ? '&' : '?'}${PARAMETER}=${code}`, digest: digestOf(code) }
@@ -37,6 +37,6 @@ export function isResponseCode(code: string, digest: string): boolean {
   return isSameSecret(digestOf(code), digest)
 }
 
-function refuseRedirectUri(why: string): never {
-  return refuse('invalid_request', `redirect_uri: ${why}`)
+function refuseRedirectUri(problem: string): never {
+  return refuse('invalid_request', `redirect_uri: ${problem}`)
 }

@@ -1,5 +1,5 @@
 /**
- * Encrypted responses: which sessions have them, the key of a session, and what comes out.
+ * Encrypted responses: which sessions have them, the key of a session, and the decryption of a response.
  * OpenID4VP 1.0, Encrypted Responses; HAIP 1.0, OpenID for Verifiable Presentations.
  */
 import type { JsonObject } from '../codec/json.ts'

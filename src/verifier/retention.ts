@@ -41,7 +41,10 @@ interface Step {
   readonly erases: boolean
 }
 
-/** Does everything that is due of the sessions, in turns. Nothing is erased or deleted while a callback is pending. */
+/**
+ * Records the expiry of each session that is due, erases its personal data, or deletes it. Nothing is erased or deleted
+ * while a callback is pending.
+ */
 export function sweepVerificationSessions(
   { retention }: VerifierConfig,
   { store, now, random }: VerifierEffects,
@@ -52,7 +55,7 @@ export function sweepVerificationSessions(
 }
 
 /** Returns the session as it is after `now`, or `purge` when the session is to be deleted. Pure. */
-function stepOf(session: VerificationSession, retention: Retention, now: Date): Step | 'purge' {
+function nextStepOf(session: VerificationSession, retention: Retention, now: Date): Step | 'purge' {
   const { erases, purges, next } = planRetention(retention, endOfVerification(session), session.erasedAt, now)
   if (purges) return 'purge'
   const at = now.getTime()
@@ -70,7 +73,7 @@ async function planChanges(
   { id, value, version }: DueRow<VerificationSession>,
   { retention, now, random, hasPendingCallback }: SweepTerms,
 ): Promise<readonly Change<VerifierCollections>[]> {
-  const step = stepOf(value, retention, now)
+  const step = nextStepOf(value, retention, now)
   if ((step === 'purge' || step.erases) && (await hasPendingCallback(id))) {
     const dueAt = new Date(now.getTime() + PATIENCE_MS)
     return [{ update: 'verification_session', id, version, value, dueAt }]
@@ -85,8 +88,8 @@ async function planChanges(
 }
 
 /**
- * Returns the session with what tells how it went, and nothing of the person. Of the redirect the origin stays: a
- * result that was given out for a code only is given out for the code still.
+ * Returns the session with the outcome of its checks, and nothing of the person. The origin of the redirect stays, so
+ * that a result which needed a response code needs the code still.
  */
 function sessionWithoutPersonalData(session: VerificationSession): VerificationSession {
   const { redirectUri, outcome } = session

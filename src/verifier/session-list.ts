@@ -15,14 +15,14 @@ export async function listVerificationSessions(
 ): Promise<Static<typeof VerificationSessionPage>> {
   const { status, verification_query_id: queryId } = query
   const now = context.now()
-  const { entries, ...rest } = await readPage(context, 'verification_session', {
+  const { entries, ...pageMembers } = await readPage(context, 'verification_session', {
     query,
     entryOf: (id, session) => entryOf(id, session, now),
     matches: (entry) =>
       (status === undefined || entry.status === status) &&
       (queryId === undefined || entry.verification_query_id === queryId),
   })
-  return { sessions: [...entries], ...rest }
+  return { sessions: [...entries], ...pageMembers }
 }
 
 function entryOf(id: string, session: VerificationSession, now: Date): Entry {

@@ -48,6 +48,7 @@ export interface ReportedError {
 /** The code in place of an error of a wallet that no specification knows, which could be any text. */
 const UNREGISTERED_ERROR = 'unregistered_error'
 
+/** Returns the code, or {@link UNREGISTERED_ERROR} in place of a code that is not registered. */
 export function registeredError(error: string): string {
   return authorizationErrors.has(error) ? error : UNREGISTERED_ERROR
 }

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import { allHold, type CheckLog, type CheckResult, runChecks } from '../check/check.ts'
 import { limitToOneResponse } from '../check/status/lists.ts'
 import type { JsonObject } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
+import { orProblem } from '../codec/malformed.ts'
 import { firstEnd, lastStart } from '../credential/evidence.ts'
 import type { CredentialFormat, Evidence } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
@@ -175,12 +175,7 @@ async function verifyPresentation(
 }
 
 function readPresentation(query: CredentialQuery, text: string): Reading {
-  try {
-    return { evidence: getReadableFormat(query).read(text) }
-  } catch (error) {
-    if (error instanceof MalformedError) return { problem: error.message, cause: error.cause }
-    throw error
-  }
+  return orProblem(() => ({ evidence: getReadableFormat(query).read(text) }))
 }
 
 /** Returns the format of a stored query: one that cannot be read is refused when the query is posted. */

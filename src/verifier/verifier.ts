@@ -19,7 +19,7 @@ import type { VerifierContext } from './context.ts'
 import { addVerifierRoutes } from './routes.ts'
 
 export interface VerifierEffects extends Effects<VerifierCollections> {
-  /** Gives the configuration with its certificates and trust anchors as last read; when absent, the first stays. */
+  /** Returns the configuration with its certificates and trust anchors as last read; when absent, the first stays. */
   readonly getCurrentConfig?: () => VerifierConfig
   /** The PKCS #11 tokens with private keys, for a configuration that names one. */
   readonly pkcs11Tokens?: Pkcs11Tokens
@@ -117,6 +117,6 @@ function createIdentities(
  * Identifier Prefixes.
  */
 function makeClientId({ x5c: [leaf = ''] }: Signer): string {
-  if (leaf === '') throw new TypeError('a verifier without a certificate')
+  if (leaf === '') throw new TypeError('the signer of a verifier has no certificate')
   return `${X509_HASH_PREFIX}${hash('sha256', Buffer.from(leaf, 'base64'), 'base64url')}`
 }

@@ -10,7 +10,7 @@ import { verificationStatus } from './session.ts'
 
 type VoidingEffects = Pick<Effects<VerifierCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
-/** Ends every session that began before `restoredAt` and waits for a response, and gives their number. */
+/** Ends every session that began before `restoredAt` and waits for a response, and returns their number. */
 export async function voidVerificationSessions(effects: VoidingEffects, restoredAt: Date): Promise<number> {
   let count = 0
   for await (const { id, value, createdAt } of readEveryRow(effects.store, 'verification_session')) {

@@ -1,7 +1,7 @@
 /** Checks of the issuer and of its trust. Trust is decided on the key that verified the signature. */
 
 import { type Check, cannotAsk, fail, pass, tolerate } from '../../check/check.ts'
-import { MalformedError } from '../../codec/malformed.ts'
+import { MalformedError, type Problem } from '../../codec/malformed.ts'
 import { MAX_URL } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
@@ -82,7 +82,7 @@ export const issuerChecks: readonly Check<Evidence, PresentationContext>[] = [
       if (identifier === undefined) return pass('the credential names no issuer beside its certificate')
       if (identifier === '') return fail('the credential names no issuer')
       if (identifier.length > MAX_URL) return fail(`the name of the issuer is longer than ${MAX_URL} characters`)
-      if (identifiers.some((other) => other !== identifier)) return fail('iss and issuer of the credential differ')
+      if (identifiers.some((each) => each !== identifier)) return fail('iss and issuer of the credential differ')
       const leaf = readLeaf(chain, parseCertificate)
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to compare with')
       const problem = identifierProblem(leaf.certificate, identifier)
@@ -112,9 +112,10 @@ function trustInstruction(leaf: Certificate | undefined): string {
   return `To trust it, put certificate SHA-256 ${fingerprint} or its CA's into issuerTrustAnchors`
 }
 
-type Leaf = { readonly certificate: Certificate } | { readonly problem: string; readonly cause?: unknown }
-
-function readLeaf(chain: readonly Uint8Array[], parse: PresentationContext['parseCertificate']): Leaf {
+function readLeaf(
+  chain: readonly Uint8Array[],
+  parse: PresentationContext['parseCertificate'],
+): { readonly certificate: Certificate } | Problem {
   const [leaf] = chain
   if (leaf === undefined) return { problem: 'the credential comes with no certificate (x5c or x5chain)' }
   if (chain.length > MAX_CHAIN) return { problem: `the credential comes with more than ${MAX_CHAIN} certificates` }

@@ -2,6 +2,7 @@
 
 import { type Check, fail, pass } from '../../check/check.ts'
 import type { StatusPolicy } from '../../check/status/lists.ts'
+import type { Problem } from '../../codec/malformed.ts'
 import type { Binding, CredentialFormat, Evidence } from '../../credential/format.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
@@ -41,7 +42,7 @@ export interface PresentationContext extends OperatorTerms {
 export const CREDIBLE: readonly string[] = ['issuer.signature', 'issuer.certificate']
 
 /** The evidence of a presentation, or the reason why it cannot be read, with the error of a library for the log. */
-export type Reading = { readonly evidence: Evidence } | { readonly problem: string; readonly cause?: unknown }
+export type Reading = { readonly evidence: Evidence } | Problem
 
 /** The check that is asked first of each presentation: whether it can be read. */
 export const readingChecks: readonly Check<Reading, PresentationContext>[] = [
