@@ -100,8 +100,8 @@ export function runWithChallenge<T>(config: AlgorithmSettings, run: () => T): T 
 /**
  * Refuses with `invalid_token` and the challenge of DPoP a token that is valid itself but was not sent as it has to be.
  */
-export function refuseBoundToken(config: AlgorithmSettings, description: string): never {
-  return refuse('invalid_token', description, { challenge: challengeOf(config, 'invalid_token') })
+export function refuseBoundToken(config: AlgorithmSettings, description: string, cause?: unknown): never {
+  return refuse('invalid_token', description, { cause, challenge: challengeOf(config, 'invalid_token') })
 }
 
 /**
@@ -110,7 +110,7 @@ export function refuseBoundToken(config: AlgorithmSettings, description: string)
  */
 export function rethrowWithChallenge(config: AlgorithmSettings, error: unknown): never {
   if (!(error instanceof ProtocolError) || error.code !== 'invalid_token') throw error
-  return refuseBoundToken(config, error.message)
+  return refuseBoundToken(config, error.message, error.cause)
 }
 
 function challengeOf({ tokenAlgorithms }: AlgorithmSettings, code: ErrorCode): string {
