@@ -180,19 +180,20 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     issuerDefaults,
     now,
   )
-  const own = readOwnFiles(shape.settings, files, now)
+  const ownFiles = readOwnFiles(shape.settings, files, now)
   const isProfiled = shape.settings.profile === 'haip' && 'config' in common
-  const unfit = isProfiled ? findProfileKeyMistakes(common.config.keys) : []
-  if ('mistakes' in common || 'mistakes' in own || unfit.length > 0) {
-    return { mistakes: [...[common, own].flatMap((part) => ('mistakes' in part ? part.mistakes : [])), ...unfit] }
+  const keyMistakes = isProfiled ? findProfileKeyMistakes(common.config.keys) : []
+  if ('mistakes' in common || 'mistakes' in ownFiles || keyMistakes.length > 0) {
+    const fileMistakes = [common, ownFiles].flatMap((part) => ('mistakes' in part ? part.mistakes : []))
+    return { mistakes: [...fileMistakes, ...keyMistakes] }
   }
   const settings = shape.settings as Settings
-  const { secrets, warnings, ...read } = own
+  const { secrets, warnings, ...fileMembers } = ownFiles
   return {
     config: {
       ...common.config,
       ...ownSettings(settings),
-      ...read,
+      ...fileMembers,
       keys: { ...common.config.keys, secrets },
     },
     warnings: [
@@ -280,11 +281,11 @@ function identifierWarnings([leaf]: readonly Certificate[], issuerId: string): s
  * the same issuer, or from a provider of status lists.
  */
 function statusListWarnings({ signing, statusLists }: ServiceKeys, issuerId: string): string[] {
-  const [[own], [leaf]] = [signing.chain, statusLists?.chain ?? []]
+  const [[signingLeaf], [leaf]] = [signing.chain, statusLists?.chain ?? []]
   if (leaf === undefined) return []
-  const isSameSubject = leaf.subject.equals(own.subject) && leaf.issuer.equals(own.issuer)
+  const isSameSubject = leaf.subject.equals(signingLeaf.subject) && leaf.issuer.equals(signingLeaf.issuer)
   const isProvider = leaf.extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) === true
   if (isSameSubject || isProvider || identifierProblem(leaf, issuerId) === undefined) return []
-  const how = 'the subject and authority of the signing certificate, or issuer.id as an alternative name'
-  return [`keys.statusLists: verifiers refuse lists by ${leaf.subjectText}; get a certificate with ${how}`]
+  const names = 'the subject and authority of the signing certificate, or issuer.id as an alternative name'
+  return [`keys.statusLists: verifiers refuse lists by ${leaf.subjectText}; get a certificate with ${names}`]
 }

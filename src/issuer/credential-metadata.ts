@@ -122,12 +122,12 @@ function refuseLongData(value: Json, path: string): void {
 
 /** Refuses a language that BCP 47 (RFC 5646) does not have, and two objects for the same language. */
 function refuseLocales(display: LocalizedEntries, path: string): void {
-  const seen = new Set<string>()
+  const locales = new Set<string>()
   for (const [index, { locale }] of display.entries()) {
     if (locale === undefined) continue
     const name = canonicalLocale(locale, `${path}[${index}].locale`)
-    if (seen.has(name)) refuse('invalid_request', `${path}[${index}].locale: this language is there already`)
-    seen.add(name)
+    if (locales.has(name)) refuse('invalid_request', `${path}[${index}].locale: this language is there already`)
+    locales.add(name)
   }
 }
 
@@ -181,11 +181,11 @@ function refuseContraryReuse({
 
 /** Refuses with `invalid_request` two descriptions of one claim, which could contradict each other. */
 function refuseRepeatedClaims(claims: NonNullable<Metadata['claims']>): void {
-  const seen = new Set<string>()
+  const paths = new Set<string>()
   for (const [index, { path }] of claims.entries()) {
     const text = JSON.stringify(path)
-    if (seen.has(text))
+    if (paths.has(text))
       refuse('invalid_request', `credential_metadata.claims[${index}].path: this claim is described already`)
-    seen.add(text)
+    paths.add(text)
   }
 }

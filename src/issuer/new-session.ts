@@ -135,13 +135,13 @@ export function decryptAnswer(
 }
 
 /**
- * Returns the grants of the offer, where they are not those of an offer that says nothing. HAIP 1.0, Credential Offer.
+ * Returns the grants of the offer as a member of the session, which has none for the usual grants. HAIP 1.0,
+ * Credential Offer.
  */
 function requireGrants({ config }: IssuerContext, { grants }: NewIssuanceSession): Pick<IssuanceSession, 'grants'> {
   if (config.profile === undefined) return grants ? { grants } : {}
   if (grants?.includes(PRE_AUTHORIZED_GRANT)) {
-    const why = 'the profile haip has the grant authorization_code alone; leave grants out'
-    refuse('invalid_request', `grants: ${why}`)
+    refuse('invalid_request', 'grants: the profile haip has the grant authorization_code alone; leave grants out')
   }
   return { grants: [AUTHORIZATION_CODE_GRANT] }
 }
@@ -157,16 +157,16 @@ function refuseContraryGrants(
 ): void {
   const hasEndpoint = authorizationServer !== undefined || config.codeFlow !== undefined
   if (hasGrant(offered, AUTHORIZATION_CODE_GRANT) && !hasEndpoint) {
-    const how = 'needs the setting authentication, or authorizationServer: nobody would ask who the person is'
-    refuse('invalid_request', `grants: ${AUTHORIZATION_CODE_GRANT} ${how}`)
+    const problem = 'needs the setting authentication, or authorizationServer: nobody would ask who the person is'
+    refuse('invalid_request', `grants: ${AUTHORIZATION_CODE_GRANT} ${problem}`)
   }
   const { openidConnect, presentation, trustsOffers } = config.codeFlow ?? {}
   const isGuarded = (openidConnect ?? presentation) !== undefined && !trustsOffers
   const isForAnybody = request.credential_dataset !== undefined && request.person === undefined
   if (isGuarded && hasGrant(offered, AUTHORIZATION_CODE_GRANT) && isForAnybody) {
     const ways = openidConnect ? 'say by person whom it is for, or leave it out and' : 'leave it out, and'
-    const how = `${ways} start the session with deferred: true; the claims of the person become the dataset`
-    refuse('invalid_request', `credential_dataset: anybody who signs in could take it; ${how}`)
+    const advice = `${ways} start the session with deferred: true; the claims of the person become the dataset`
+    refuse('invalid_request', `credential_dataset: anybody who signs in could take it; ${advice}`)
   }
   const strayMember = (['pre-authorized_code', 'tx_code'] as const).find((name) => request[name] !== undefined)
   if (strayMember !== undefined && !hasGrant(offered, PRE_AUTHORIZED_GRANT)) {

@@ -51,9 +51,9 @@ export function createProgressRecorder(
     writing = writing
       .then(async () => {
         // The news are taken when the write before has ended, so that no more than one write waits beside what is
-        // collected. They are written together: what is committed at the same time shares one fsync.
-        const taken = [...collected.take()]
-        await Promise.all(taken.map(([id, news]) => writeProgress({ store, retryOnConflict }, id, news, retention)))
+        // collected. The news are written together: commits at the same time share one fsync.
+        const newsById = [...collected.take()]
+        await Promise.all(newsById.map(([id, news]) => writeProgress({ store, retryOnConflict }, id, news, retention)))
       })
       .catch((err: unknown) => log.warn({ event: 'progress_not_written', err }, 'progress was not written'))
     return writing
@@ -70,12 +70,12 @@ export function createProgressRecorder(
       collected.addIfExists(sessionId, news)
       writeSoon()
     },
-    getUnwrittenFetchTime: (sessionId) => collected.of(sessionId).offerFetchedAt,
+    getUnwrittenFetchTime: (sessionId) => collected.getNews(sessionId).offerFetchedAt,
     forgetUnwrittenFetchTime: (sessionId) => collected.forgetUnwrittenFetchTime(sessionId),
     read: async (sessionId) => {
       await writing
       const row = await store.get('issuance_progress', sessionId)
-      return joinProgress(row?.value ?? {}, collected.of(sessionId))
+      return joinProgress(row?.value ?? {}, collected.getNews(sessionId))
     },
     finish: write,
   }
@@ -86,13 +86,13 @@ function collectNews(store: UpdateEffects<IssuerCollections>['store']) {
   let unwritten = new Map<string, SessionProgress>()
   /** The ids of {@link unwritten} of which it is not known whether there is such a session. */
   let unchecked = new Set<string>()
-  const of = (sessionId: string): SessionProgress => unwritten.get(sessionId) ?? {}
+  const getNews = (sessionId: string): SessionProgress => unwritten.get(sessionId) ?? {}
   const add = (sessionId: string, news: SessionProgress): void => {
-    unwritten.set(sessionId, joinProgress(of(sessionId), news))
+    unwritten.set(sessionId, joinProgress(getNews(sessionId), news))
   }
   /**
-   * Drops the news of a session that does not exist; those that cannot be looked up are left to the write, which says
-   * why.
+   * Drops the news of a session that does not exist. Where the session cannot be looked up, the write of the news fails
+   * too, and says why.
    */
   const check = async (sessionId: string): Promise<void> => {
     const [news, ids] = [unwritten, unchecked]
@@ -101,7 +101,7 @@ function collectNews(store: UpdateEffects<IssuerCollections>['store']) {
     ids.delete(sessionId)
   }
   return {
-    of,
+    getNews,
     add,
     addIfExists: (sessionId: string, news: SessionProgress): void => {
       const isNew = !unwritten.has(sessionId)
@@ -112,15 +112,15 @@ function collectNews(store: UpdateEffects<IssuerCollections>['store']) {
       check(sessionId).catch(() => undefined)
     },
     forgetUnwrittenFetchTime: (sessionId: string): void => {
-      const { problem, earlier } = of(sessionId)
+      const { problem, earlier } = getNews(sessionId)
       if (problem === undefined) unwritten.delete(sessionId)
       else unwritten.set(sessionId, { problem, ...(earlier && { earlier }) })
     },
     take: (): ReadonlyMap<string, SessionProgress> => {
-      const taken = unwritten
+      const newsById = unwritten
       unwritten = new Map()
       unchecked = new Set()
-      return taken
+      return newsById
     },
   }
 }

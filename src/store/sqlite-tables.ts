@@ -153,8 +153,8 @@ function* rowsOf(
   const first = database.prepare(`select ${columns} from ${name} order by id limit ?`)
   const next = database.prepare(`select ${columns} from ${name} where id > ? order by id limit ?`)
   for (let last = after; ; ) {
-    const read = last === undefined ? first.all(ROWS_AT_ONCE) : next.all(last, ROWS_AT_ONCE)
-    const rows = read as unknown as readonly TableRow[]
+    const page = last === undefined ? first.all(ROWS_AT_ONCE) : next.all(last, ROWS_AT_ONCE)
+    const rows = page as unknown as readonly TableRow[]
     if (rows.length > 0) yield rows
     last = rows.at(-1)?.id
     if (rows.length < ROWS_AT_ONCE) return

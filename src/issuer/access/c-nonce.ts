@@ -31,7 +31,7 @@ export function makeNonce({ secrets, random, now }: NonceContext, sessionId: str
 }
 
 /**
- * Checks the nonce of a request of the session, and gives the change that spends it. Refuses with `invalid_nonce` a
+ * Checks the nonce of a request of the session, and returns the change that spends it. Refuses with `invalid_nonce` a
  * nonce that is not ours, expired or spent.
  */
 export async function checkNonce(

@@ -19,7 +19,7 @@ import { readClientHeaders } from './client-headers.ts'
 import type { AccessContext } from './context.ts'
 import type { SingleUse } from './single-use.ts'
 
-/** A request as far as it says which client sends it. */
+/** The parts of a request that say which client sends it. */
 export interface ClientRequest {
   /** The headers `OAuth-Client-Attestation` and `OAuth-Client-Attestation-PoP`, as they came. */
   readonly attestation: string | undefined
@@ -54,7 +54,7 @@ export function offerAttestationChallenge(context: AccessContext) {
   }
 }
 
-/** Returns the request as far as it says which client sends it. */
+/** Returns the parts of a request that say which client sends it. */
 export function readClientRequest({ headers, id }: FastifyRequest): ClientRequest {
   const readHeader = (name: string): string | undefined => {
     const value = headers[name]
@@ -68,10 +68,10 @@ export function readClientRequest({ headers, id }: FastifyRequest): ClientReques
 }
 
 /**
- * Returns the wallet instance that the request authenticates; undefined where it need not and does not, and where
- * nobody may. Refuses with `invalid_client` when it has to, with `invalid_client_attestation` when its attestation or
- * its proof is not good here, and with `use_attestation_challenge` when nothing but the challenge is wrong. The log has
- * the report.
+ * Returns the wallet instance that the request authenticates; undefined for a request without an attestation, and where
+ * clients are not authenticated. Refuses with `invalid_client` a request without an attestation where one is required,
+ * with `invalid_client_attestation` an attestation or a proof that does not hold, and with `use_attestation_challenge`
+ * a proof of which only the challenge is wrong. The log has the report.
  */
 export async function authenticateClient(
   context: ClientContext,
@@ -150,13 +150,8 @@ function refuseUnauthenticated(
  * Makes the authenticated client of `evidence` that was verified. The row of its proof has a name with which no id of
  * another nonce begins.
  */
-function clientOf({
-  pop,
-  popId = '',
-  readInstanceKey: instanceKey,
-  subject = '',
-}: ClientEvidence): AuthenticatedClient {
-  const { thumbprint: instance } = instanceKey()
+function clientOf({ pop, popId = '', readInstanceKey, subject = '' }: ClientEvidence): AuthenticatedClient {
+  const { thumbprint: instance } = readInstanceKey()
   const dueAt = new Date(Math.ceil((Number(pop.payload.iat) + MAX_AGE_SECONDS) * 1000) + 1)
   const id = `attestation.${digestOf(`${instance}.${popId}`)}`
   return {

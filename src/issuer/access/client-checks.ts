@@ -99,8 +99,8 @@ const attestationChecks: readonly ClientCheck[] = [
     spec: ATTESTATION,
     level: 'MUST',
     needs: ['attestation.signer'],
-    run: ({ attestation, readChain: chain }) =>
-      isJwsSignedBy(attestation, chain()[0].publicKey)
+    run: ({ attestation, readChain }) =>
+      isJwsSignedBy(attestation, readChain()[0].publicKey)
         ? pass()
         : fail('the signature is not by the key of the certificate'),
   },
@@ -110,8 +110,8 @@ const attestationChecks: readonly ClientCheck[] = [
     spec: ATTESTATION,
     level: 'MUST',
     needs: ['attestation.signature'],
-    run: ({ readInstanceKey: instanceKey }) => {
-      instanceKey()
+    run: ({ readInstanceKey }) => {
+      readInstanceKey()
       return pass()
     },
   },
@@ -174,8 +174,8 @@ const popChecks: readonly ClientCheck[] = [
     spec: POP,
     level: 'MUST',
     needs: ['attestation.key', 'pop.type', 'pop.algorithm'],
-    run: ({ pop, readInstanceKey: instanceKey }) =>
-      isJwsSignedBy(pop, instanceKey().key)
+    run: ({ pop, readInstanceKey }) =>
+      isJwsSignedBy(pop, readInstanceKey().key)
         ? pass()
         : fail('the signature is not by the key in cnf of the attestation'),
   },
@@ -188,13 +188,13 @@ const statusCheck: ClientCheck = {
   level: 'MUST',
   // A list is fetched for a wallet alone that is what it says.
   needs: [...attestationChecks, ...popChecks].map(({ id }) => id),
-  run: ({ attestation, readChain: chain }, terms) => {
+  run: ({ attestation, readChain }, terms) => {
     const statusClaim = own(attestation.payload, 'status')
     if (statusClaim === undefined) return pass('the attestation carries no status')
     if (!isObject(statusClaim)) return fail('status must be an object')
     const issuer = {
       identifiers: [],
-      chain: chain().map(({ der }) => der),
+      chain: readChain().map(({ der }) => der),
       isSignedBy: (key: Parameters<typeof isJwsSignedBy>[1]) => isJwsSignedBy(attestation, key),
     }
     return statusVerdict(
@@ -204,7 +204,7 @@ const statusCheck: ClientCheck = {
         trustAnchors: terms.anchors,
         parseCertificate,
         acceptTlsServerCertificates: false,
-        findIssuerPath: () => trustPathOf(chain(), terms),
+        findIssuerPath: () => trustPathOf(readChain(), terms),
       },
     )
   },
@@ -243,15 +243,15 @@ function freshVerdict(payload: JsonObject, { now, clockSkewSeconds }: ClientTerm
   return issuedAt > seconds + clockSkewSeconds ? fail('it is from the future; check the clock that made it') : pass()
 }
 
-function signerVerdict({ readChain: chain }: ClientEvidence, terms: ClientTerms): Verdict {
-  const certificates = chain()
+function signerVerdict({ readChain }: ClientEvidence, terms: ClientTerms): Verdict {
+  const certificates = readChain()
   const [leaf] = certificates
-  const path = trustPathOf(certificates, terms)
-  if ('problem' in path) return fail(path.problem)
+  const trustPath = trustPathOf(certificates, terms)
+  if ('problem' in trustPath) return fail(trustPath.problem)
   const { now, clockSkewSeconds } = terms
   const problem = leafProblem(leaf, now, clockSkewSeconds, 'attestation')
   if (problem !== undefined) return fail(problem)
-  const isTls = path.path.length > 1 && isForTlsAlone(leaf)
+  const isTls = trustPath.path.length > 1 && isForTlsAlone(leaf)
   return isTls
     ? fail(`the certificate '${leaf.subjectText}' is that of a TLS server, and signs no attestations`)
     : pass()

@@ -14,7 +14,7 @@ import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/
 import type { AccessContext } from './context.ts'
 import type { SingleUse } from './single-use.ts'
 
-/** A request as far as a proof is about it. */
+/** The parts of a request that a proof is about. */
 export interface DpopRequest {
   /** The header of that name, as it came. */
   readonly dpop: string | undefined
@@ -43,7 +43,7 @@ export function offerDpopNonce({ dpopNonces, now }: AccessContext) {
   }
 }
 
-/** Returns the request as far as a proof is about it. */
+/** Returns the parts of a request that a proof is about. */
 export function readDpopRequest({ headers, method, url }: FastifyRequest): DpopRequest {
   const { dpop } = headers
   // A request may name the whole address, of which the router takes the path. RFC 9112 section 3.2.2.

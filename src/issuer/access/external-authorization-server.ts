@@ -51,8 +51,8 @@ export function createAuthorizationServer(
   const { outbound, now, log } = effects
   const logStaleUse = (error: unknown): void => {
     log.warn(
-      { event: 'authorization_server_unreachable', why: causeOf(error) },
-      'going on with what was fetched before',
+      { event: 'authorization_server_unreachable', why: reasonOf(error) },
+      'the authorization server cannot be asked; its last answer is used',
     )
   }
   const metadata = cacheRemote({ ...EXPIRY, now }, () => discoverMetadata(outbound, config), logStaleUse)
@@ -97,7 +97,7 @@ async function discoverMetadata(outbound: Outbound, { issuer }: AuthorizationSer
       if (own(metadata, 'issuer') === issuer) return metadata
       failures.push(`${url} is about another issuer`)
     } catch (error) {
-      failures.push(causeOf(error))
+      failures.push(reasonOf(error))
     }
   }
   return refuseUnavailable(failures.join('; '))
@@ -145,12 +145,12 @@ function encodeFormValue(text: string): string {
 
 async function fetchJson(outbound: Outbound, request: HttpClientRequest): Promise<JsonObject> {
   const accept = { accept: 'application/json' }
-  const answer = await outbound({ headers: accept, ...request }).catch((error: unknown) => {
+  const response = await outbound({ headers: accept, ...request }).catch((error: unknown) => {
     if (!(error instanceof OutboundError)) throw error
     return refuseUnavailable(`${request.url}: ${error.message}`, error)
   })
-  if (answer.status !== 200) return refuseUnavailable(`${request.url} answered ${answer.status}`)
-  return readOrRefuseUnavailable(request.url, () => parseJsonObject(answer.body))
+  if (response.status !== 200) return refuseUnavailable(`${request.url} answered ${response.status}`)
+  return readOrRefuseUnavailable(request.url, () => parseJsonObject(response.body))
 }
 
 function readOrRefuseUnavailable<T>(url: string, read: () => T): T {
@@ -169,7 +169,8 @@ function refuseUnavailable(reason: string, cause?: unknown): never {
   })
 }
 
-function causeOf(error: unknown): string {
+/** Returns the message of the cause of a refusal, or of an error without a cause. */
+function reasonOf(error: unknown): string {
   const { cause, message } = error as Error
   return cause instanceof Error ? cause.message : message
 }

@@ -75,9 +75,9 @@ export async function findSessionOfToken(context: AccessContext, request: Author
  * Changes the session and spends `singleUses` and the DPoP proof, all or nothing; again when another request of the
  * session was first. The token has to open the session still: the body of a request arrives long after its headers, and
  * the row may be another by then. `change` changes nothing itself, may refuse, and may be called several times; where
- * it gives undefined, the session stays as it is, and the DPoP proof is spent all the same (RFC 9449 section 11.1).
- * Gives the session as it now is. Refuses with `invalid_token` when the session is gone or the token does not open it,
- * and as a single use says when it had been spent before.
+ * it returns undefined, the session stays as it is, and the DPoP proof is spent all the same (RFC 9449 section 11.1).
+ * Returns the session as it now is. Refuses with `invalid_token` when the session is gone or the token does not open
+ * it, and by `refuseReuse` of a single use that had been spent before.
  */
 export function changeSession(
   context: Pick<AccessContext, 'store' | 'retryOnConflict'>,
@@ -170,7 +170,7 @@ function verifyProof(
   return [{ ...singleUse, refuseReuse: () => runWithChallenge(context.config, singleUse.refuseReuse) }]
 }
 
-/** Returns the subject that the token states: where to look, and nothing to rely on. */
+/** Returns the subject that the token states, unverified: it only tells which session to look up. */
 function subjectOf(token: string): string | undefined {
   return orUndefined(() => ownString(readJws(token).payload, 'sub'))
 }

@@ -17,17 +17,14 @@ export async function commitWithSingleUses(
   changes: readonly Change<IssuerCollections>[],
   singleUses: readonly SingleUse[],
 ): Promise<Change<IssuerCollections> | undefined> {
-  const batch = [...changes, ...singleUses.map(({ change: spend }) => spend)]
+  const batch = [...changes, ...singleUses.map(({ change }) => change)]
   if (batch.length === 0) return undefined
   const conflict = await store.commit(batch)
-  if (conflict !== undefined) singleUses.find(({ change: spend }) => spend === conflict)?.refuseReuse()
+  if (conflict !== undefined) singleUses.find(({ change }) => change === conflict)?.refuseReuse()
   return conflict
 }
 
-/** Refuses a nonce or a proof that was spent. The batch decides; this only saves a replay the work of the request. */
-export async function refuseIfUsed(
-  store: IssuerStore,
-  { change: spend, refuseReuse: refuseSpent }: SingleUse,
-): Promise<void> {
-  if (await store.get('spent_nonce', spend.id)) refuseSpent()
+/** Refuses a nonce or a proof that was spent. The batch decides; this call only saves the work of a replay. */
+export async function refuseIfUsed(store: IssuerStore, { change, refuseReuse }: SingleUse): Promise<void> {
+  if (await store.get('spent_nonce', change.id)) refuseReuse()
 }

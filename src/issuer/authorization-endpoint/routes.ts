@@ -39,8 +39,8 @@ function addPushRoutes(app: App, context: IssuerContext): void {
   })
   const route = { config: pushConfig, onRequest, schema: schemas.pushedRequestRoute }
   app.post('/auth/par', route, async (request, reply) => {
-    const sent = { form: request.body, sessionId: undefined }
-    return reply.code(201).send(await pushRequest(context, sent, readPusher(request)))
+    const parameters = { form: request.body, sessionId: undefined }
+    return reply.code(201).send(await pushRequest(context, parameters, readPusher(request)))
   })
   const schema = {
     ...schemas.pushedRequestRoute,
@@ -48,8 +48,8 @@ function addPushRoutes(app: App, context: IssuerContext): void {
     params: SessionParams,
   }
   app.post('/auth/par/:session_id', { ...route, schema }, async (request, reply) => {
-    const sent = { form: request.body, sessionId: request.params.session_id }
-    return reply.code(201).send(await pushRequest(context, sent, readPusher(request)))
+    const parameters = { form: request.body, sessionId: request.params.session_id }
+    return reply.code(201).send(await pushRequest(context, parameters, readPusher(request)))
   })
 }
 

@@ -37,8 +37,8 @@ export function verifyKeyAttestation(
   proofType: 'jwt' | 'attestation',
   policy: KeyAttestationPolicy,
 ): KeyAttestation {
-  const knownAttestation = policy.verifiedAttestations.get(text)
-  if (knownAttestation !== undefined) return knownAttestation
+  const verifiedAttestation = policy.verifiedAttestations.get(text)
+  if (verifiedAttestation !== undefined) return verifiedAttestation
   const attestation = verifyAttestationJwt(text, proofType, policy)
   policy.verifiedAttestations.set(text, attestation)
   return attestation
@@ -98,8 +98,8 @@ function refuseUntrustedSigner(chain: readonly [Certificate, ...Certificate[]], 
   const problem = leafProblem(chain[0], now, clockSkewSeconds, 'attestation')
   if (problem !== undefined) refuse('invalid_proof', `the signer of the key attestation: ${problem}`)
   if (requirement === undefined) return
-  const path = findTrustPath(chain, anchors, { now, clockSkewSeconds })
-  if ('problem' in path) refuse('invalid_proof', `the signer of the key attestation: ${path.problem}`)
+  const trustPath = findTrustPath(chain, anchors, { now, clockSkewSeconds })
+  if ('problem' in trustPath) refuse('invalid_proof', `the signer of the key attestation: ${trustPath.problem}`)
 }
 
 /** Reads the attested keys. All attestations of a request may have only so many together, since each key costs time. */

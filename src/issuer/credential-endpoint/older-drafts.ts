@@ -39,9 +39,9 @@ export async function readAnyDraft<T extends CredentialRequest | DeferredCredent
   if (typeof body !== 'object' || !isDraft15Encryption(body?.credential_response_encryption)) {
     return readRequest(context, body)
   }
-  const { credential_response_encryption: encryption, ...rest } = body
+  const { credential_response_encryption: encryption, ...otherMembers } = body
   // The final form takes the member in an encrypted request alone, so that the reader gets the request without it.
-  const { request } = await readRequest(context, rest as T)
+  const { request } = await readRequest(context, otherMembers as T)
   return { request, form: { encryption: readResponseEncryption(toFinalEncryption(encryption)) } }
 }
 
@@ -154,9 +154,9 @@ async function toFinalForm(
   request: CredentialRequest,
 ): Promise<CredentialRequest> {
   const id = asksByFormat(request) ? await findConfigurationOfFormat(context, openSession, request) : undefined
-  const { proof, ...rest } = request
+  const { proof, ...otherMembers } = request
   return {
-    ...rest,
+    ...otherMembers,
     ...(id !== undefined && { credential_configuration_id: id }),
     ...(proof !== undefined && { proofs: translateProof(proof, request.proofs) }),
   }

@@ -1,5 +1,5 @@
 /**
- * The proofs of a credential request: picked out of it, and verified by their type. OpenID4VCI 1.0, Credential Request.
+ * Reads the proofs of a credential request, and verifies each by its type. OpenID4VCI 1.0, Credential Request.
  */
 import { runInTurn } from '../../async/in-turn.ts'
 import { isObject, own } from '../../codec/json.ts'
@@ -61,8 +61,8 @@ export async function verifyProofs(
   refuseRepeatedKeys(holderKeys)
   const attestedKeySets = await runInTurn(keyProofs, (keyProof) => {
     refuseUnlessSigned(keyProof)
-    const hasNone = keyProof.keyAttestation === undefined && requirement === undefined
-    return hasNone ? [] : verifyKeysAttestedBeside(keyProof, keyAttestations)
+    const needsNoAttestation = keyProof.keyAttestation === undefined && requirement === undefined
+    return needsNoAttestation ? [] : verifyKeysAttestedBeside(keyProof, keyAttestations)
   })
   const attestedKeys = attestedKeySets.flat()
   await refuseInvalidPoints(attestedKeys)
@@ -79,8 +79,8 @@ async function refuseInvalidPoints(keys: readonly PublicJwk[]): Promise<void> {
 }
 
 /**
- * Refuses more proofs than a wallet may send that knows the metadata: there the issuer has one number for all
- * configurations, so that a wallet cannot know that of the one it asks for. OpenID4VCI 1.0, Credential Issuer Metadata
+ * Refuses more proofs than the metadata allows, which has one number for all configurations, so that a wallet cannot
+ * know the number of the configuration that it asks for. OpenID4VCI 1.0, Credential Issuer Metadata
  * Parameters: `batch_size`.
  */
 async function refuseTooManyProofs(context: IssuerContext, session: IssuanceSession, count: number): Promise<void> {

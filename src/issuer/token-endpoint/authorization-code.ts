@@ -1,7 +1,7 @@
 /**
- * Redeeming an authorization code: the client, the redirect URI and the keys have to be those of the authorization
- * request. A code that comes again ends what it gave, since somebody else may have it. RFC 6749 section 4.1, RFC 7636
- * section 4.6, RFC 9700 section 4.5.
+ * Redeems an authorization code: the client, the redirect URI and the keys have to be those of the authorization
+ * request. A code that comes again ends the tokens that it gave, since somebody else may have the code. RFC 6749
+ * section 4.1, RFC 7636 section 4.6, RFC 9700 section 4.5.
  */
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'

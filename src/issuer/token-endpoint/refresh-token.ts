@@ -1,9 +1,9 @@
 /**
  * Refresh tokens: how a wallet gets its credential anew, for as long as the session's policy lets it. RFC 6749 section
- * 6. Each is good once. But an answer may be lost on its way, so that the same token may be sent again, and gets the
- * same successor, until the wallet has shown that it has the answer: by the successor, or by a credential that the new
- * access token got. Whoever sends a token after that is not the only one who has it, and the whole family ends. RFC
- * 9700 section 4.14.2.
+ * 6. Each token is good once. But an answer may be lost on its way, so that the same token may be sent again, and gets
+ * the same successor, until the wallet has shown that it has the answer: by the successor, or by a credential that the
+ * new access token got. A token that is sent after that is in the hands of a second party, and all tokens of its family
+ * end. RFC 9700 section 4.14.2.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { toBase64url } from '../../codec/base64url.ts'
@@ -35,7 +35,7 @@ export function makeFirstRefreshToken(
   return { refreshToken, refresh: { until, digest: digestOf(refreshToken), spent: [] } }
 }
 
-/** Returns the session that a refresh token says it is of, not yet looked at. */
+/** Returns the id of the session that a refresh token names, unverified. */
 export function sessionOfRefreshToken(token: string): string {
   return token.slice(0, Math.max(0, token.lastIndexOf('.')))
 }

@@ -1,6 +1,6 @@
 /**
- * The token endpoint: a grant is decided about, and a token made by access/access-token.ts. grants.ts has what each
- * grant asks. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
+ * Answers token requests: the grant of the request decides (`grants.ts` has the rules of each), and
+ * `access/access-token.ts` makes the token. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
  */
 import { refuse } from '../../protocol/error.ts'
 import type { TokenResponse } from '../../protocol/oauth.ts'

@@ -54,9 +54,9 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseContext>[]
     run({ counts }, { query, binding }) {
       if (counts.size === 0) return fail('the response presents nothing')
       const queryIds = new Set(query.credentials.map(({ id }) => id))
-      const foreign = [...counts.keys()].filter((id) => !queryIds.has(id))
-      if (foreign.length > 0)
-        return fail(`the response has ${foreign.length} presentations that no credential query asks for`)
+      const unknownIds = [...counts.keys()].filter((id) => !queryIds.has(id))
+      if (unknownIds.length > 0)
+        return fail(`the response has ${unknownIds.length} presentations that no credential query asks for`)
       const missing = answerCredentials(query, new Set(counts.keys())) ?? missingApproval(counts, binding)
       return missing === undefined ? pass() : fail(missing)
     },
