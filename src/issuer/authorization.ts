@@ -1,5 +1,5 @@
 /**
- * The authorization of a wallet: what it got for the code of an offer, and how that is refreshed and ended. No function
+ * The authorization of a wallet: the tokens that it got for a code, and how these are refreshed and ended. No function
  * here needs more of a session than its authorization.
  */
 
@@ -50,9 +50,9 @@ export function endOfAuthorization({ token, refresh }: Authorization): number {
   return Math.max(token.expiresAt, refresh?.until ?? 0)
 }
 
-/** Counts the token before the current one as used up; the last such tokens are known when they come again. */
-export function dropRetry({ retry, spent, ...rest }: RefreshPolicy): RefreshPolicy {
-  return { ...rest, spent: retry === undefined ? spent : [...spent, retry].slice(-MAX_SPENT) }
+/** Moves the previous token to those that are used up, of which the last are recognized when they come again. */
+export function dropRetry({ retry, spent, ...policy }: RefreshPolicy): RefreshPolicy {
+  return { ...policy, spent: retry === undefined ? spent : [...spent, retry].slice(-MAX_SPENT) }
 }
 
 /** Notes that the wallet has the access token, and with it the refresh token that came along. */
@@ -63,7 +63,7 @@ export function recordReceipt<T extends Partial<Authorization>>(authorization: T
 
 /**
  * Ends all tokens of an authorization whose authorization code or refresh token came a second time, because somebody
- * else may have it. RFC 6749 section 4.1.2, RFC 9700 section 4.14.2.
+ * else may have that code or token. RFC 6749 section 4.1.2, RFC 9700 section 4.14.2.
  */
 export function endTokens<T extends Authorization>(authorization: T, now: Date): T {
   const { token, refresh } = authorization

@@ -22,17 +22,17 @@ const VERIFIED_BY: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the mappings of the configurations, by their ids or scopes; where one has no mapping, `without` is the scope
- * or the id of the first such configuration.
+ * Returns the mappings of the configurations, by their ids or scopes; where one has no mapping, `unmappedName` is the
+ * scope or the id of the first such configuration.
  */
 export function mappingsOf(
   datasets: ReadonlyMap<string, DatasetMapping>,
   configurations: readonly NamedConfiguration[],
-): readonly DatasetMapping[] | { readonly without: string } {
+): readonly DatasetMapping[] | { readonly unmappedName: string } {
   const mappings: DatasetMapping[] = []
   for (const { id, posted } of configurations) {
     const mapping = datasets.get(id) ?? datasets.get(posted.scope ?? '')
-    if (mapping === undefined) return { without: posted.scope ?? id }
+    if (mapping === undefined) return { unmappedName: posted.scope ?? id }
     mappings.push(mapping)
   }
   return mappings
@@ -55,7 +55,7 @@ export function datasetOfClaims(claims: JsonObject, mappings: readonly DatasetMa
 
 /**
  * Tests whether the claims are those of the person. An address or a number counts when the provider says that it is
- * verified: whoever may write their own account could be anybody by it.
+ * verified, since people who may edit their own account could write those of anybody.
  */
 export function isPerson(claims: JsonObject, person: Readonly<Record<string, string>>): boolean {
   return Object.entries(person).every(([name, value]) => {

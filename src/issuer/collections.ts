@@ -73,16 +73,17 @@ export type IssuerCollections = EventCollections &
 
 export type IssuerStore = Store<IssuerCollections>
 
-const STATUS = ['credential_status', 'status_list', 'status_chunk', 'status_space']
-const FIRST = ['credential_configuration', 'issuance_session', 'issuance_dataset', 'spent_nonce']
+const STATUS_COLLECTIONS = ['credential_status', 'status_list', 'status_chunk', 'status_space']
+/** The collections of the first schema. */
+const FIRST_COLLECTIONS = ['credential_configuration', 'issuance_session', 'issuance_dataset', 'spent_nonce']
 
 export const issuerMigrations: readonly Migration[] = [
-  { id: 'issuer-0001', statements: FIRST.flatMap(createExpiringCollection) },
-  { id: 'issuer-0002', statements: FIRST.flatMap(renameExpiry) },
+  { id: 'issuer-0001', statements: FIRST_COLLECTIONS.flatMap(createExpiringCollection) },
+  { id: 'issuer-0002', statements: FIRST_COLLECTIONS.flatMap(renameExpiry) },
   { id: 'issuer-0003', statements: createCollection('event') },
   { id: 'issuer-0004', statements: createCollection('idempotent_answer') },
-  { id: 'issuer-0005', statements: STATUS.flatMap(createCollection) },
-  // Sessions of earlier releases are looked at as well: they then say themselves when something is to be done.
+  { id: 'issuer-0005', statements: STATUS_COLLECTIONS.flatMap(createCollection) },
+  // The next sweep looks at the sessions of earlier releases too, and sets the time of what is to be done about each.
   { id: 'issuer-0006', statements: ['update issuance_session set due_at = 0 where due_at is null'] },
   { id: 'issuer-0007', statements: encryptionKeyCollection },
   { id: 'issuer-0008', statements: eventCollectionNames.flatMap(createCollection) },

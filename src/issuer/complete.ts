@@ -51,9 +51,11 @@ async function requireFittingDataset(
   }
   if (dataset === undefined) return undefined
   if (reason !== undefined) refuse('invalid_request', 'reason: goes with denied: true only')
-  const loaded = await Promise.all(configurationIds.map((id) => context.loadConfiguration(id)))
-  const configurations = loaded.filter((configuration) => configuration !== undefined)
-  refuseUnfittingDataset(dataset, configurations)
+  const configurations = await Promise.all(configurationIds.map((id) => context.loadConfiguration(id)))
+  refuseUnfittingDataset(
+    dataset,
+    configurations.filter((configuration) => configuration !== undefined),
+  )
   return dataset
 }
 

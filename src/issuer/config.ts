@@ -36,11 +36,11 @@ import { EXTENDED_KEY_USAGE } from '../keys/certificate-purpose.ts'
 import { identifierProblem } from '../keys/identifier.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
 import {
+  addProfileDefaults,
   findProfileKeyMistakes,
   findProfileMistakes,
   ProfileSetting,
   tokenAlgorithms,
-  withProfileDefaults,
 } from './haip.ts'
 
 const ENTRIES = { least: 2 ** 10, most: 2 ** 20, default: 2 ** 17 }
@@ -173,7 +173,7 @@ export const issuerDefaults: ServiceDefaults = {
 /** Returns the configuration, or every mistake in it with its path. */
 export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadResult<IssuerConfig> {
   const checked = checkSettings(IssuerSettings, value)
-  const shape = { ...checked, settings: withProfileDefaults(checked.settings) }
+  const shape = { ...checked, settings: addProfileDefaults(checked.settings) }
   const common = readCommon(
     { ...shape, mistakes: [...shape.mistakes, ...entriesMistakes(shape.settings.statusList?.entries)] },
     files,

@@ -15,10 +15,10 @@ import { profileProblem } from './haip.ts'
 import { refuseUnattestable } from './proof-types.ts'
 import { refuseForeignType } from './type-metadata.ts'
 
-/** The configurations used last that are kept in memory, parsed. */
-const CACHED = 1000
+/** The number of configurations that are kept in memory, parsed: those used last. */
+const MAX_CACHED_CONFIGURATIONS = 1000
 
-/** Stores the configuration as it was posted and gives its id. Refuses with `invalid_request`, naming the path. */
+/** Stores the configuration as it was posted and returns its id. Refuses with `invalid_request`, naming the path. */
 export async function createConfiguration(
   context: IssuerContext,
   posted: CredentialConfiguration,
@@ -66,7 +66,7 @@ export function isOffered(
   return !removed && (profile === undefined || profileProblem(configuration) === undefined)
 }
 
-/** Refuses with `invalid_request`, naming the path. */
+/** Refuses with `invalid_request`, naming the path, a configuration that the profile excludes. */
 function refuseOutsideProfile(posted: CredentialConfiguration, { profile }: IssuerConfig): void {
   const problem = profile && profileProblem(posted)
   if (problem !== undefined) refuse('invalid_request', problem)
@@ -81,13 +81,14 @@ export function createConfigurationLoader({
   store,
   log,
 }: Pick<IssuerContext, 'store' | 'log'>): IssuerContext['loadConfiguration'] {
-  return cacheById(CACHED, async (id) => {
+  return cacheById(MAX_CACHED_CONFIGURATIONS, async (id) => {
     const row = await store.get('credential_configuration', id)
     try {
       return row && parseConfiguration(row.value.configuration)
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
-      log.error({ event: 'configuration_unreadable', id, why: error.message }, 'declare the configuration anew')
+      const line = { event: 'configuration_unreadable', id, why: error.message }
+      log.error(line, 'a stored configuration cannot be read; declare it anew')
       return undefined
     }
   })

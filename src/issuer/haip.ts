@@ -30,10 +30,10 @@ export interface ProfiledSettings {
 
 /** The algorithms of FAPI 2.0 Security Profile, Cryptography and secrets, as far as they are ours. */
 const ALGORITHMS: readonly string[] = [...algorithms.ES256.jose, ...algorithms.EdDSA.jose]
-const DEMANDED = ['dpop', 'pushedAuthorizationRequests', 'walletAttestation'] as const
+const REQUIRED_SETTINGS = ['dpop', 'pushedAuthorizationRequests', 'walletAttestation'] as const
 
-/** Sets what the profile demands, where the settings say nothing of it. */
-export function withProfileDefaults<T extends ProfiledSettings>(settings: T): T {
+/** Adds what the profile demands, where the settings say nothing of it. */
+export function addProfileDefaults<T extends ProfiledSettings>(settings: T): T {
   if (settings.profile !== 'haip') return settings
   return {
     dpop: 'required',
@@ -60,7 +60,7 @@ export function findProfileMistakes(settings: ProfiledSettings): string[] {
           'walletProviderTrustAnchors: the profile haip needs wallets that authenticate themselves; name a directory with the certificates of their providers',
         ]
       : []),
-    ...DEMANDED.filter((name) => settings[name] === 'optional').map(
+    ...REQUIRED_SETTINGS.filter((name) => settings[name] === 'optional').map(
       (name) => `${name}: the profile haip needs it; set it to "required", or leave it out`,
     ),
     ...(compatibility.length > 0
@@ -81,19 +81,19 @@ export function tokenAlgorithms(profile: 'haip' | undefined): readonly string[] 
 export function findProfileKeyMistakes({ signing, statusLists, accessTokens, metadata }: ServiceKeys): string[] {
   const keys = { signing, 'keys.statusLists': statusLists, 'keys.metadata': metadata }
   const algorithm = algorithmOf((accessTokens ?? signing).chain[0].publicKey) ?? ''
-  const unfit = ALGORITHMS.includes(algorithm)
+  const algorithmMistakes = ALGORITHMS.includes(algorithm)
     ? []
     : [
         `keys.accessTokens: the profile haip has access tokens by ES256 or EdDSA, and not by ${algorithm}; name a key of P-256`,
       ]
-  const selfSigned = Object.entries(keys).flatMap(([where, key]) => {
+  const certificateMistakes = Object.entries(keys).flatMap(([path, key]) => {
     const leaf: Certificate | undefined = key?.chain[0]
     if (leaf === undefined || !isSelfSigned(leaf)) return []
     return [
-      `${where}: the profile haip needs a certificate of a CA, and ${leaf.subjectText} is self-signed; get one, or make a test CA with vouchsafe init issuer --profile haip`,
+      `${path}: the profile haip needs a certificate of a CA, and ${leaf.subjectText} is self-signed; get one, or make a test CA with vouchsafe init issuer --profile haip`,
     ]
   })
-  return [...unfit, ...selfSigned]
+  return [...algorithmMistakes, ...certificateMistakes]
 }
 
 /** Says why a configuration cannot be offered under the profile, with the path in it; undefined when it can. */

@@ -119,6 +119,7 @@ async function makeCodeFlowMetadata(
   }
 }
 
+/** Returns the key set of access tokens. RFC 7517 section 5. */
 export function accessTokenKeys({ keys }: IssuerContext) {
   return { keys: keys.accessTokenSigners.map(({ jwk, kid, alg }) => ({ ...jwk, kid, use: 'sig', alg })) }
 }

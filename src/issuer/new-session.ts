@@ -1,4 +1,4 @@
-/** Starting an issuance session: the dataset is held against every configuration before anything is stored. */
+/** Starts issuance sessions, once the dataset is checked against every configuration. */
 
 import type { JsonObject } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
@@ -34,8 +34,8 @@ export type NewSessionAnswer = {
 /**
  * Starts a session for the dataset, or one that gets it later. Refuses with `invalid_request`, naming the path, an
  * unknown configuration and a dataset that one of them cannot be filled with; with `invalid_state` a code that was used
- * before. Gives the change that conflicted when a request with the same idempotency key was first. The transaction code
- * of the answer is encrypted, as the answer is remembered: {@link decryptAnswer} decrypts it before it leaves.
+ * before. Returns the change that conflicted when a request with the same idempotency key was first. The transaction
+ * code in the answer is encrypted, since the answer is stored: {@link decryptAnswer} decrypts it before it leaves.
  */
 export async function startIssuanceSession(
   context: IssuerContext,
@@ -128,10 +128,10 @@ function makeAnswer(context: IssuerContext, sessionId: string, generatedCode: st
 /** Returns the answer as it is sent, the first time and when it is repeated. */
 export function decryptAnswer(
   context: IssuerContext,
-  { tx_code: encrypted, ...answer }: NewSessionAnswer,
+  { tx_code: encryptedCode, ...answer }: NewSessionAnswer,
 ): NewSessionAnswer {
-  const value = encrypted === undefined ? undefined : decryptTxCode(context, answer.session_id, encrypted)
-  return value === undefined ? answer : { ...answer, tx_code: value }
+  const code = encryptedCode === undefined ? undefined : decryptTxCode(context, answer.session_id, encryptedCode)
+  return code === undefined ? answer : { ...answer, tx_code: code }
 }
 
 /**

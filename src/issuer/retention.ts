@@ -1,6 +1,6 @@
 /**
- * The end of an issuance session, and what is left of it: its expiry is recorded, its dataset is erased when nothing
- * more can be issued, and later the session goes. What was issued keeps its entry in the status list.
+ * The end of an issuance session: its expiry is recorded, its dataset is erased when nothing more can be issued, and
+ * later the session is deleted. Credentials that were issued keep their entries in the status list.
  */
 import { planRetention, type Retention } from '../config/retention.ts'
 import type { Change, DueRow } from '../store/store.ts'
@@ -20,16 +20,16 @@ interface Step {
   readonly erases: boolean
 }
 
-/** Does everything that is due of the sessions, in turns. */
+/** Records the expiry of each session that is due, erases its dataset, or deletes it. */
 export async function sweepIssuanceSessions({ retention }: IssuerConfig, effects: IssuerEffects): Promise<void> {
   const now = effects.now()
-  await sweep(effects.store, 'issuance_session', now, (row) => changesOf(row, { retention, now, effects }))
+  await sweep(effects.store, 'issuance_session', now, (row) => planChanges(row, { retention, now, effects }))
   // Erased datasets are empty rows, and go with their sessions.
   await effects.store.purge('issuance_dataset', now)
 }
 
 /** Returns the session as it is after `now`; undefined when the session is to be purged. */
-function stepOf(session: IssuanceSession, retention: Retention, now: Date): Step | undefined {
+function nextStepOf(session: IssuanceSession, retention: Retention, now: Date): Step | undefined {
   // A token, or whatever else keeps a session alive, may have moved the end.
   const { erases, purges, next } = planRetention(retention, endOfIssuance(session), session.erasedAt, now)
   if (purges) return undefined
@@ -47,18 +47,18 @@ function stepOf(session: IssuanceSession, retention: Retention, now: Date): Step
   }
 }
 
-async function changesOf(
+async function planChanges(
   { id, value, version }: DueRow<IssuanceSession>,
   { retention, now, effects }: { readonly retention: Retention; readonly now: Date; readonly effects: IssuerEffects },
 ): Promise<readonly Change<IssuerCollections>[]> {
-  const step = stepOf(value, retention, now)
+  const step = nextStepOf(value, retention, now)
   if (step === undefined) return [{ delete: 'issuance_session', id, version }]
   const { session, dueAt, expires, erases } = step
-  const expired = expires ? makeSessionEvent(effects, 'issuance.expired', { sessionId: id, session, now }) : undefined
+  const expiry = expires ? makeSessionEvent(effects, 'issuance.expired', { sessionId: id, session, now }) : undefined
   return [
-    { update: 'issuance_session', id, version, value: expired?.value ?? session, dueAt },
+    { update: 'issuance_session', id, version, value: expiry?.value ?? session, dueAt },
     ...(erases ? await makeErasure(effects, id, dueAt) : []),
-    ...(expired ? [expired.event] : []),
+    ...(expiry ? [expiry.event] : []),
   ]
 }
 

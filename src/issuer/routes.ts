@@ -61,9 +61,9 @@ export function addIssuerRoutes(app: App, context: IssuerContext): void {
 
 /** Records each refusal of a wallet for the status of its session. */
 function recordRefusals(app: App, { progress, now }: IssuerContext): void {
-  app.addHook('onError', (request, _reply, thrown, done) => {
+  app.addHook('onError', (request, _reply, thrownError, done) => {
     const { endpoint } = request.routeOptions.config
-    const { code: error, message } = toProtocolError(thrown, request)
+    const { code: error, message } = toProtocolError(thrownError, request)
     if (endpoint !== undefined && request.sessionId !== '' && !UNREMARKABLE.includes(error)) {
       const description = message.slice(0, MAX_DESCRIPTION)
       progress.addIfExists(request.sessionId, {
@@ -105,8 +105,8 @@ function addSessionRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newIssuanceRoute }, async (request) => {
     const { body, headers, apiKeyLabel } = request
     const apiKey = apiKeyDigest(request.raw.headers.authorization)
-    const repeatable = { key: headers['idempotency-key'], route: 'issuance', apiKey, body, now: context.now() }
-    const answer = await answerIdempotently(context, repeatable, (remember) =>
+    const attempt = { key: headers['idempotency-key'], route: 'issuance', apiKey, body, now: context.now() }
+    const answer = await answerIdempotently(context, attempt, (remember) =>
       startIssuanceSession(context, body, { caller: apiKeyLabel, remember }),
     )
     request.sessionId = answer.session_id
@@ -147,16 +147,16 @@ function addDocumentRoutes(app: App, context: IssuerContext): void {
   const [base, inserted, appended] = makeDocumentPaths('openid-credential-issuer')
   const summary = 'Credential issuer metadata'
   const schema = schemas.signedDocumentRoute('getIssuerMetadata', summary, IssuerMetadata)
-  const ofSession = (operationId: string) => ({
+  const sessionSchema = (operationId: string) => ({
     ...schemas.signedDocumentRoute(operationId, `${summary} of a session`, IssuerMetadata),
     ...refusalCodes('not_found'),
     params: SessionParams,
   })
   app.get(base, { schema }, (request, reply) => answerMetadata(context, request, reply, 'final'))
-  app.get(inserted, { schema: ofSession('getSessionIssuerMetadata') }, (request, reply) =>
+  app.get(inserted, { schema: sessionSchema('getSessionIssuerMetadata') }, (request, reply) =>
     answerMetadata(context, request, reply, 'final'),
   )
-  app.get(appended, { schema: ofSession('getSessionIssuerMetadataForDrafts') }, (request, reply) =>
+  app.get(appended, { schema: sessionSchema('getSessionIssuerMetadataForDrafts') }, (request, reply) =>
     answerMetadata(context, request, reply, 'older'),
   )
 }

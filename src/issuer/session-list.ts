@@ -14,14 +14,14 @@ export async function listIssuanceSessions(
 ): Promise<Static<typeof IssuanceSessionPage>> {
   const { status, credential_configuration_id: configurationId } = query
   const now = context.now()
-  const { entries, ...rest } = await readPage(context, 'issuance_session', {
+  const { entries, ...pageMembers } = await readPage(context, 'issuance_session', {
     query,
     entryOf: (id, session) => entryOf(id, session, now),
     matches: (entry) =>
       (status === undefined || entry.status === status) &&
       (configurationId === undefined || entry.credential_configurations.includes(configurationId)),
   })
-  return { sessions: await Promise.all(entries.map((entry) => addProblem(context, entry))), ...rest }
+  return { sessions: await Promise.all(entries.map((entry) => addProblem(context, entry))), ...pageMembers }
 }
 
 function entryOf(id: string, session: IssuanceSession, now: Date): Entry {

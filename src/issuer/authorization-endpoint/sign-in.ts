@@ -124,7 +124,7 @@ export async function decideByClaims(context: IssuerContext, id: string, claims:
   const person = await findOfferedPerson(context, value)
   if (person !== undefined) return decideForPerson(context, id, isPerson(claims, person))
   const mappings = mappingsOf(requireDatasets(context), await loadConfigurationsOf(context, value))
-  if ('without' in mappings) return denyCredential(context, id, `no claims are named for ${mappings.without}`)
+  if ('unmappedName' in mappings) return denyCredential(context, id, `no claims are named for ${mappings.unmappedName}`)
   const { dataset, missing } = datasetOfClaims(claims, mappings)
   try {
     const body = { credential_dataset: dataset }
