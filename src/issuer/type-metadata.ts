@@ -33,12 +33,12 @@ const NAME = /^[A-Za-z0-9._~-]{1,128}$/
 export async function refuseForeignType(context: IssuerContext, posted: CredentialConfiguration): Promise<void> {
   if (posted.type_metadata === undefined) return
   const { vct = '' } = posted
-  const below = `${context.config.baseUrl}${TYPE_METADATA_PATH}/`
-  if (!vct.startsWith(below) || !NAME.test(vct.slice(below.length))) {
-    refuse('invalid_request', `type_metadata: it is served for a vct of the form ${below}name alone`)
+  const prefix = `${context.config.baseUrl}${TYPE_METADATA_PATH}/`
+  if (!vct.startsWith(prefix) || !NAME.test(vct.slice(prefix.length))) {
+    refuse('invalid_request', `type_metadata: it is served for a vct of the form ${prefix}name alone`)
   }
-  const earlier = (await loadTypeMetadata(context)).get(vct)
-  if (earlier !== undefined && earlier !== typeMetadataText(posted)) {
+  const storedText = (await loadTypeMetadata(context)).get(vct)
+  if (storedText !== undefined && storedText !== typeMetadataText(posted)) {
     refuse('invalid_request', 'type_metadata: another configuration has other metadata of this vct; use another vct')
   }
 }

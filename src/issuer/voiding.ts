@@ -27,7 +27,7 @@ export async function voidIssuanceSessions(effects: VoidingEffects, restoredAt: 
   return endedCount
 }
 
-/** Makes the session void, and tells whether it was still on offer or waited for its credentials. */
+/** Makes the session void, and returns whether it was still on offer or waited for its credentials. */
 function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id: string): Promise<boolean> {
   return retryOnConflict<boolean>(async () => {
     const at = now()

@@ -115,21 +115,24 @@ export function limitToOneResponse({ loadList, onUnreachable, now }: StatusPolic
 async function requestList(
   outbound: Outbound,
   { kind, uri }: ListReference,
-  how: { readonly prefersCwt: boolean; readonly allowPrivateAddresses: boolean; readonly now: () => Date },
+  {
+    prefersCwt,
+    allowPrivateAddresses,
+    now,
+  }: { readonly prefersCwt: boolean; readonly allowPrivateAddresses: boolean; readonly now: () => Date },
 ): Promise<CachedResult['result']> {
-  const { allowPrivateAddresses } = how
-  const headers = { accept: acceptOf(kind, how.prefersCwt) }
+  const headers = { accept: acceptOf(kind, prefersCwt) }
   try {
-    const answer = await outbound({
+    const response = await outbound({
       url: uri,
       headers,
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_LIST_BYTES,
       allowPrivateAddresses,
     })
-    if (answer.status !== 200) return { unreachable: `${new URL(uri).host} answered ${answer.status}` }
-    const list = await readList(kind, uri, answer)
-    return { list, fetchedAt: how.now(), answerBytes: answer.body.length }
+    if (response.status !== 200) return { unreachable: `${new URL(uri).host} answered ${response.status}` }
+    const list = await readList(kind, uri, response)
+    return { list, fetchedAt: now(), answerBytes: response.body.length }
   } catch (error) {
     if (error instanceof OutboundError) return { unreachable: error.message }
     if (error instanceof MalformedError) return { problem: error.message, cause: error.cause }

@@ -148,7 +148,7 @@ function leaseOf(space: StatusSpace, from: number): Lease {
 }
 
 /**
- * Returns the place of `counter` in a permutation of the numbers below `size`, a power of two. The permutation is an
+ * Returns the number for `counter` in a permutation of the numbers below `size`, a power of two. The permutation is an
  * alternating Feistel network whose halves differ by at most a bit; its round function is one SHA-256 of the key, the
  * round and the other half. Throws a RangeError for a `counter` or `size` that does not fit.
  */
@@ -164,8 +164,8 @@ export function permute(counter: number, size: number, key: Uint8Array): number 
   ) {
     throw new RangeError('a permutation is of the numbers below a power of two')
   }
-  const low = Math.ceil(bits / 2)
-  const masks = [2 ** (bits - low) - 1, 2 ** low - 1] as const
+  const lowBits = Math.ceil(bits / 2)
+  const masks = [2 ** (bits - lowBits) - 1, 2 ** lowBits - 1] as const
   const data = Buffer.alloc(key.length + 5)
   data.set(key)
   const roundOf = (round: number, half: number): number => {
@@ -173,10 +173,10 @@ export function permute(counter: number, size: number, key: Uint8Array): number 
     data.writeUInt32BE(half, key.length + 1)
     return hash('sha256', data, 'buffer').readUInt32BE(0)
   }
-  let [high, rest] = [counter >>> low, counter & masks[1]]
+  let [high, low] = [counter >>> lowBits, counter & masks[1]]
   for (let round = 0; round < ROUNDS; round += 2) {
-    high ^= roundOf(round, rest) & masks[0]
-    rest ^= roundOf(round + 1, high) & masks[1]
+    high ^= roundOf(round, low) & masks[0]
+    low ^= roundOf(round + 1, high) & masks[1]
   }
-  return (high << low) | rest
+  return (high << lowBits) | low
 }

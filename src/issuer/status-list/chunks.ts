@@ -1,6 +1,6 @@
 /**
- * The bits of the lists, in 32 rows each, so that two who change different credentials are rarely in each other's way
- * and a change writes little.
+ * The bits of the lists, in 32 rows each, so that a change writes little and two changes of different credentials
+ * rarely conflict.
  */
 import { setStatus } from '../../codec/status-list.ts'
 import type { Change } from '../../store/store.ts'
@@ -32,13 +32,13 @@ export async function makeBitChanges(
   status: number,
 ): Promise<readonly Change<StatusCollections>[]> {
   const byList = groupBy(entries, ({ listId }) => listId)
-  const changes = [...byList].map(async ([listId, ofList]): Promise<readonly Change<StatusCollections>[]> => {
+  const changes = [...byList].map(async ([listId, listEntries]): Promise<readonly Change<StatusCollections>[]> => {
     const list = await store.get('status_list', listId)
-    if (list === undefined) throw new Error('a credential has its entry in a status list that is not there')
+    if (list === undefined) throw new Error('a credential has its entry in a status list that does not exist')
     const size = list.value.entries / CHUNKS
-    const byChunk = groupBy(ofList, ({ index }) => Math.floor(index / size))
-    const chunks = [...byChunk].map(([chunk, inChunk]) => {
-      const offsets = inChunk.map(({ index }) => index % size)
+    const byChunk = groupBy(listEntries, ({ index }) => Math.floor(index / size))
+    const chunks = [...byChunk].map(([chunk, chunkEntries]) => {
+      const offsets = chunkEntries.map(({ index }) => index % size)
       return makeChunkChange(store, { id: chunkId(listId, chunk), entries: list.value.entries }, offsets, status)
     })
     return [...(await Promise.all(chunks)), { touch: 'status_list', id: listId }]
@@ -72,7 +72,8 @@ function chunkId(listId: string, chunk: number): string {
 function groupBy<T, K>(values: readonly T[], keyOf: (value: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>()
   for (const value of values) {
-    const [key, group] = [keyOf(value), groups.get(keyOf(value))]
+    const key = keyOf(value)
+    const group = groups.get(key)
     if (group === undefined) groups.set(key, [value])
     else group.push(value)
   }

@@ -4,27 +4,28 @@ import { createListServer, type ListContext, type ServedList } from './served.ts
 
 /** A status list in one of its kinds. */
 export interface ListFile extends ServedList {
-  /** Where it stands below `/status-list`, with `/` between folders. */
+  /** The path below `/status-list`, with `/` between folders. */
   readonly path: string
 }
 
 /** The end of the path of each kind: the id of a list leads to the tokens, and a purpose below it to a credential. */
-const PATHS: Readonly<Record<ListKind, string>> = {
+const SUFFIXES: Readonly<Record<ListKind, string>> = {
   jwt: '.jwt',
   cwt: '.cwt',
   revocation: '/revocation.jwt',
   suspension: '/suspension.jwt',
 }
 
-/** Gives every status list in every kind, as the issuer would serve it now; nothing is signed until it is asked for. */
+/** Yields every status list in every kind, as the issuer would serve it now; `makeDocument` signs it. */
 export async function* listFiles(context: ListContext): AsyncGenerator<ListFile> {
   const serve = createListServer(context)
   for (const { id } of await context.store.list('status_list')) {
-    for (const [kind, end] of Object.entries(PATHS)) yield { path: id + end, ...(await serve(id, kind as ListKind)) }
+    for (const [kind, suffix] of Object.entries(SUFFIXES))
+      yield { path: id + suffix, ...(await serve(id, kind as ListKind)) }
   }
 }
 
-/** Tests whether a path below `/status-list` is one that {@link listFiles} gives. */
+/** Tests whether a path below `/status-list` is one that {@link listFiles} yields. */
 export function isListPath(path: string): boolean {
   return /^[\w-]+(\.jwt|\.cwt|\/(revocation|suspension)\.jwt)$/.test(path)
 }

@@ -1,4 +1,4 @@
-/** The paths that are about whether credentials hold: for the application, and for whoever verifies one. */
+/** The paths of the status of credentials: changes of it for the application, and status lists for verifiers. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { acceptsGzip, preferredType } from '../../http/accept.ts'
 import { addBodylessRoutes } from '../../http/app.ts'
@@ -58,16 +58,11 @@ function kindFor(accept: string | undefined): ListKind {
 async function sendList(
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  {
-    etag,
-    makeDocument: document,
-    kind,
-    ttlSeconds,
-  }: ServedList & { readonly kind: ListKind; readonly ttlSeconds: number },
+  { etag, makeDocument, kind, ttlSeconds }: ServedList & { readonly kind: ListKind; readonly ttlSeconds: number },
 ): Promise<FastifyReply> {
   reply.headers({ etag, 'cache-control': `max-age=${ttlSeconds}`, vary: 'Accept, Accept-Encoding' })
   if (isKnownTag(headers['if-none-match'], etag)) return reply.code(304).send()
   const encoding = acceptsGzip(headers['accept-encoding']) ? 'gzip' : 'identity'
   if (encoding === 'gzip') reply.header('content-encoding', encoding)
-  return sendPieces(reply.type(LIST_TYPES[kind]), [await document(encoding)])
+  return sendPieces(reply.type(LIST_TYPES[kind]), [await makeDocument(encoding)])
 }

@@ -48,15 +48,16 @@ export function createListServer(context: ListContext): ListServer {
     if (row === undefined) return refuse('not_found', 'there is no such status list')
     const now = context.now()
     const certified = context.keys.statusLists.findSigner(row.value.kid, now)
-    // The signature is another in each process, and the bytes in each encoding: a weak one. RFC 9110 section 8.8.1.
+    // Each process makes another signature, and each encoding other bytes, so that the tag is weak. RFC 9110 section
+    // 8.8.1.
     const etag = `W/"${row.version}.${periodOf(listId, now)}.${kind}.${tagOf(certified.signer)}"`
-    const document = (encoding: 'gzip' | 'identity'): Promise<Buffer> =>
+    const makeDocument = (encoding: 'gzip' | 'identity'): Promise<Buffer> =>
       documents.get(`${listId}/${kind}/${encoding}`, etag, async () =>
         encoding === 'gzip'
-          ? compressDocument(await document('identity'))
+          ? compressDocument(await makeDocument('identity'))
           : signDocument(context, { listId, kind, list: row.value, certified }),
       )
-    return { etag, makeDocument: document }
+    return { etag, makeDocument }
   }
 }
 
