@@ -14,6 +14,7 @@ import {
   takeMember,
   takeOptionalMember,
 } from '../codec/der.ts'
+import { hasModulusLength } from './rsa.ts'
 
 export interface SignatureAlgorithm {
   readonly keyType: 'ec' | 'rsa' | 'ed25519'
@@ -84,6 +85,7 @@ export function verifyCertificateSignature(
   signature: Uint8Array,
 ): boolean {
   if (key.asymmetricKeyType !== algorithm.keyType || !isStrong(key)) return false
+  if (algorithm.keyType === 'rsa' && !hasModulusLength(key, signature)) return false
   const { saltLength } = algorithm
   const padding = saltLength === undefined ? {} : { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }
   try {

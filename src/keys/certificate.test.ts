@@ -660,6 +660,23 @@ describe('signatures', () => {
     ).toBe(expected)
   })
 
+  test('RSASSA-PSS without the leading zero of a signature', async () => {
+    const rsa = await generateKeyPair('rsa', { modulusLength: 2048 })
+    const tagged = (number: number, value: Buffer) => writeDer(contextTag(number, 'constructed'), value)
+    const hash = writeSequence(writeOid(SHA256), writeDer(DER_TAG.null))
+    const mask = writeSequence(writeOid(MGF1), hash)
+    const parameters = writeSequence(tagged(0, hash), tagged(1, mask), tagged(2, writeInteger(32)))
+    const algorithm = writeSequence(writeOid('1.2.840.113549.1.1.10'), parameters)
+    const key = { key: rsa.privateKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }
+    const signToZero = (data: Buffer) => {
+      let signature = sign('sha256', data, key)
+      while (signature[0] !== 0) signature = sign('sha256', data, key)
+      return signature
+    }
+    expect(signedBy(rsa.publicKey, algorithm, signToZero)).toBe(true)
+    expect(signedBy(rsa.publicKey, algorithm, (data) => signToZero(data).subarray(1))).toBe(false)
+  })
+
   test('an RSA key of more bits than anybody needs is not used', () => {
     // The modulus is a Mersenne prime, as random primes of this size take long to find; a valid RSA key all the same.
     const [bits, exponent] = [9689, 65_537n]

@@ -43,6 +43,14 @@ describe('a key set', () => {
     expect(isSignedByOneOf(set, jws)).toBe(true)
   })
 
+  it.each(['RS256', 'PS256'])('does not verify %s by a signature whose leading zero is left out', async (alg) => {
+    const set = setOf(jwkOf(alg))
+    let jws = await signed(alg)
+    for (let number = 0; jws.signature[0] !== 0; number += 1) jws = await signed(alg, { number })
+    expect(isSignedByOneOf(set, jws)).toBe(true)
+    expect(isSignedByOneOf(set, { ...jws, signature: jws.signature.subarray(1) })).toBe(false)
+  })
+
   it.each([
     ['RS256', 'PS256'],
     ['PS256', 'RS256'],

@@ -9,6 +9,7 @@ import type { Jws } from '../codec/jws.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
 import { algorithmOf, algorithms } from './algorithm.ts'
 import { importPublicKey, readPublicJwk } from './jwk.ts'
+import { hasModulusLength } from './rsa.ts'
 import { isJwsSignedBy } from './signature.ts'
 
 export interface PublishedKey {
@@ -107,7 +108,7 @@ function isRsaSigned({ signingInput, signature }: Jws, alg: string, key: KeyObje
       ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
       : { padding: constants.RSA_PKCS1_PADDING }
   try {
-    return verify('sha256', signingInput, { key, ...padding }, signature)
+    return hasModulusLength(key, signature) && verify('sha256', signingInput, { key, ...padding }, signature)
   } catch {
     return false
   }
