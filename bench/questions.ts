@@ -49,7 +49,7 @@ export const questions: Readonly<Record<string, Measure>> = {
   statements: (_, { bundle }) => measureStatements(bundle),
   workers: (workplace, choices) => {
     const { workers, share } = choices
-    return measureWorkers(workplace, { ...numbersOf(choices, { rounds: 8, flows: 800 }), workers, share })
+    return measureWorkers(workplace, { ...numbersOf(choices, { rounds: 8, flows: 800, warmUp: 6000 }), workers, share })
   },
   soak: (workplace, { minutes }) => measureSoak(workplace, minutes),
   profile: async (workplace, { kinds }) => {
@@ -69,7 +69,7 @@ export async function ask(question: string, workplace: Workplace, choices: Choic
 
 function numbersOf(
   { rounds, flows, warmUp }: Choices,
-  own: { readonly rounds?: number; readonly flows?: number } = {},
+  own: { readonly rounds?: number; readonly flows?: number; readonly warmUp?: number } = {},
 ) {
-  return { rounds: rounds ?? own.rounds ?? 5, flows: flows ?? own.flows ?? 2000, warmUp: warmUp ?? 1000 }
+  return { rounds: rounds ?? own.rounds ?? 5, flows: flows ?? own.flows ?? 2000, warmUp: warmUp ?? own.warmUp ?? 1000 }
 }

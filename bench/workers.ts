@@ -96,11 +96,12 @@ async function startSide(workplace: Workplace, kind: Kind, options: WorkersOptio
   const { workers, share, warmUp } = options
   const service = await startService(workplace, { ...kind, workers })
   const make = await kind.prepare(workplace, service.port)
-  await runRound(service, make, { flows: warmUp, of: 'service' })
+  // Every worker has compiled as much of its code as the one that is alone.
+  await runRound(service, make, { flows: warmUp * workers, of: 'service' })
   const pids = workers === 1 ? [service.pid] : childrenOf(service.pid)
   if (pids.length !== workers) throw new Error(`the ${kind.service} has ${pids.length} workers, and not ${workers}`)
   const limits = pids.map((pid) => limitProcess(pid, share))
-  await runRound(service, make, { flows: Math.ceil(warmUp / 4), of: 'service' })
+  await runRound(service, make, { flows: Math.ceil(warmUp / 16) * workers, of: 'service' })
   return {
     service,
     make,

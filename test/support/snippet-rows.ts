@@ -69,7 +69,7 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/how-to/external-authorization-server.md', APPLICATION, '"pre-authorized_code": "Leh8'),
   ...rowsOf('docs/how-to/external-authorization-server.md', 'test/interop/authorization-server.ts', 'new Provider('),
   ...rowsOf('docs/how-to/production.md', HOW_TO, 'vouchsafe init issuer', 'vouchsafe doctor issuer', '[Unit]'),
-  ...rowsOf('docs/how-to/production.md', 'test/interop/proxy.test.ts', 'proxy_pass'),
+  ...rowsOf('docs/how-to/production.md', 'test/interop/proxy.test.ts', 'proxy_pass', 'upstream issuer'),
   ...rowsOf('docs/how-to/restore-a-backup.md', OPERATING, 'db restore'),
   ...rowsOf(
     'docs/how-to/sign-in.md',
