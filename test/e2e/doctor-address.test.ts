@@ -59,6 +59,14 @@ describe('vouchsafe doctor finds', () => {
       /answers 404: something else is there/,
     ],
     [
+      'a proxy whose service does not run yet',
+      'issuer',
+      async () => ({ baseUrl: `http://127.0.0.1:${await portOf(serverThatAnswers(502, {}))}` }),
+      'baseUrl',
+      'warning',
+      /answers 502: a proxy is there, and reaches no service/,
+    ],
+    [
       'a port that another program has',
       'issuer',
       async () => ({ port: await portOf(serverThatAnswers(404, {})) }),

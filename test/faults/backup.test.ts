@@ -174,7 +174,7 @@ describe('a backup by the command', () => {
     const refused = [
       ['damaged.db', /damaged|malformed/],
       ['newer.db', /newer release.*issuer-9999/],
-      ['nowhere.db', /no such/],
+      ['nowhere.db', /no such file; name a backup/],
       ['text.db', /not a database/],
       ['cut.db', /cut off/],
       ['other.db', /another service.*verifier-/],

@@ -29,7 +29,7 @@ interface RestoreResult {
 
 /** Restores a backup. Throws a message for the operator; then the database is as it was. */
 export async function restoreBackup(subject: Subject, file: string): Promise<CommandResult> {
-  refuseMissingFile(file)
+  refuseMissingFile(file, 'there is no such file; name a backup')
   const { database } = subject.config
   if (database.kind === 'sqlite' && isSameFile(file, database.file)) {
     throw new Error(`${file}: it is the database itself; name a backup of it`)

@@ -56,9 +56,12 @@ export async function countTables(reader: TableReader): Promise<readonly TableCo
   return counts
 }
 
-/** Throws where there is no database, or SQLite would read what does not belong to it. */
-export function refuseMissingFile(file: string): void {
+/** Throws `missing` where there is no file, and a message where SQLite would read what does not belong to it. */
+export function refuseMissingFile(
+  file: string,
+  missing = 'there is no such database; has the service run here?',
+): void {
   const problem = fileProblem(file)
   if (problem !== undefined) throw new Error(`${file}: ${problem}`)
-  if (!existsSync(file)) throw new Error(`${file}: there is no such database; has the service run here?`)
+  if (!existsSync(file)) throw new Error(`${file}: ${missing}`)
 }

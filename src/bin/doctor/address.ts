@@ -56,7 +56,8 @@ async function reachAddress(baseUrl: string, title: string): Promise<Finding[]> 
     const serverTime = new Date(response.headers.get('date') ?? Number.NaN)
     const clock = Number.isNaN(serverTime.getTime()) ? [] : [clockFinding(new URL(baseUrl).host, serverTime, now())]
     if (!response.ok) {
-      const text = `${url} answers ${response.status}: something else is there`
+      const isProxy = [502, 503, 504].includes(response.status)
+      const text = `${url} answers ${response.status}: ${isProxy ? 'a proxy is there, and reaches no service' : 'something else is there'}`
       return [{ subject: 'baseUrl', outcome: 'warning', text }]
     }
     const actualTitle = (await fetchTitle(baseUrl)) ?? title
