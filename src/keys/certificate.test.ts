@@ -646,14 +646,7 @@ describe('signatures', () => {
     ['with a trailer', SHA256, MGF1, SHA256, 32, [writeDer(contextTag(3, 'constructed'), writeInteger(1))], false],
   ])('RSASSA-PSS %s', async (_, hash, mask, maskHash, saltLength, more, expected) => {
     const rsa = await generateKeyPair('rsa', { modulusLength: 2048 })
-    const tagged = (number: number, value: Buffer) => writeDer(contextTag(number, 'constructed'), value)
-    const parameters = writeSequence(
-      tagged(0, writeSequence(writeOid(hash), writeDer(DER_TAG.null))),
-      tagged(1, writeSequence(writeOid(mask), writeSequence(writeOid(maskHash), writeDer(DER_TAG.null)))),
-      tagged(2, writeInteger(saltLength)),
-      ...more,
-    )
-    const algorithm = writeSequence(writeOid('1.2.840.113549.1.1.10'), parameters)
+    const algorithm = pssAlgorithm(hash, mask, maskHash, saltLength, more)
     const padding = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }
     expect(
       signedBy(rsa.publicKey, algorithm, (data) => sign('sha256', data, { key: rsa.privateKey, ...padding })),
@@ -662,11 +655,7 @@ describe('signatures', () => {
 
   test('RSASSA-PSS without the leading zero of a signature', async () => {
     const rsa = await generateKeyPair('rsa', { modulusLength: 2048 })
-    const tagged = (number: number, value: Buffer) => writeDer(contextTag(number, 'constructed'), value)
-    const hash = writeSequence(writeOid(SHA256), writeDer(DER_TAG.null))
-    const mask = writeSequence(writeOid(MGF1), hash)
-    const parameters = writeSequence(tagged(0, hash), tagged(1, mask), tagged(2, writeInteger(32)))
-    const algorithm = writeSequence(writeOid('1.2.840.113549.1.1.10'), parameters)
+    const algorithm = pssAlgorithm(SHA256, MGF1, SHA256, 32)
     const key = { key: rsa.privateKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }
     const signToZero = (data: Buffer) => {
       let signature = sign('sha256', data, key)
@@ -696,6 +685,24 @@ describe('signatures', () => {
     expect(verify('sha256', data, publicKey, signRaw(data))).toBe(true)
     expect(signedBy(publicKey, algorithm, signRaw)).toBe(false)
   })
+
+  /** Writes the AlgorithmIdentifier of RSASSA-PSS. RFC 4055 section 3.1. */
+  function pssAlgorithm(
+    hash: string,
+    mask: string,
+    maskHash: string,
+    saltLength: number,
+    more: readonly Buffer[] = [],
+  ): Buffer {
+    const tagged = (number: number, value: Buffer) => writeDer(contextTag(number, 'constructed'), value)
+    const parameters = writeSequence(
+      tagged(0, writeSequence(writeOid(hash), writeDer(DER_TAG.null))),
+      tagged(1, writeSequence(writeOid(mask), writeSequence(writeOid(maskHash), writeDer(DER_TAG.null)))),
+      tagged(2, writeInteger(saltLength)),
+      ...more,
+    )
+    return writeSequence(writeOid('1.2.840.113549.1.1.10'), parameters)
+  }
 
   function signedWith(pair: KeyPairKeyObjectResult, digest: string, algorithm: Buffer): boolean {
     return signedBy(pair.publicKey, algorithm, (data) => sign(digest, data, pair.privateKey))
