@@ -1,5 +1,5 @@
 /** Finds the bytes of a component by their hash: in a directory, or at the URL that its contract names. */
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '../codec/digest.ts'
 import type { ComponentCode } from '../component/runtime.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
 import type { EngineConfig } from './config.ts'
@@ -36,7 +36,7 @@ export async function findComponent(
   const { moduleBytes } = config.limits
   const storedBytes = await files.read(sha256, moduleBytes)
   if (storedBytes !== undefined) {
-    if (hasSha256(storedBytes, sha256)) return { sha256, bytes: storedBytes }
+    if (sha256Hex(storedBytes) === sha256) return { sha256, bytes: storedBytes }
     throw new SourceError(`${config.componentDirectory}/${sha256} has other bytes than its name says; take it away`)
   }
   const advice = `put it into ${config.componentDirectory}/${sha256}`
@@ -48,7 +48,7 @@ export async function findComponent(
     )
   }
   const bytes = await fetchComponent(uri, outbound, config)
-  if (!hasSha256(bytes, sha256)) throw new SourceError(`what is at ${uri} is not the component ${sha256}`)
+  if (sha256Hex(bytes) !== sha256) throw new SourceError(`what is at ${uri} is not the component ${sha256}`)
   await files.keep(sha256, bytes)
   return { sha256, bytes }
 }
@@ -67,8 +67,4 @@ async function fetchComponent(
     if (!(error instanceof OutboundError)) throw error
     throw new SourceError(`${uri} could not be fetched: ${error.message}`, { cause: error })
   }
-}
-
-function hasSha256(bytes: Uint8Array, sha256: string): boolean {
-  return createHash('sha256').update(bytes).digest('hex') === sha256
 }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Script, serving, type TestEngine, type TestEngineOptions } from '../../test/support/engine.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import { ChainError, ChainRefusal } from '../chain/chain.ts'
+import { END_OF_TIME } from '../store/store.ts'
 import { type EngineCollections, engineMigrations } from './collections.ts'
 
 const open: TestEngine[] = []
@@ -245,7 +246,7 @@ describe('the outbox', () => {
     }
     await send(engine, 'long')
     await engine.rounds()
-    const [row] = await engine.store.listDue('outbox', new Date(8.64e15), 1)
+    const [row] = await engine.store.listDue('outbox', END_OF_TIME, 1)
     await engine.store.commit([{ delete: 'outbox', id: row?.id ?? '', version: row?.version ?? 0 }])
     engine.clock.now = new Date(engine.clock.now.getTime() + 60_000)
     await engine.rounds()

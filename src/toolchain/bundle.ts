@@ -2,11 +2,11 @@
  * Bundles the components and tests of authors. The bundler is esbuild, which is not a dependency of the package: it is
  * where the author installed it, or in a clone of the repository.
  */
-import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { sha256Hex } from '../codec/digest.ts'
 import type { ComponentCode } from '../component/runtime.ts'
 import { builtDirectory } from './places.ts'
 
@@ -33,7 +33,7 @@ interface Mistake {
  */
 export async function readComponent(file: string, directory = builtDirectory()): Promise<ComponentCode> {
   const bytes = /\.wasm$/.test(file) ? readFileSync(resolveFile(file)) : await bundleComponent(file, directory)
-  return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes }
+  return { sha256: sha256Hex(bytes), bytes }
 }
 
 /** Bundles one script, which is the same wherever it is made: it depends on the sources alone. */

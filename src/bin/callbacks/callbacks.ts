@@ -8,7 +8,7 @@ import {
   redeliverDeadCallback,
   retryCallbackNow,
 } from '../../callback/queue.ts'
-import { partOf } from '../../store/store.ts'
+import { END_OF_TIME, partOf } from '../../store/store.ts'
 import { readWords, UsageError } from '../command-line.ts'
 import { now, retryOnConflict } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
@@ -17,7 +17,6 @@ import { removeControlCharacters, timeText } from '../terminal.ts'
 /** The most rows of the list. */
 const MAX_LISTED_ROWS = 1000
 const MAX_RETRIED_ROWS = 1_000_000
-const FOR_EVER = new Date(8.64e15)
 /** An id of 16 bytes that begins with a hyphen, as one in 64 does, and looks like an option. */
 const HYPHENED_ID = /^-[\w-]{21}$/
 
@@ -61,8 +60,8 @@ interface StateFilter {
 }
 
 async function listEvents(store: CallbackStore, filter: StateFilter): Promise<readonly ListedEvent[]> {
-  const pending = filter.pending ? await store.listDue('callback', FOR_EVER, MAX_LISTED_ROWS) : []
-  const dead = filter.dead ? await store.listDue('dead_callback', FOR_EVER, MAX_LISTED_ROWS) : []
+  const pending = filter.pending ? await store.listDue('callback', END_OF_TIME, MAX_LISTED_ROWS) : []
+  const dead = filter.dead ? await store.listDue('dead_callback', END_OF_TIME, MAX_LISTED_ROWS) : []
   return [
     ...pending.flatMap(({ value: { events, claimed, nextAt, failures, problem } }) =>
       events.map((event, index) => ({
@@ -86,7 +85,7 @@ interface RetryOutcome {
 }
 
 async function retryEvent(store: CallbackStore, id: string): Promise<RetryOutcome> {
-  const waiting = (await store.listDue('callback', FOR_EVER, MAX_RETRIED_ROWS)).find(({ value }) =>
+  const waiting = (await store.listDue('callback', END_OF_TIME, MAX_RETRIED_ROWS)).find(({ value }) =>
     value.events.some((event) => event.id === id),
   )
   if (waiting !== undefined) {
@@ -107,10 +106,10 @@ const RETRY_DONE: RetryOutcome = { retried: 1, text: 'It is tried again at once.
 /** Hastens the dead events, and those that wait for their next delivery. */
 async function retryAllEvents(store: CallbackStore): Promise<RetryOutcome> {
   let count = 0
-  for (const { id } of await store.listDue('callback', FOR_EVER, MAX_RETRIED_ROWS)) {
+  for (const { id } of await store.listDue('callback', END_OF_TIME, MAX_RETRIED_ROWS)) {
     if (await retryCallbackNow({ store, retryOnConflict }, id, now())) count += 1
   }
-  for (const { id } of await store.listDue('dead_callback', FOR_EVER, MAX_RETRIED_ROWS)) {
+  for (const { id } of await store.listDue('dead_callback', END_OF_TIME, MAX_RETRIED_ROWS)) {
     if (await redeliverDeadCallback({ store, retryOnConflict }, id, now())) count += 1
   }
   const resultText = `${count} tried again at once, by the service that runs.`

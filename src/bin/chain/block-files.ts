@@ -3,11 +3,12 @@
  * components by digest. A block is written to a temporary file, flushed to disk, and linked to its name, which
  * only one process can do: no block is incomplete, and no number occurs twice.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { link, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlockFiles } from '../../chain/local/files.ts'
+import { sha256Hex } from '../../codec/digest.ts'
 import { makeDirectory } from '../directory.ts'
 import { writeDurably } from '../flush-to-disk.ts'
 
@@ -91,9 +92,4 @@ export function readStoredComponent(directory: string, sha256: string): Uint8Arr
   const bytes = readIfThere(path)
   if (bytes !== undefined && sha256Hex(bytes) !== sha256) throw new Error(`${path} was changed: its SHA-256 is another`)
   return bytes
-}
-
-/** Returns the SHA-256 of the bytes in hexadecimal. */
-export function sha256Hex(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }

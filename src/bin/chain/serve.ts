@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
 import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
-import { listenOnLoopback } from '../network.ts'
+import { closeServer, listenOnLoopback } from '../network.ts'
 
 const MAX_CONNECTIONS = 1000
 const REQUEST_TIMEOUT_MS = 30_000
@@ -31,10 +31,7 @@ export async function serveChain(rpc: JsonRpc, port: number): Promise<void> {
   const actualPort = await listenOnLoopback(server, port)
   process.stdout.write(`The chain answers at http://127.0.0.1:${actualPort}\n`)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      server.close()
-      server.closeAllConnections()
-    })
+    process.once(signal, () => void closeServer(server))
   }
 }
 

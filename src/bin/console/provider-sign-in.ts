@@ -5,12 +5,12 @@
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import type { JsonObject } from '../../codec/json.ts'
+import { cookieValues } from '../../http/cookies.ts'
 import type { Outbound } from '../../http/outbound.ts'
 import { createOpenidProvider, type OpenidProvider, type SignInAttempt } from '../../openid-connect/provider.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { type ConsoleClient, mayPersonEnter, requiredClaims } from './allowed-people.ts'
 import { type ConsoleAnswer, type ConsoleRefusal, redirectAnswer } from './answer.ts'
-import { cookieValues } from './cookies.ts'
 
 export interface ProviderSignInOptions {
   readonly client: ConsoleClient

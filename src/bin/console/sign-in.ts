@@ -4,7 +4,7 @@
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
-import { cookieValues } from './cookies.ts'
+import { cookieValues } from '../../http/cookies.ts'
 
 const CODE_MS = 10 * 60_000
 const SESSION_MS = 12 * 3_600_000

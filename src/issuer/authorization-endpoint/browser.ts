@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toBase64url } from '../../codec/base64url.ts'
+import { cookieValues } from '../../http/cookies.ts'
 import type { IssuerContext } from '../context.ts'
 
 const NAME = 'vouchsafe-browser'
@@ -16,10 +17,7 @@ export function browserCookieOf(
   context: Pick<IssuerContext, 'config'>,
   { headers }: FastifyRequest,
 ): string | undefined {
-  const values = (headers.cookie ?? '').split(';').flatMap((pair) => {
-    const [name = '', value = ''] = pair.trim().split('=', 2)
-    return name === cookieName(context) && VALUE.test(value) ? [value] : []
-  })
+  const values = cookieValues(headers.cookie, cookieName(context)).filter((value) => VALUE.test(value))
   // A second cookie of the name is not ours.
   return values.length === 1 ? values[0] : undefined
 }

@@ -7,6 +7,7 @@
 export function cookieValues(header: string | undefined, name: string): readonly string[] {
   const prefix = `${name}=`
   return (header ?? '')
-    .split('; ')
+    .split(';')
+    .map((cookie) => cookie.trim())
     .flatMap((cookie) => (cookie.startsWith(prefix) ? [cookie.slice(prefix.length)] : []))
 }
