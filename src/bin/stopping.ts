@@ -1,4 +1,5 @@
 /** The end of every service, from a signal until it has stopped. */
+import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import type { Stopping } from '../config/stopping.ts'
 import type { App } from '../http/app-type.ts'
@@ -22,6 +23,8 @@ const GRACE_MS = 10_000
 const LAST_WAIT_MS = 2_000
 /** The time within which a process has ended after its time of grace, whatever it waits for. */
 export const LONGEST_END_MS = GRACE_MS + 2 * LAST_WAIT_MS
+/** The time without a new connection after which the primary process has passed on to a worker all that it took in. */
+const WORKER_QUIET_MS = 5
 /** The time for requests that are on their way on open connections. */
 const OPEN_CONNECTION_SECONDS = 0.2
 const POLL_SECONDS = 0.01
@@ -65,6 +68,7 @@ async function endConnections(service: ListeningService, graceSeconds: number, l
   const { connections } = service.app
   connections.endAfterAnswers()
   await wait(graceSeconds)
+  await connections.closeListener(cluster.isWorker ? WORKER_QUIET_MS : 0)
   for (
     let waitedSeconds = 0;
     waitedSeconds < OPEN_CONNECTION_SECONDS && connections.countOpen() > 0;

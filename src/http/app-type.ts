@@ -17,6 +17,11 @@ export interface ServerConnections {
   readonly onEnding: (listener: () => void) => void
   /** Calls `answer`, which ends a connection whose bytes cannot be read, when its earlier requests are answered. */
   readonly answerUnreadableBytes: (socket: Socket, answer: () => void) => void
+  /**
+   * Stops listening once no connection has arrived for `quietMs`, so that none is lost; requests wait meanwhile. Open
+   * connections stay.
+   */
+  readonly closeListener: (quietMs: number) => Promise<void>
   /** Closes idle connections from now on, again and again: a browser opens some before it needs them. */
   readonly closeIdle: () => void
 }

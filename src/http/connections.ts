@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { App, ServerConnections } from './app-type.ts'
+import { closeListener } from './close-listener.ts'
 
 /** The most unanswered requests on one connection; browsers and proxies send one at a time. */
 const MAX_PIPELINED = 16
@@ -18,6 +19,11 @@ interface Turn {
   readonly response?: ServerResponse
   /** Starts the work when the earlier requests of the connection are answered. */
   begin?: () => void
+}
+
+/** The requests that wait while a server stops listening; absent when none has to. */
+interface Waiting {
+  begins?: (() => void)[]
 }
 
 /** A request whose bytes may still arrive. */
@@ -40,6 +46,7 @@ interface Connection {
 export function watchConnections(app: App): void {
   const connections = new Map<Socket, Connection>()
   const endListeners: (() => void)[] = []
+  const waiting: Waiting = {}
   let isEnding = false
   // The event gives the same socket as a request: under TLS, it comes after the handshake.
   app.server.on('setSecureContext' in app.server ? 'secureConnection' : 'connection', (socket: Socket) => {
@@ -52,17 +59,7 @@ export function watchConnections(app: App): void {
     const connection = connections.get(request.socket)
     if (connection !== undefined) addRequest(connection, request, response)
   })
-  app.addHook('onRequest', ({ raw }, reply, done) => {
-    const { turns = [] } = connections.get(raw.socket) ?? {}
-    const begin = (): void => {
-      // Requests that were read together with the one for which the connection was ended are not answered.
-      if (raw.socket.destroyed) reply.hijack()
-      else done()
-    }
-    const turn = turns.find(({ response }) => response === reply.raw)
-    if (turn === undefined || turn === turns[0]) begin()
-    else turn.begin = begin
-  })
+  addTurns(app, connections, waiting)
   app.decorate('connections', {
     countOpen: () => connections.size,
     isEnding: () => isEnding,
@@ -77,8 +74,34 @@ export function watchConnections(app: App): void {
       if (connection === undefined) answer()
       else if (connection.isBroken !== true) endInTurn(connection, socket, answer)
     },
+    closeListener: (quietMs) => closeListenerAlone(app, quietMs, waiting),
     closeIdle: () => closeIdleConnections(connections),
   } satisfies ServerConnections)
+}
+
+/** Makes each request wait for its turn on its connection, and while the server stops listening. */
+function addTurns(app: App, connections: ReadonlyMap<Socket, Connection>, waiting: Waiting): void {
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    const { turns = [] } = connections.get(raw.socket) ?? {}
+    const begin = (): void => {
+      if (waiting.begins !== undefined) waiting.begins.push(begin)
+      // Requests that were read together with the one for which the connection was ended are not answered.
+      else if (raw.socket.destroyed) reply.hijack()
+      else done()
+    }
+    const turn = turns.find(({ response }) => response === reply.raw)
+    if (turn === undefined || turn === turns[0]) begin()
+    else turn.begin = begin
+  })
+}
+
+/** Stops listening; requests wait meanwhile, so that their answers do not bring more connections. */
+async function closeListenerAlone({ server }: App, quietMs: number, waiting: Waiting): Promise<void> {
+  const begins: (() => void)[] = []
+  waiting.begins = begins
+  await closeListener(server, quietMs)
+  delete waiting.begins
+  for (const begin of begins) begin()
 }
 
 function closeAfterResponses(turns: readonly Turn[]): void {

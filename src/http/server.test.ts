@@ -118,6 +118,25 @@ describe('the frame of a server', () => {
   })
 })
 
+describe('a server that stops listening', () => {
+  it('takes in the connections that wait, holds their requests, answers them, and lets no other in', async () => {
+    const app = makeServer()
+    app.get('/', () => ({ isListening: app.server.listening }))
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    const { port } = app.server.address() as AddressInfo
+    const answers = Array.from({ length: 20 }, async () => {
+      const socket = connect(port, '127.0.0.1')
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+      return Buffer.concat((await socket.toArray()) as Buffer[]).toString()
+    })
+    // The system has made the connections, and the event loop has not seen them yet.
+    await app.connections.closeListener(0)
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200 .*{"isListening":false}$/s)
+    const error = (await once(connect(port, '127.0.0.1'), 'error')) as NodeJS.ErrnoException[]
+    expect(error[0]?.code).toBe('ECONNREFUSED')
+  })
+})
+
 describe('the routes of every server', () => {
   it('say whether it can do its work, and refuse as the service does while it stops', async () => {
     const app = makeServer()
