@@ -20,6 +20,7 @@ import { startedSession, tokenOf } from '../support/issuance.ts'
 import { type InStatusLists, inStatusLists } from '../support/restored.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY, ISSUER_URL, type Services } from '../support/services.ts'
+import { act, copyOf, type IssuedCredential, readList } from '../support/status.ts'
 import { freshUrl } from '../support/store.ts'
 import { call, declare, postForm } from '../support/wire.ts'
 
@@ -42,6 +43,7 @@ interface Place {
   readonly start: () => Promise<void>
   readonly stop: () => Promise<EndedCommand>
   readonly db: (...words: readonly string[]) => Promise<EndedCommand>
+  readonly revokeUnknown: () => Promise<EndedCommand>
 }
 
 async function startedIssuer(): Promise<Place> {
@@ -64,6 +66,7 @@ async function startedIssuer(): Promise<Place> {
       return (service as Running).ended
     },
     db: (...words) => startCommand(['db', ...words], { cwd: directory }).ended,
+    revokeUnknown: () => startCommand(['status-list', 'revoke-unknown', '--json'], { cwd: directory }).ended,
   }
   await place.start()
   return place
@@ -149,6 +152,35 @@ describe('a backup by the command', () => {
       service: 'issuer',
       generation: { restored_at: expect.any(String) as string },
     })
+  })
+
+  it('leaves credentials that were issued since valid, until the operator revokes all that are not known', async () => {
+    const place = await startedIssuer()
+    const early = await place.lists.issue(3)
+    await done(place.db('backup', 'backup.db', '--json'))
+    const later = await place.lists.issue(2)
+    await act(place.services, 'revoke', later.sessionId)
+    const copyOfEarly = await copyOf(early)
+    expect(await place.revokeUnknown()).toMatchObject({
+      status: 2,
+      stdout: expect.stringMatching(/never restored/) as string,
+    })
+    await place.stop()
+    await done(place.db('restore', 'backup.db', '--json'))
+    await place.start()
+    const recent = await place.lists.issue(1)
+    const states = async (...credentials: readonly IssuedCredential[]): Promise<(number | undefined)[]> =>
+      Promise.all(credentials.map(async ({ status: { uri, idx } }) => (await readList(place.services, uri))[idx]))
+    expect(await states(early, later, copyOfEarly, recent)).toEqual([0, 0, 0, 0])
+
+    const { lists } = await done(place.revokeUnknown())
+    expect(lists).toEqual([{ listId: early.status.uri.split('/').at(-1), entries: 131_072, revoked: 131_072 - 3 }])
+    expect(await states(early, later, copyOfEarly, recent)).toEqual([0, 1, 1, 0])
+    expect(await done(place.revokeUnknown())).toMatchObject({ lists: [{ revoked: 0 }] })
+    expect(await act(place.services, 'suspend', early.sessionId)).toMatchObject([200, {}])
+    expect(await states(early, later, recent)).toEqual([2, 1, 0])
+    // A later copy is in the new list, of which nothing is revoked.
+    expect(await states(await copyOf(recent))).toEqual([0])
   })
 
   it('that cannot be restored is refused with the reason, and changes nothing', async () => {

@@ -71,6 +71,7 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/how-to/production.md', HOW_TO, 'vouchsafe init issuer', 'vouchsafe doctor issuer', '[Unit]'),
   ...rowsOf('docs/how-to/production.md', 'test/interop/proxy.test.ts', 'proxy_pass', 'upstream issuer'),
   ...rowsOf('docs/how-to/restore-a-backup.md', OPERATING, 'db restore'),
+  ...rowsOf('docs/how-to/restore-a-backup.md', 'test/faults/backup.test.ts', 'revoke-unknown'),
   ...rowsOf(
     'docs/how-to/sign-in.md',
     'test/interop/sign-in.test.ts',

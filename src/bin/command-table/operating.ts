@@ -117,20 +117,27 @@ export const operatingCommands = {
   },
   'status-list': {
     group: 'Operating a service',
-    does: 'write the status lists of an issuer as files that any web server can serve',
-    forms: [{ words: 'export DIR', does: 'write what has changed since the last export into a directory' }],
-    choices: ['export'],
+    does: 'the status lists of an issuer: as files that any web server can serve, and after a restore',
+    forms: [
+      { words: 'export DIR', does: 'write what has changed since the last export into a directory' },
+      {
+        words: 'revoke-unknown',
+        does: 'after a restore, revoke what was issued since the backup, in the lists of before',
+      },
+    ],
+    choices: ['export', 'revoke-unknown'],
     options: { config: CONFIG_OPTION, json: JSON_OPTION },
     notes: [
-      'Repeat it more often than statusList.ttlSeconds; nothing that has not changed is signed or written again.',
+      'Repeat an export more often than statusList.ttlSeconds; nothing that has not changed is signed or written again.',
       'Beside DIR it keeps DIR.index.json, with which it knows what has changed; its time is that of the last export that succeeded.',
     ],
     examples: [
       { line: 'vouchsafe status-list export /srv/status/public', does: 'beside the running service, from a timer' },
+      { line: 'vouchsafe status-list revoke-unknown', does: 'once, when every process runs again after a restore' },
     ],
     exits: {
-      0: 'the files are written',
-      2: `a file, the database or the configuration cannot be used, or ${WRONG_WORDS}`,
+      0: 'the files are written, or the entries revoked',
+      2: `a file, the database or the configuration cannot be used, the database was never restored, or ${WRONG_WORDS}`,
     },
   },
   db: {

@@ -1,112 +1,16 @@
-/**
- * `vouchsafe status-list`: writes the status lists of an issuer as files, and an index by which the next export knows
- * what has changed.
- */
-import { existsSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { parseJsonObject } from '../../codec/json.ts'
-import { isListPath, type ListFile, listFiles } from '../../issuer/status-list/export.ts'
-import { createKeyRing } from '../../keys/key-ring.ts'
+/** `vouchsafe status-list`: exports the lists of an issuer, and revokes what it does not know after a restore. */
 import { readWords, UsageError } from '../command-line.ts'
-import { makeDirectory } from '../directory.ts'
-import { now, pkcs11Tokens } from '../effects.ts'
-import { flushToDisk } from '../flush-to-disk.ts'
-import { withIssuer } from '../operator-store.ts'
-
-interface ExportResult {
-  readonly written: readonly string[]
-  readonly unchanged: number
-  readonly removed: readonly string[]
-  readonly ttlSeconds: number
-}
+import { exportLists } from './export-lists.ts'
+import { revokeUnknownCredentials } from './revoke-unknown-credentials.ts'
 
 export async function runStatusList(args: string[]): Promise<void> {
   const { values, positionals } = readWords('status-list', args)
   const [word, directory, ...more] = positionals
-  if (word !== 'export' || directory === undefined || more.length > 0) throw new UsageError('status-list')
-  // Status lists are public, and the web server that reads them is another user.
-  process.umask(0o022)
-  const result = await withIssuer(values.config, async (store, config) => {
-    const context = { store, config, keys: createKeyRing(config.keys, pkcs11Tokens), now }
-    return { ...(await writeLists(directory, listFiles(context))), ttlSeconds: config.statusList.ttlSeconds }
-  })
-  process.stdout.write(values.json ? `${JSON.stringify(result, null, 2)}\n` : textOf(directory, result))
-}
-
-/**
- * Writes the files whose lists have changed, each with the same compressed beside it, removes those of lists that are
- * gone, and then writes the index: the entity tag of each file, by which the next export knows what has changed. It is
- * not public, since it has all lists of the issuer. It is written at each export: its time is that of the last one.
- */
-async function writeLists(
-  directory: string,
-  lists: AsyncIterable<ListFile>,
-): Promise<Omit<ExportResult, 'ttlSeconds'>> {
-  const index = `${resolve(directory)}.index.json`
-  const previousTags = readIndex(index)
-  const tags: Record<string, string> = {}
-  const writtenPaths: string[] = []
-  for await (const { path, etag, makeDocument } of lists) {
-    const file = join(directory, path)
-    tags[path] = etag
-    if (previousTags.get(path) === etag && existsSync(file) && existsSync(`${file}.gz`)) continue
-    replaceAtomically(file, await makeDocument('identity'), 0o644)
-    replaceAtomically(`${file}.gz`, await makeDocument('gzip'), 0o644)
-    writtenPaths.push(path)
-  }
-  const removedPaths = [...previousTags.keys()].filter((path) => isListPath(path) && !Object.hasOwn(tags, path))
-  const removed = removeLists(directory, removedPaths, Object.keys(tags).length)
-  // The index is written last, so that the next export repeats one that ended early.
-  replaceAtomically(index, Buffer.from(`${JSON.stringify(tags, null, 2)}\n`), 0o600)
-  return { written: writtenPaths, unchanged: Object.keys(tags).length - writtenPaths.length, removed }
-}
-
-/** Removes the files of lists that are gone. Refuses where no list is left: that is rather another database. */
-function removeLists(directory: string, removedPaths: readonly string[], remainingCount: number): readonly string[] {
-  if (removedPaths.length > 0 && remainingCount === 0) {
-    throw new Error(
-      `the database has no status list, and ${directory} has files of some: is it the database of this issuer? Nothing was removed`,
-    )
-  }
-  for (const path of removedPaths) {
-    const file = join(directory, path)
-    for (const each of [file, `${file}.gz`]) rmSync(each, { force: true })
-    if (path.includes('/')) removeDirectoryIfEmpty(dirname(file))
-  }
-  return removedPaths
-}
-
-function removeDirectoryIfEmpty(directory: string): void {
-  try {
-    rmdirSync(directory)
-  } catch (error) {
-    if (!['ENOTEMPTY', 'ENOENT', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
-  }
-}
-
-/** Returns the tags of the export before; none where its index is missing or damaged, so that all is written anew. */
-function readIndex(file: string): ReadonlyMap<string, unknown> {
-  try {
-    return new Map(Object.entries(parseJsonObject(readFileSync(file, 'utf8'))))
-  } catch {
-    return new Map()
-  }
-}
-
-/** Puts a file in the place of the one before: a web server reads either, and never a part. */
-function replaceAtomically(file: string, bytes: Uint8Array, mode: number): void {
-  const temporary = `${file}.${process.pid}.tmp`
-  try {
-    makeDirectory(dirname(file), 0o755)
-    writeFileSync(temporary, bytes, { mode })
-    flushToDisk(temporary)
-    renameSync(temporary, file)
-  } catch (cause) {
-    throw new Error(`${file}: it cannot be written: ${(cause as Error).message}`, { cause })
-  }
-}
-
-function textOf(directory: string, { written, unchanged, removed, ttlSeconds }: ExportResult): string {
-  const counts = `${written.length} written, ${unchanged} as they were, ${removed.length} removed`
-  return `Status lists in ${directory}: ${counts}. Export again within ${ttlSeconds} seconds.\n`
+  if (more.length > 0 || (word === 'export') !== (directory !== undefined)) throw new UsageError('status-list')
+  if (directory === undefined && word !== 'revoke-unknown') throw new UsageError('status-list')
+  const { text, facts } =
+    directory === undefined
+      ? await revokeUnknownCredentials(values.config)
+      : await exportLists(values.config, directory)
+  process.stdout.write(values.json ? `${JSON.stringify(facts, null, 2)}\n` : `${text}\n`)
 }
