@@ -141,6 +141,7 @@ async function postgresReader(runSql: RunSql): Promise<TableReader> {
     tables,
     generation: generation === undefined ? undefined : (parseColumn(generation) as DatabaseGeneration),
     count: async ({ name }) => Number((await runSql(`select count(*) as count from ${name}`)).rows[0]?.count),
+    newestTime: async ({ name }) => Number((await runSql(`select max(created_at) as at from ${name}`)).rows[0]?.at),
     rows: (table, after) => rowsOf(runSql, table, after),
     size: async () => {
       const sum = tables.map(({ name }) => `pg_total_relation_size('${name}')`).join(' + ')

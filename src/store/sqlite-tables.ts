@@ -135,6 +135,7 @@ function sqliteReader(database: DatabaseSync): TableReader {
     tables: collectionsAmong(columns),
     generation: generation === undefined ? undefined : (parseColumn(generation) as DatabaseGeneration),
     count: ({ name }) => Promise.resolve(Number(all(`select count(*) as count from ${name}`)[0]?.count)),
+    newestTime: ({ name }) => Promise.resolve(Number(all(`select max(created_at) as at from ${name}`)[0]?.at)),
     rows: (table, after) => rowsOf(database, table, after),
     size: () => {
       const [size] = all('select page_count * page_size as bytes from pragma_page_count, pragma_page_size')

@@ -31,6 +31,8 @@ export interface TableReader {
   readonly tables: readonly Table[]
   readonly generation: DatabaseGeneration | undefined
   count(table: Table): Promise<number>
+  /** Returns the time of the newest row of a collection with an order of creation; zero where there is none. */
+  newestTime(table: Table): Promise<number>
   /** Yields the rows in the order of the bytes of their ids, some at a time; those after `after`, or all. */
   rows(table: Table, after?: string): Iterable<readonly TableRow[]> | AsyncIterable<readonly TableRow[]>
   /** Returns the bytes on disk, with indices and a log that is not in the file yet. */

@@ -118,6 +118,7 @@ describe('a backup by the command', () => {
     const { result, before } = await underLoad(place, () => done(place.db('backup', 'backup.db', '--json')))
     expect(result).toMatchObject({ file: 'backup.db', rows: expect.any(Number) as number })
     expect(statSync(join(place.directory, 'backup.db')).mode & 0o777).toBe(0o600)
+    const backupEnd = Date.now()
     await tokenOf(taken)
     await place.lists.issue(4)
 
@@ -130,6 +131,8 @@ describe('a backup by the command', () => {
     // The number has those of the load that the backup has, and the two offers.
     expect(restored.voided).toBeGreaterThanOrEqual(before.length + 2)
     expect(restored.kept).toMatch(/before/)
+    expect(Date.parse(String(restored.newest))).toBeGreaterThan(Date.now() - 60_000)
+    expect(Date.parse(String(restored.newest))).toBeLessThan(backupEnd)
     await place.start()
 
     await place.lists.issue(4)

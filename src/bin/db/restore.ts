@@ -16,7 +16,7 @@ import { generationFile } from '../generation-file.ts'
 import type { OpenedStore } from '../service-kind.ts'
 import { type CommandResult, rowsText } from './command-result.ts'
 import { refuseWhileOpen, replaceFile } from './replace-file.ts'
-import { countTables, refuseMissingFile, type Subject, withTables } from './subject.ts'
+import { countTables, findNewestTime, refuseMissingFile, type Subject, withTables } from './subject.ts'
 
 /** The result of a restore. */
 interface RestoreResult {
@@ -25,6 +25,8 @@ interface RestoreResult {
   readonly voided: number | undefined
   readonly rows: number
   readonly schema: string | undefined
+  /** The time of the newest session or callback in the backup. */
+  readonly newest: string | null
 }
 
 /** Restores a backup. Throws a message for the operator; then the database is as it was. */
@@ -124,9 +126,10 @@ async function replaceDatabase(
   )
 }
 
-async function countAll(reader: TableReader): Promise<Pick<RestoreResult, 'rows' | 'schema'>> {
+async function countAll(reader: TableReader): Promise<Pick<RestoreResult, 'rows' | 'schema' | 'newest'>> {
   const counts = await countTables(reader)
-  return { rows: counts.reduce((sum, { rows }) => sum + rows, 0), schema: reader.steps.at(-1) }
+  const rows = counts.reduce((sum, { rows: count }) => sum + count, 0)
+  return { rows, schema: reader.steps.at(-1), newest: await findNewestTime(reader) }
 }
 
 function databaseFilesOf(copy: string): readonly string[] {
@@ -134,11 +137,12 @@ function databaseFilesOf(copy: string): readonly string[] {
 }
 
 function resultOf({ kind, config: { database } }: Subject, file: string, restoreResult: RestoreResult): CommandResult {
-  const { kept, voided, rows, schema } = restoreResult
+  const { kept, voided, rows, schema, newest } = restoreResult
   const place = describeDatabase(database)
   const isFile = database.kind === 'sqlite'
   const lines = [
     `${place} is restored from ${file}: ${rowsText(rows)}, schema ${schema ?? 'unknown'}.`,
+    ...(newest === null ? [] : [`The newest session in it is of ${newest}.`]),
     kept === undefined
       ? 'There was no database before.'
       : isFile
@@ -152,6 +156,6 @@ function resultOf({ kind, config: { database } }: Subject, file: string, restore
   ]
   return {
     text: lines.join('\n'),
-    facts: { database: place, file, kept: kept ?? null, voided: voided ?? null, rows, schema },
+    facts: { database: place, file, kept: kept ?? null, voided: voided ?? null, rows, schema, newest },
   }
 }

@@ -6,19 +6,20 @@ import type { Migration } from '../../store/store.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { formatColumns } from '../terminal.ts'
 import { bytesText, type CommandResult, rowsText } from './command-result.ts'
-import { countTables, type Subject, withTables } from './subject.ts'
+import { countTables, findNewestTime, type Subject, withTables } from './subject.ts'
 
 export async function describeDatabaseState({ kind, config }: Subject): Promise<CommandResult> {
   const { database } = config
   const place = describeDatabase(database)
   const state = await withTables(database, (reader) => readState(reader, kind.migrations))
-  const { schema, generation, bytes, tables } = state
+  const { schema, generation, bytes, newest, tables } = state
   const facts = { database: place, service: kind.name, ...state }
   const rows: readonly (readonly [string, string])[] = [
     ['database', `${place} (${kind.name})`],
     ['schema', schemaText(schema)],
     ['generation', generationText(generation)],
     ['size', bytesText(bytes)],
+    ...(newest === null ? [] : [['newest session', newest] as const]),
     ...tables.map(({ table, rows: count }) => [table, rowsText(count)] as const),
   ]
   return { text: formatColumns(rows).join('\n'), facts }
@@ -44,6 +45,8 @@ interface DatabaseState {
   readonly schema: SchemaState
   readonly generation: GenerationState | null
   readonly bytes: number
+  /** The time of the newest session or callback. */
+  readonly newest: string | null
   readonly tables: readonly TableCount[]
 }
 
@@ -52,6 +55,7 @@ async function readState(reader: TableReader, migrations: readonly Migration[]):
     schema: schemaOf(reader.steps, migrations),
     generation: reader.generation === undefined ? null : generationOf(reader.generation),
     bytes: await reader.size(),
+    newest: await findNewestTime(reader),
     tables: await countTables(reader),
   }
 }

@@ -56,6 +56,15 @@ export async function countTables(reader: TableReader): Promise<readonly TableCo
   return counts
 }
 
+/** Returns the time of the newest session or callback, ISO 8601; null where there is none. */
+export async function findNewestTime(reader: TableReader): Promise<string | null> {
+  let newest = 0
+  for (const table of reader.tables) {
+    if (table.hasCreationTime) newest = Math.max(newest, await reader.newestTime(table))
+  }
+  return newest === 0 ? null : new Date(newest).toISOString()
+}
+
 /** Throws `missing` where there is no file, and a message where SQLite would read what does not belong to it. */
 export function refuseMissingFile(
   file: string,
