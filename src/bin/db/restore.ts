@@ -149,7 +149,10 @@ function resultOf({ kind, config: { database } }: Subject, file: string, restore
         ? `The previous database is ${kept}; take it away when you no longer need it.`
         : `The previous tables are in the schema ${kept}; drop it when you no longer need them.`,
     ...(kind.name === 'issuer'
-      ? ['Another generation has begun: new status lists begin, and the old ones are served as before.']
+      ? [
+          'Another generation has begun: new status lists begin, and the old ones are served as before.',
+          'Credentials that were issued since the backup stay valid. To revoke them all, once every process runs again: vouchsafe status-list revoke-unknown',
+        ]
       : []),
     ...(voided === undefined ? [] : [`Sessions that were open in the backup, and are void now: ${voided}.`]),
     'Start the service. What happened since the backup is not in it: docs/how-to/restore-a-backup.md says what to do.',
