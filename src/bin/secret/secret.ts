@@ -63,11 +63,11 @@ async function runSubcommand(args: string[]): Promise<SecretResult> {
   })
 }
 
-/** Hints, on a local chain, that another key may have been intended. */
-function addKeyHint(error: unknown): unknown {
-  if (!(error instanceof SharingError && error.code === 'not-owner')) return error
-  const hint = "Without --key the command uses the key of this local chain; give the owner's with --key FILE"
-  return new SharingError(error.code, `${error.message}. ${hint}`)
+/** Adds to the message of an error about the owner, on a local chain, that another key may have been intended. */
+export function addKeyHint(error: unknown): unknown {
+  if (error instanceof SharingError && error.code === 'not-owner')
+    error.message += ". Without --key the command uses the key of this local chain; give the owner's with --key FILE"
+  return error
 }
 
 async function openSecretCommand(options: SecretOptions): Promise<SecretCommand> {
