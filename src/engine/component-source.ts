@@ -8,8 +8,8 @@ import { isAllowed } from './outbound-hosts.ts'
 /** Components on this machine, by their SHA-256 in hexadecimal. */
 export interface ComponentFiles {
   /**
-   * Reads a component; undefined when there is none, or it has more than `maxBytes`. Rejects with a {@link SourceError}
-   * when its file is there and cannot be read.
+   * Reads a component; undefined when there is none. Rejects with a {@link SourceError} when its file is there and
+   * cannot be read, or has more than `maxBytes`.
    */
   read(sha256: string, maxBytes: number): Promise<Uint8Array | undefined>
   keep(sha256: string, bytes: Uint8Array): Promise<void>

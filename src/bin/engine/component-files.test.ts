@@ -27,7 +27,6 @@ it('finds a component in any of the directories, and none where no directory has
     Buffer.from('bytes'),
   )
   expect(await createComponentFiles([join(home, 'missing'), empty]).read(SHA256, 10)).toBeUndefined()
-  expect(await createComponentFiles([full]).read(SHA256, 4)).toBeUndefined()
 })
 
 it('says of a component that cannot be read that it is there, and why it cannot be read', async () => {
@@ -38,6 +37,23 @@ it('says of a component that cannot be read that it is there, and why it cannot 
     message: `the file ${join(unreadable, SHA256)} cannot be read (EISDIR): let the user of the engine read it, or take it away`,
     cause: { code: 'EISDIR' },
   })
+})
+
+it('says of a component that is too large how large it is, and how large it may be', async () => {
+  const large = makeDirectory('large', writeBytes)
+  const reading = createComponentFiles([large, join(home, 'none')]).read(SHA256, 4)
+  await expect(reading).rejects.toThrow(SourceError)
+  await expect(reading).rejects.toMatchObject({
+    message: `the file ${join(large, SHA256)} is too large: it has 5 bytes, and limits.moduleBytes allows 4; raise that limit, or take the file away`,
+  })
+})
+
+it('takes a component from another directory where the first is too large', async () => {
+  const [larger, right] = [
+    makeDirectory('larger', (file) => writeFileSync(file, 'more bytes')),
+    makeDirectory('right', writeBytes),
+  ]
+  expect(await createComponentFiles([larger, right]).read(SHA256, 5)).toEqual(Buffer.from('bytes'))
 })
 
 it('takes a component from another directory where the first cannot be read', async () => {

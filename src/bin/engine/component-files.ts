@@ -29,15 +29,22 @@ export function createComponentFiles(directories: readonly [string, ...string[]]
   }
 }
 
-/** Reads a file; undefined when there is none, or it is larger. Returns the error of a file that cannot be read. */
+/** Reads a file; undefined when there is none. Returns the error of a file that is too large, or cannot be read. */
 async function readBounded(path: string, maxBytes: number): Promise<Uint8Array | SourceError | undefined> {
   try {
     const { size } = await stat(path)
-    return size > maxBytes ? undefined : await readFile(path)
+    return size > maxBytes ? tooLarge(path, size, maxBytes) : await readFile(path)
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     const advice = 'let the user of the engine read it, or take it away'
     return new SourceError(`the file ${path} cannot be read (${code}): ${advice}`, { cause: error })
   }
+}
+
+function tooLarge(path: string, size: number, maxBytes: number): SourceError {
+  const advice = 'raise that limit, or take the file away'
+  return new SourceError(
+    `the file ${path} is too large: it has ${size} bytes, and limits.moduleBytes allows ${maxBytes}; ${advice}`,
+  )
 }
