@@ -1,8 +1,8 @@
 /** `vouchsafe chain serve`: whom it answers, what it answers, and how much of it. */
 import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createChainServer, serveChain } from '../../src/bin/chain/serve.ts'
 import { type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
 
@@ -19,6 +19,8 @@ async function served() {
   const done: string[] = []
   const rpc: JsonRpc = (method, [size]) => {
     done.push(method)
+    if (method === 'break') return Promise.reject(new TypeError('a mistake of the chain'))
+    if (method === 'unreadable') return Promise.reject(new JsonRpcError(3, 'reverted', 1n))
     if (method === 'fail') return Promise.reject(new JsonRpcError(3, 'reverted', 'x'.repeat(Number(size))))
     return Promise.resolve(method === 'give' ? 'x'.repeat(Number(size)) : method)
   }
@@ -200,4 +202,41 @@ it('says what to do to whom it refuses', async () => {
   expect((await post('', { origin: 'https://dapp.example' })).body).toContain('localhost')
   expect((await post('x'.repeat(2 * MIB + 1))).status).toBe(413)
   expect(JSON.parse((await post('{')).body)).toMatchObject({ id: null, error: { code: -32700 } })
+})
+
+/** Returns what is written to stderr from now to the end of the test. */
+function heardErrors(): () => string {
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  onTestFinished(() => write.mockRestore())
+  return () => write.mock.calls.map(([text]) => String(text)).join('')
+}
+
+it('writes what a method threw with its stack to the terminal, and answers with its message', async () => {
+  const { ask } = await served()
+  const heard = heardErrors()
+  const error = { code: -32603, message: 'a mistake of the chain' }
+  expect(await ask({ id: 1, method: 'break' })).toMatchObject({ id: 1, error })
+  expect(heard()).toMatch(/^The chain failed to answer a request: TypeError: a mistake of the chain\n +at /)
+})
+
+it('answers 500 when it fails, and writes why to the terminal', async () => {
+  const { post, ask } = await served()
+  const heard = heardErrors()
+  const answer = await post({ id: 1, method: 'unreadable' })
+  expect(answer.status).toBe(500)
+  expect(answer.body).toMatch(/^The chain failed to answer a request: the terminal/)
+  expect(heard()).toMatch(/^The chain failed to answer a request: TypeError: .*BigInt.*\n +at /)
+  expect(await ask({ id: 2, method: 'echo' })).toMatchObject({ id: 2, result: 'echo' })
+})
+
+it('writes nothing to the terminal of a client that ends its request', async () => {
+  const { port, server } = await served()
+  const heard = heardErrors()
+  const socket = connect(port, '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
+  const [, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse]
+  socket.destroy()
+  await once(response, 'close')
+  await new Promise(setImmediate)
+  expect(heard()).toBe('')
 })

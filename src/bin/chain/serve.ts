@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
 import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
+import { endFailedRequest, reportError } from '../failed-request.ts'
 import { closeServer, listenOnLoopback } from '../network.ts'
 
 const MAX_CONNECTIONS = 1000
@@ -24,6 +25,7 @@ const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 const INTERNAL_ERROR = -32603
 const TOO_LARGE = -32003
+const FAILURE = 'The chain failed to answer a request'
 
 /** Serves the chain on loopback until the process ends; resolves when the server listens. */
 export async function serveChain(rpc: JsonRpc, port: number): Promise<void> {
@@ -39,7 +41,9 @@ export async function serveChain(rpc: JsonRpc, port: number): Promise<void> {
 export function createChainServer(rpc: JsonRpc): Server {
   const usedMemory: UsedMemory = { bytes: 0 }
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-    answerHttp(rpc, createAllowanceFor(usedMemory, response), request, response).catch(() => response.destroy())
+    answerHttp(rpc, createAllowanceFor(usedMemory, response), request, response).catch((error: unknown) => {
+      endFailedRequest(FAILURE, error, response)
+    })
   })
   return Object.assign(server, { maxConnections: MAX_CONNECTIONS, timeout: IDLE_TIMEOUT_MS })
 }
@@ -201,6 +205,7 @@ async function answerOne(rpc: JsonRpc, { id = null, method, params }: Question):
     return JSON.stringify({ jsonrpc: '2.0', id, result: await rpc(method, params) })
   } catch (error) {
     if (error instanceof JsonRpcError) return errorText(id, error.code, error.message, error.data)
+    reportError(FAILURE, error)
     return errorText(id, INTERNAL_ERROR, (error as Error).message)
   }
 }

@@ -3,6 +3,7 @@
  * the API key that no browser has.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { isClientGone } from '../failed-request.ts'
 import {
   type ConsoleAnswer,
   type ConsoleFile,
@@ -121,12 +122,6 @@ async function respond(
 function endWithRefusal({ headers }: IncomingMessage, response: ServerResponse, refusal: ConsoleRefusal): void {
   if (response.headersSent) response.destroy()
   else sendAnswer(response, refusalAnswer(refusal, headers.accept))
-}
-
-/** Tests whether an error only says that the browser ended its request or no longer reads. */
-function isClientGone(error: unknown): boolean {
-  const { name, code } = error as NodeJS.ErrnoException
-  return name === 'AbortError' || code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ECONNRESET'
 }
 
 /** Returns the message of an error with the code or the message of its cause. */

@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { ownString, parseJsonObject } from '../../codec/json.ts'
 import { escapeHtml } from '../../http/browser-page.ts'
+import { endFailedRequest } from '../failed-request.ts'
 import { chooseDefaultHost, closeServer } from '../network.ts'
 import { type ApiResult, callService, requireSuccess } from './calls.ts'
 import { dataset } from './data.ts'
@@ -28,7 +29,9 @@ export async function listenAsPortal(issuer: DemoService, port: number): Promise
   const host = await chooseDefaultHost()
   return new Promise((resolve, reject) => {
     const server = createServer((request, response) => {
-      void answerRequest(issuer, portal, request, response).catch(() => response.destroy())
+      answerRequest(issuer, portal, request, response).catch((error: unknown) => {
+        endFailedRequest('The page of the university failed to answer a request', error, response)
+      })
     })
     const portal: Portal = { close: () => closeServer(server) }
     server.once('error', reject)
