@@ -16,7 +16,7 @@ import { limitBodyMemory } from './body-memory.ts'
 import { addCommonRoutes, OPERATION } from './common-routes.ts'
 import { describeBrokenRequest, sendError, toProtocolError } from './error-response.ts'
 import { hasSeveralHosts } from './host-header.ts'
-import { describeRefusalForLog } from './logged-error.ts'
+import { describeErrorBehindRefusal, describeRefusalForLog } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
 import { createAllowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
@@ -176,7 +176,10 @@ function answerError(thrownError: unknown, log: Logger, request: FastifyRequest,
   const error = toProtocolError(thrownError, request)
   const line = { event: 'refused', ...requestLogMembers(request), error: error.code, why: error.message }
   if (error.code === 'server_error') log.error({ ...line, err: error.cause }, 'request failed')
-  else log.info({ ...line, cause: describeRefusalForLog(error) }, 'request refused')
+  else {
+    const reason = { cause: describeRefusalForLog(error), thrown: describeErrorBehindRefusal(error) }
+    log.info({ ...line, ...reason }, 'request refused')
+  }
   sendError(error, request, reply)
   return error
 }

@@ -2,7 +2,12 @@ import { createPublicKey } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { parseJson } from '../codec/json.ts'
 import { orRefuse, ProtocolError } from '../protocol/error.ts'
-import { describeCauseForLog, describeErrorForLog, describeRefusalForLog } from './logged-error.ts'
+import {
+  describeCauseForLog,
+  describeErrorBehindRefusal,
+  describeErrorForLog,
+  describeRefusalForLog,
+} from './logged-error.ts'
 
 function thrownBy(run: () => unknown): unknown {
   try {
@@ -41,6 +46,12 @@ describe('an error in the log', () => {
     expect(describeErrorForLog('secret')).toEqual({ name: 'string' })
   })
 
+  it('tells of the errors that several attempts ended with', () => {
+    const logged = describeErrorForLog(new AggregateError([new TypeError('secret'), new RangeError('secret')]))
+    expect(logged).toMatchObject({ name: 'AggregateError', errors: [{ name: 'TypeError' }, { name: 'RangeError' }] })
+    expect(JSON.stringify(logged)).not.toContain('secret')
+  })
+
   it('says of a refusal which library refused what was sent, and nothing of what was sent', () => {
     const refusal = thrownBy(() => orRefuse('invalid_request', 'the body', () => parseJson('secret-claim'))) as Error
     expect(refusal.message).toBe('the body: it is not JSON')
@@ -52,5 +63,17 @@ describe('an error in the log', () => {
   it('has the message of an error of ours', () => {
     const cause = new Error('the database is read-only')
     expect(describeRefusalForLog(new ProtocolError('temporarily_unavailable', 'later', { cause }))).toBe(cause.message)
+  })
+
+  it('has the kind and the place of the error behind the reason of a refusal, and nothing of its message', () => {
+    const cause = new Error('the server cannot be asked', { cause: new TypeError('secret') })
+    const logged = describeErrorBehindRefusal(new ProtocolError('temporarily_unavailable', 'later', { cause }))
+    expect(logged).toMatchObject({
+      name: 'TypeError',
+      stack: expect.stringContaining('logged-error.test.ts') as string,
+    })
+    expect(JSON.stringify(logged)).not.toContain('secret')
+    const refusal = thrownBy(() => orRefuse('invalid_request', 'the body', () => parseJson('a'))) as Error
+    expect(describeErrorBehindRefusal(refusal)).toBeUndefined()
   })
 })

@@ -9,6 +9,8 @@ export interface LoggedError {
   readonly reason?: string
   readonly stack?: string
   readonly cause?: LoggedError
+  /** The errors that an AggregateError is about. */
+  readonly errors?: readonly LoggedError[]
 }
 
 const CODE = /^[A-Z][A-Z0-9_]{2,60}$/
@@ -20,11 +22,14 @@ const MAX_CAUSES = 4
 /** Describes an unexpected error: its kind and where it was thrown, and the same of its causes. */
 export function describeErrorForLog(error: unknown, causesLeft = MAX_CAUSES): LoggedError {
   const { cause } = error instanceof Error ? error : {}
+  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : []
   const stack = framesOf(error)
+  const describeInner = (inner: unknown): LoggedError => describeErrorForLog(inner, causesLeft - 1)
   return {
     ...describeCauseForLog(error),
     ...(stack === '' ? {} : { stack }),
-    ...(cause === undefined || causesLeft === 0 ? {} : { cause: describeErrorForLog(cause, causesLeft - 1) }),
+    ...(cause === undefined || causesLeft === 0 ? {} : { cause: describeInner(cause) }),
+    ...(errors.length === 0 || causesLeft === 0 ? {} : { errors: errors.slice(0, MAX_CAUSES).map(describeInner) }),
   }
 }
 
@@ -47,6 +52,12 @@ export function describeCauseForLog(error: unknown): LoggedError {
 export function describeRefusalForLog({ cause }: Error): LoggedError | string | undefined {
   if (!(cause instanceof MalformedError)) return cause instanceof Error ? cause.message : undefined
   return cause.cause === undefined ? undefined : describeCauseForLog(cause.cause)
+}
+
+/** Describes the error that led to the reason of a refusal, where the reason is another error of this project. */
+export function describeErrorBehindRefusal({ cause }: Error): LoggedError | undefined {
+  const isOurs = cause instanceof Error && !(cause instanceof MalformedError)
+  return isOurs && cause.cause !== undefined ? describeErrorForLog(cause.cause) : undefined
 }
 
 /** Returns the lines of the stack that name a place in the code, without the message before them. */

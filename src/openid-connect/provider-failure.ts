@@ -15,7 +15,7 @@ export async function refuseUnlessReached<T>(run: () => Promise<T>): Promise<T> 
     return await run()
   } catch (error) {
     if (error instanceof ProtocolError) throw error
-    return refuseUnavailableProvider(reasonOf(error))
+    return refuseUnavailableProvider(reasonOf(error), error)
   }
 }
 
@@ -30,21 +30,22 @@ export async function refuseProviderFailures<T>(run: () => Promise<T>): Promise<
   } catch (error) {
     if (error instanceof ProtocolError) throw error
     const causeText = reasonOf(error)
-    if (causesOf(error).some((cause) => cause instanceof OutboundError)) return refuseUnavailableProvider(causeText)
+    if (causesOf(error).some((cause) => cause instanceof OutboundError))
+      return refuseUnavailableProvider(causeText, error)
     const { error: code, code: kind } = error as { readonly error?: unknown; readonly code?: unknown }
     const reason = typeof code === 'string' && ERROR_CODE.test(code) ? `${code}: ${causeText}` : causeText
     if (kind === UNEXPECTED_STATUS || PROVIDER_ERROR_CODES.includes(String(code)))
-      return refuseUnavailableProvider(reason)
+      return refuseUnavailableProvider(reason, error)
     return refuse('invalid_request', 'the answer of the sign-in provider does not hold; begin anew', {
-      cause: new Error(reason),
+      cause: new Error(reason, { cause: error }),
     })
   }
 }
 
-/** Refuses with `temporarily_unavailable`; `reason` is for the log. */
-export function refuseUnavailableProvider(reason: string): never {
+/** Refuses with `temporarily_unavailable`; `reason` and `cause` are for the log. */
+export function refuseUnavailableProvider(reason: string, cause?: unknown): never {
   return refuse('temporarily_unavailable', 'the sign-in provider cannot be asked now; try again in a moment', {
-    cause: new Error(reason),
+    cause: new Error(reason, { cause }),
   })
 }
 

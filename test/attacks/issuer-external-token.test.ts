@@ -327,6 +327,25 @@ describe('the keys of the external server', () => {
     await expectIssued(good)
   })
 
+  it('cannot be had when asking fails by a mistake of the service, whose place in the code the log has', async () => {
+    const mistake = new TypeError('a text for nobody')
+    server.answers.set(METADATA_URL, () => Promise.reject(mistake))
+    const good = await ready()
+    await expectRefused(good, good.token, UNAVAILABLE)
+    const line = services.logLines.findLast((each) => each.includes('a text for nobody')) ?? '{}'
+    expect(JSON.parse(line)).toMatchObject({
+      event: 'refused',
+      cause: expect.stringMatching(/^a text for nobody; .*: connection refused$/) as string,
+      thrown: {
+        name: 'AggregateError',
+        errors: [
+          { name: 'TypeError', stack: expect.stringContaining('issuer-external-token.test.ts') as string },
+          { name: 'ProtocolError', cause: { cause: { name: 'OutboundError' } } },
+        ],
+      },
+    })
+  })
+
   it('are not fetched for a token that is refused anyway', async () => {
     const good = await ready()
     const claims = claimsOf(good.code, services.clock)

@@ -88,19 +88,19 @@ type Address = Pick<HttpClientRequest, 'url' | 'allowPrivateAddresses'>
 
 async function discoverMetadata(outbound: Outbound, { issuer }: AuthorizationServerConfig): Promise<JsonObject> {
   const { origin, pathname } = new URL(issuer)
-  const failures: string[] = []
+  const failures: unknown[] = []
   for (const document of DOCUMENTS) {
     const url = document(origin, pathname.replace(/\/$/, ''))
     try {
       const metadata = await fetchJson(outbound, { url, allowPrivateAddresses: true, ...LIMITS })
       // RFC 8414 section 3.3.
       if (own(metadata, 'issuer') === issuer) return metadata
-      failures.push(`${url} is about another issuer`)
+      failures.push(new Error(`${url} is about another issuer`))
     } catch (error) {
-      failures.push(reasonOf(error))
+      failures.push(error)
     }
   }
-  return refuseUnavailable(failures.join('; '))
+  return refuseUnavailable(failures.map(reasonOf).join('; '), new AggregateError(failures))
 }
 
 /**
@@ -162,7 +162,7 @@ function readOrRefuseUnavailable<T>(url: string, read: () => T): T {
   }
 }
 
-/** Refuses with `temporarily_unavailable`; `reason` is for the log alone. */
+/** Refuses with `temporarily_unavailable`; `reason` and `cause` are for the log alone. */
 function refuseUnavailable(reason: string, cause?: unknown): never {
   return refuse('temporarily_unavailable', 'the authorization server cannot be asked now; try again later', {
     cause: new Error(reason, { cause }),
