@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { CONTRACT, ENGINE, serving, type TestEngine, text } from '../../test/support/engine.ts'
+import { ChainError } from '../chain/chain.ts'
 
 const open: TestEngine[] = []
 afterEach(async () => {
@@ -12,6 +13,26 @@ const answer = async ({ engine, url }: TestEngine, at = url) => {
 const later = (engine: TestEngine, seconds: number): void => {
   engine.clock.now = new Date(engine.clock.now.getTime() + seconds * 1000)
 }
+
+/** The stack of an error of this file. */
+const STACK = expect.stringContaining('watcher-unread.test.ts') as string
+
+it('logs why a chain cannot be asked: the sentence of the chain, or an unexpected error as a whole', async () => {
+  const engine = await serving({ http: () => Promise.resolve(text('yes')) })
+  open.push(engine)
+  const fetchHead = engine.chain.fetchHead.bind(engine.chain)
+  for (const error of [new ChainError('the node answers nothing'), new TypeError('a mistake')]) {
+    engine.chain.fetchHead = () => Promise.reject(error)
+    await engine.rounds(1)
+    engine.chain.fetchHead = fetchHead
+    await engine.rounds(1)
+  }
+  const lines = engine.logLines.filter((line) => line.includes('chain_not_seen'))
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { why: 'the node answers nothing' },
+    { err: { type: 'TypeError', message: 'a mistake', stack: STACK } },
+  ])
+})
 
 describe('a contract that cannot be read', () => {
   const OTHER = `00${'d2'.repeat(20)}`
@@ -46,7 +67,10 @@ describe('a contract that cannot be read', () => {
       await engine.rounds()
     }
     expect([await answer(engine), await answer(engine, other)]).toEqual(['stale-chain', 'yes'])
-    expect(engine.logLines.filter((line) => line.includes('contract_not_read'))).toHaveLength(1)
+    const lines = engine.logLines.filter((line) => line.includes('contract_not_read'))
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { contract: CONTRACT, err: { type: 'Error', message: 'too many requests', stack: STACK } },
+    ])
   })
 
   it('is read again by itself, without a new block, and less and less often', async () => {

@@ -13,6 +13,7 @@ import type { EngineConfig } from './config.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import { createHeadAge, type HeadAge } from './head-age.ts'
 import type { Metrics } from './metrics.ts'
+import { type ReadContract, readContractsAt } from './read-contracts.ts'
 import { uncheckForks } from './reconcile.ts'
 import { createRetryList, type RetryList } from './retry-list.ts'
 import { createStandstillLog, isStandingStill } from './standstill.ts'
@@ -49,9 +50,6 @@ export interface WatcherContext {
   readonly metrics: Metrics
 }
 
-/** The result of reading a contract: the contract, undefined when it has no component, or the reason of the failure. */
-type ReadContract = { readonly contract: OffChainContract | undefined } | { readonly why: string }
-
 /** The result of one look. */
 interface LookResult {
   readonly candidates: ReadonlySet<Address>
@@ -70,13 +68,10 @@ interface WatchedContracts {
   readonly heads: Lru<number, string>
 }
 
-const READ_AT_ONCE = 16
 /**
  * The longest pause before a contract is read again: an engine that cannot read a contract for long does not serve it.
  */
 const LONGEST_RETRY_PAUSE_MS = 15_000
-/** The time after which a look reads no more contracts, and leaves them to the next look. */
-const MOST_READING_MS = 5000
 const MOST_HEADS = 256
 
 export function createWatcher(context: WatcherContext): Watcher {
@@ -105,7 +100,7 @@ export function createWatcher(context: WatcherContext): Watcher {
         isChainUnseen = false
       } catch (error) {
         metrics.looks.inc({ outcome: 'failed' })
-        if (!isChainUnseen) log.warn({ event: 'chain_not_seen', why: reasonOf(error) }, 'the chain cannot be asked')
+        if (!isChainUnseen) log.warn({ event: 'chain_not_seen', ...failureMembers(error) }, 'the chain cannot be asked')
         isChainUnseen = true
       }
     },
@@ -161,7 +156,7 @@ async function findChanges(
   const dueContracts = unreadContracts.listDue(now().getTime())
   if (head.hash === lastBlock?.hash) {
     const candidates = new Set([...entries.keys(), ...unreadContracts.listIds()])
-    return { candidates, toRead: dueContracts, results: await readContracts(context, dueContracts, head) }
+    return { candidates, toRead: dueContracts, results: await readContractsAt(context, dueContracts, head) }
   }
   const { contractFilter: filter } = config
   const listedContracts =
@@ -176,34 +171,12 @@ async function findChanges(
     ...dueContracts.filter((address) => candidates.has(address)),
     ...new Set([...changedContracts, ...newContracts].filter((address) => !unreadContracts.has(address))),
   ]
-  return { candidates, toRead, results: await readContracts(context, toRead, head) }
+  return { candidates, toRead, results: await readContractsAt(context, toRead, head) }
 }
 
-async function readContracts(
-  { chain, now }: WatcherContext,
-  addresses: readonly Address[],
-  head: Block,
-): Promise<ReadonlyMap<Address, ReadContract>> {
-  const results = new Map<Address, ReadContract>()
-  const endTime = now().getTime() + MOST_READING_MS
-  for (let at = 0; at < addresses.length && now().getTime() < endTime; at += READ_AT_ONCE) {
-    const batch = addresses.slice(at, at + READ_AT_ONCE)
-    const answers = await Promise.all(batch.map((address) => readContract(chain, address, head)))
-    for (const [index, address] of batch.entries()) results.set(address, answers[index] as ReadContract)
-  }
-  return results
-}
-
-async function readContract(chain: Chain, address: Address, head: Block): Promise<ReadContract> {
-  try {
-    return { contract: await chain.fetchContract(address, head) }
-  } catch (error) {
-    return { why: reasonOf(error) }
-  }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof ChainError ? error.message : String(error)
+/** Returns the members of a log line about `error`: a sentence about the chain, or an unexpected error as a whole. */
+function failureMembers(error: unknown) {
+  return error instanceof ChainError ? { why: error.message } : { err: error }
 }
 
 function applyLook(
@@ -216,7 +189,7 @@ function applyLook(
   for (const address of toRead) {
     const answer = results.get(address)
     if (answer === undefined) unreadContracts.postpone(address, context.now().getTime())
-    else if ('why' in answer) recordFailure(context, unreadContracts, address, answer.why)
+    else if ('error' in answer) recordFailure(context, unreadContracts, address, answer.error)
     else {
       unreadContracts.delete(address)
       if (answer.contract === undefined) stopServing(context, entries, address)
@@ -225,9 +198,17 @@ function applyLook(
   }
 }
 
-function recordFailure({ now, log }: WatcherContext, unreadContracts: RetryList, contract: Address, why: string): void {
+function recordFailure(
+  { now, log }: WatcherContext,
+  unreadContracts: RetryList,
+  contract: Address,
+  error: unknown,
+): void {
   if (!unreadContracts.addFailure(contract, now().getTime())) return
-  log.warn({ event: 'contract_not_read', contract, why }, 'the contract cannot be read; it is tried again')
+  log.warn(
+    { event: 'contract_not_read', contract, ...failureMembers(error) },
+    'the contract cannot be read; it is tried again',
+  )
 }
 
 function stopServing({ log }: WatcherContext, entries: Map<Address, ContractEntry>, contract: Address): void {

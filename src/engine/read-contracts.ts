@@ -1,0 +1,34 @@
+/** Reads contracts from the chain for one look of the watcher. */
+import type { Block, Chain, OffChainContract } from '../chain/chain.ts'
+import type { Address } from '../offchain/address.ts'
+
+/** The result of reading a contract: the contract, undefined when it has no component, or the error of the failure. */
+export type ReadContract = { readonly contract: OffChainContract | undefined } | { readonly error: unknown }
+
+const READ_AT_ONCE = 16
+/** The time after which a look reads no more contracts, and leaves them to the next look. */
+const MOST_READING_MS = 5000
+
+/** Reads contracts at the block `head`, some at once, until time is up; contracts that were not read have no result. */
+export async function readContractsAt(
+  { chain, now }: { readonly chain: Chain; readonly now: () => Date },
+  addresses: readonly Address[],
+  head: Block,
+): Promise<ReadonlyMap<Address, ReadContract>> {
+  const results = new Map<Address, ReadContract>()
+  const endTime = now().getTime() + MOST_READING_MS
+  for (let at = 0; at < addresses.length && now().getTime() < endTime; at += READ_AT_ONCE) {
+    const batch = addresses.slice(at, at + READ_AT_ONCE)
+    const answers = await Promise.all(batch.map((address) => readContract(chain, address, head)))
+    for (const [index, address] of batch.entries()) results.set(address, answers[index] as ReadContract)
+  }
+  return results
+}
+
+async function readContract(chain: Chain, address: Address, head: Block): Promise<ReadContract> {
+  try {
+    return { contract: await chain.fetchContract(address, head) }
+  } catch (error) {
+    return { error }
+  }
+}
