@@ -8,6 +8,8 @@ export const kindLoaders: Readonly<Record<KindName, () => Promise<ServiceKind>>>
   engine: async () => (await import('./engine/commands.ts')).loadEngineKind(),
 }
 
+export const kindNames = Object.keys(kindLoaders) as readonly KindName[]
+
 export function isKindName(word: string): word is KindName {
   return Object.hasOwn(kindLoaders, word)
 }

@@ -7,7 +7,12 @@ import type { IssuerCollections } from '../issuer/collections.ts'
 import type { IssuerConfig } from '../issuer/config.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { addEnvironment, readConfigFile, workingDirectoryHint } from './config-file.ts'
-import { type CredentialServiceName, credentialServices, isCredentialServiceName } from './credential-services.ts'
+import {
+  type CredentialServiceName,
+  credentialServiceNames,
+  credentialServices,
+  isCredentialServiceName,
+} from './credential-services.ts'
 import { files, now, openDatabase } from './effects.ts'
 import { serviceOf, unknownServiceMistake } from './which-service.ts'
 
@@ -49,7 +54,7 @@ async function readServiceConfig({
   const service = name === undefined ? await serviceOf(file.value) : parseServiceName(name)
   if (service === 'engine')
     throw new Error(`${config} is an engine's configuration; name one of an issuer or a verifier`)
-  if (service === undefined) throw new Error(unknownServiceMistake(config))
+  if (service === undefined) throw new Error(unknownServiceMistake(config, credentialServiceNames))
   const { readConfig, settings } = credentialServices[service]
   const settingsResult = addEnvironment(settings, file)
   const result = 'mistakes' in settingsResult ? settingsResult : readConfig(settingsResult.value, files, now())

@@ -3,7 +3,7 @@ import { CONFIG_FILE } from './command-table/command.ts'
 import { makeEngineFiles } from './engine/init.ts'
 import { makeFiles } from './init/files.ts'
 import type { KindName } from './service-kind.ts'
-import { otherServiceMistake, serviceOf } from './which-service.ts'
+import { otherServiceMistake, serviceOf, unknownServiceMistake } from './which-service.ts'
 
 const NAMES: readonly KindName[] = ['issuer', 'verifier', 'engine']
 
@@ -48,5 +48,11 @@ describe('the service that a configuration is of', () => {
     ['no object', null],
   ])('is not known of %s', async (_, value) => {
     expect(await serviceOf(value)).toBe(undefined)
+  })
+
+  it('is asked for by the option, with each service that the command is for', () => {
+    expect(unknownServiceMistake('conf/any.json', NAMES)).toBe(
+      'conf/any.json does not tell whose configuration it is; name the service: --service issuer, or --service verifier, or --service engine',
+    )
   })
 })

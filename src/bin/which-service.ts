@@ -2,25 +2,25 @@
 import { isObject } from '../codec/json.ts'
 import { commandName, shellWord } from './command-line.ts'
 import { CONFIG_FILE } from './command-table/command.ts'
-import { kindLoaders } from './kind-loaders.ts'
+import { kindLoaders, kindNames } from './kind-loaders.ts'
 import type { KindName } from './service-kind.ts'
 
 /** Returns the service that alone has some settings of the configuration; undefined where that is none, or several. */
 export async function serviceOf(value: unknown): Promise<KindName | undefined> {
   if (!isObject(value)) return undefined
-  const names = Object.keys(kindLoaders) as KindName[]
-  const kinds = await Promise.all(names.map((name) => kindLoaders[name]()))
+  const kinds = await Promise.all(kindNames.map((name) => kindLoaders[name]()))
   const settings = kinds.map((kind) => Object.keys(kind.settings.properties))
-  const services = names.filter((_, index) => {
+  const services = kindNames.filter((_, index) => {
     const others = new Set(settings.filter((_each, otherIndex) => otherIndex !== index).flat())
     return settings[index]?.some((name) => !others.has(name) && Object.hasOwn(value, name)) === true
   })
   return services.length === 1 ? services[0] : undefined
 }
 
-/** Returns the message about a configuration that does not tell its service, for commands with `--service`. */
-export function unknownServiceMistake(configFile: string): string {
-  return `${configFile} could be of either service; say which: --service issuer, or --service verifier`
+/** Returns the message about a configuration that does not tell its service, for a command on one of `services`. */
+export function unknownServiceMistake(configFile: string, services: readonly KindName[]): string {
+  const options = services.map((name) => `--service ${name}`).join(', or ')
+  return `${configFile} does not tell whose configuration it is; name the service: ${options}`
 }
 
 /** A command that takes the configuration of a service. */

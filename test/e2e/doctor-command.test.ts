@@ -102,7 +102,10 @@ it.each([
   [['doctor', '--config', 'broken.json'], 'broken.json: it is not JSON'],
   [['doctor', '--config', 'doubled.json'], 'doubled.json: database.url: this member is there twice'],
   [['doctor', '--config', 'latin1.json'], 'latin1.json: it is not UTF-8; write it in that encoding'],
-  [['doctor', '--config', 'either.json'], 'it could be of either service'],
+  [
+    ['doctor', '--config', 'any.json'],
+    'it does not tell whose configuration it is; name the service: vouchsafe doctor issuer, or vouchsafe doctor verifier, or vouchsafe doctor engine',
+  ],
   [['doctor', 'verifier', '--config', 'list.json'], 'the configuration must be a JSON object'],
 ])('says what is wrong with the file: %j', async (args, why) => {
   const cwd = temporaryDirectory()
@@ -110,7 +113,7 @@ it.each([
     ['broken', '{'],
     ['comma', '{\n"port": 80 "host": "a"}'],
     ['word', '{\n"host": "somewhere.example",\n    "port": oops,\n"tls": {}}'],
-    ['either', '{}'],
+    ['any', '{}'],
     ['list', '[]'],
     ['doubled', '{"database": {"url": "sqlite:a", "url": "sqlite:b"}}'],
     ['latin1', Buffer.from('{"issuer": {"display": {"name": "J\u00fcrgen"}}}', 'latin1')],

@@ -202,9 +202,9 @@ describe('vouchsafe callbacks', () => {
 
   it('refuses with 2 what it does not understand, and makes no database', async () => {
     const directory = await serviceDirectory('verifier')
-    writeFileSync(join(directory, 'either.json'), '{}')
+    writeFileSync(join(directory, 'any.json'), '{}')
     for (const [args, why] of [
-      [['list', '--config', 'either.json'], /could be of either service/],
+      [['list', '--config', 'any.json'], /^any\.json does not tell .*: --service issuer, or --service verifier\n$/],
       [['list', '--service', 'shop'], /say issuer or verifier/],
       [['list', '--service', 'verifier'], /there is no such database/],
       [['list', '--service', 'verifier', '--config', 'nowhere.json'], /cannot be read/],

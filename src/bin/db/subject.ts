@@ -5,7 +5,7 @@ import type { TableCount, TableReader } from '../../store/tables.ts'
 import { readConfigFile, workingDirectoryHint } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
 import { files, now } from '../effects.ts'
-import { isKindName, kindLoaders } from '../kind-loaders.ts'
+import { isKindName, kindLoaders, kindNames } from '../kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service-kind.ts'
 import { serviceOf, unknownServiceMistake } from '../which-service.ts'
 
@@ -34,7 +34,7 @@ export async function readSubject(words: { readonly service?: string; readonly c
 async function kindOf(value: unknown, path: string): Promise<KindName> {
   const name = await serviceOf(value)
   if (name !== undefined) return name
-  throw new Error(unknownServiceMistake(path))
+  throw new Error(unknownServiceMistake(path, kindNames))
 }
 
 /**

@@ -7,7 +7,7 @@ import { readWords, serviceProblem } from '../command-line.ts'
 import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-file.ts'
 import { type CredentialServiceName, credentialServices } from '../credential-services.ts'
 import { files, now } from '../effects.ts'
-import { isKindName } from '../kind-loaders.ts'
+import { isKindName, kindNames } from '../kind-loaders.ts'
 import type { KindName } from '../service-kind.ts'
 import { otherServiceMistake, serviceOf } from '../which-service.ts'
 import { diagnose } from './diagnosis.ts'
@@ -58,7 +58,7 @@ async function findingsOf(service: CredentialServiceName, value: unknown, config
 const UNKNOWN_SERVICE: Finding = {
   subject: 'configuration',
   outcome: 'problem',
-  text: 'it could be of either service; say which: vouchsafe doctor issuer, or vouchsafe doctor verifier',
+  text: `it does not tell whose configuration it is; name the service: ${kindNames.map((name) => `vouchsafe doctor ${name}`).join(', or ')}`,
 }
 
 function namedService(positionals: readonly string[]): KindName | undefined {
