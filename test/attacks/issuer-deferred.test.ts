@@ -6,6 +6,7 @@ import { exportJWK, generateKeyPair } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import type { Event } from '../../src/event/event.ts'
+import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import { boundSession, dpopProof, requestProof, requestWith } from '../support/dpop.ts'
 import { encryptedRequest } from '../support/encryption.ts'
 import {
@@ -220,7 +221,7 @@ describe('a deferred session', () => {
     services.clock.now = new Date(now.getTime() + 7 * 86_400_000)
     expect(await statusOfSession(ready)).toMatchObject({ status: 'EXPIRED' })
     // An access token of the last moment would have been good until then.
-    services.clock.now = new Date(now.getTime() + 7 * 86_400_000 + 300_000)
+    services.clock.now = new Date(now.getTime() + 7 * 86_400_000 + ACCESS_TOKEN_SECONDS * 1000)
     await services.runTasks()
     expect(await services.issuerStore.get('deferred_transaction', ready.id)).toBeUndefined()
     services.clock.now = now
@@ -260,7 +261,7 @@ describe('a deferred session', () => {
     services.clock.now = new Date(now.getTime() + 599_000)
     const form = { grant_type: 'refresh_token', refresh_token: first.refresh_token ?? '' }
     const last = (await (await postForm(services, endpoint, form)).json()) as Record<string, string>
-    services.clock.now = new Date(now.getTime() + 890_000)
+    services.clock.now = new Date(now.getTime() + 599_000 + (ACCESS_TOKEN_SECONDS - 1) * 1000)
     await services.runTasks()
     expect((await complete(session.sessionId)).status).toBe(200)
     expect((await fetchLater(last.access_token, { transaction_id: id })).status).toBe(200)

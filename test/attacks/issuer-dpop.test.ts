@@ -10,6 +10,7 @@ import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
 import { readJws } from '../../src/codec/jws.ts'
+import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import { createTimedNonces } from '../../src/issuer/access/timed-nonce.ts'
 import { thumbprint } from '../../src/keys/jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
@@ -452,7 +453,7 @@ describe('DPoP', () => {
 
     it('says of a token that has expired that it was missed as DPoP', async () => {
       const ready = await bound()
-      await at(300, async () => {
+      await at(ACCESS_TOKEN_SECONDS, async () => {
         const headers = { authorization: `DPoP ${ready.token}`, dpop: await requestProof(ready) }
         await expectRefused(await requestWith(ready, headers), { status: 401, error: 'invalid_token', why: /expired/ })
       })

@@ -3,6 +3,7 @@
  * session was denied or revoked. Each request is refused, and issues and records nothing.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import { claimsOf, makeTestKey, SERVER, signToken, testServer } from '../support/authorization-server.ts'
 import { boundSession, requestProof } from '../support/dpop.ts'
 import {
@@ -101,7 +102,7 @@ describe('a body that arrives late, of a token that', () => {
 
   /** Moves the session near the end of its token, with a nonce that is fresh. */
   async function nearEnd(ready: Refreshable): Promise<Refreshable> {
-    pass(299)
+    pass(ACCESS_TOKEN_SECONDS - 1)
     return { ...ready, nonce: await fetchNonce(services, ready.sessionId) }
   }
 

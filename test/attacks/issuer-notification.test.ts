@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Event } from '../../src/event/event.ts'
+import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import { dump, expectRefusal, expectWithoutEffect, type Ready, readySession, request } from '../support/issuance.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import { fetchNonce, statusOf } from '../support/wire.ts'
@@ -238,7 +239,7 @@ describe('a notification that is wrong', () => {
   it('comes when the token is over: refused', async () => {
     const wallet = await issued()
     const { now } = services.clock
-    services.clock.now = new Date(now.getTime() + 300_000)
+    services.clock.now = new Date(now.getTime() + ACCESS_TOKEN_SECONDS * 1000)
     await expectRefusal(await say(wallet, 'credential_accepted'), { status: 401, error: 'invalid_token' })
     services.clock.now = now
   })

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
+import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import {
   CREDENTIAL_ENDPOINT,
   expectHarmless,
@@ -379,14 +380,14 @@ describe('a credential request that is wrong', () => {
   it('refuses a token that has expired, also when its session has not', async () => {
     const real = services.clock.now
     const session = await ready()
-    services.clock.now = new Date(real.getTime() + 300_000)
+    services.clock.now = new Date(real.getTime() + ACCESS_TOKEN_SECONDS * 1000)
     const nonce = await fetchNonce(services, session.sessionId)
     await expectWithoutEffect(services, () => request({ ...session, nonce }), {
       status: 401,
       error: 'invalid_token',
       why: /expired/,
     })
-    services.clock.now = new Date(real.getTime() + 299_999)
+    services.clock.now = new Date(real.getTime() + ACCESS_TOKEN_SECONDS * 1000 - 1)
     await expectIssued({ ...session, nonce })
     services.clock.now = real
   })

@@ -4,6 +4,7 @@
  * OpenID4VCI 1.0, Token Error Response; facts section 5 items 1 to 5.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import {
   dump,
   expectIssued,
@@ -398,13 +399,13 @@ describe('a token request that is wrong', () => {
 
     it('lives on for the life of the token when the code was redeemed in time', async () => {
       const ready = await readySession(services, { credential_configurations: [configurationId], expires_in: 1 })
-      await at(299, async () => {
+      await at(ACCESS_TOKEN_SECONDS - 1, async () => {
         expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toMatchObject({ status: 'STARTED' })
       })
-      await at(300, async () => {
+      await at(ACCESS_TOKEN_SECONDS, async () => {
         expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toMatchObject({ status: 'EXPIRED' })
       })
-      await at(299, async () => {
+      await at(ACCESS_TOKEN_SECONDS - 1, async () => {
         await expectIssued(ready)
       })
     })

@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { hashSessionId } from '../../src/audit/record.ts'
 import type { CheckResult } from '../../src/check/check.ts'
+import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import type { IssuerConfig } from '../../src/issuer/config.ts'
 import { sweepIssuanceSessions } from '../../src/issuer/retention.ts'
@@ -148,10 +149,10 @@ describe('an issuance session whose code was redeemed', () => {
     const session = await startedSession(services, { expires_in: 100 })
     clock.now = new Date(begun.getTime() + 99_000)
     await tokenOf(session)
-    await at(begun, 399, 1)
+    await at(begun, 99 + ACCESS_TOKEN_SECONDS, 1)
     expect(await statusOf(services, ISSUER_URL, session.sessionId)).toMatchObject({ status: 'STARTED' })
     expect(await datasetOf(session.sessionId)).toEqual(dataset)
-    await at(begun, 399)
+    await at(begun, 99 + ACCESS_TOKEN_SECONDS)
     expect(await statusOf(services, ISSUER_URL, session.sessionId)).toMatchObject({ status: 'EXPIRED' })
     expect(await datasetOf(session.sessionId)).toBe(null)
   })
@@ -161,9 +162,9 @@ describe('an issuance session whose code was redeemed', () => {
     const begun = clock.now
     const ready = await readySession(services, { expires_in: 10 })
     expect((await request(ready)).status).toBe(200)
-    await at(begun, 300, 1)
+    await at(begun, ACCESS_TOKEN_SECONDS, 1)
     expect(await datasetOf(ready.sessionId)).toEqual(dataset)
-    await at(begun, 300)
+    await at(begun, ACCESS_TOKEN_SECONDS)
     expect(await datasetOf(ready.sessionId)).toBe(null)
     expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toMatchObject({
       status: 'SUCCEEDED',
@@ -172,7 +173,7 @@ describe('an issuance session whose code was redeemed', () => {
     })
     expect(await events(services.issuerStore, 'issuance.expired')).toEqual([])
     // Another process whose clock is behind takes the token still, and has nothing to issue.
-    clock.now = new Date(begun.getTime() + 299_000)
+    clock.now = new Date(begun.getTime() + (ACCESS_TOKEN_SECONDS - 1) * 1000)
     const late = await request({ ...ready, nonce: await fetchNonce(services, ready.sessionId) })
     expect([late.status, await late.json()]).toMatchObject([401, { error: 'invalid_token' }])
   })
