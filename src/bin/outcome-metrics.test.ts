@@ -43,6 +43,16 @@ describe('the metrics of outcomes', () => {
     expect(text).not.toMatch(/issuance/)
   })
 
+  it.each([
+    ['issuer', 'audit callback configuration issuance credential'],
+    ['verifier', 'audit callback query presentation verification'],
+  ] as const)('of the %s begin at 0 for each event that it may record', async (name, subjects) => {
+    const registry = new Registry()
+    registerOutcomeMetrics(name, 'a_', registry)
+    const counted = (await registry.metrics()).matchAll(/^a_events_total\{type="([a-z]+)\.[a-z]+"\} 0$/gm)
+    expect([...new Set([...counted].map(([, subject]) => subject))]).toEqual(subjects.split(' '))
+  })
+
   it('are told of what was committed, and of nothing that met a conflict', async () => {
     const told: unknown[] = []
     const [good, bad] = [[event('issuance.started')], [event('issuance.denied')]] as unknown as [Changes, Changes]

@@ -4,20 +4,37 @@ import { cacheValue } from '../async/cache.ts'
 import type { CallbackCollections } from '../callback/queue.ts'
 import { isObject } from '../codec/json.ts'
 import { countCallbacks } from '../event/callback-counts.ts'
-import { carriedByCallback, type Event } from '../event/event.ts'
+import { carriedByCallback, type Event, type EventType } from '../event/event.ts'
 import type { Change, Store } from '../store/store.ts'
 import type { VerificationSession } from '../verifier/session.ts'
 import { failedChecks } from '../verifier/verification.ts'
+import type { CredentialServiceName } from './credential-services.ts'
 
 /** The time for which counts of rows are kept for those who read metrics often. */
 const COUNTS_MS = 5000
+
+/** The first word of a type of event. */
+type SubjectOf<Type> = Type extends `${infer Word}.${string}` ? Word : never
+type EventSubject = SubjectOf<EventType>
+
+/** The services that record events of a subject. */
+const recordersBySubject: Readonly<Record<EventSubject, readonly CredentialServiceName[]>> = {
+  audit: ['issuer', 'verifier'],
+  callback: ['issuer', 'verifier'],
+  configuration: ['issuer'],
+  issuance: ['issuer'],
+  credential: ['issuer'],
+  query: ['verifier'],
+  presentation: ['verifier'],
+  verification: ['verifier'],
+}
 
 /** Counts a batch of changes that was committed. */
 export type CommitObserver = (changes: readonly Change<Record<string, unknown>>[]) => void
 
 /** Registers the counters of events and of failed checks, and returns the observer that counts each batch. */
 export function registerOutcomeMetrics(
-  name: 'issuer' | 'verifier',
+  name: CredentialServiceName,
   prefix: string,
   registry: Registry,
 ): CommitObserver {
@@ -27,7 +44,10 @@ export function registerOutcomeMetrics(
     labelNames: ['type'],
     registers: [registry],
   })
-  for (const type of Object.keys(carriedByCallback)) if (!isOfOtherService(name, type)) events.inc({ type }, 0)
+  for (const type of Object.keys(carriedByCallback)) {
+    const [subject] = type.split('.', 1)
+    if (recordersBySubject[subject as EventSubject].includes(name)) events.inc({ type }, 0)
+  }
   const failedCheckCounter =
     name === 'verifier' &&
     new Counter({
@@ -45,12 +65,6 @@ export function registerOutcomeMetrics(
       for (const check of failedChecksIn(changes)) failedCheckCounter.inc({ check })
     }
   }
-}
-
-/** Tests whether events of the type are of the other service. */
-function isOfOtherService(name: 'issuer' | 'verifier', type: string): boolean {
-  const others = name === 'issuer' ? /^(query|presentation|verification)\./ : /^(configuration|issuance|credential)\./
-  return others.test(type)
 }
 
 function failedChecksIn(changes: readonly Change<Record<string, unknown>>[]): readonly string[] {
