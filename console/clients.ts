@@ -3,6 +3,7 @@ import {
   createIssuerClient,
   createVerifierClient,
   type IssuerClient,
+  type IssuerSchemas,
   type VerifierClient,
 } from '../sdk/server/index.ts'
 
@@ -42,31 +43,15 @@ export async function isReady(name: ServiceName): Promise<boolean> {
 }
 
 /** A credential configuration as the issuer's metadata has it. OpenID4VCI 1.0, Credential Issuer Metadata. */
-export interface OfferedConfiguration {
-  readonly format: string
-  readonly vct?: string
-  readonly doctype?: string
-  readonly credential_definition?: { readonly type?: readonly string[] }
-  readonly credential_metadata?: {
-    readonly display?: readonly Display[]
-    readonly claims?: readonly OfferedClaim[]
-  }
-}
+export type OfferedConfiguration = Pick<
+  IssuerSchemas['CredentialConfiguration'],
+  'format' | 'vct' | 'doctype' | 'credential_definition' | 'credential_metadata'
+>
 
-export interface OfferedClaim {
-  readonly path: readonly (string | number | null)[]
-  readonly mandatory?: boolean
-  readonly display?: readonly { readonly name: string; readonly locale?: string }[]
-}
+export type OfferedClaim = IssuerSchemas['ClaimDescription']
 
-export interface Display {
-  readonly name?: string
-  readonly description?: string
-  readonly background_color?: string
-  readonly text_color?: string
-  readonly logo?: { readonly uri?: string; readonly alt_text?: string }
-  readonly background_image?: { readonly uri?: string }
-}
+/** How a card looks; somebody may be typing it, so that any member may be missing. */
+export type Display = Partial<IssuerSchemas['CredentialDisplay']>
 
 /** Reads the configurations of the issuer, by id. */
 export async function readConfigurations(): Promise<ReadonlyMap<string, OfferedConfiguration>> {

@@ -1,15 +1,8 @@
 /** The names of claims as wallets show them, from the display of a configuration. */
-import type { OfferedConfiguration } from './clients.ts'
-
-type ClaimPath = readonly (string | number | null)[]
-
-interface DescribedClaim {
-  readonly path: ClaimPath
-  readonly display?: readonly { readonly name: string; readonly locale?: string }[]
-}
+import type { OfferedClaim, OfferedConfiguration } from './clients.ts'
 
 /** Returns the label in the language of the browser, or the first one, or the claim's own name. */
-export function labelOfClaim({ path, display = [] }: DescribedClaim): string {
+export function labelOfClaim({ path, display = [] }: OfferedClaim): string {
   const language = navigator.language.split('-', 1)[0]
   const label = display.find(({ locale }) => locale?.split('-', 1)[0] === language) ?? display[0]
   return label?.name ?? path.findLast((step) => typeof step === 'string') ?? path.join('.')
@@ -27,6 +20,6 @@ export function labelsOfType(
 
 /** Returns the names of the type of a configuration's credentials, without those that every credential has. */
 function typesOf({ vct, doctype, credential_definition: definition }: OfferedConfiguration): readonly string[] {
-  const types = definition?.type?.filter((type) => type !== 'VerifiableCredential') ?? []
+  const types = definition?.type.filter((type) => type !== 'VerifiableCredential') ?? []
   return [vct, doctype, ...types].filter((type) => type !== undefined)
 }

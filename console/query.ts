@@ -1,12 +1,12 @@
 /** Queries of ticked claims, and credentials to try them with, both made from configurations. */
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { configurationName } from './card.ts'
-import type { OfferedConfiguration } from './clients.ts'
+import type { OfferedClaim, OfferedConfiguration } from './clients.ts'
 
 type Query = VerifierSchemas['DcqlQuery']
 type CredentialQuery = VerifierSchemas['CredentialQuery']
+type ClaimPath = Readonly<OfferedClaim['path']>
 type ClaimQuery = { readonly path?: unknown; readonly values?: unknown }
-type ClaimPath = readonly (string | number | null)[]
 
 /** A configuration, and the paths of its claims that are asked for. */
 export interface AskedConfiguration {
