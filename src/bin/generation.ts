@@ -4,7 +4,12 @@
  */
 import { toBase64url } from '../codec/base64url.ts'
 import type { DatabaseConfig } from '../config/database.ts'
-import { confirmGeneration, type GenerationCollections } from '../store/generation.ts'
+import {
+  confirmGeneration,
+  findUnnoticedRestore,
+  type GenerationCollections,
+  type OutsideKnowledge,
+} from '../store/generation.ts'
 import type { Store } from '../store/store.ts'
 import { now, random, retryOnConflict } from './effects.ts'
 import { generationFile, readWitnesses, writeWitnesses } from './generation-file.ts'
@@ -19,16 +24,12 @@ export async function confirmDatabase(
   database: DatabaseConfig,
   { log, isRestored = false }: OpeningTerms,
 ): Promise<void> {
-  const { generation: number = 0 } = database
-  const file = database.kind === 'sqlite' && database.file !== ':memory:' ? generationFile(database.file) : undefined
-  const previous = file === undefined ? [] : readWitnesses(file)
-  const next = toBase64url(random(16))
+  const file = witnessFile(database)
+  const outside = readOutside(database)
+  const { previous = [], next = '' } = outside.witness ?? {}
   // The file has both generations while the database changes, as the process may end in between.
   if (file !== undefined) writeWitnesses(file, [...previous, next])
-  const witness = file === undefined ? undefined : { previous, next }
-  const hasSynchronousStandbys = database.kind === 'postgresql' && database.hasSynchronousStandbys === true
-  const outside = { number, witness, isRestored, hasSynchronousStandbys }
-  const why = await confirmGeneration({ store, now, random, retryOnConflict }, outside)
+  const why = await confirmGeneration({ store, now, random, retryOnConflict }, { ...outside, isRestored })
   if (file !== undefined) writeWitnesses(file, [next])
   if (why === undefined) return
   const line = { event: 'database_restored', why }
@@ -36,4 +37,28 @@ export async function confirmDatabase(
     line,
     'the database may be without the newest of what was answered: new status lists are begun, and what was open is void',
   )
+}
+
+/** Throws a message for the operator when the database was put back and no service has started on it since. */
+export async function refuseUnnoticedRestore(
+  store: Store<GenerationCollections>,
+  database: DatabaseConfig,
+): Promise<void> {
+  const why = await findUnnoticedRestore(store, readOutside(database))
+  if (why === undefined) return
+  throw new Error(`no service has started on this database since it was put back (${why}); start the service first`)
+}
+
+function witnessFile(database: DatabaseConfig): string | undefined {
+  return database.kind === 'sqlite' && database.file !== ':memory:' ? generationFile(database.file) : undefined
+}
+
+/** Reads what is known of the database outside of it, and makes the text that is to be kept there next. */
+function readOutside(database: DatabaseConfig): OutsideKnowledge {
+  const file = witnessFile(database)
+  return {
+    number: database.generation ?? 0,
+    witness: file === undefined ? undefined : { previous: readWitnesses(file), next: toBase64url(random(16)) },
+    hasSynchronousStandbys: database.kind === 'postgresql' && database.hasSynchronousStandbys === true,
+  }
 }

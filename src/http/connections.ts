@@ -74,7 +74,7 @@ export function watchConnections(app: App): void {
       if (connection === undefined) answer()
       else if (connection.isBroken !== true) endInTurn(connection, socket, answer)
     },
-    closeListener: (quietMs) => closeListenerAlone(app, quietMs, waiting),
+    closeListener: (quietMs) => holdAndCloseListener(app, quietMs, waiting),
     closeIdle: () => closeIdleConnections(connections),
   } satisfies ServerConnections)
 }
@@ -95,8 +95,8 @@ function addTurns(app: App, connections: ReadonlyMap<Socket, Connection>, waitin
   })
 }
 
-/** Stops listening; requests wait meanwhile, so that their answers do not bring more connections. */
-async function closeListenerAlone({ server }: App, quietMs: number, waiting: Waiting): Promise<void> {
+/** Stops listening, and holds requests meanwhile, since their answers would bring more connections. */
+async function holdAndCloseListener({ server }: App, quietMs: number, waiting: Waiting): Promise<void> {
   const begins: (() => void)[] = []
   waiting.begins = begins
   await closeListener(server, quietMs)

@@ -9,6 +9,9 @@ import { toBase64url } from '../codec/base64url.ts'
 import type { App } from './app-type.ts'
 import { watchConnections } from './connections.ts'
 
+/** The time for a TLS handshake: less than a stop waits for connections. */
+const HANDSHAKE_MS = 8000
+
 type Validate = (data: unknown) => true | { readonly value: unknown } | { readonly error: Error }
 
 export interface ServerOptions {
@@ -49,7 +52,7 @@ export function createServer(options: ServerOptions): App {
   const app = Fastify({
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     ...(rewriteUrl && { rewriteUrl }),
-    ...(tls ? { https: { ...tls, ...sizes } } : { http: sizes }),
+    ...(tls ? { https: { ...tls, ...sizes, handshakeTimeout: HANDSHAKE_MS } } : { http: sizes }),
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     requestTimeout: options.requestTimeoutMs,
     keepAliveTimeout: 65_000,

@@ -36,6 +36,8 @@ export interface StoredStatusList {
   readonly bits: typeof STATUS_WIDTH
   /** The thumbprint of the key that the list was begun with; absent in rows of earlier releases. */
   readonly kid?: string
+  /** The generation of the database in which the list was begun; absent in rows of earlier releases. */
+  readonly generation?: string
 }
 
 /** A part of a list's bits, by list and number; a part that is missing is all zero. */

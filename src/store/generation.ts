@@ -105,6 +105,18 @@ export function confirmGeneration(
 }
 
 /**
+ * Returns the reason, in words, to believe that the database is a copy which no service has started on yet; undefined
+ * when there is none. Changes nothing.
+ */
+export async function findUnnoticedRestore(
+  store: GenerationEffects['store'],
+  outside: OutsideKnowledge,
+): Promise<string | undefined> {
+  const row = await store.get('generation', CURRENT)
+  return row && restorationReason(store, row.value, { ...outside, origin: await store.readOrigin() })
+}
+
+/**
  * Makes void what was open in a database that is a copy, by `voidOpen`, which gets the time at which the copy was
  * noticed; once, and again where `voidOpen` did not end. Returns the result of `voidOpen`, or undefined in any other
  * database.

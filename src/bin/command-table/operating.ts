@@ -117,12 +117,12 @@ export const operatingCommands = {
   },
   'status-list': {
     group: 'Operating a service',
-    does: 'the status lists of an issuer: as files that any web server can serve, and after a restore',
+    does: 'write the status lists of an issuer as files; after a restore, revoke in them what was lost',
     forms: [
       { words: 'export DIR', does: 'write what has changed since the last export into a directory' },
       {
         words: 'revoke-unknown',
-        does: 'after a restore, revoke what was issued since the backup, in the lists of before',
+        does: 'after a restore, revoke what was issued since the backup, in the lists that the backup has',
       },
     ],
     choices: ['export', 'revoke-unknown'],
@@ -133,11 +133,14 @@ export const operatingCommands = {
     ],
     examples: [
       { line: 'vouchsafe status-list export /srv/status/public', does: 'beside the running service, from a timer' },
-      { line: 'vouchsafe status-list revoke-unknown', does: 'once, when every process runs again after a restore' },
+      {
+        line: 'vouchsafe status-list revoke-unknown',
+        does: 'once, when every process was started again after a restore',
+      },
     ],
     exits: {
       0: 'the files are written, or the entries revoked',
-      2: `a file, the database or the configuration cannot be used, the database was never restored, or ${WRONG_WORDS}`,
+      2: `a file, the database or the configuration cannot be used, no service has started on a database that was put back, or ${WRONG_WORDS}`,
     },
   },
   db: {

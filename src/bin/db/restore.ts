@@ -151,7 +151,7 @@ function resultOf({ kind, config: { database } }: Subject, file: string, restore
     ...(kind.name === 'issuer'
       ? [
           'Another generation has begun: new status lists begin, and the old ones are served as before.',
-          'Credentials that were issued since the backup stay valid. To revoke them all, once every process runs again: vouchsafe status-list revoke-unknown',
+          'Credentials that were issued since the backup stay valid. To revoke them all, once the service runs again: vouchsafe status-list revoke-unknown',
         ]
       : []),
     ...(voided === undefined ? [] : [`Sessions that were open in the backup, and are void now: ${voided}.`]),

@@ -129,16 +129,13 @@ async function startList(
   { id, row: before }: Space,
 ): Promise<Attempt<Lease>> {
   const listId = toBase64url(random(16))
+  const { entries, kid, generation } = conditions
   const space = { ...conditions, listId, next: LEASE_SIZE, key: toBase64url(random(16)) }
   const conflict = await store.commit([
     before === undefined
       ? { insert: 'status_space', id, value: space }
       : { update: 'status_space', id, version: before.version, value: space },
-    {
-      insert: 'status_list',
-      id: listId,
-      value: { entries: conditions.entries, bits: STATUS_WIDTH, kid: conditions.kid },
-    },
+    { insert: 'status_list', id: listId, value: { entries, bits: STATUS_WIDTH, kid, generation } },
   ])
   return conflict === undefined ? { committed: leaseOf(space, 0) } : { conflict }
 }

@@ -2,9 +2,9 @@
  * The bits of the lists, in 32 rows each, so that a change writes little and two changes of different credentials
  * rarely conflict.
  */
-import { capacityOf, setStatus, statusAt } from '../../codec/status-list.ts'
-import type { Change, UpdateEffects } from '../../store/store.ts'
-import type { IssuerCollections, IssuerStore } from '../collections.ts'
+import { setStatus } from '../../codec/status-list.ts'
+import type { Change } from '../../store/store.ts'
+import type { IssuerStore } from '../collections.ts'
 import {
   STATUS_WIDTH,
   type StatusChunk,
@@ -38,53 +38,23 @@ export async function makeBitChanges(
     const size = list.value.entries / CHUNKS
     const byChunk = groupBy(listEntries, ({ index }) => Math.floor(index / size))
     const chunks = [...byChunk].map(([chunk, chunkEntries]) => {
-      return makeChunkChange(store, { id: chunkId(listId, chunk), entries: list.value.entries }, (bytes) => {
-        for (const { index } of chunkEntries) setStatus(bytes, STATUS_WIDTH, index % size, status)
-      })
+      const offsets = chunkEntries.map(({ index }) => index % size)
+      return makeChunkChange(store, { id: chunkId(listId, chunk), entries: list.value.entries }, offsets, status)
     })
     return [...(await Promise.all(chunks)), { touch: 'status_list', id: listId }]
   })
   return (await Promise.all(changes)).flat()
 }
 
-/**
- * Gives the value `status` to every entry of a list that has the value zero and that `isKept` does not keep, in one
- * commit for each row; returns how many these were.
- */
-export async function setOtherEntries(
-  { store, retryOnConflict }: UpdateEffects<IssuerCollections>,
-  { listId, entries }: { readonly listId: string; readonly entries: number },
-  isKept: (index: number) => boolean,
-  status: number,
-): Promise<number> {
-  const size = entries / CHUNKS
-  let total = 0
-  for (let chunk = 0; chunk < CHUNKS; chunk++) {
-    total += await retryOnConflict(async () => {
-      let count = 0
-      const change = await makeChunkChange(store, { id: chunkId(listId, chunk), entries }, (bytes) => {
-        for (let offset = 0; offset < capacityOf(bytes, STATUS_WIDTH); offset++) {
-          if (isKept(chunk * size + offset) || statusAt(bytes, STATUS_WIDTH, offset) !== 0) continue
-          setStatus(bytes, STATUS_WIDTH, offset, status)
-          count += 1
-        }
-      })
-      const conflict = count === 0 ? undefined : await store.commit([change, { touch: 'status_list', id: listId }])
-      return conflict === undefined ? { committed: count } : { conflict }
-    })
-  }
-  return total
-}
-
-/** Returns the change of one row whose bits `edit` changes in place. */
 async function makeChunkChange(
   store: IssuerStore,
   { id, entries }: { readonly id: string; readonly entries: number },
-  edit: (bytes: Buffer) => void,
+  offsets: readonly number[],
+  status: number,
 ): Promise<Change<StatusCollections>> {
   const row = await store.get('status_chunk', id)
   const bytes = bytesOf(row?.value, entries)
-  edit(bytes)
+  for (const offset of offsets) setStatus(bytes, STATUS_WIDTH, offset, status)
   const value = { bits: bytes.toString('base64') }
   return row === undefined
     ? { insert: 'status_chunk', id, value }

@@ -43,6 +43,17 @@ function startProcess(notAfter?: Date) {
   return { clock, counts, serve: createListServer({ store: services.issuerStore, config, keys, now: () => clock.now }) }
 }
 
+it('has another entity tag for the same version of a list after a restore', async () => {
+  const tag = async () => (await startProcess().serve(ids[0] ?? '', 'jwt')).etag
+  const generation = { number: 0, origin: 'here' }
+  await services.issuerStore.commit([{ insert: 'generation', id: 'current', value: { ...generation, id: 'first' } }])
+  const before = await tag()
+  expect(await tag()).toBe(before)
+  const restored = { ...generation, id: 'second' }
+  await services.issuerStore.commit([{ update: 'generation', id: 'current', version: 0, value: restored }])
+  expect(await tag()).not.toBe(before)
+})
+
 describe('the lists of ten million credentials', () => {
   it('are signed once, however often they are asked for', async () => {
     const { serve, counts } = startProcess()

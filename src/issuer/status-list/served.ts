@@ -1,9 +1,10 @@
 /** Lists, kept in memory as they were last served: as long as nothing changes, a list costs one look-up. */
 import { hash } from 'node:crypto'
-import { createBytesCache } from '../../async/cache.ts'
+import { cacheValue, createBytesCache } from '../../async/cache.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { CertifiedSigner } from '../../keys/status-list-signers.ts'
 import { refuse } from '../../protocol/error.ts'
+import type { IssuerStore } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import type { StoredStatusList } from '../status-rows.ts'
 import { readBits } from './chunks.ts'
@@ -13,6 +14,8 @@ import { listUri, purposeUri } from './issued.ts'
 const LIFETIME_MS = 24 * 3_600_000
 /** The time for which a list is served: half its life at most, so that whoever gets it last has the other half. */
 const RENEWAL_MS = LIFETIME_MS / 2
+/** The time for which the generation of the database is not read again. */
+const GENERATION_MS = 60_000
 /** The memory for lists as they were served, each in its kinds and encodings. docs/decisions/0007-status-lists.md. */
 const KEPT_BYTES = 64 * 2 ** 20
 
@@ -43,6 +46,7 @@ export function createListServer(context: ListContext): ListServer {
     signerTags.set(signer, tag)
     return tag
   }
+  const generationTag = cacheValue(() => readGenerationTag(context.store), { ttlMs: GENERATION_MS, now: context.now })
   return async (listId, kind) => {
     const row = await context.store.get('status_list', listId)
     if (row === undefined) return refuse('not_found', 'there is no such status list')
@@ -50,7 +54,8 @@ export function createListServer(context: ListContext): ListServer {
     const certified = context.keys.statusLists.findSigner(row.value.kid, now)
     // Each process makes another signature, and each encoding other bytes, so that the tag is weak. RFC 9110 section
     // 8.8.1.
-    const etag = `W/"${row.version}.${periodOf(listId, now)}.${kind}.${tagOf(certified.signer)}"`
+    const version = `${await generationTag.get()}.${row.version}`
+    const etag = `W/"${version}.${periodOf(listId, now)}.${kind}.${tagOf(certified.signer)}"`
     const makeDocument = (encoding: 'gzip' | 'identity'): Promise<Buffer> =>
       documents.get(`${listId}/${kind}/${encoding}`, etag, async () =>
         encoding === 'gzip'
@@ -59,6 +64,12 @@ export function createListServer(context: ListContext): ListServer {
       )
     return { etag, makeDocument }
   }
+}
+
+/** Names the generation of the database, since the versions of lists begin to repeat when a backup is restored. */
+async function readGenerationTag(store: IssuerStore): Promise<string> {
+  const generation = (await store.get('generation', 'current'))?.value.id ?? ''
+  return hash('sha256', generation, 'base64url').slice(0, 8)
 }
 
 /**

@@ -1,0 +1,43 @@
+/** `vouchsafe status-list revoke-unknown`: after a restore, revokes credentials that the database does not know. */
+import { type RevokedEntries, revokeUnknown } from '../../issuer/status-list/revoke-unknown.ts'
+import type { CredentialStatus } from '../../issuer/status-rows.ts'
+import { parseColumn } from '../../store/statements.ts'
+import { partOf } from '../../store/store.ts'
+import type { TableReader } from '../../store/tables.ts'
+import type { CommandResult } from '../db/command-result.ts'
+import { withTables } from '../db/subject.ts'
+import { retryOnConflict } from '../effects.ts'
+import { refuseUnnoticedRestore } from '../generation.ts'
+import { withIssuer } from '../operator-store.ts'
+
+/**
+ * Revokes them in the database of the issuer with this configuration. Throws a message for the operator where no
+ * service has started on the database since it was put back.
+ */
+export function revokeLostCredentials(configFile: string): Promise<CommandResult> {
+  return withIssuer(configFile, async (store, { database, statusList: { ttlSeconds } }) => {
+    await refuseUnnoticedRestore(partOf(store), database)
+    const lists = await revokeUnknown({ store, retryOnConflict }, (take) =>
+      withTables(database, (reader) => readStatuses(reader, take)),
+    )
+    return { text: textOf(lists, ttlSeconds), facts: { lists, ttlSeconds } }
+  })
+}
+
+/** Hands over the status of the credentials of every session. */
+async function readStatuses(reader: TableReader, take: (status: CredentialStatus) => void): Promise<void> {
+  const tables = reader.tables.filter(({ name }) => name === 'credential_status')
+  for (const table of tables) {
+    for await (const rows of reader.rows(table))
+      for (const { value } of rows) take(parseColumn(value) as CredentialStatus)
+  }
+}
+
+function textOf(lists: readonly RevokedEntries[], ttlSeconds: number): string {
+  if (lists.length === 0) return 'Nothing was revoked: there is no status list from before a restore.'
+  return [
+    'Revoked in the status lists from before the restore, entries that were never used among them:',
+    ...lists.map(({ listId, entries, revoked }) => `${listId}  ${revoked} of ${entries}`),
+    `Verifiers see it within ${ttlSeconds} seconds. Where the lists are files, export them now.`,
+  ].join('\n')
+}
