@@ -94,6 +94,8 @@ function answerUnreadableBytes(
   socket: Socket,
 ): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
+  // Before its handshake, a connection takes no answer.
+  if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') return void socket.destroy()
   const { status, title, headers, body } = describe(error)
   const fields = { ...headers, 'content-length': String(body.length), connection: 'close' }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)

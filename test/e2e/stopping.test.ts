@@ -63,6 +63,14 @@ describe.concurrent.each(['issuer', 'verifier', 'engine'])('%s that is stopped',
   })
 })
 
+it('ends in order, with TLS, while a connection has never begun its handshake', async () => {
+  const tls = { keyFile: 'issuer.key', certificateFiles: ['issuer.pem'] }
+  const { child, port, ended } = await start('issuer', await serviceDirectory('issuer', { tls }))
+  await opened(port)
+  child.kill('SIGTERM')
+  expect((await ended).status).toBe(0)
+})
+
 /** Returns the seconds between two lines of a log. */
 function secondsBetween(log: string, ...events: readonly string[]): number {
   const lines = log
