@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { endOrLate } from '../async/end-or-late.ts'
 import { isObject } from '../codec/json.ts'
 import type { App } from '../http/app-type.ts'
+import { takeInByPass } from '../http/close-listener.ts'
 import { createMetricsServer } from '../http/metrics-server.ts'
 import { addEnvironment, type ConfigFileResult, readConfigFile } from './config-file.ts'
 import { files, now } from './effects.ts'
@@ -182,8 +183,9 @@ async function runServer(
     return [mistake]
   }
   kind.onListening?.()
+  const takeIn = primary?.takeIn ?? takeInByPass
   // A reader of the next line may stop the service at once.
-  stopOnSignal((signal) => endService(service, config.stopping, { signal, log }), log, signals)
+  stopOnSignal((signal) => endService(service, config.stopping, { signal, log, takeIn }), log, signals)
   const port = addressPort(app)
   if (primary !== undefined) primary.reportListening({ port, ...facts }, metrics)
   else logListening(log, { port, ...facts }, management)

@@ -1,8 +1,8 @@
 /** The end of every service, from a signal until it has stopped. */
-import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import type { Stopping } from '../config/stopping.ts'
 import type { App } from '../http/app-type.ts'
+import type { TakeIn } from '../http/close-listener.ts'
 import { wait } from './effects.ts'
 import { waitUntilWritten } from './log.ts'
 
@@ -23,8 +23,6 @@ const GRACE_MS = 10_000
 const LAST_WAIT_MS = 2_000
 /** The time within which a process has ended after its time of grace, whatever it waits for. */
 export const LONGEST_END_MS = GRACE_MS + 2 * LAST_WAIT_MS
-/** The time without a new connection after which the primary process has passed on to a worker all that it took in. */
-const WORKER_QUIET_MS = 5
 /** The time for requests that are on their way on open connections. */
 const OPEN_CONNECTION_SECONDS = 0.2
 const POLL_SECONDS = 0.01
@@ -51,24 +49,27 @@ export function stopOnSignal(end: (signal: string) => Promise<void>, log: Logger
   signals.on('SIGINT', stop)
 }
 
+/** The end of a service: the signal that asks for it, and how the process takes in connections that have arrived. */
+interface Ending {
+  readonly signal: string
+  readonly log: Logger
+  readonly takeIn: TakeIn
+}
+
 /**
  * Finishes what runs, and closes the service. SIGTERM has a grace period, in which requests are answered and
  * `GET /health/ready` says that they should go elsewhere; SIGINT comes from a person who waits.
  */
-export function endService(
-  service: ListeningService,
-  { graceSeconds }: Stopping,
-  { signal, log }: { readonly signal: string; readonly log: Logger },
-): Promise<void> {
-  return endConnections(service, signal === 'SIGTERM' ? graceSeconds : 0, log)
+export function endService(service: ListeningService, { graceSeconds }: Stopping, ending: Ending): Promise<void> {
+  return endConnections(service, ending.signal === 'SIGTERM' ? graceSeconds : 0, ending)
 }
 
 /** Ends the connections of a service, after waiting for the requests that are on their way on them. */
-async function endConnections(service: ListeningService, graceSeconds: number, log: Logger): Promise<void> {
+async function endConnections(service: ListeningService, graceSeconds: number, { log, takeIn }: Ending): Promise<void> {
   const { connections } = service.app
   connections.endAfterAnswers()
   await wait(graceSeconds)
-  await connections.closeListener(cluster.isWorker ? WORKER_QUIET_MS : 0)
+  await connections.closeListener(takeIn)
   for (
     let waitedSeconds = 0;
     waitedSeconds < OPEN_CONNECTION_SECONDS && connections.countOpen() > 0;

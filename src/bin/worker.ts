@@ -1,5 +1,6 @@
 /** A worker's side of the messages between the primary process and the processes that share the port. */
 import { EventEmitter } from 'node:events'
+import type { TakeIn } from '../http/close-listener.ts'
 import type { MeasuredMetric, ProcessMetrics } from '../http/metrics-server.ts'
 import type { Signals } from './stopping.ts'
 
@@ -22,15 +23,20 @@ export type MessageToWorker =
   | { readonly signal: string }
   /** A question for the metrics, with a number for its answer. */
   | { readonly measure: number }
+  /** The answer to the question of the same number: every connection that had arrived is passed on. */
+  | { readonly passedOn: number }
 
 export type MessageOfWorker =
   | { readonly listening: ListeningFacts }
   | { readonly measured: number; readonly metrics: readonly MeasuredMetric[] }
+  | { readonly passOn: number }
 
 /** The connection of a worker with the primary process. */
 export interface PrimaryConnection {
   readonly orders: WorkerOrders
   readonly signals: Signals
+  /** Has the primary process pass on the connections that have arrived there. */
+  readonly takeIn: TakeIn
   /** Reports that the worker listens, and answers questions for its metrics from now on. */
   reportListening(facts: ListeningFacts, metrics: ProcessMetrics | undefined): void
 }
@@ -43,6 +49,13 @@ export function connectToPrimary(): Promise<PrimaryConnection> {
   // A terminal or an init system sends a signal to all processes, and the primary process says what follows.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
   const signals = new EventEmitter()
+  const takingIn = new Map<number, () => void>()
+  const takeIn: TakeIn = () =>
+    new Promise((resolve) => {
+      const passOn = takingIn.size + 1
+      takingIn.set(passOn, () => resolve({ mayHaveMore: false }))
+      sendToPrimary({ passOn })
+    })
   let source: ProcessMetrics | undefined
   return new Promise((resolve) => {
     const reportListening: PrimaryConnection['reportListening'] = (listening, metrics) => {
@@ -50,8 +63,9 @@ export function connectToPrimary(): Promise<PrimaryConnection> {
       sendToPrimary({ listening })
     }
     process.on('message', (message: MessageToWorker) => {
-      if ('orders' in message) resolve({ orders: message.orders, signals, reportListening })
+      if ('orders' in message) resolve({ orders: message.orders, signals, takeIn, reportListening })
       else if ('measure' in message) sendMetrics(message.measure, source)
+      else if ('passedOn' in message) takingIn.get(message.passedOn)?.()
       // A worker that does not listen yet has nothing to finish.
       else if (!signals.emit(message.signal, message.signal)) process.exit(0)
     })

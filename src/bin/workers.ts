@@ -22,6 +22,8 @@ const COUNTED_MS = 60_000
 const MOST_ENDS = 5
 /** The time within which a worker gives its metrics. */
 const MEASURE_MS = 5000
+/** The time in which connections that have arrived are passed on to workers. */
+const PASS_ON_MS = 10
 /** The exit status of a worker that has told why it cannot start. */
 const REFUSED_STATUS = 2
 
@@ -135,6 +137,7 @@ async function startWorker(pool: Pool, number: number): Promise<StartedWorker> {
   void ended.then(() => pool.running.delete(startedWorker))
   const listening = new Promise<void>((resolve) => {
     worker.on('message', (message: MessageOfWorker) => {
+      if ('passOn' in message) void passOnConnections(worker, message.passOn)
       if (!('listening' in message)) return
       startedWorker.facts = message.listening
       resolve()
@@ -146,6 +149,12 @@ async function startWorker(pool: Pool, number: number): Promise<StartedWorker> {
   if (startedWorker.facts)
     pool.log.info({ event: 'worker_listening', worker: number, pid }, 'a worker accepts connections')
   return startedWorker
+}
+
+/** Tells a worker when the connections that had arrived are passed on: `node:cluster` does that by itself. */
+async function passOnConnections(worker: Worker, passedOn: number): Promise<void> {
+  await wait(PASS_ON_MS)
+  sendToWorker(worker, { passedOn })
 }
 
 /**

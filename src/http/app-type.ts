@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyTypeProvider, RawServerDefault } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { ErrorCode } from '../protocol/error.ts'
+import type { TakeIn } from './close-listener.ts'
 
 /** The connections of a server. */
 export interface ServerConnections {
@@ -18,10 +19,10 @@ export interface ServerConnections {
   /** Calls `answer`, which ends a connection whose bytes cannot be read, when its earlier requests are answered. */
   readonly answerUnreadableBytes: (socket: Socket, answer: () => void) => void
   /**
-   * Stops listening once no connection has arrived for `quietMs`, so that none is lost; requests wait meanwhile. Open
+   * Stops listening once `takeIn` has taken in no connection, so that none is lost; requests wait meanwhile. Open
    * connections stay.
    */
-  readonly closeListener: (quietMs: number) => Promise<void>
+  readonly closeListener: (takeIn: TakeIn) => Promise<void>
   /** Closes idle connections from now on, again and again: a browser opens some before it needs them. */
   readonly closeIdle: () => void
 }

@@ -1,31 +1,37 @@
-/** How a server stops listening without losing a connection that the system has made for it already. */
+/** The end of a listener, which loses no connection that the system has made for it already. */
 import { Server as NetServer } from 'node:net'
 import { setImmediate as nextPass } from 'node:timers/promises'
 
 /** The longest time for which a moment is looked for in which no connection waits. */
-const LONGEST_SEARCH_MS = 200
+const LONGEST_SEARCH_MS = 500
 /** A pass of the event loop that has nothing to do takes less. */
 const IDLE_PASS_MS = 0.2
 
+/** Resolves when the server has taken in what had arrived before; with whether more may have arrived meanwhile. */
+export type TakeIn = () => Promise<{ readonly mayHaveMore: boolean }>
+
+/** Takes in what has arrived by a pass of the event loop. */
+export const takeInByPass: TakeIn = async () => {
+  const start = performance.now()
+  await nextPass()
+  return { mayHaveMore: performance.now() - start > IDLE_PASS_MS }
+}
+
 /**
  * Stops listening while no connection waits to be taken in, since the system resets those that wait; open connections
- * stay. Each pass of the event loop takes in what has arrived: this waits until passes have taken in nothing for
- * `quietMs`, and done nothing else for long, or until connections have never stopped arriving for 200 ms.
+ * stay. Repeats `takeIn` until it has taken in nothing, or until connections have not stopped arriving for 500 ms.
  */
-export async function closeListener(server: NetServer, quietMs: number): Promise<void> {
+export async function closeListener(server: NetServer, takeIn: TakeIn): Promise<void> {
   let arrived = 0
   const count = (): void => {
     arrived += 1
   }
   server.on('connection', count)
-  const start = performance.now()
-  for (let passStart = start, quietStart = start; passStart - start < LONGEST_SEARCH_MS; ) {
+  const endTime = performance.now() + LONGEST_SEARCH_MS
+  for (let isQuiet = false; !isQuiet && performance.now() < endTime; ) {
     const arrivedBefore = arrived
-    await nextPass()
-    const passEnd = performance.now()
-    if (arrived > arrivedBefore || passEnd - passStart > IDLE_PASS_MS) quietStart = passEnd
-    else if (passEnd - quietStart > quietMs) break
-    passStart = passEnd
+    const { mayHaveMore } = await takeIn()
+    isQuiet = arrived === arrivedBefore && !mayHaveMore
   }
   server.off('connection', count)
   // The method of `node:http` would close idle connections too, on which a request may be on its way.

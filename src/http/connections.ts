@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { App, ServerConnections } from './app-type.ts'
-import { closeListener } from './close-listener.ts'
+import { closeListener, type TakeIn } from './close-listener.ts'
 
 /** The most unanswered requests on one connection; browsers and proxies send one at a time. */
 const MAX_PIPELINED = 16
@@ -74,7 +74,7 @@ export function watchConnections(app: App): void {
       if (connection === undefined) answer()
       else if (connection.isBroken !== true) endInTurn(connection, socket, answer)
     },
-    closeListener: (quietMs) => holdAndCloseListener(app, quietMs, waiting),
+    closeListener: (takeIn) => holdAndCloseListener(app, takeIn, waiting),
     closeIdle: () => closeIdleConnections(connections),
   } satisfies ServerConnections)
 }
@@ -96,10 +96,10 @@ function addTurns(app: App, connections: ReadonlyMap<Socket, Connection>, waitin
 }
 
 /** Stops listening, and holds requests meanwhile, since their answers would bring more connections. */
-async function holdAndCloseListener({ server }: App, quietMs: number, waiting: Waiting): Promise<void> {
+async function holdAndCloseListener({ server }: App, takeIn: TakeIn, waiting: Waiting): Promise<void> {
   const begins: (() => void)[] = []
   waiting.begins = begins
-  await closeListener(server, quietMs)
+  await closeListener(server, takeIn)
   delete waiting.begins
   for (const begin of begins) begin()
 }
