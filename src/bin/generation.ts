@@ -25,11 +25,12 @@ export async function confirmDatabase(
   { log, isRestored = false }: OpeningTerms,
 ): Promise<void> {
   const file = witnessFile(database)
-  const outside = readOutside(database)
-  const { previous = [], next = '' } = outside.witness ?? {}
+  const outside = { ...readOutside(database), isRestored }
+  const next = toBase64url(random(16))
   // The file has both generations while the database changes, as the process may end in between.
-  if (file !== undefined) writeWitnesses(file, [...previous, next])
-  const why = await confirmGeneration({ store, now, random, retryOnConflict }, { ...outside, isRestored })
+  if (file !== undefined) writeWitnesses(file, [...(outside.witnesses ?? []), next])
+  const effects = { store, now, random, retryOnConflict }
+  const why = await confirmGeneration(effects, outside, file === undefined ? undefined : next)
   if (file !== undefined) writeWitnesses(file, [next])
   if (why === undefined) return
   const line = { event: 'database_restored', why }
@@ -53,12 +54,12 @@ function witnessFile(database: DatabaseConfig): string | undefined {
   return database.kind === 'sqlite' && database.file !== ':memory:' ? generationFile(database.file) : undefined
 }
 
-/** Reads what is known of the database outside of it, and makes the text that is to be kept there next. */
+/** Reads what is known of the database outside of it. */
 function readOutside(database: DatabaseConfig): OutsideKnowledge {
   const file = witnessFile(database)
   return {
     number: database.generation ?? 0,
-    witness: file === undefined ? undefined : { previous: readWitnesses(file), next: toBase64url(random(16)) },
+    witnesses: file === undefined ? undefined : readWitnesses(file),
     hasSynchronousStandbys: database.kind === 'postgresql' && database.hasSynchronousStandbys === true,
   }
 }

@@ -1,5 +1,5 @@
 /** A worker's side of the messages between the primary process and the processes that share the port. */
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import type { TakeIn } from '../http/close-listener.ts'
 import type { MeasuredMetric, ProcessMetrics } from '../http/metrics-server.ts'
 import type { Signals } from './stopping.ts'
@@ -23,13 +23,13 @@ export type MessageToWorker =
   | { readonly signal: string }
   /** A question for the metrics, with a number for its answer. */
   | { readonly measure: number }
-  /** The answer to the question of the same number: every connection that had arrived is passed on. */
-  | { readonly passedOn: number }
+  /** The answer to `passOn`: every connection that had arrived is passed on. */
+  | { readonly passedOn: true }
 
 export type MessageOfWorker =
   | { readonly listening: ListeningFacts }
   | { readonly measured: number; readonly metrics: readonly MeasuredMetric[] }
-  | { readonly passOn: number }
+  | { readonly passOn: true }
 
 /** The connection of a worker with the primary process. */
 export interface PrimaryConnection {
@@ -49,13 +49,12 @@ export function connectToPrimary(): Promise<PrimaryConnection> {
   // A terminal or an init system sends a signal to all processes, and the primary process says what follows.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
   const signals = new EventEmitter()
-  const takingIn = new Map<number, () => void>()
-  const takeIn: TakeIn = () =>
-    new Promise((resolve) => {
-      const passOn = takingIn.size + 1
-      takingIn.set(passOn, () => resolve({ mayHaveMore: false }))
-      sendToPrimary({ passOn })
-    })
+  const passedOn = new EventEmitter()
+  const takeIn: TakeIn = async () => {
+    sendToPrimary({ passOn: true })
+    await once(passedOn, 'all')
+    return { mayHaveMore: false }
+  }
   let source: ProcessMetrics | undefined
   return new Promise((resolve) => {
     const reportListening: PrimaryConnection['reportListening'] = (listening, metrics) => {
@@ -65,7 +64,7 @@ export function connectToPrimary(): Promise<PrimaryConnection> {
     process.on('message', (message: MessageToWorker) => {
       if ('orders' in message) resolve({ orders: message.orders, signals, takeIn, reportListening })
       else if ('measure' in message) sendMetrics(message.measure, source)
-      else if ('passedOn' in message) takingIn.get(message.passedOn)?.()
+      else if ('passedOn' in message) passedOn.emit('all')
       // A worker that does not listen yet has nothing to finish.
       else if (!signals.emit(message.signal, message.signal)) process.exit(0)
     })

@@ -137,7 +137,7 @@ async function startWorker(pool: Pool, number: number): Promise<StartedWorker> {
   void ended.then(() => pool.running.delete(startedWorker))
   const listening = new Promise<void>((resolve) => {
     worker.on('message', (message: MessageOfWorker) => {
-      if ('passOn' in message) void passOnConnections(worker, message.passOn)
+      if ('passOn' in message) void passOnConnections(worker)
       if (!('listening' in message)) return
       startedWorker.facts = message.listening
       resolve()
@@ -152,9 +152,9 @@ async function startWorker(pool: Pool, number: number): Promise<StartedWorker> {
 }
 
 /** Tells a worker when the connections that had arrived are passed on: `node:cluster` does that by itself. */
-async function passOnConnections(worker: Worker, passedOn: number): Promise<void> {
+async function passOnConnections(worker: Worker): Promise<void> {
   await wait(PASS_ON_MS)
-  sendToWorker(worker, { passedOn })
+  sendToWorker(worker, { passedOn: true })
 }
 
 /**

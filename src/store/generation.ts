@@ -40,6 +40,13 @@ export interface GenerationEffects {
   readonly retryOnConflict: RetryOnConflict
 }
 
+/** Reads the generation as it stands in the database; undefined before the first. */
+export async function readGeneration(
+  store: Pick<GenerationEffects['store'], 'get'>,
+): Promise<DatabaseGeneration | undefined> {
+  return (await store.get('generation', CURRENT))?.value
+}
+
 /**
  * Returns the id of the generation that the database is in. A database that is not where the generation began, since it
  * is a copy, gets a new one, and so does one that has none: the same for every process. A synchronous standby that took
@@ -64,10 +71,10 @@ export interface OutsideKnowledge {
   /** The setting `database.generation`. */
   readonly number: number
   /**
-   * The text that is to be kept outside from now on, and those that may have been since the last start: one, or two
-   * after a start that was cut off. Absent where there is no such place.
+   * The texts that may have been kept outside since the last start: one, or two after a start that was cut off. Absent
+   * where there is no such place.
    */
-  readonly witness?: { readonly previous: readonly string[]; readonly next: string } | undefined
+  readonly witnesses?: readonly string[] | undefined
   /** Whether it is certain that the database is a copy, since the command that put it there says so. */
   readonly isRestored?: boolean | undefined
   /** The setting `database.synchronousStandbys`, which counts from the next change of the server on. */
@@ -76,14 +83,16 @@ export interface OutsideKnowledge {
 
 /**
  * Compares the database with what is known outside of it, and begins another generation when it is a copy that was put
- * in its place. Returns the reason to believe that it is a copy, in words; undefined when the generation goes on, or is
- * the first. Throws when the database has had a higher number.
+ * in its place. `nextWitness` is the text that is kept outside from now on, where there is such a place. Returns the
+ * reason to believe that it is a copy, in words; undefined when the generation goes on, or is the first. Throws when
+ * the database has had a higher number.
  */
 export function confirmGeneration(
   { store, now, random, retryOnConflict }: GenerationEffects,
   outside: OutsideKnowledge,
+  nextWitness?: string,
 ): Promise<string | undefined> {
-  const { number, witness } = outside
+  const { number } = outside
   return retryOnConflict<string | undefined>(async () => {
     const row = await store.get('generation', CURRENT)
     const origin = await store.readOrigin()
@@ -96,7 +105,7 @@ export function confirmGeneration(
       ...(isSameGeneration ? lastingMembers(row.value) : { id: newId(random), ...(row && restoredMembers(now())) }),
       number,
       origin,
-      ...(witness && { witness: witness.next }),
+      ...(nextWitness !== undefined && { witness: nextWitness }),
       ...(outside.hasSynchronousStandbys && { hasSynchronousStandbys: true as const }),
     }
     const conflict = await replaceGeneration(store, row, value)
@@ -112,8 +121,8 @@ export async function findUnnoticedRestore(
   store: GenerationEffects['store'],
   outside: OutsideKnowledge,
 ): Promise<string | undefined> {
-  const row = await store.get('generation', CURRENT)
-  return row && restorationReason(store, row.value, { ...outside, origin: await store.readOrigin() })
+  const generation = await readGeneration(store)
+  return generation && restorationReason(store, generation, { ...outside, origin: await store.readOrigin() })
 }
 
 /**
@@ -125,7 +134,7 @@ export async function voidOpenAfterRestore<T>(
   { store, retryOnConflict }: Pick<GenerationEffects, 'store' | 'retryOnConflict'>,
   voidOpen: (restoredAt: Date) => Promise<T>,
 ): Promise<T | undefined> {
-  const restoredGeneration = (await store.get('generation', CURRENT))?.value
+  const restoredGeneration = await readGeneration(store)
   if (restoredGeneration?.hasOpen !== true) return undefined
   const result = await voidOpen(new Date(restoredGeneration.restoredAt ?? 0))
   await update({ store, retryOnConflict }, 'generation', CURRENT, ({ hasOpen, ...generation }) =>
@@ -147,7 +156,7 @@ function restorationReason(
   generation: DatabaseGeneration,
   outside: OutsideKnowledge & { readonly origin: string },
 ): string | undefined {
-  const { number, witness, origin, isRestored } = outside
+  const { number, witnesses, origin, isRestored } = outside
   if (isRestored) return 'it was restored from a backup'
   if (generation.origin !== origin && !(outside.hasSynchronousStandbys && isPromoted(store, generation, origin))) {
     return store.isLaterTimeline?.(generation.origin, origin) === true
@@ -155,7 +164,7 @@ function restorationReason(
       : 'it is a copy of the database that it was'
   }
   if (generation.number < number) return 'database.generation is higher than it was'
-  if (witness !== undefined && !witness.previous.some((each) => each === generation.witness))
+  if (witnesses !== undefined && !witnesses.some((each) => each === generation.witness))
     return 'the file beside it is of another state of it'
   return undefined
 }

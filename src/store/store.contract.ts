@@ -369,7 +369,7 @@ export function storeContract<Place>(
 
   it('begins another generation where its number goes up or nothing outside knows of it, and else goes on', async () => {
     const confirm = (number: number, previous: readonly string[], next: string) =>
-      confirmGeneration(effectsOf(store), { number, witness: { previous, next } })
+      confirmGeneration(effectsOf(store), { number, witnesses: previous }, next)
     expect(await confirm(0, [], 'a')).toBe(undefined)
     const first = await getCurrentGeneration(effectsOf(store))
     expect(await confirm(0, ['a'], 'b')).toBe(undefined)

@@ -9,8 +9,8 @@ import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
+import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
-import { bytesText, type CommandResult, rowsText } from './command-result.ts'
 import { countTables, refuseMissingFile, type Subject, withTables } from './subject.ts'
 
 const BUSY_TIMEOUT_MS = 5000

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { describeDatabase } from '../../config/database.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { compactSqlite } from '../../store/sqlite-compact.ts'
-import { bytesText, type CommandResult } from './command-result.ts'
+import { bytesText, type CommandResult } from '../command-result.ts'
 import { refuseWhileOpen } from './replace-file.ts'
 import { refuseMissingFile, type Subject } from './subject.ts'
 

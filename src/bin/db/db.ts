@@ -1,8 +1,8 @@
 /** `vouchsafe db`: backups of a database, restoring them, its state and its schema. */
 
 import { readWords, UsageError } from '../command-line.ts'
+import type { CommandResult } from '../command-result.ts'
 import { removeControlCharactersByLine } from '../terminal.ts'
-import type { CommandResult } from './command-result.ts'
 import { readSubject } from './subject.ts'
 
 export async function runDb(args: string[]): Promise<void> {

@@ -5,8 +5,8 @@
 import { existsSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
+import type { CommandResult } from '../command-result.ts'
 import { openDatabase } from '../effects.ts'
-import type { CommandResult } from './command-result.ts'
 import { schemaOf, schemaText } from './status.ts'
 import { type Subject, withTables } from './subject.ts'
 

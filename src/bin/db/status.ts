@@ -4,8 +4,8 @@ import type { DatabaseGeneration } from '../../store/generation.ts'
 import { UNFINISHED_COPY } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
+import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
 import { formatColumns } from '../terminal.ts'
-import { bytesText, type CommandResult, rowsText } from './command-result.ts'
 import { countTables, findNewestTime, type Subject, withTables } from './subject.ts'
 
 export async function describeDatabaseState({ kind, config }: Subject): Promise<CommandResult> {

@@ -33,7 +33,7 @@ export function createComponentFiles(directories: readonly [string, ...string[]]
 async function readBounded(path: string, maxBytes: number): Promise<Uint8Array | SourceError | undefined> {
   try {
     const { size } = await stat(path)
-    return size > maxBytes ? tooLarge(path, size, maxBytes) : await readFile(path)
+    return size > maxBytes ? makeSizeError(path, size, maxBytes) : await readFile(path)
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
@@ -42,7 +42,7 @@ async function readBounded(path: string, maxBytes: number): Promise<Uint8Array |
   }
 }
 
-function tooLarge(path: string, size: number, maxBytes: number): SourceError {
+function makeSizeError(path: string, size: number, maxBytes: number): SourceError {
   const advice = 'raise that limit, or take the file away'
   return new SourceError(
     `the file ${path} is too large: it has ${size} bytes, and limits.moduleBytes allows ${maxBytes}; ${advice}`,

@@ -1,8 +1,8 @@
 /** `vouchsafe status-list`: exports the lists of an issuer, and revokes what it does not know after a restore. */
 import { readWords, UsageError } from '../command-line.ts'
-import type { CommandResult } from '../db/command-result.ts'
+import type { CommandResult } from '../command-result.ts'
 import { exportLists } from './export-lists.ts'
-import { revokeLostCredentials } from './revoke-lost.ts'
+import { runRevokeUnknown } from './revoke-unknown.ts'
 
 export async function runStatusList(args: string[]): Promise<void> {
   const { values, positionals } = readWords('status-list', args)
@@ -13,6 +13,6 @@ export async function runStatusList(args: string[]): Promise<void> {
 function runSubcommand(configFile: string, [word, ...more]: readonly string[]): Promise<CommandResult> {
   const [directory] = more
   if (word === 'export' && directory !== undefined && more.length === 1) return exportLists(configFile, directory)
-  if (word === 'revoke-unknown' && more.length === 0) return revokeLostCredentials(configFile)
+  if (word === 'revoke-unknown' && more.length === 0) return runRevokeUnknown(configFile)
   throw new UsageError('status-list')
 }

@@ -3,6 +3,7 @@
  * database was restored: nobody could revoke them one by one. docs/decisions/0010-generations.md.
  */
 import { statusAt } from '../../codec/status-list.ts'
+import { readGeneration } from '../../store/generation.ts'
 import type { UpdateEffects } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import { type CredentialStatus, STATUS_VALUES, STATUS_WIDTH, type StoredStatusList } from '../status-rows.ts'
@@ -50,7 +51,7 @@ export async function revokeUnknown(
 async function findEarlierLists(store: IssuerStore): Promise<readonly NamedList[]> {
   const lists = await store.list('status_list')
   const spaces = await store.list('status_space')
-  const { id: current, restoredAt } = (await store.get('generation', 'current'))?.value ?? {}
+  const { id: current, restoredAt } = (await readGeneration(store)) ?? {}
   const currentIds = new Set(spaces.flatMap(({ value }) => (value.generation === current ? [value.listId] : [])))
   return lists.filter(({ id, value: { generation } }) =>
     generation === undefined ? restoredAt !== undefined && !currentIds.has(id) : generation !== current,

@@ -4,7 +4,7 @@ import { cacheValue, createBytesCache } from '../../async/cache.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { CertifiedSigner } from '../../keys/status-list-signers.ts'
 import { refuse } from '../../protocol/error.ts'
-import type { IssuerStore } from '../collections.ts'
+import { readGeneration } from '../../store/generation.ts'
 import type { IssuerContext } from '../context.ts'
 import type { StoredStatusList } from '../status-rows.ts'
 import { readBits } from './chunks.ts'
@@ -46,7 +46,10 @@ export function createListServer(context: ListContext): ListServer {
     signerTags.set(signer, tag)
     return tag
   }
-  const generationTag = cacheValue(() => readGenerationTag(context.store), { ttlMs: GENERATION_MS, now: context.now })
+  const generation = cacheValue(() => readGeneration(context.store), {
+    ttlMs: GENERATION_MS,
+    now: context.now,
+  })
   return async (listId, kind) => {
     const row = await context.store.get('status_list', listId)
     if (row === undefined) return refuse('not_found', 'there is no such status list')
@@ -54,7 +57,8 @@ export function createListServer(context: ListContext): ListServer {
     const certified = context.keys.statusLists.findSigner(row.value.kid, now)
     // Each process makes another signature, and each encoding other bytes, so that the tag is weak. RFC 9110 section
     // 8.8.1.
-    const version = `${await generationTag.get()}.${row.version}`
+    // The versions of lists begin to repeat when a backup is restored.
+    const version = `${(await generation.get())?.id.slice(0, 8) ?? ''}.${row.version}`
     const etag = `W/"${version}.${periodOf(listId, now)}.${kind}.${tagOf(certified.signer)}"`
     const makeDocument = (encoding: 'gzip' | 'identity'): Promise<Buffer> =>
       documents.get(`${listId}/${kind}/${encoding}`, etag, async () =>
@@ -64,12 +68,6 @@ export function createListServer(context: ListContext): ListServer {
       )
     return { etag, makeDocument }
   }
-}
-
-/** Names the generation of the database, since the versions of lists begin to repeat when a backup is restored. */
-async function readGenerationTag(store: IssuerStore): Promise<string> {
-  const generation = (await store.get('generation', 'current'))?.value.id ?? ''
-  return hash('sha256', generation, 'base64url').slice(0, 8)
 }
 
 /**

@@ -4,17 +4,17 @@ import type { CredentialStatus } from '../../issuer/status-rows.ts'
 import { parseColumn } from '../../store/statements.ts'
 import { partOf } from '../../store/store.ts'
 import type { TableReader } from '../../store/tables.ts'
-import type { CommandResult } from '../db/command-result.ts'
+import type { CommandResult } from '../command-result.ts'
 import { withTables } from '../db/subject.ts'
 import { retryOnConflict } from '../effects.ts'
 import { refuseUnnoticedRestore } from '../generation.ts'
 import { withIssuer } from '../operator-store.ts'
 
 /**
- * Revokes them in the database of the issuer with this configuration. Throws a message for the operator where no
+ * Revokes the unknown credentials of the issuer with this configuration. Throws a message for the operator where no
  * service has started on the database since it was put back.
  */
-export function revokeLostCredentials(configFile: string): Promise<CommandResult> {
+export function runRevokeUnknown(configFile: string): Promise<CommandResult> {
   return withIssuer(configFile, async (store, { database, statusList: { ttlSeconds } }) => {
     await refuseUnnoticedRestore(partOf(store), database)
     const lists = await revokeUnknown({ store, retryOnConflict }, (take) =>
