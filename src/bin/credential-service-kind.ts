@@ -2,10 +2,11 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import type { CallbackCollections } from '../callback/queue.ts'
+import { type EventCollections, recordEvent } from '../event/event.ts'
 import { createReadinessCheck } from '../http/readiness.ts'
 import { findPkcs11Mistakes } from '../keys/pkcs11/check.ts'
 import { MissingKeyError } from '../store/encrypted.ts'
-import { type GenerationCollections, voidOpenAfterRestore } from '../store/generation.ts'
+import { finishRestore, type GenerationCollections } from '../store/generation.ts'
 import type { Store } from '../store/store.ts'
 import { openingMistakeOf, openServiceDatabase } from './checked-database.ts'
 import { createConflictTask } from './conflict-log.ts'
@@ -77,17 +78,23 @@ async function openStore<Name extends CredentialServiceName>(
 }
 
 /**
- * Ends the sessions that were open in a restored database, once, and returns their number; undefined when the database
- * was not restored.
+ * Ends the sessions that were open in a restored database, records the restore in the audit log, once, and returns
+ * their number; undefined when the database was not restored.
  */
 function voidOpenSessions<Name extends CredentialServiceName>(
   name: Name,
   store: StoreOf<Name>,
 ): Promise<number | undefined> {
   const { voidOpen } = credentialServices[name]
-  const generations = store as unknown as Store<GenerationCollections>
-  return voidOpenAfterRestore({ store: generations, retryOnConflict }, (before) =>
-    voidOpen({ store, now, random, retryOnConflict }, before),
+  const generations = store as unknown as Store<GenerationCollections & EventCollections>
+  return finishRestore<GenerationCollections & EventCollections, number>(
+    { store: generations, retryOnConflict },
+    {
+      voidOpen: (restoredAt) => voidOpen({ store, now, random, retryOnConflict }, restoredAt),
+      recordRestore: (generationId) => [
+        recordEvent({ type: 'database.restored', at: now().getTime(), subject: generationId }, random),
+      ],
+    },
   )
 }
 

@@ -17,14 +17,16 @@ const COUNTS_MS = 5000
 type SubjectOf<Type> = Type extends `${infer Word}.${string}` ? Word : never
 type EventSubject = SubjectOf<EventType>
 
-/** The services that record events of a subject. */
+/** The services that record events of a subject; none where a command does, or a service before it serves. */
 const recordersBySubject: Readonly<Record<EventSubject, readonly CredentialServiceName[]>> = {
   audit: ['issuer', 'verifier'],
   callback: ['issuer', 'verifier'],
   configuration: ['issuer'],
   issuance: ['issuer'],
   credential: ['issuer'],
+  database: [],
   query: ['verifier'],
+  'status-list': [],
   presentation: ['verifier'],
   verification: ['verifier'],
 }

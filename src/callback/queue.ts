@@ -129,20 +129,6 @@ export async function requeueDeadCallback(
   return { changes: [{ delete: 'dead_callback', id: eventId, version: deadRow.version }, enqueueChange], sessionId }
 }
 
-/** Queues a dead event again. Resolves to false when there is no such event. */
-export function redeliverDeadCallback(
-  { store, retryOnConflict }: UpdateEffects<CallbackCollections>,
-  eventId: string,
-  now: Date,
-): Promise<boolean> {
-  return retryOnConflict<boolean>(async () => {
-    const requeueing = await requeueDeadCallback(store, eventId, now)
-    if (requeueing === undefined) return { committed: false }
-    const conflict = await store.commit(requeueing.changes)
-    return conflict === undefined ? { committed: true } : { conflict }
-  })
-}
-
 /**
  * Makes a queue due at once, unless a process is delivering its first event. Resolves to false when there is no such
  * queue.

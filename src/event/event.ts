@@ -26,7 +26,9 @@ export const carriedByCallback = {
   'credential.revoked': true,
   'credential.suspended': true,
   'credential.reinstated': true,
+  'database.restored': false,
   'query.created': false,
+  'status-list.unknown-revoked': false,
   'presentation.verified': false,
   'verification.started': false,
   'verification.succeeded': true,
@@ -44,7 +46,7 @@ export interface Event {
   /** The position among the events of the session, from {@link nextEventOrder}; `at` for the first or only event. */
   readonly order?: number
   readonly sessionId?: string
-  /** The id of the configuration or query of the event. */
+  /** The id of the configuration, query, callback, status list or generation of the event. */
   readonly subject?: string
   /** The label of the API key of the caller. */
   readonly caller?: string

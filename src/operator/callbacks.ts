@@ -1,10 +1,9 @@
 /** The callbacks for whoever operates: what waits, what was given up, and delivering that again. Without their data. */
 import type { Static } from 'typebox'
-import { type CallbackQueue, type DeadCallback, deletionTimeOf, requeueDeadCallback } from '../callback/queue.ts'
-import { recordEvent } from '../event/event.ts'
+import { type CallbackQueue, type DeadCallback, deletionTimeOf } from '../callback/queue.ts'
+import { redeliverDeadCallback } from '../event/redelivery.ts'
 import { readPage } from '../http/page.ts'
 import { refuse } from '../protocol/error.ts'
-import { partOf } from '../store/store.ts'
 import type { OperatorContext } from './context.ts'
 import type { DeadCallbackPage, PageQuery, Redelivery, RedeliveryResult, WaitingCallbackPage } from './schemas.ts'
 
@@ -41,7 +40,7 @@ export async function listDeadCallbacks(
 
 /** Queues an event again that was given up. Refuses with `not_found`. */
 export async function redeliverCallback(context: OperatorContext, callbackId: string, caller: string): Promise<void> {
-  if (await requeueCallback(context, callbackId, caller)) return
+  if (await redeliverDeadCallback(context, callbackId, caller)) return
   refuse('not_found', 'there is no such event that was given up; it may be queued again already')
 }
 
@@ -56,7 +55,7 @@ export async function redeliverCallbacks(
   const rows = await context.store.listDue('dead_callback', end, MAX_REDELIVERIES + 1)
   let redeliveredCount = 0
   for (const { id } of rows.slice(0, MAX_REDELIVERIES))
-    if (await requeueCallback(context, id, caller)) redeliveredCount += 1
+    if (await redeliverDeadCallback(context, id, caller)) redeliveredCount += 1
   return { redelivered: redeliveredCount, has_more: rows.length > MAX_REDELIVERIES, died_until: diedUntil }
 }
 
@@ -86,22 +85,6 @@ function deadEntry(callbackId: string, deadCallback: DeadCallback): DeadCallback
     died_at: secondsOf(diedAt),
     deleted_at: secondsOf(deletionTimeOf(deadCallback).getTime()),
   }
-}
-
-/** Queues a dead event again, and records who wanted that. Resolves to false when there is no such event. */
-function requeueCallback(
-  { store, retryOnConflict, now, random }: OperatorContext,
-  callbackId: string,
-  caller: string,
-): Promise<boolean> {
-  return retryOnConflict<boolean>(async () => {
-    const requeueing = await requeueDeadCallback(partOf(store), callbackId, now())
-    if (requeueing === undefined) return { committed: false }
-    const { changes, sessionId } = requeueing
-    const event = { type: 'callback.redelivered', at: now().getTime(), subject: callbackId, sessionId, caller } as const
-    const conflict = await store.commit([...changes, recordEvent(event, random)])
-    return conflict === undefined ? { committed: true } : { conflict }
-  })
 }
 
 function secondsOf(milliseconds: number): number {

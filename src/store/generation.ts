@@ -5,7 +5,7 @@
  */
 import { toBase64url } from '../codec/base64url.ts'
 import type { RetryOnConflict } from './retry.ts'
-import { type Change, createCollection, type Row, type Store, update } from './store.ts'
+import { type Change, createCollection, type Row, type Store, type UpdateEffects, updateWith } from './store.ts'
 
 export interface DatabaseGeneration {
   /** A random id, so that no two generations are alike, also of databases that were restored from one backup. */
@@ -125,21 +125,31 @@ export async function findUnnoticedRestore(
   return generation && restorationReason(store, generation, { ...outside, origin: await store.readOrigin() })
 }
 
+/** The steps that a service takes once in a database that is a copy. */
+export interface RestoreSteps<C, T> {
+  /** Makes void what was open; is called again where it did not end. `restoredAt` is when the copy was noticed. */
+  readonly voidOpen: (restoredAt: Date) => Promise<T>
+  /** Makes the changes that record the restore, which are committed once. */
+  readonly recordRestore: (generationId: string) => readonly Change<C>[]
+}
+
 /**
- * Makes void what was open in a database that is a copy, by `voidOpen`, which gets the time at which the copy was
- * noticed; once, and again where `voidOpen` did not end. Returns the result of `voidOpen`, or undefined in any other
- * database.
+ * Makes void what was open in a database that is a copy, and records the restore; once. Returns the result of
+ * `voidOpen`, or undefined in any other database.
  */
-export async function voidOpenAfterRestore<T>(
-  { store, retryOnConflict }: Pick<GenerationEffects, 'store' | 'retryOnConflict'>,
-  voidOpen: (restoredAt: Date) => Promise<T>,
+export async function finishRestore<C extends GenerationCollections, T>(
+  { store, retryOnConflict }: UpdateEffects<C>,
+  { voidOpen, recordRestore }: RestoreSteps<C, T>,
 ): Promise<T | undefined> {
-  const restoredGeneration = await readGeneration(store)
+  const restoredGeneration = (await store.get('generation', CURRENT))?.value
   if (restoredGeneration?.hasOpen !== true) return undefined
   const result = await voidOpen(new Date(restoredGeneration.restoredAt ?? 0))
-  await update({ store, retryOnConflict }, 'generation', CURRENT, ({ hasOpen, ...generation }) =>
-    generation.id === restoredGeneration.id ? generation : { ...generation, ...(hasOpen && { hasOpen }) },
-  )
+  await updateWith<C, 'generation'>({ store, retryOnConflict }, 'generation', CURRENT, (value) => {
+    const { hasOpen, ...generation } = value
+    return generation.id === restoredGeneration.id && hasOpen
+      ? { value: generation as C['generation'], otherChanges: recordRestore(generation.id) }
+      : { value, otherChanges: [] }
+  })
   return result
 }
 

@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import {
   checkWritable,
   confirmGeneration,
+  finishRestore,
   type GenerationCollections,
   generationCollection,
   getCurrentGeneration,
-  voidOpenAfterRestore,
 } from './generation.ts'
 import { ConflictError, createRetryOnConflict } from './retry.ts'
 import {
@@ -409,17 +409,34 @@ export function storeContract<Place>(
   it('that is a copy has what was open made void, once, and again where that did not end', async () => {
     const times: Date[] = []
     const settle = (fails = false) =>
-      voidOpenAfterRestore(effectsOf(store), (before) => {
-        times.push(before)
-        return fails ? Promise.reject(new Error('cut off')) : Promise.resolve('done')
-      })
+      finishRestore<Things, string>(
+        { store, retryOnConflict },
+        {
+          voidOpen: (restoredAt) => {
+            times.push(restoredAt)
+            return fails ? Promise.reject(new Error('cut off')) : Promise.resolve('done')
+          },
+          recordRestore: (generationId) => [insert(generationId, times.length)],
+        },
+      )
+    const recorded = async () => (await store.list('thing')).map(({ id, value: { n } }) => [id, n])
     expect(await confirmGeneration(effectsOf(store), { number: 0 })).toBe(undefined)
     expect(await settle()).toBe(undefined)
     expect(await confirmGeneration(effectsOf(store), { number: 0, isRestored: true })).toMatch(/backup/)
     await expect(settle(true)).rejects.toThrow('cut off')
+    expect(await recorded()).toEqual([])
     expect(await confirmGeneration(effectsOf(store), { number: 0 })).toBe(undefined)
     expect([await settle(), await settle()]).toEqual(['done', undefined])
     expect(times).toEqual([effectsOf(store).now(), effectsOf(store).now()])
+    expect(await recorded()).toEqual([[await getCurrentGeneration(effectsOf(store)), 2]])
+  })
+
+  it('that is a copy records the restore once, also when several processes start at once', async () => {
+    expect(await confirmGeneration(effectsOf(store), { number: 0 })).toBe(undefined)
+    expect(await confirmGeneration(effectsOf(store), { number: 0, isRestored: true })).toMatch(/backup/)
+    const steps = { voidOpen: () => setTimeout(5), recordRestore: () => [insert(randomBytes(8).toString('hex'), 1)] }
+    await parallel(5, () => finishRestore<Things, unknown>({ store, retryOnConflict }, steps))
+    expect(await store.list('thing')).toHaveLength(1)
   })
 
   it('can be written, or says that it cannot', async () => {

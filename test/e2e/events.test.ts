@@ -198,6 +198,13 @@ describe('vouchsafe callbacks', () => {
     await endService(second, 'SIGTERM')
     const empty = await callbacks(directory, 'list', '--service', 'verifier')
     expect([empty.status, empty.stdout]).toEqual([0, 'Nothing waits, and nothing is dead.\n'])
+    const log = await vouchsafe(['audit', 'export', '--service', 'verifier'], { cwd: directory })
+    const records = log.stdout.split('\n').filter((line) => line.includes('"callback.redelivered"'))
+    const subjects = records.map((line) => [
+      (JSON.parse(line) as { subject: string }).subject,
+      line.includes('"caller"'),
+    ])
+    expect(subjects).toEqual(ids.map((id) => [id, false]))
   })
 
   it('refuses with 2 what it does not understand, and makes no database', async () => {

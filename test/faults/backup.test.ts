@@ -182,6 +182,11 @@ describe('a backup by the command', () => {
     expect(await states(early, later, recent)).toEqual([2, 1, 0])
     // A later copy is in the new list, of which nothing is revoked.
     expect(await states(await copyOf(recent))).toEqual([0])
+    await place.stop()
+    const { stdout } = await startCommand(['audit', 'export'], { cwd: place.directory }).ended
+    const acts = [...stdout.matchAll(/"type":"(database\.restored|status-list\.[\w-]+)"/g)].map(([, type]) => type)
+    expect(acts).toEqual(['database.restored', 'status-list.unknown-revoked'])
+    expect(stdout).toContain(`"subject":"${early.status.uri.split('/').at(-1) ?? 'none'}","type":"status-list.`)
   })
 
   it.skipIf(IS_POSTGRESQL)('that is put back by hand is known as one only to a service that has started', async () => {

@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { generationFile } from '../../src/bin/generation-file.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { loadDriver, openSqlite } from '../../src/store/sqlite.ts'
+import { startCommand } from '../support/command.ts'
 import { faults } from '../support/faults.ts'
 import { inStatusLists } from '../support/restored.ts'
 import { endService, serviceDirectory, startForTest } from '../support/service-process.ts'
@@ -113,6 +114,8 @@ describe('an embedded database that is put back from a backup', () => {
       await lists.expectServed(early)
       const again = await endService(service, 'SIGTERM')
       expect(again.stdout).not.toMatch(/database_restored|open_sessions_voided/)
+      const { stdout: auditLog } = await startCommand(['audit', 'export'], { cwd: directory }).ended
+      expect(auditLog.match(/"database\.restored"/g)).toHaveLength(1)
     },
   )
 

@@ -2,15 +2,12 @@
  * `vouchsafe callbacks`: lists the events that the application has not received, and sends them now. Shows no session
  * ids and no data.
  */
-import {
-  type CallbackStore,
-  type PendingCallback,
-  redeliverDeadCallback,
-  retryCallbackNow,
-} from '../../callback/queue.ts'
-import { END_OF_TIME, partOf } from '../../store/store.ts'
+import { type CallbackStore, type PendingCallback, retryCallbackNow } from '../../callback/queue.ts'
+import type { EventCollections } from '../../event/event.ts'
+import { redeliverDeadCallback } from '../../event/redelivery.ts'
+import { END_OF_TIME, partOf, type Store } from '../../store/store.ts'
 import { readWords, UsageError } from '../command-line.ts'
-import { now, retryOnConflict } from '../effects.ts'
+import { now, random, retryOnConflict } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
 import { removeControlCharacters, timeText } from '../terminal.ts'
 
@@ -47,7 +44,7 @@ export async function runCallbacks(words: string[]): Promise<void> {
     process.stdout.write(values.json ? `${JSON.stringify(events, null, 2)}\n` : textOf(events, filter))
   } else if (word === 'retry' && more.length === 0 && (id === undefined) === values.all) {
     const outcome = await withStore(values, (store) =>
-      id === undefined ? retryAllEvents(partOf(store)) : retryEvent(partOf(store), id),
+      id === undefined ? retryAllEvents(store) : retryEvent(store, id),
     )
     process.stdout.write(values.json ? `${JSON.stringify({ retried: outcome.retried })}\n` : `${outcome.text}\n`)
   } else throw new UsageError('callbacks')
@@ -84,18 +81,18 @@ interface RetryOutcome {
   readonly text: string
 }
 
-async function retryEvent(store: CallbackStore, id: string): Promise<RetryOutcome> {
+async function retryEvent(store: Store<EventCollections>, id: string): Promise<RetryOutcome> {
   const waiting = (await store.listDue('callback', END_OF_TIME, MAX_RETRIED_ROWS)).find(({ value }) =>
     value.events.some((event) => event.id === id),
   )
   if (waiting !== undefined) {
     const isFirst = waiting.value.events[0]?.id === id
-    const isRetried = isFirst && (await retryCallbackNow({ store, retryOnConflict }, waiting.id, now()))
+    const isRetried = isFirst && (await retryCallbackNow({ store: partOf(store), retryOnConflict }, waiting.id, now()))
     return isRetried
       ? RETRY_DONE
       : { retried: 0, text: 'It is being delivered, or stands behind another of its session.' }
   }
-  if (await redeliverDeadCallback({ store, retryOnConflict }, id, now())) return RETRY_DONE
+  if (await redeliverDeadCallback({ store, retryOnConflict, now, random }, id)) return RETRY_DONE
   throw new Error(
     `There is no event ${removeControlCharacters(id)} that waits or is dead; see: vouchsafe callbacks list`,
   )
@@ -104,13 +101,13 @@ async function retryEvent(store: CallbackStore, id: string): Promise<RetryOutcom
 const RETRY_DONE: RetryOutcome = { retried: 1, text: 'It is tried again at once.' }
 
 /** Hastens the dead events, and those that wait for their next delivery. */
-async function retryAllEvents(store: CallbackStore): Promise<RetryOutcome> {
+async function retryAllEvents(store: Store<EventCollections>): Promise<RetryOutcome> {
   let count = 0
   for (const { id } of await store.listDue('callback', END_OF_TIME, MAX_RETRIED_ROWS)) {
-    if (await retryCallbackNow({ store, retryOnConflict }, id, now())) count += 1
+    if (await retryCallbackNow({ store: partOf(store), retryOnConflict }, id, now())) count += 1
   }
   for (const { id } of await store.listDue('dead_callback', END_OF_TIME, MAX_RETRIED_ROWS)) {
-    if (await redeliverDeadCallback({ store, retryOnConflict }, id, now())) count += 1
+    if (await redeliverDeadCallback({ store, retryOnConflict, now, random }, id)) count += 1
   }
   const resultText = `${count} tried again at once, by the service that runs.`
   return { retried: count, text: count === 0 ? 'There is nothing to try again.' : resultText }

@@ -6,7 +6,7 @@ import { partOf } from '../../store/store.ts'
 import type { TableReader } from '../../store/tables.ts'
 import type { CommandResult } from '../command-result.ts'
 import { withTables } from '../db/subject.ts'
-import { retryOnConflict } from '../effects.ts'
+import { now, random, retryOnConflict } from '../effects.ts'
 import { refuseUnnoticedRestore } from '../generation.ts'
 import { withIssuer } from '../operator-store.ts'
 
@@ -17,7 +17,7 @@ import { withIssuer } from '../operator-store.ts'
 export function runRevokeUnknown(configFile: string): Promise<CommandResult> {
   return withIssuer(configFile, async (store, { database, statusList: { ttlSeconds } }) => {
     await refuseUnnoticedRestore(partOf(store), database)
-    const lists = await revokeUnknown({ store, retryOnConflict }, (take) =>
+    const lists = await revokeUnknown({ store, now, random, retryOnConflict }, (take) =>
       withTables(database, (reader) => readStatuses(reader, take)),
     )
     return { text: textOf(lists, ttlSeconds), facts: { lists, ttlSeconds } }

@@ -1,8 +1,10 @@
 /** The revocation, after a restore, of credentials that nobody knows: which entries it changes, and which it leaves. */
+import { randomBytes } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
 import { startServices } from '../../../test/support/services.ts'
 import { retryOnConflict } from '../../../test/support/store.ts'
 import { statusAt } from '../../codec/status-list.ts'
+import { END_OF_TIME } from '../../store/store.ts'
 import type { IssuerStore } from '../collections.ts'
 import type { StoredStatusList } from '../status-rows.ts'
 import { readBits } from './chunks.ts'
@@ -33,11 +35,15 @@ async function makeStore(restoredAt?: number): Promise<IssuerStore> {
 }
 
 const revoke = (store: IssuerStore, ...indexes: readonly number[]) =>
-  revokeUnknown({ store, retryOnConflict }, (take) => {
+  revokeUnknown({ store, retryOnConflict, random: randomBytes, now: () => new Date(7000) }, (take) => {
     const entries = indexes.map((index) => ({ listId: 'earlier', index, configurationId: 'card' }))
     take({ state: 'VALID', entries })
     return Promise.resolve()
   })
+
+async function readEvents(store: IssuerStore) {
+  return (await store.listDue('event', END_OF_TIME, 100)).map(({ value }) => value)
+}
 
 async function stateOf(store: IssuerStore, id: string, index: number): Promise<number> {
   return statusAt(await readBits(store, id, list()), 2, index)
@@ -61,6 +67,16 @@ it('changes nothing a second time, and does more where a credential is not known
   expect(await revoke(store, 0, 7)).toMatchObject([{ revoked: 0 }, { revoked: 0 }])
   expect((await store.get('status_list', 'earlier'))?.version).toBe(version)
   expect(await revoke(store, 0)).toMatchObject([{ revoked: 1 }, { revoked: 0 }])
+})
+
+it('records each list of which it revoked entries, and no other', async () => {
+  const store = await makeStore(1)
+  await revoke(store, 0)
+  const type = 'status-list.unknown-revoked'
+  const events = ['earlier', 'nameless'].map((subject) => ({ type, at: 7000, subject }))
+  expect(await readEvents(store)).toEqual(events)
+  await revoke(store, 0)
+  expect(await readEvents(store)).toHaveLength(2)
 })
 
 it('leaves a list that begins while it looks for them', async () => {

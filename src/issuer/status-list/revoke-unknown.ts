@@ -3,8 +3,9 @@
  * database was restored: nobody could revoke them one by one. docs/decisions/0010-generations.md.
  */
 import { statusAt } from '../../codec/status-list.ts'
+import { recordEvent } from '../../event/event.ts'
+import type { Effects } from '../../http/effects.ts'
 import { readGeneration } from '../../store/generation.ts'
-import type { UpdateEffects } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import { type CredentialStatus, STATUS_VALUES, STATUS_WIDTH, type StoredStatusList } from '../status-rows.ts'
 import { makeBitChanges, readBits } from './chunks.ts'
@@ -16,6 +17,8 @@ export interface RevokedEntries {
   readonly revoked: number
 }
 
+type RevokingEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
+
 interface NamedList {
   readonly id: string
   readonly value: StoredStatusList
@@ -24,10 +27,11 @@ interface NamedList {
 /**
  * Revokes, in each list of an earlier generation, every entry that no credential has; also those that were never given
  * out, which cannot be told from those of unknown credentials. `readStatuses` hands over the status of every session.
- * No entry is given out from these lists any more once every process has started anew in the present generation.
+ * No entry is given out from these lists any more once every process has started anew in the present generation. Each
+ * list of which entries were revoked is recorded in the audit log.
  */
 export async function revokeUnknown(
-  effects: UpdateEffects<IssuerCollections>,
+  effects: RevokingEffects,
   readStatuses: (take: (status: CredentialStatus) => void) => Promise<void>,
 ): Promise<readonly RevokedEntries[]> {
   const lists = await findEarlierLists(effects.store)
@@ -60,7 +64,7 @@ async function findEarlierLists(store: IssuerStore): Promise<readonly NamedList[
 
 /** Revokes every entry of a list that is valid and that `isKnown` does not know, and returns how many these are. */
 function revokeOthers(
-  { store, retryOnConflict }: UpdateEffects<IssuerCollections>,
+  { store, now, random, retryOnConflict }: RevokingEffects,
   { id: listId, value }: NamedList,
   isKnown: (index: number) => boolean,
 ): Promise<number> {
@@ -70,7 +74,9 @@ function revokeOthers(
       ({ index }) => statusAt(bits, STATUS_WIDTH, index) === STATUS_VALUES.VALID && !isKnown(index),
     )
     if (entries.length === 0) return { committed: 0 }
-    const conflict = await store.commit(await makeBitChanges(store, entries, STATUS_VALUES.REVOKED))
+    const event = { type: 'status-list.unknown-revoked', at: now().getTime(), subject: listId } as const
+    const bitChanges = await makeBitChanges(store, entries, STATUS_VALUES.REVOKED)
+    const conflict = await store.commit([...bitChanges, recordEvent(event, random)])
     return conflict === undefined ? { committed: entries.length } : { conflict }
   })
 }

@@ -1,0 +1,35 @@
+/** The redelivery of events that were given up, over HTTP and by the command. */
+import { requeueDeadCallback } from '../callback/queue.ts'
+import type { RetryOnConflict } from '../store/retry.ts'
+import { partOf, type Store } from '../store/store.ts'
+import { type EventCollections, recordEvent } from './event.ts'
+
+export interface RedeliveryEffects {
+  readonly store: Store<EventCollections>
+  readonly retryOnConflict: RetryOnConflict
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+}
+
+/**
+ * Queues a dead event again, and records the label of the API key of the caller, or none for the command. Resolves to
+ * false when there is no such event.
+ */
+export function redeliverDeadCallback(
+  { store, retryOnConflict, now, random }: RedeliveryEffects,
+  callbackId: string,
+  caller?: string,
+): Promise<boolean> {
+  return retryOnConflict<boolean>(async () => {
+    const at = now()
+    const requeueing = await requeueDeadCallback(partOf(store), callbackId, at)
+    if (requeueing === undefined) return { committed: false }
+    const { changes, sessionId } = requeueing
+    const event = {
+      ...{ type: 'callback.redelivered' as const, at: at.getTime(), subject: callbackId, sessionId },
+      ...(caller !== undefined && { caller }),
+    }
+    const conflict = await store.commit([...changes, recordEvent(event, random)])
+    return conflict === undefined ? { committed: true } : { conflict }
+  })
+}
