@@ -1,7 +1,8 @@
+import { lookup } from 'node:dns/promises'
 import { createServer } from 'node:net'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { chooseDefaultHost, findFreePort, findLanAddress } from './network.ts'
+import { chooseDefaultHost, findFreePort, findLanAddress, findListenAddress } from './network.ts'
 
 const at = (address: string, internal = false): NetworkInterfaceInfo[] => [
   { address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' } as NetworkInterfaceInfo,
@@ -33,6 +34,13 @@ describe('the host when none is named', () => {
     ['EADDRNOTAVAIL', '0.0.0.0'],
   ])('is, when listening on :: ends with %s, %s', async (problem, host) => {
     expect(await chooseDefaultHost(() => Promise.resolve(problem))).toBe(host)
+  })
+})
+
+describe('the address to listen at', () => {
+  it('is the first of localhost, and any other host as it is', async () => {
+    expect(await findListenAddress('localhost')).toBe((await lookup('localhost', { order: 'ipv4first' })).address)
+    for (const host of ['::', '127.0.0.1', 'issuer.example']) expect(await findListenAddress(host)).toBe(host)
   })
 })
 

@@ -1,4 +1,5 @@
 /** The addresses of this machine on its network, and its free ports. */
+import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
@@ -66,6 +67,14 @@ export function closeServer(server: HttpServer): Promise<void> {
 export async function chooseDefaultHost(probe = findListenProblem): Promise<string> {
   const problem = await probe(0, '::')
   return problem === 'EAFNOSUPPORT' || problem === 'EADDRNOTAVAIL' ? '0.0.0.0' : '::'
+}
+
+/**
+ * Returns the address to listen at for the setting `host`: one of `localhost`, IPv4 before IPv6. For that name, Fastify
+ * would listen by one server for each address, of which it watches the connections of the first alone.
+ */
+export async function findListenAddress(host: string): Promise<string> {
+  return host === 'localhost' ? (await lookup(host, { order: 'ipv4first' })).address : host
 }
 
 /** Returns `preferredPort` when it is free, else a port that the system picks. */

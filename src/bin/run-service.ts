@@ -11,7 +11,7 @@ import { addEnvironment, type ConfigFileResult, readConfigFile } from './config-
 import { files, now } from './effects.ts'
 import { kindLoaders } from './kind-loaders.ts'
 import { createLog } from './log.ts'
-import { chooseDefaultHost } from './network.ts'
+import { chooseDefaultHost, findListenAddress } from './network.ts'
 import { createHangup, type Hangup, type Rereading, renew, rereadSettings } from './renewal.ts'
 import type { BuiltService, KindName, ListeningConfig, Outputs, ServiceKind } from './service-kind.ts'
 import {
@@ -250,7 +250,7 @@ async function listen(
 /** Listens at one address; `within` is the path of the settings that name it. */
 async function listenAt(app: App, where: Parameters<typeof describeListenMistake>[1]): Promise<string | undefined> {
   try {
-    await app.listen({ port: where.port, host: where.host })
+    await app.listen({ port: where.port, host: await findListenAddress(where.host) })
     return undefined
   } catch (error) {
     return describeListenMistake(error as NodeJS.ErrnoException, where)

@@ -42,7 +42,11 @@ export const commonSettings = {
       description: 'Port to listen on; 8079 for the issuer and 8081 for the verifier when absent',
     }),
   ),
-  host: Type.Optional(Type.String({ description: 'Address to listen on; all interfaces when absent' })),
+  host: Type.Optional(
+    Type.String({
+      description: 'Address to listen on; all interfaces when absent; `localhost` is one address, IPv4 before IPv6',
+    }),
+  ),
   baseUrl: Type.String({ description: 'Address that wallets are told; it must be reachable from them' }),
   database: Type.Optional(Database),
   signing: SigningSettings,
