@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeF
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { signatureHeaders } from '../src/callback/signature.ts'
+import { signatureHeaders } from '../src/callback/post.ts'
 import type { WalletContext } from '../src/wallet/context.ts'
 import { planPresentation, sendPresentation } from '../src/wallet/present.ts'
 import { receive } from '../src/wallet/receive.ts'

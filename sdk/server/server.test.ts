@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setImmediate as immediately } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { signatureHeaders } from '../../src/callback/signature.ts'
+import { signatureHeaders } from '../../src/callback/post.ts'
 import { bring, newVisitor, push, SCOPE, startCodeFlow, walletAsking } from '../../test/support/code-flow.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
 import {

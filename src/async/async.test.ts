@@ -4,9 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { backOffMs, drawFraction } from './back-off.ts'
 import { cacheById, cacheDerived, cacheValue, createBytesCache, createPromiseCache } from './cache.ts'
 import { cacheRemote, type RemoteValue } from './cache-remote.ts'
-import { limitConcurrency } from './limit.ts'
+import { limitConcurrency, serialQueue } from './concurrency.ts'
 import { createLru } from './lru.ts'
-import { serialQueue } from './serial-queue.ts'
 import { singleFlight, singleFlightByKey } from './single-flight.ts'
 
 /** Makes work that counts its runs; a run ends when it is settled. */

@@ -1,6 +1,6 @@
 import { setImmediate as immediately } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { runInTurn } from './in-turn.ts'
+import { runInTurn } from './concurrency.ts'
 
 it('the work for a value begins when that for the value before has ended, and the results are in order', async () => {
   const steps: string[] = []

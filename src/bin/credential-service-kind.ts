@@ -119,7 +119,7 @@ async function build<Name extends CredentialServiceName>(
     app: await createServer(config, {
       ...effects,
       getCurrentConfig: () => current,
-      noteSignedList: metrics?.noteSignedList,
+      recordSignedList: metrics?.recordSignedList,
     }),
     ...(metrics && { metrics: metrics.registry }),
     tasks: [...createTasks(config, effects), createConflictTask(log)],

@@ -9,7 +9,7 @@ import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { type IssuerCollections, issuerEncryptedCollections, issuerMigrations } from '../issuer/collections.ts'
 import { type IssuerConfig, IssuerSettings, issuerDefaults, issuerTitle, readIssuerConfig } from '../issuer/config.ts'
-import type { NoteSignedList } from '../issuer/context.ts'
+import type { RecordSignedList } from '../issuer/context.ts'
 import { issuanceStatus } from '../issuer/session.ts'
 import { createIssuerTasks } from '../issuer/tasks.ts'
 import { voidIssuanceSessions } from '../issuer/voiding.ts'
@@ -68,7 +68,7 @@ interface CredentialService<Config extends CommonConfig, C> {
     effects: Effects<C> & {
       readonly pkcs11Tokens: Pkcs11Tokens
       readonly getCurrentConfig: () => Config
-      readonly noteSignedList: NoteSignedList | undefined
+      readonly recordSignedList: RecordSignedList | undefined
     },
   ) => Promise<App>
 }

@@ -1,12 +1,12 @@
 /** The metrics of status lists as they are published: for how long they are valid, and how old they are. */
 import { Gauge, type Registry } from 'prom-client'
-import type { NoteSignedList, SignedListTimes } from '../issuer/context.ts'
+import type { RecordSignedList, SignedListTimes } from '../issuer/context.ts'
 
 /** The most lists that are remembered. */
 const MOST_LISTS = 10_000
 
 /** Registers the gauges; returns the function that they learn of each signed list by. */
-export function registerListMetrics(prefix: string, registry: Registry, now: () => Date): NoteSignedList {
+export function registerListMetrics(prefix: string, registry: Registry, now: () => Date): RecordSignedList {
   const lists = new Map<string, SignedListTimes>()
   const gauge = (
     name: string,

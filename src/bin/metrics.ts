@@ -4,7 +4,7 @@ import type { CallbackCollections } from '../callback/queue.ts'
 import type { MeasuredMetric } from '../http/metrics-server.ts'
 import { createRequestObserver, type RequestObserver } from '../http/request-metrics.ts'
 import { registerTelemetryMetrics, type TelemetryCounts } from '../http/telemetry-metrics.ts'
-import type { NoteSignedList } from '../issuer/context.ts'
+import type { RecordSignedList } from '../issuer/context.ts'
 import type { ConflictCounts } from '../store/retry.ts'
 import type { Store } from '../store/store.ts'
 import { registerListMetrics } from './list-metrics.ts'
@@ -26,7 +26,7 @@ export interface ServiceMetrics {
   readonly observeCommit: CommitObserver
   readonly steps: StepTimer
   /** Notes each status list that an issuer signs. */
-  readonly noteSignedList: NoteSignedList | undefined
+  readonly recordSignedList: RecordSignedList | undefined
 }
 
 /** The sources of the metrics, which are read at each request for metrics. */
@@ -61,7 +61,7 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', sources: Metri
     observer: createRequestObserver(prefix, registry),
     observeCommit,
     steps: createStepTimer(prefix, registry),
-    noteSignedList: name === 'issuer' ? registerListMetrics(prefix, registry, sources.now) : undefined,
+    recordSignedList: name === 'issuer' ? registerListMetrics(prefix, registry, sources.now) : undefined,
   }
 }
 

@@ -1,9 +1,9 @@
 /** Posts one event to the application. */
+import { createHmac } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
 import type { SessionCallback } from '../config/session-callback.ts'
 import { type HttpClientResponse, type Outbound, OutboundError } from '../http/outbound.ts'
 import type { PendingCallback } from './queue.ts'
-import { signatureHeaders } from './signature.ts'
 
 /** The result of a delivery. */
 export type DeliveryResult =
@@ -60,4 +60,14 @@ function parseRetryAfterMs(value: string | undefined, now: Date): number {
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
   const date = Date.parse(value)
   return Number.isNaN(date) ? 0 : Math.max(0, date - now.getTime())
+}
+
+/**
+ * Creates the headers by which the receiver verifies that a callback is authentic and fresh. `at` is the time of this
+ * delivery, and the id stays the same for every delivery of an event. Standard Webhooks, Signature scheme.
+ */
+export function signatureHeaders(id: string, at: Date, body: string, secret: Uint8Array): Record<string, string> {
+  const timestamp = String(Math.floor(at.getTime() / 1000))
+  const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
 }

@@ -141,7 +141,7 @@ export interface Instant {
   readonly at: Date | undefined
 }
 
-/** The holder's proof. Its answer is undefined or false for each check that the format's `unasked` names. */
+/** The holder's proof. Members for checks that the format lists in `unasked` are undefined or false. */
 export interface HolderEvidence {
   /** Why this is not proof of a holder at all (its type, its algorithm), or undefined. */
   readonly problem: string | undefined

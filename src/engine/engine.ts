@@ -4,7 +4,7 @@
 
 import type { Task } from '../async/task.ts'
 import type { App } from '../http/app-type.ts'
-import { purgeSpent } from '../store/spent.ts'
+import { purgeSpent } from '../store/sweep.ts'
 import { createEngineApp, engineReadiness } from './app.ts'
 import { createBackground } from './background.ts'
 import { createBodyBuffer } from './body.ts'

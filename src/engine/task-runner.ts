@@ -1,7 +1,6 @@
 /** Runs background tasks beside the requests; only the stop of the engine waits for their end. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limitConcurrency } from '../async/limit.ts'
-import { serialQueue } from '../async/serial-queue.ts'
+import { limitConcurrency, serialQueue } from '../async/concurrency.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 

@@ -23,7 +23,7 @@ import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
 import type { RequestObserver } from './request-metrics.ts'
 import { type RequestTracer, traceRequests } from './request-tracer.ts'
 import { addCommonHeaders, createServer } from './server.ts'
-import { limitUnreadAnswers } from './unread-answers.ts'
+import { limitUnreadResponses } from './unread-responses.ts'
 import { answerUnrouted, CORS_HEADERS, collectRoutes, type Routes } from './unrouted.ts'
 
 export interface AppOptions {
@@ -126,7 +126,7 @@ function addHooks(
   const { walletRequestsPerMinute: limit } = rateLimits
   const walletRequests = limit === undefined ? undefined : createAllowance(limit, now)
   limitBodyMemory(app, now)
-  limitUnreadAnswers(app)
+  limitUnreadResponses(app)
   app.addHook('onRequest', (request, reply, done) => {
     addCommonHeaders(request, reply)
     request.sessionId = (request.params as { readonly session_id?: string }).session_id ?? ''
@@ -150,12 +150,12 @@ function addHooks(
     const isAdministrativeChange = config.admin && method === 'POST' && reply.statusCode < 300
     const event = config.logged?.[reply.statusCode] ?? (isAdministrativeChange ? 'administered' : undefined)
     if (event !== undefined) log.info({ event, ...requestLogMembers(request) }, 'request served')
-    observer?.answered(request, reply)
+    observer?.recordAnswer(request, reply)
     done()
   })
   app.setErrorHandler((thrownError, request, reply) => {
     const { code } = answerError(thrownError, log, request, reply)
-    observer?.refused(request, code)
+    observer?.recordRefusal(request, code)
     tracer?.recordRefusal(request.raw, code)
   })
 }

@@ -1,8 +1,8 @@
 /** The routes of every server: its liveness, its readiness, and its OpenAPI document. */
 import * as Type from 'typebox'
-import { AnyObject, jsonResponse, refusalCodes } from './answers.ts'
 import type { App } from './app-type.ts'
 import { createPublicDocument, type PublicDocument, sendDocument } from './document.ts'
+import { AnyObject, jsonResponse, refusalCodes } from './openapi-responses.ts'
 
 /** The tag of the routes that tell the state of a service. */
 export const OPERATION = 'operation'

@@ -6,7 +6,7 @@ import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from
 import { type ErrorCode, HTTP_STATUS, ProtocolError } from '../protocol/error.ts'
 import { ConflictError } from '../store/retry.ts'
 import { isForPerson, refusalPage, setBrowserPage } from './browser-page.ts'
-import type { BrokenAnswer } from './server.ts'
+import type { ErrorResponse } from './server.ts'
 
 /** Converts any error to a {@link ProtocolError}; an unexpected error becomes `server_error` without detail. */
 export function toProtocolError(error: unknown, request: FastifyRequest): ProtocolError {
@@ -54,7 +54,7 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
 }
 
 /** Describes the answer to bytes that are not an HTTP request, or to a request that did not arrive in time. */
-export function describeBrokenRequest({ code }: ConnectionError): BrokenAnswer {
+export function describeBrokenRequest({ code }: ConnectionError): ErrorResponse {
   const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT'
   const description = isLate ? 'the request did not arrive in time' : 'this is not an HTTP request that can be read'
   return {

@@ -7,8 +7,8 @@ import * as Type from 'typebox'
 import { cacheValue } from '../async/cache.ts'
 import type { GenerationCollections } from '../store/generation.ts'
 import type { CreatedRow, RowPosition, Store } from '../store/store.ts'
-import { Seconds } from './answers.ts'
 import type { Effects } from './effects.ts'
+import { Seconds } from './openapi-responses.ts'
 import { createReadinessCheck } from './readiness.ts'
 
 /** The time for which an overview is kept. */

@@ -4,11 +4,11 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** An observer of the requests to a server. */
 export interface RequestObserver {
-  answered(request: FastifyRequest, reply: FastifyReply): void
+  recordAnswer(request: FastifyRequest, reply: FastifyReply): void
   /** Counts a refusal; `error` is the code that the caller was told. */
-  refused(request: FastifyRequest, error: string): void
+  recordRefusal(request: FastifyRequest, error: string): void
   /** Sets how many event streams of this process are `open`. */
-  streams(open: number): void
+  setOpenStreams(open: number): void
 }
 
 /** The route of requests to addresses that no route serves, which would else be as many labels as a caller likes. */
@@ -38,13 +38,13 @@ export function createRequestObserver(prefix: string, registry: Registry): Reque
   })
   const streams = new Gauge({ name: `${prefix}event_streams`, help: 'Open streams of events of sessions', registers })
   return {
-    answered: ({ routeOptions, method, is404 }, { statusCode, elapsedTime }) => {
+    recordAnswer: ({ routeOptions, method, is404 }, { statusCode, elapsedTime }) => {
       const route = is404 ? UNROUTED : (routeOptions.url ?? UNROUTED)
       requests.inc({ method: is404 ? UNROUTED : method, route, status: String(statusCode) })
       if (routeOptions.config.isStream !== true) seconds.observe({ route }, elapsedTime / 1000)
     },
-    streams: (open) => streams.set(open),
-    refused: ({ routeOptions, is404 }, error) => {
+    setOpenStreams: (open) => streams.set(open),
+    recordRefusal: ({ routeOptions, is404 }, error) => {
       refusals.inc({ route: is404 ? UNROUTED : (routeOptions.url ?? UNROUTED), error })
     },
   }

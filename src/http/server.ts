@@ -30,13 +30,13 @@ export interface ServerOptions {
   /** Gives the validator of a schema of a route; nothing is validated when absent. */
   readonly validatorOf?: (schema: object) => Validate
   /** Describes the answer to bytes that are not an HTTP request, or to a request that has not arrived in time. */
-  readonly describeBrokenRequest: (error: ConnectionError) => BrokenAnswer
+  readonly describeBrokenRequest: (error: ConnectionError) => ErrorResponse
   /** Answers a request whose target the router cannot read, or whose id is longer than any; no hook runs for it. */
   readonly answerUnreadableRequest: (request: FastifyRequest, reply: FastifyReply) => void
 }
 
 /** An answer that is written by hand, because no route could write it. */
-export interface BrokenAnswer {
+export interface ErrorResponse {
   readonly status: number
   /** The reason phrase of the status. */
   readonly title: string

@@ -9,7 +9,7 @@ import type { App } from './app-type.ts'
 import { describeBrokenRequest, sendError, toProtocolError } from './error-response.ts'
 import { createServer } from './server.ts'
 import { createStatusEventHandler } from './status-events.ts'
-import { limitUnreadAnswers } from './unread-answers.ts'
+import { limitUnreadResponses } from './unread-responses.ts'
 
 const MIB = 1024 * 1024
 const LIMITS = { streams: 3, pollMs: 10, milliseconds: 60_000, heartbeatMs: 60_000, unsentBytes: 64 * 1024 }
@@ -35,9 +35,13 @@ async function started(changes: Partial<typeof LIMITS> = {}, maxUnread?: number)
     answerUnreadableRequest: (_request, reply) => void reply.send(),
   })
   apps.push(app)
-  limitUnreadAnswers(app, maxUnread)
+  limitUnreadResponses(app, maxUnread)
   app.setErrorHandler((error, request, reply) => sendError(toProtocolError(error, request), request, reply))
-  const observer = { answered: () => undefined, refused: () => undefined, streams: (open: number) => counts.push(open) }
+  const observer = {
+    recordAnswer: () => undefined,
+    recordRefusal: () => undefined,
+    setOpenStreams: (open: number) => counts.push(open),
+  }
   const read = (id: string) => {
     reads.push(id)
     if (!SESSIONS.includes(id) || status.value === 'gone') refuse('not_found', 'there is no such session')

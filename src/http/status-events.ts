@@ -7,10 +7,10 @@ import type { Static } from 'typebox'
 import { sharedPoll } from '../async/shared-poll.ts'
 import { digestOf } from '../codec/digest.ts'
 import { ProtocolError, refuse } from '../protocol/error.ts'
-import type { SessionParams } from './answers.ts'
 import type { App } from './app-type.ts'
 import type { Effects } from './effects.ts'
 import { EVENT_STREAM_TYPE, type EventStream, type EventStreamLimits, openEventStream } from './event-stream.ts'
+import type { SessionParams } from './openapi-responses.ts'
 
 export interface StatusSource<Status> {
   /** Reads the status of a session. Refuses with `not_found`. */
@@ -48,7 +48,7 @@ export function createStatusEventHandler<Status>(
   limits: Limits = LIMITS,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   const poll = sharedPoll(source.read, limits.pollMs)
-  const takePlace = createPlaceLimit(limits.streams, (takenPlaces) => observer?.streams(takenPlaces))
+  const takePlace = createPlaceLimit(limits.streams, (takenPlaces) => observer?.setOpenStreams(takenPlaces))
   const openStreams = trackStreams(app)
   const logFailure = limitToOncePerMinute((err) =>
     log.warn({ event: 'status_not_read', err }, 'the status for event streams was not read'),
@@ -63,7 +63,7 @@ export function createStatusEventHandler<Status>(
     if (reply.raw.destroyed) return reply.hijack()
     const stream = openEventStream(app, reply, limits)
     openStreams.add(stream, reply)
-    const { take, ended: sendEnd } = statusWriter(stream, source, request)
+    const { take, sendEnd } = createStatusWriter(stream, source, request)
     const fail = (error: unknown): void => {
       if (error instanceof ProtocolError && error.code === 'not_found') sendEnd()
       else logFailure(error)
@@ -75,7 +75,7 @@ export function createStatusEventHandler<Status>(
 }
 
 /** Makes the function that sends each status that differs from the one before, and the end after the last. */
-function statusWriter<Status>(stream: EventStream, source: StatusSource<Status>, request: FastifyRequest) {
+function createStatusWriter<Status>(stream: EventStream, source: StatusSource<Status>, request: FastifyRequest) {
   let latest = ''
   const sendEnd = (): void => {
     stream.send('end', '{}')
@@ -90,7 +90,7 @@ function statusWriter<Status>(stream: EventStream, source: StatusSource<Status>,
     stream.send('status', text)
     if (source.isFinal(status)) sendEnd()
   }
-  return { take, ended: sendEnd }
+  return { take, sendEnd }
 }
 
 /** Makes the function that gives a request one of `most` places until its answer is over, or refuses it. */

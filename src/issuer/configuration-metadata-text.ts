@@ -9,7 +9,7 @@ import type { Signer } from '../keys/signer.ts'
 import type { IssuerConfig } from './config.ts'
 import { configurationMetadata, makeOlderConfigurationMetadata } from './configuration-metadata.ts'
 import { isOffered } from './configurations.ts'
-import type { ConfigurationsMember, IssuerContext, Shape } from './context.ts'
+import type { ConfigurationsMember, IssuerContext, MetadataVersion } from './context.ts'
 
 export interface ConfigurationTexts {
   /**
@@ -18,7 +18,7 @@ export interface ConfigurationTexts {
    */
   readonly makeOfferedMember: () => Promise<ConfigurationsMember>
   /** Returns the member of the configurations with these ids, removed or not. */
-  readonly makeMember: (ids: readonly string[], shape: Shape) => Promise<ConfigurationsMember>
+  readonly makeMember: (ids: readonly string[], version: MetadataVersion) => Promise<ConfigurationsMember>
 }
 
 const CACHED = { texts: 1000, sets: 64 }
@@ -35,24 +35,24 @@ export function createConfigurationTexts({
   config,
 }: ConfigurationTextEffects): ConfigurationTexts {
   const loadText = cacheById(CACHED.texts, async (key) => {
-    const [shape, id = ''] = key.split('/')
+    const [version, id = ''] = key.split('/')
     const configuration = await loadConfiguration(id)
     if (configuration === undefined) return undefined
-    const metadataOf = shape === 'final' ? configurationMetadata : makeOlderConfigurationMetadata
+    const metadataOf = version === 'final' ? configurationMetadata : makeOlderConfigurationMetadata
     return JSON.stringify(metadataOf(configuration, signer(), config.draft13))
   })
-  const joinTexts = async (ids: readonly string[], shape: Shape): Promise<ConfigurationsMember> => {
+  const joinTexts = async (ids: readonly string[], version: MetadataVersion): Promise<ConfigurationsMember> => {
     const members = await Promise.all(
       ids.map(async (id) => {
-        const text = await loadText(`${shape}/${id}`)
+        const text = await loadText(`${version}/${id}`)
         return text === undefined ? [] : [`${JSON.stringify(id)}:${text}`]
       }),
     )
     return memberOf(members.flat(), ids, await Promise.all(ids.map(loadConfiguration)))
   }
   const loadMember = cacheById(CACHED.sets, async (key) => {
-    const [shape, ...ids] = key.split('/')
-    return joinTexts(ids, shape as Shape)
+    const [version, ...ids] = key.split('/')
+    return joinTexts(ids, version as MetadataVersion)
   })
   let latest: ConfigurationsMember | undefined
   return {
@@ -63,7 +63,7 @@ export function createConfigurationTexts({
       if (latest?.digest !== current.digest) latest = current
       return latest
     },
-    makeMember: async (ids, shape) => (await loadMember([shape, ...ids].join('/'))) as ConfigurationsMember,
+    makeMember: async (ids, version) => (await loadMember([version, ...ids].join('/'))) as ConfigurationsMember,
   }
 }
 

@@ -13,7 +13,7 @@ import type { StatusEntry } from './status-rows.ts'
  * The form of a document: drafts before the final specification appended the well-known path, so that the path shows
  * which form a wallet expects.
  */
-export type Shape = 'final' | 'older'
+export type MetadataVersion = 'final' | 'older'
 
 /** The member `credential_configurations_supported` of issuer metadata, for some configurations. */
 export interface ConfigurationsMember {
@@ -37,8 +37,8 @@ export interface SignedListTimes {
   readonly servedUntil: Date
 }
 
-/** Notes that the list and kind that `name` tells apart was signed to be published. */
-export type NoteSignedList = (name: string, times: SignedListTimes) => void
+/** Records that the document `name` (the id of a list and its kind) was signed to be published. */
+export type RecordSignedList = (name: string, times: SignedListTimes) => void
 
 export interface IssuerContext extends AccessContext {
   readonly keys: KeyRing
@@ -51,14 +51,14 @@ export interface IssuerContext extends AccessContext {
   /** The type metadata that is served, by the `vct`. Another process may be a second ahead. */
   readonly typeMetadata: CachedValue<ReadonlyMap<string, string>>
   /** Returns the metadata of some configurations, removed or not. */
-  readonly makeConfigurationsMember: (ids: readonly string[], shape: Shape) => Promise<ConfigurationsMember>
+  readonly makeConfigurationsMember: (ids: readonly string[], version: MetadataVersion) => Promise<ConfigurationsMember>
   /** Signs issuer metadata, and keeps the result while it may be served again. */
   readonly signMetadata: SignMetadata
   /** The keys that wallets encrypt their requests to; the first is published. */
   readonly decryptionKeys: readonly [DecryptionKey, ...DecryptionKey[]]
   readonly allocateEntries: AllocateEntries
   /** Notes each status list that is signed, for metrics; undefined where nobody reads these. */
-  readonly noteSignedList?: NoteSignedList | undefined
+  readonly recordSignedList?: RecordSignedList | undefined
   /** Records how far wallets come in their sessions, for the status. */
   readonly progress: ProgressRecorder
 }

@@ -16,7 +16,7 @@ import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import { createConfigurationTexts } from './configuration-metadata-text.ts'
 import { createConfigurationLoader } from './configurations.ts'
-import type { IssuerContext, NoteSignedList } from './context.ts'
+import type { IssuerContext, RecordSignedList } from './context.ts'
 import { createProgressRecorder } from './progress-recorder.ts'
 import { addIssuerRoutes } from './routes.ts'
 import { createMetadataSigner } from './signed-metadata.ts'
@@ -32,7 +32,7 @@ export interface IssuerEffects extends Effects<IssuerCollections> {
   /** The PKCS #11 tokens with private keys, for a configuration that names one. */
   readonly pkcs11Tokens?: Pkcs11Tokens
   /** Notes each status list that is signed, for metrics. */
-  readonly noteSignedList?: NoteSignedList | undefined
+  readonly recordSignedList?: RecordSignedList | undefined
 }
 
 /**
@@ -83,7 +83,8 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
     makeConfigurationsMember: texts.makeMember,
     signMetadata: createMetadataSigner(getCurrentConfig, () => keys().metadata, effects.now),
     signInProvider: createSignInProvider(config, effects),
-    authorizationServer: config.authorizationServer && createAuthorizationServer(config.authorizationServer, effects),
+    externalAuthorizationServer:
+      config.authorizationServer && createAuthorizationServer(config.authorizationServer, effects),
     allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => keys().statusLists),
     progress: createProgressRecorder(effects, config.retention),
     decryptionKeys: keys().deriveDecryptionKeys(),

@@ -1,7 +1,7 @@
 /** The schemas of the list of issuance sessions. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { applicationOperation, jsonResponse, refusalCodes, Seconds } from '../http/answers.ts'
+import { applicationOperation, jsonResponse, refusalCodes, Seconds } from '../http/openapi-responses.ts'
 import { NextCursor, pageQuery } from '../http/page.ts'
 import { IssuanceState } from './session-schema.ts'
 

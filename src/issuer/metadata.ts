@@ -12,7 +12,7 @@ import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { DETAIL_TYPE } from './access/authorization-details.ts'
 import { findIssuanceSession } from './collections.ts'
-import type { ConfigurationsMember, IssuerContext, Shape } from './context.ts'
+import type { ConfigurationsMember, IssuerContext, MetadataVersion } from './context.ts'
 import { issuerEncryptionMetadata } from './credential-endpoint/encryption.ts'
 import { draft15EncryptionMetadata } from './credential-endpoint/older-drafts.ts'
 import { credentialIssuerIdentifier } from './session.ts'
@@ -27,24 +27,24 @@ const ETAG_LENGTH = 22
 export async function makeIssuerMetadata(
   context: IssuerContext,
   sessionId: string | undefined,
-  shape: Shape,
+  version: MetadataVersion,
 ): Promise<PublicDocument> {
   const { config } = context
   const identifier = credentialIssuerIdentifier(context.config, sessionId)
   const { json, digest, batchSize } = await (sessionId === undefined
     ? context.offeredConfigurations.get()
-    : makeSessionConfigurationsMember(context, sessionId, shape))
+    : makeSessionConfigurationsMember(context, sessionId, version))
   const members: Omit<IssuerMetadata, 'credential_configurations_supported'> = {
     credential_issuer: identifier,
     authorization_servers: [config.authorizationServer?.issuer ?? identifier],
     credential_endpoint: `${config.baseUrl}/issuance/oid4vci/credential-request`,
     nonce_endpoint: endpointUrl(config.baseUrl, '/issuance/oid4vci/nonce', sessionId),
-    deferred_credential_endpoint: `${config.baseUrl}/issuance/oid4vci/${shape === 'final' ? '' : 'draft15/'}deferred-credential`,
+    deferred_credential_endpoint: `${config.baseUrl}/issuance/oid4vci/${version === 'final' ? '' : 'draft15/'}deferred-credential`,
     notification_endpoint: endpointUrl(config.baseUrl, '/issuance/oid4vci/notification', sessionId),
     ...(batchSize > 1 ? { batch_credential_issuance: { batch_size: batchSize } } : {}),
-    ...(shape === 'final' ? issuerEncryptionMetadata(context) : draft15EncryptionMetadata(context)),
+    ...(version === 'final' ? issuerEncryptionMetadata(context) : draft15EncryptionMetadata(context)),
     display: [{ name: config.issuer.display.name }],
-    ...(shape === 'final' && issuerInformation(config.registrationCertificate)),
+    ...(version === 'final' && issuerInformation(config.registrationCertificate)),
   }
   const head = `${JSON.stringify(members).slice(0, -1)},"credential_configurations_supported":`
   const etag = `"${hash('sha256', head + digest, 'base64url').slice(0, ETAG_LENGTH)}"`
@@ -127,10 +127,10 @@ export function accessTokenKeys({ keys }: IssuerContext) {
 async function makeSessionConfigurationsMember(
   context: IssuerContext,
   sessionId: string,
-  shape: Shape,
+  version: MetadataVersion,
 ): Promise<ConfigurationsMember> {
   const { configurationIds } = await findIssuanceSession(context.store, sessionId)
-  return context.makeConfigurationsMember(configurationIds, shape)
+  return context.makeConfigurationsMember(configurationIds, version)
 }
 
 function endpointUrl(baseUrl: string, path: string, sessionId: string | undefined): string {

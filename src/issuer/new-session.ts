@@ -151,11 +151,11 @@ function requireGrants({ config }: IssuerContext, { grants }: NewIssuanceSession
  * signs in could take, and members of the pre-authorized code grant without that grant.
  */
 function refuseContraryGrants(
-  { authorizationServer, config }: IssuerContext,
+  { externalAuthorizationServer, config }: IssuerContext,
   request: NewIssuanceSession,
   offered: Pick<IssuanceSession, 'grants'>,
 ): void {
-  const hasEndpoint = authorizationServer !== undefined || config.codeFlow !== undefined
+  const hasEndpoint = externalAuthorizationServer !== undefined || config.codeFlow !== undefined
   if (hasGrant(offered, AUTHORIZATION_CODE_GRANT) && !hasEndpoint) {
     const problem = 'needs the setting authentication, or authorizationServer: nobody would ask who the person is'
     refuse('invalid_request', `grants: ${AUTHORIZATION_CODE_GRANT} ${problem}`)

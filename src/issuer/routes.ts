@@ -5,13 +5,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { preferredType } from '../http/accept.ts'
-import { JSON_TYPE, JWT_TYPE, refusalCodes, SessionParams } from '../http/answers.ts'
 import { apiKeyDigest } from '../http/api-key.ts'
 import { addBodylessRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { sendDocument } from '../http/document.ts'
 import { toProtocolError } from '../http/error-response.ts'
 import { answerIdempotently } from '../http/idempotency.ts'
+import { JSON_TYPE, JWT_TYPE, refusalCodes, SessionParams } from '../http/openapi-responses.ts'
 import { createOverviewReader } from '../http/overview.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
@@ -20,7 +20,7 @@ import { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { addAuthorizationRoutes } from './authorization-endpoint/routes.ts'
 import { completeSession } from './complete.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
-import type { IssuerContext, Shape } from './context.ts'
+import type { IssuerContext, MetadataVersion } from './context.ts'
 import { addCredentialRoutes } from './credential-endpoint/routes.ts'
 import { listIssuanceRoute } from './list-schemas.ts'
 import { makeDocumentPaths, makeIssuerMetadata } from './metadata.ts'
@@ -52,7 +52,7 @@ export function addIssuerRoutes(app: App, context: IssuerContext): void {
   addStatusRoutes(app, context)
   addOperatorRoutes(app, context)
   // Where another server gives the tokens, this service has no endpoint that seems to give some.
-  if (context.authorizationServer === undefined) {
+  if (context.externalAuthorizationServer === undefined) {
     addTokenRoutes(app, context)
     addAuthorizationRoutes(app, context)
   }
@@ -162,12 +162,17 @@ function addDocumentRoutes(app: App, context: IssuerContext): void {
 }
 
 /** Answers with the metadata as JSON, or signed when the client prefers a JWT. */
-async function answerMetadata(context: IssuerContext, request: FastifyRequest, reply: FastifyReply, shape: Shape) {
+async function answerMetadata(
+  context: IssuerContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  version: MetadataVersion,
+) {
   reply.header('vary', 'Accept')
   const metadata = await makeIssuerMetadata(
     context,
     (request.params as Partial<Static<typeof SessionParams>>).session_id,
-    shape,
+    version,
   )
   const type = preferredType(request.headers.accept, [JSON_TYPE, JWT_TYPE])
   const document = type === JSON_TYPE ? metadata : await context.signMetadata(metadata)

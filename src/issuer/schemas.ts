@@ -18,7 +18,7 @@ import {
   responseByType,
   SessionParams,
   walletOperation,
-} from '../http/answers.ts'
+} from '../http/openapi-responses.ts'
 import { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import { TokenResponse } from '../protocol/oauth.ts'

@@ -1,6 +1,6 @@
 /** The status of an issuance session, as the application is told it. */
 import * as Type from 'typebox'
-import { Seconds } from '../http/answers.ts'
+import { Seconds } from '../http/openapi-responses.ts'
 import { NotificationEvent } from '../protocol/oid4vci.ts'
 import { CredentialState } from './status-rows.ts'
 

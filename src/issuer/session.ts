@@ -196,7 +196,7 @@ export function recordIssued(
   { configurationId, count, at }: { readonly configurationId: string; readonly count: number; readonly at: Date },
 ): IssuanceSession {
   refuseEnded(session)
-  refuseMoreThanTen(session, configurationId)
+  refuseTooManyCredentials(session, configurationId)
   const copy = { configurationId, issuedAt: at.getTime(), ...(count === 1 ? {} : { count }) }
   return { ...recordReceipt(session), issued: [...session.issued, copy] }
 }
@@ -240,9 +240,9 @@ export function isUndecided({ deferral }: IssuanceSession): boolean {
  * Records a request that waits for the application. Refuses with `credential_request_denied` after ten of the same
  * configuration.
  */
-export function recordWaiting(session: IssuanceSession, configurationId: string): IssuanceSession {
+export function recordDeferred(session: IssuanceSession, configurationId: string): IssuanceSession {
   refuseEnded(session)
-  refuseMoreThanTen(session, configurationId)
+  refuseTooManyCredentials(session, configurationId)
   const { deferral } = session
   const waiting = [...(deferral?.waiting ?? []), configurationId]
   return { ...recordReceipt(session), deferral: { ...deferral, waiting } }
@@ -287,7 +287,7 @@ function refuseEnded({ expiredAt, erasedAt }: IssuanceSession): void {
 /**
  * Refuses with `credential_request_denied` more copies of a credential, or credentials of a session, than there may be.
  */
-function refuseMoreThanTen({ issued, token, deferral }: IssuanceSession, configurationId: string): void {
+function refuseTooManyCredentials({ issued, token, deferral }: IssuanceSession, configurationId: string): void {
   const issuedIds = issued.slice(token?.issuedBefore ?? 0).map((copy) => copy.configurationId)
   const ids = [...issuedIds, ...(deferral?.waiting ?? [])]
   if (ids.filter((id) => id === configurationId).length >= MAX_COPIES) {

@@ -4,8 +4,8 @@
  */
 import * as Type from 'typebox'
 import { typeMetadataText } from '../credential/sd-jwt-vc/schema.ts'
-import { jsonResponse, refusalCodes, walletOperation } from '../http/answers.ts'
 import { createPublicDocument, type PublicDocument } from '../http/document.ts'
+import { jsonResponse, refusalCodes, walletOperation } from '../http/openapi-responses.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
 import type { IssuerContext } from './context.ts'

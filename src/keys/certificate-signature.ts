@@ -14,7 +14,7 @@ import {
   takeMember,
   takeOptionalMember,
 } from '../codec/der.ts'
-import { hasModulusLength } from './rsa.ts'
+import { hasModulusLength } from './signature.ts'
 
 export interface SignatureAlgorithm {
   readonly keyType: 'ec' | 'rsa' | 'ed25519'

@@ -29,7 +29,7 @@ export interface ServiceKeys {
   readonly signing: SigningKeys
   readonly statusLists?: SigningKeys | undefined
   readonly accessTokens?: SigningKeys | undefined
-  /** The access key: that of the certificate by which wallets know the issuer. */
+  /** The key of the access certificate, which signs the issuer metadata. ETSI TS 119 472-3. */
   readonly metadata?: SigningKey | undefined
   readonly audit?: SigningKey | undefined
   /** The sources of secrets, the newest generation first. */

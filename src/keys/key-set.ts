@@ -9,8 +9,7 @@ import type { Jws } from '../codec/jws.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
 import { algorithmOf, algorithms } from './algorithm.ts'
 import { importPublicKey, readPublicJwk } from './jwk.ts'
-import { hasModulusLength } from './rsa.ts'
-import { isJwsSignedBy } from './signature.ts'
+import { hasModulusLength, isJwsSignedBy } from './signature.ts'
 
 export interface PublishedKey {
   readonly kid: string | undefined

@@ -7,8 +7,13 @@ import { setImmediate } from 'node:timers/promises'
 import { makeAsync } from '../async/make-async.ts'
 import { applyBatches, type BatchResult } from './sqlite-batches.ts'
 import { createLogKeeper, type LogKeeper } from './sqlite-log.ts'
-import { cacheStatements, inTransaction, type Prepare } from './sqlite-transaction.ts'
-import { BUSY_TIMEOUT_MS, createTransactionStart } from './sqlite-turns.ts'
+import {
+  BUSY_TIMEOUT_MS,
+  cacheStatements,
+  createTransactionStart,
+  inTransaction,
+  type Prepare,
+} from './sqlite-transaction.ts'
 import type { BoundStatement } from './statements.ts'
 
 /** The time for which `tidy` waits for readers; a longer read keeps the log until the next round. */

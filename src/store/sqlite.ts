@@ -6,8 +6,13 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { makeAsync } from '../async/make-async.ts'
 import { restoreError } from '../thread/error-properties.ts'
 import { groupCommit } from './group-commit.ts'
-import { cacheStatements, inTransaction, type Prepare } from './sqlite-transaction.ts'
-import { BUSY_TIMEOUT_MS, beginTransaction } from './sqlite-turns.ts'
+import {
+  BUSY_TIMEOUT_MS,
+  beginTransaction,
+  cacheStatements,
+  inTransaction,
+  type Prepare,
+} from './sqlite-transaction.ts'
 import { type Batch, createWriter, type SqliteWriter } from './sqlite-writer.ts'
 import { createdRow, missingSteps, newestStatement, parseColumn, statementOf } from './statements.ts'
 import type { DueRow, Migration, Row, RowPosition, Store } from './store.ts'

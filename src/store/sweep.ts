@@ -1,6 +1,6 @@
 /**
- * Processes the rows that are due: a few at a time, with a pause in between, so that a million sessions that end at
- * once do not hold up requests; and not all in one call, so that a service can be stopped.
+ * Processes and purges the rows that are due: a few at a time, with a pause in between, so that a million sessions that
+ * end at once do not hold up requests; and not all in one call, so that a service can be stopped.
  */
 import { setTimeout } from 'node:timers/promises'
 import type { Change, DueRow, Store } from './store.ts'
@@ -31,4 +31,19 @@ export async function sweep<C, K extends keyof C & string>(
     if (rows.length < ROWS_AT_ONCE || !hasProgress) return
     await setTimeout(PAUSE_MS)
   }
+}
+
+/** A time longer than any request runs, and than the clocks of two processes differ. */
+const MARGIN_MS = 10 * 60_000
+
+/**
+ * Deletes rows that say that something was used up, ten minutes after they are due: a request that came before may
+ * still be about to spend the same, and the row is what refuses the request.
+ */
+export async function purgeSpent<C>(
+  store: Pick<Store<C>, 'purge'>,
+  collection: keyof C & string,
+  now: Date,
+): Promise<void> {
+  await store.purge(collection, new Date(now.getTime() - MARGIN_MS))
 }

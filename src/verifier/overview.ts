@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { countCallbacks } from '../event/callback-counts.ts'
-import { applicationOperation, jsonResponse, Seconds } from '../http/answers.ts'
+import { applicationOperation, jsonResponse, Seconds } from '../http/openapi-responses.ts'
 import { countSessions, overviewMembers, type SessionOutcome } from '../http/overview.ts'
 import { certificateEnd, listCertificateEnds } from '../keys/certificate-ends.ts'
 import type { VerifierContext } from './context.ts'

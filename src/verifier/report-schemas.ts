@@ -1,6 +1,6 @@
 /** Schemas of what the application is told of a session: its status, and the report with every check. */
 import * as Type from 'typebox'
-import { Seconds } from '../http/answers.ts'
+import { Seconds } from '../http/openapi-responses.ts'
 
 export const Claims = Type.Object({}, { title: 'Claims', additionalProperties: true })
 

@@ -11,7 +11,7 @@ import {
   responseAs,
   SessionParams,
   walletOperation,
-} from '../http/answers.ts'
+} from '../http/openapi-responses.ts'
 import { MAX_TRANSACTIONS } from '../protocol/transaction-data.ts'
 import { VerificationResult, VerificationSessionStatus } from './report-schemas.ts'
 import { DcqlQueryBody, SimulationResultSchema, SimulationSchema } from './simulation-schemas.ts'

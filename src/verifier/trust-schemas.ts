@@ -1,7 +1,7 @@
 /** The schemas of the trust anchors, and of the test of a chain. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { applicationOperation, jsonResponse, Seconds } from '../http/answers.ts'
+import { applicationOperation, jsonResponse, Seconds } from '../http/openapi-responses.ts'
 import { Checks, NamedCertificate } from './report-schemas.ts'
 
 /** The most characters of a chain: ten certificates of a usual size, several times over. */

@@ -2,7 +2,7 @@
 import { Common, Hardfork, Mainnet, type StateManagerInterface } from '@ethereumjs/common'
 import { createEVM, type EVM, getActivePrecompiles } from '@ethereumjs/evm'
 import { Address, createAddressFromString } from '@ethereumjs/util'
-import { serialQueue } from '../../async/serial-queue.ts'
+import { serialQueue } from '../../async/concurrency.ts'
 import { type StartTimer, startTimer } from '../../async/timer.ts'
 import { type Changes, createWorkingState, type State, type WorkingState } from './state.ts'
 

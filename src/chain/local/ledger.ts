@@ -3,7 +3,7 @@
  * number of processes may append blocks in one order, without a server. Each process has the state in memory, and reads
  * the new files whenever it is asked.
  */
-import { serialQueue } from '../../async/serial-queue.ts'
+import { serialQueue } from '../../async/concurrency.ts'
 import { loadRecovery } from '../../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../../offchain/authentication/recover.ts'
 import { type HashedBlock, hashBlock, type StoredBlock, writeBlock } from './block.ts'

@@ -15,8 +15,7 @@ import {
 } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
-import { ALWAYS_SHOWN, ENVELOPE } from './members.ts'
-import { claimsOf, type SdJwtVcMembers } from './schema.ts'
+import { ALWAYS_SHOWN, claimsOf, ENVELOPE, type SdJwtVcMembers } from './schema.ts'
 
 export const IDS = ['dc+sd-jwt'] as const
 

@@ -10,7 +10,6 @@ import { type ClaimQuery, readableClaims } from '../../protocol/dcql.ts'
 import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
 import { refuseBitstringStatus, refuseReservedNames } from '../schema.ts'
-import { ENVELOPE } from './members.ts'
 
 const REGISTERED_CLAIMS: ReadonlyMap<string, 'string' | 'number'> = new Map([
   ['iss', 'string'],
@@ -19,6 +18,25 @@ const REGISTERED_CLAIMS: ReadonlyMap<string, 'string' | 'number'> = new Map([
   ['nbf', 'number'],
   ['exp', 'number'],
 ])
+
+/**
+ * The members that only an issuer writes, and that may not be disclosed selectively. SD-JWT VC, JWT Claims Set;
+ * RFC 9901 adds `aud`.
+ */
+export const ALWAYS_SHOWN: readonly string[] = [
+  'iss',
+  'aud',
+  'nbf',
+  'exp',
+  'cnf',
+  'vct',
+  'vct#integrity',
+  'aka_vcts',
+  'status',
+]
+
+/** The members that are about securing the credential and not about its subject. `sub` is about the subject. */
+export const ENVELOPE: readonly string[] = [...ALWAYS_SHOWN, 'iat', 'jti']
 
 /** The members of a configuration that only this format has. */
 export interface SdJwtVcMembers {

@@ -13,8 +13,8 @@ const MAX_DETAILS = 50
 
 /**
  * Returns the configurations that a token request asks for, without repetitions. Refuses with
- * `invalid_authorization_details` what is of another type, names none of `configurationIds`, or is located at none of
- * `identifiers`, which are ours.
+ * `invalid_authorization_details` what is of another type, names none of `configurationIds`, or has none of
+ * `identifiers`, the issuer's own, among its `locations`.
  */
 export function readAuthorizationDetails(
   text: string,

@@ -1,6 +1,6 @@
 /**
- * The checks of client authentication by wallet attestation, in the order of their report. Everything that costs much
- * comes after what decides without it: a list is fetched for an attestation alone that holds otherwise.
+ * The checks of client authentication by wallet attestation, in the order of their report. Expensive checks
+ * come last: the status list is fetched only for an attestation that passes every other check.
  */
 import { type Check, fail, pass, type Verdict } from '../../check/check.ts'
 import type { StatusPolicy } from '../../check/status/lists.ts'
@@ -186,7 +186,7 @@ const statusCheck: ClientCheck = {
   asks: 'Has the provider neither revoked nor suspended the attestation?',
   spec: `${TOKEN_STATUS_LIST}, Validation Rules`,
   level: 'MUST',
-  // A list is fetched for a wallet alone that is what it says.
+  // The status list is fetched only when every other check has passed.
   needs: [...attestationChecks, ...popChecks].map(({ id }) => id),
   run: ({ attestation, readChain }, terms) => {
     const statusClaim = own(attestation.payload, 'status')

@@ -1,13 +1,13 @@
 /**
- * The context of access, which both endpoints need: secrets of codes and nonces, DPoP, wallet attestations, and an
- * external authorization server.
+ * The context of access, which the authorization, token and credential endpoints share: secrets of codes and nonces,
+ * DPoP, wallet attestations, and an external authorization server.
  */
 import type { StatusPolicy } from '../../check/status/lists.ts'
 import type { Effects } from '../../http/effects.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuerConfig } from '../config.ts'
-import type { AuthorizationServer } from './external-authorization-server.ts'
+import type { ExternalAuthorizationServer } from './external-authorization-server.ts'
 import type { TimedNonces } from './timed-nonce.ts'
 
 export interface AccessContext extends Effects<IssuerCollections> {
@@ -27,7 +27,7 @@ export interface AccessContext extends Effects<IssuerCollections> {
     readonly notification: Secrets
   }
   /** The server that gives the access tokens, where this service does not. */
-  readonly authorizationServer: AuthorizationServer | undefined
+  readonly externalAuthorizationServer: ExternalAuthorizationServer | undefined
   readonly dpopNonces: TimedNonces
   /** The challenges of the proofs beside wallet attestations. */
   readonly attestationChallenges: TimedNonces

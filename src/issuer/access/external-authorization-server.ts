@@ -14,7 +14,7 @@ import { refuse } from '../../protocol/error.ts'
 import { isSecureTransport } from '../../protocol/private-host.ts'
 import { limitIntrospections } from './introspection-places.ts'
 
-export interface AuthorizationServer {
+export interface ExternalAuthorizationServer {
   readonly config: AuthorizationServerConfig
   /**
    * Tests whether one of the server's keys signed the JWS. Refuses with `temporarily_unavailable` when the keys cannot
@@ -47,7 +47,7 @@ const DOCUMENTS = [
 export function createAuthorizationServer(
   config: AuthorizationServerConfig,
   effects: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
-): AuthorizationServer {
+): ExternalAuthorizationServer {
   const { outbound, now, log } = effects
   const logStaleUse = (error: unknown): void => {
     log.warn(

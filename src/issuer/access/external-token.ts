@@ -10,7 +10,7 @@ import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../../protocol/g
 import type { Row } from '../../store/store.ts'
 import { credentialIssuerIdentifier, hasGrant, type IssuanceSession, type OfferGrant } from '../session.ts'
 import type { AccessContext } from './context.ts'
-import type { AuthorizationServer } from './external-authorization-server.ts'
+import type { ExternalAuthorizationServer } from './external-authorization-server.ts'
 import { findSessionOfAnyCode, sessionOfCode } from './pre-authorized-code.ts'
 
 /** The session that a token opens, and the thumbprint of the key that the token is bound to, where it is bound. */
@@ -39,7 +39,7 @@ type ClockContext = Pick<AccessContext, 'now' | 'config'>
  */
 export async function findSessionOfExternalToken(
   context: AccessContext,
-  server: AuthorizationServer,
+  server: ExternalAuthorizationServer,
   { token, network }: PresentedToken,
 ): Promise<TokenSession> {
   const claims = await (server.config.introspection
@@ -66,7 +66,7 @@ export async function findSessionOfExternalToken(
  */
 async function findNamedSession(
   context: AccessContext,
-  { config }: AuthorizationServer,
+  { config }: ExternalAuthorizationServer,
   claims: JsonObject,
 ): Promise<{ readonly sessionId: string | undefined; readonly grant: OfferGrant }> {
   const [code, state] = [ownString(claims, config.sessionClaim), ownString(claims, config.issuerStateClaim)]
@@ -91,7 +91,7 @@ function readBoundKey(claims: JsonObject): string | undefined {
 
 async function verifySignedToken(
   context: ClockContext,
-  server: AuthorizationServer,
+  server: ExternalAuthorizationServer,
   token: string,
 ): Promise<JsonObject> {
   const jws = readToken(token)
@@ -106,7 +106,7 @@ async function verifySignedToken(
   return (await server.hasSigned(jws)) ? payload : refuseExternalToken('it is not signed by a key of its issuer')
 }
 
-function checkIntrospection(server: AuthorizationServer, claims: JsonObject): JsonObject {
+function checkIntrospection(server: ExternalAuthorizationServer, claims: JsonObject): JsonObject {
   if (own(claims, 'active') !== true) refuseExternalToken('its issuer says that it is not active')
   const issuer = own(claims, 'iss')
   if (issuer !== undefined && issuer !== server.config.issuer) refuseExternalToken('it is of another issuer')
@@ -143,7 +143,7 @@ function readTime(claims: JsonObject, name: string): number | undefined {
  */
 function refuseOtherAudience(
   context: AccessContext,
-  { config }: AuthorizationServer,
+  { config }: ExternalAuthorizationServer,
   { claims, sessionId }: { readonly claims: JsonObject; readonly sessionId: string },
 ): void {
   const audience = own(claims, 'aud')

@@ -55,9 +55,12 @@ export async function findSessionOfToken(context: AccessContext, request: Author
   }
   const isDpop = scheme.toLowerCase() === 'dpop'
   const sessionPromise =
-    context.authorizationServer === undefined
+    context.externalAuthorizationServer === undefined
       ? findSessionOfOwnToken(context, token)
-      : findSessionOfExternalToken(context, context.authorizationServer, { token, network: networkOf(request.address) })
+      : findSessionOfExternalToken(context, context.externalAuthorizationServer, {
+          token,
+          network: networkOf(request.address),
+        })
   const { jkt, ...session } = await (isDpop
     ? sessionPromise.catch((error: unknown) => rethrowWithChallenge(context.config, error))
     : sessionPromise)
@@ -110,9 +113,12 @@ export function changeSession(
  * Returns the session that the access token of a request says it is for, unverified; empty when the token is of another
  * server, or says nothing.
  */
-export function claimedSessionId({ authorizationServer }: AccessContext, authorization: string | undefined): string {
+export function claimedSessionId(
+  { externalAuthorizationServer }: AccessContext,
+  authorization: string | undefined,
+): string {
   const [, , token = ''] = TOKEN.exec(authorization ?? '') ?? []
-  return authorizationServer === undefined ? (subjectOf(token) ?? '') : ''
+  return externalAuthorizationServer === undefined ? (subjectOf(token) ?? '') : ''
 }
 
 async function findSessionOfOwnToken(context: AccessContext, text: string): Promise<TokenSession> {

@@ -9,8 +9,8 @@ export interface SingleUse {
 }
 
 /**
- * Commits the changes of a request together with its single uses. Returns the change that conflicted. Refuses by
- * `refuseReuse` of a single use that was made before; nothing is committed then.
+ * Commits the changes of a request together with its single uses. Returns the change that conflicted. If a
+ * single use was made before, commits nothing and calls its `refuseReuse`.
  */
 export async function commitWithSingleUses(
   store: IssuerStore,

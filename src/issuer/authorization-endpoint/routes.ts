@@ -1,8 +1,8 @@
 /** The paths of the authorization code flow, up to the code: for wallets, for browsers, and for the application. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { SessionParams } from '../../http/answers.ts'
 import { addFormRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
+import { SessionParams } from '../../http/openapi-responses.ts'
 import { createTokenBucket } from '../../http/rate-limit.ts'
 import { refuse } from '../../protocol/error.ts'
 import { offerAttestationChallenge, readClientRequest } from '../access/client-attestation.ts'
@@ -12,7 +12,7 @@ import { authorize } from './authorize.ts'
 import { browserCookieOf, makeBrowserCookie, redirectBrowser, setBrowserCookie } from './browser.ts'
 import { completeInteraction, getInteraction } from './interaction.ts'
 import { pushRequest } from './pushed-request.ts'
-import { returnBrowser } from './return.ts'
+import { returnBrowser } from './return-browser.ts'
 import * as schemas from './schemas.ts'
 import { addSignInRoutes } from './sign-in-routes.ts'
 

@@ -8,7 +8,7 @@ import {
   responseAs,
   Seconds,
   walletOperation,
-} from '../../http/answers.ts'
+} from '../../http/openapi-responses.ts'
 import { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
 import { PLAIN_TEXT } from '../../protocol/oid4vci.ts'
 import { Dataset } from '../schemas.ts'

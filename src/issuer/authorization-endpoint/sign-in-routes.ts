@@ -1,4 +1,4 @@
-/** The paths of a person's browser that signs in at the operator's OpenID Connect provider. */
+/** The paths to which a browser returns: from the operator's OpenID Connect provider, and after a presentation. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import type { App } from '../../http/app-type.ts'

@@ -2,7 +2,8 @@
  * Signs the person in at the operator's OpenID Connect provider, where no application asks the person: the redirect to
  * the provider, and the answer of the provider, which decides the interaction. The cookie tells at each step whether
  * the browser is the one that brought the request; the `state` of the request to the provider is encrypted, so that
- * nothing is stored before the answer. OpenID Connect Core 1.0 section 3.1, RFC 9700 section 4.7.
+ * nothing is stored before the answer. A presentation (`presentation.ts`) ends in the same decision, `decideByClaims`.
+ * OpenID Connect Core 1.0 section 3.1, RFC 9700 section 4.7.
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'

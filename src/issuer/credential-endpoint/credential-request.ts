@@ -15,9 +15,9 @@ import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { SingleUse } from '../access/single-use.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { endOfIssuance, type IssuanceSession, isUndecided, recordWaiting } from '../session.ts'
+import { endOfIssuance, type IssuanceSession, isUndecided, recordDeferred } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
-import { type CredentialGrant, issueCredentials, refuseDenied, waitingResponse } from './issuing.ts'
+import { type CredentialGrant, issueCredentials, makeDeferredResponse, refuseDenied } from './issuing.ts'
 import { verifyProofs } from './proofs.ts'
 
 /** A credential request in the form of the final specification, and the form that its response has to take. */
@@ -121,7 +121,7 @@ async function deferCredentials(
   const value = { sessionId, configurationId, holderKeys, ...(hasForm && { responseForm: form }) }
   const defer = (session: IssuanceSession) => {
     refuseDenied(session)
-    const waitingSession = recordWaiting(session, configurationId)
+    const waitingSession = recordDeferred(session, configurationId)
     // An access token of the last refresh may outlive the session.
     const dueAt = new Date(endOfIssuance(waitingSession) + ACCESS_TOKEN_SECONDS * 1000)
     const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
@@ -132,5 +132,5 @@ async function deferCredentials(
     return { value: update.value, extraChanges: [insert, update.event] }
   }
   await changeSession(context, openSession, defer, [singleUse])
-  return waitingResponse(id)
+  return makeDeferredResponse(id)
 }

@@ -8,7 +8,7 @@ import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { CredentialResponseForm, DeferredTransaction } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { type IssuanceSession, isUndecided, recordFetched } from '../session.ts'
-import { issueCredentials, refuseDenied, waitingResponse } from './issuing.ts'
+import { issueCredentials, makeDeferredResponse, refuseDenied } from './issuing.ts'
 
 /** The answer to a deferred request, and the form that it has to take, as the first request asked for it. */
 export interface DeferredAnswer {
@@ -39,7 +39,7 @@ export async function fetchDeferredCredential(
   refuseDenied(session)
   if (isUndecided(session)) {
     await changeSession(context, openSession, () => undefined)
-    return { response: waitingResponse(id), form: {} }
+    return { response: makeDeferredResponse(id), form: {} }
   }
   const configuration = await context.loadConfiguration(configurationId)
   if (configuration === undefined) return refuse('credential_request_denied', 'this credential is not there any more')

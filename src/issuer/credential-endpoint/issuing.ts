@@ -3,7 +3,7 @@
  * store together with what the request spends. Nothing leaves that is not recorded.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
-import { runInTurn } from '../../async/in-turn.ts'
+import { runInTurn } from '../../async/concurrency.ts'
 import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import type { Configuration, Order } from '../../credential/format.ts'
@@ -16,7 +16,12 @@ import type { IssuerContext } from '../context.ts'
 import { datasetPart } from '../dataset.ts'
 import { type IssuanceSession, recordIssued } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
-import { allocateStatusEntries, makeEntryChanges, requireValidStatus, statusOfEntry } from '../status-list/issued.ts'
+import {
+  allocateStatusEntries,
+  makeEntryChanges,
+  requireValidStatus,
+  statusOfEntry,
+} from '../status-list/issued-entries.ts'
 
 /** The credentials that a request gets: one of the configuration for each of the keys. */
 export interface CredentialGrant {
@@ -73,16 +78,19 @@ export async function issueCredentials(
   const recordedSession = await changeSession(context, openSession, record, [singleUse])
   return {
     credentials: credentials.map((credential) => ({ credential })),
-    notification_id: notificationId(context.secrets.notification[0], sessionId, recordedSession.issued.length - 1),
+    notification_id: makeNotificationId(context.secrets.notification[0], sessionId, recordedSession.issued.length - 1),
   }
 }
 
 /** Returns the response to a request whose credentials come later. OpenID4VCI 1.0, Credential Response. */
-export function waitingResponse(transactionId: string): CredentialResponse {
+export function makeDeferredResponse(transactionId: string): CredentialResponse {
   return { transaction_id: transactionId, interval: INTERVAL_SECONDS }
 }
 
-/** Refuses with `credential_request_denied`, in the words of the application, which the log does not have. */
+/**
+ * Refuses a denied session with `credential_request_denied`. The wallet gets the application's reason, which the log
+ * does not have.
+ */
 export function refuseDenied({ deferral }: IssuanceSession): void {
   const { denied } = deferral?.decided ?? {}
   if (denied === undefined) return
@@ -94,7 +102,7 @@ export function refuseDenied({ deferral }: IssuanceSession): void {
  * Returns the notification_id of the copy at `position` in the session. The id carries the position and a MAC over the
  * position and the session, so that nothing is stored for the wallets that never notify.
  */
-export function notificationId(secret: KeyObject, sessionId: string, position: number): string {
+export function makeNotificationId(secret: KeyObject, sessionId: string, position: number): string {
   const body = Buffer.alloc(POSITION_BYTES)
   body.writeUIntBE(position, 0, POSITION_BYTES)
   const mac = createHmac('sha256', secret).update(body).update(sessionId).digest()
@@ -102,7 +110,7 @@ export function notificationId(secret: KeyObject, sessionId: string, position: n
 }
 
 /** Returns the position that a notification_id claims; undefined when its length is another. */
-export function positionInId(bytes: Buffer | undefined): number | undefined {
+export function readNotificationPosition(bytes: Buffer | undefined): number | undefined {
   return bytes?.length === POSITION_BYTES + MAC_BYTES ? bytes.readUIntBE(0, POSITION_BYTES) : undefined
 }
 

@@ -8,7 +8,7 @@ import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { IssuerContext } from '../context.ts'
 import { isNotified, recordNotification } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
-import { notificationId, positionInId } from './issuing.ts'
+import { makeNotificationId, readNotificationPosition } from './issuing.ts'
 
 /**
  * Records what the wallet says of credentials of its session; the same again changes nothing. `sessionId` is the
@@ -47,11 +47,11 @@ export async function receiveNotification(
 }
 
 function findPosition({ secrets }: IssuerContext, { sessionId, row }: OpenSession, id: string): number {
-  const position = positionInId(orUndefined(() => fromBase64url(id)))
+  const position = readNotificationPosition(orUndefined(() => fromBase64url(id)))
   const isOurs =
     position !== undefined &&
     row.value.issued[position] !== undefined &&
-    secrets.notification.some((secret) => isSameSecret(notificationId(secret, sessionId, position), id))
+    secrets.notification.some((secret) => isSameSecret(makeNotificationId(secret, sessionId, position), id))
   if (!isOurs) {
     return refuse('invalid_notification_id', 'there is no such notification_id; send that of the credential response')
   }

@@ -1,7 +1,7 @@
 /**
  * Reads the proofs of a credential request, and verifies each by its type. OpenID4VCI 1.0, Credential Request.
  */
-import { runInTurn } from '../../async/in-turn.ts'
+import { runInTurn } from '../../async/concurrency.ts'
 import { isObject, own } from '../../codec/json.ts'
 import type { Configuration } from '../../credential/format.ts'
 import { isEd25519Point, type PublicJwk, thumbprint } from '../../keys/jwk.ts'

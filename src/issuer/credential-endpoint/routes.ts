@@ -1,10 +1,10 @@
 /** The endpoints for wallets with an access token: nonces, credentials, deferred credentials, notifications. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { JWT_TYPE, refusalCodes, SessionParams } from '../../http/answers.ts'
 import { addBodylessRoutes, addJwtRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { createSubjectLookUp } from '../../http/look-up-first.ts'
+import { JWT_TYPE, refusalCodes, SessionParams } from '../../http/openapi-responses.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { makeNonce } from '../access/c-nonce.ts'
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'

@@ -9,7 +9,7 @@ import {
   refusalCodes,
   responseByType,
   walletOperation,
-} from '../../http/answers.ts'
+} from '../../http/openapi-responses.ts'
 import {
   CredentialRequest,
   CredentialResponse,

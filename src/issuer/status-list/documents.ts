@@ -12,7 +12,7 @@ import { writeJws } from '../../codec/jws.ts'
 import { algorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { STATUS_VALUES, STATUS_WIDTH } from '../status-rows.ts'
-import { PURPOSES, type StatusPurpose } from './issued.ts'
+import { PURPOSES, type StatusPurpose } from './issued-entries.ts'
 
 /** The kind of document of a list: a token in JOSE or in COSE, or a credential of the W3C for one purpose. */
 export type ListKind = 'jwt' | 'cwt' | StatusPurpose

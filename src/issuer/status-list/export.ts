@@ -1,6 +1,6 @@
 /** The status lists as files, for web servers and content delivery networks that serve them for the issuer. */
 import type { ListKind } from './documents.ts'
-import { createListServer, type ListContext, type ServedList } from './served.ts'
+import { createPublishedListReader, type ListContext, type ServedList } from './served.ts'
 
 /** A status list in one of its kinds. */
 export interface ListFile extends ServedList {
@@ -18,7 +18,7 @@ const SUFFIXES: Readonly<Record<ListKind, string>> = {
 
 /** Yields every status list in every kind, as the issuer would serve it now; `makeDocument` signs it. */
 export async function* listFiles(context: ListContext): AsyncGenerator<ListFile> {
-  const serve = createListServer(context)
+  const serve = createPublishedListReader(context)
   for (const { id } of await context.store.list('status_list')) {
     for (const [kind, suffix] of Object.entries(SUFFIXES))
       yield { path: id + suffix, ...(await serve(id, kind as ListKind)) }

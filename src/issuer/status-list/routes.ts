@@ -6,11 +6,11 @@ import type { App } from '../../http/app-type.ts'
 import { isKnownTag, sendPieces } from '../../http/document.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
-import { changeStatus } from './act.ts'
+import { changeStatus } from './change-status.ts'
 import { LIST_TYPES, type ListKind } from './documents.ts'
-import { PURPOSES } from './issued.ts'
+import { PURPOSES } from './issued-entries.ts'
 import * as schemas from './schemas.ts'
-import { createListServer, type ServedList } from './served.ts'
+import { createPublishedListReader, type ServedList } from './served.ts'
 
 /** The name by which the log has each action. */
 const LOG_NAMES = {
@@ -29,7 +29,7 @@ export function addStatusRoutes(app: App, context: IssuerContext): void {
       )
     }
   })
-  const serveList = createListServer(context)
+  const serveList = createPublishedListReader(context)
   const { ttlSeconds } = context.config.statusList
   app.get('/status-list/:list_id', { schema: schemas.statusListRoute }, async (request, reply) => {
     if (Object.hasOwn(request.query, 'time')) {

@@ -8,7 +8,7 @@ import {
   responseByType,
   SessionParams,
   walletOperation,
-} from '../../http/answers.ts'
+} from '../../http/openapi-responses.ts'
 import { CredentialState } from '../status-rows.ts'
 import { LIST_TYPES } from './documents.ts'
 

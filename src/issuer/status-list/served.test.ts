@@ -5,7 +5,7 @@ import { filesOf, ISSUER_URL, type Services, settings, startServices } from '../
 import { readJws } from '../../codec/jws.ts'
 import { createKeyRing, type KeyRing } from '../../keys/key-ring.ts'
 import { type IssuerConfig, readIssuerConfig } from '../config.ts'
-import { createListServer } from './served.ts'
+import { createPublishedListReader } from './served.ts'
 
 /** The number of lists that ten million entries need. */
 const LISTS = 77
@@ -40,7 +40,11 @@ function startProcess(notAfter?: Date) {
   }
   const statusLists = { ...ring.statusLists, findSigner: () => ({ signer, notAfter }) }
   const keys: KeyRing = { ...ring, statusLists }
-  return { clock, counts, serve: createListServer({ store: services.issuerStore, config, keys, now: () => clock.now }) }
+  return {
+    clock,
+    counts,
+    serve: createPublishedListReader({ store: services.issuerStore, config, keys, now: () => clock.now }),
+  }
 }
 
 it('has another entity tag for the same version of a list after a restore', async () => {

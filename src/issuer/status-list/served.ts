@@ -9,7 +9,7 @@ import type { IssuerContext } from '../context.ts'
 import type { StoredStatusList } from '../status-rows.ts'
 import { readBits } from './chunks.ts'
 import { compressDocument, type ListKind, makeListDocument } from './documents.ts'
-import { listUri, purposeUri } from './issued.ts'
+import { listUri, purposeUri } from './issued-entries.ts'
 
 const LIFETIME_MS = 24 * 3_600_000
 /** The time for which a list is served: half its life at most, so that whoever gets it last has the other half. */
@@ -28,16 +28,16 @@ export interface ServedList {
   readonly makeDocument: (encoding: 'gzip' | 'identity') => Promise<Buffer>
 }
 
-export type ListServer = (listId: string, kind: ListKind) => Promise<ServedList>
+export type ReadPublishedList = (listId: string, kind: ListKind) => Promise<ServedList>
 
 /** The part of the context that a list is made of. */
-export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now' | 'noteSignedList'>
+export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now' | 'recordSignedList'>
 
 /**
  * Makes the function that returns a list as it is now; its document is made when it is asked for. The function refuses
  * with `not_found`.
  */
-export function createListServer(context: ListContext): ListServer {
+export function createPublishedListReader(context: ListContext): ReadPublishedList {
   const documents = createBytesCache(KEPT_BYTES)
   const { ttlSeconds } = context.config.statusList
   const signerTags = new WeakMap<Signer, string>()
@@ -96,7 +96,7 @@ function signerTag({ kid, x5c }: Signer, ttlSeconds: number): string {
  * than its entity tag says, and is never older.
  */
 async function signDocument(
-  { store, config, now, noteSignedList }: ListContext,
+  { store, config, now, recordSignedList }: ListContext,
   { listId, kind, list, certified: { signer, notAfter } }: ListRequest,
 ): Promise<Buffer> {
   const issuedAt = now()
@@ -113,6 +113,6 @@ async function signDocument(
   }
   const signedDocument = await makeListDocument(kind, document, signer)
   const servedUntil = new Date(issuedAt.getTime() + RENEWAL_MS)
-  noteSignedList?.(`${listId}/${kind}`, { ...document, servedUntil })
+  recordSignedList?.(`${listId}/${kind}`, { ...document, servedUntil })
   return signedDocument
 }

@@ -1,8 +1,8 @@
 /** The paths of the authorization server that this service is: its token endpoint, its metadata and its keys. */
 
-import { refusalCodes, SessionParams } from '../../http/answers.ts'
 import { addBodylessRoutes, addFormRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
+import { refusalCodes, SessionParams } from '../../http/openapi-responses.ts'
 import { refuse } from '../../protocol/error.ts'
 import { AuthorizationServerMetadata, type TokenResponse } from '../../protocol/oauth.ts'
 import { offerAttestationChallenge, readClientRequest } from '../access/client-attestation.ts'
@@ -11,8 +11,8 @@ import { makeDraft13NonceMembers } from '../access/draft13-nonce.ts'
 import type { IssuerContext } from '../context.ts'
 import { accessTokenKeys, makeAuthorizationServerMetadata, makeDocumentPaths } from '../metadata.ts'
 import * as schemas from '../schemas.ts'
+import { findGrant } from './find-grant.ts'
 import type { Grant } from './grant.ts'
-import { findGrant } from './grants.ts'
 import { answerTokenRequest, type TokenCall } from './token-request.ts'
 
 /** The most bytes of a body: a code and a grant type are short, and reading a form costs more than sending it. */

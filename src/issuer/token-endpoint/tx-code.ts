@@ -36,7 +36,7 @@ export function makeTxCode(
   request: NonNullable<NewIssuanceSession['tx_code']>,
 ): NewTxCode {
   const { input_mode: mode = 'numeric', description } = request
-  if (context.authorizationServer !== undefined) return makeExternalCode(request)
+  if (context.externalAuthorizationServer !== undefined) return makeExternalCode(request)
   // Composed as a keyboard does, so that the length is the number of characters that the holder types.
   const suppliedValue = request.value?.normalize('NFC')
   if (suppliedValue !== undefined && !FITTING[mode].test(suppliedValue)) {

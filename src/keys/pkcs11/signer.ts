@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import type { PKCS11 } from 'pkcs11js'
 import { createPromiseCache } from '../../async/cache.ts'
-import { limitConcurrency } from '../../async/limit.ts'
+import { limitConcurrency } from '../../async/concurrency.ts'
 import { algorithmOf, algorithms } from '../algorithm.ts'
 import { type Certificate, sentCertificates } from '../certificate.ts'
 import { publicJwkOf, thumbprint } from '../jwk.ts'

@@ -23,7 +23,7 @@ interface UnreadResponse {
  * Closes the connections whose responses have waited longest, as soon as all unread responses have more than
  * `maxBytes`. Sets `app.countUnreadBytes`, for answers that are written by hand.
  */
-export function limitUnreadAnswers(app: App, maxBytes = MAX_BYTES): void {
+export function limitUnreadResponses(app: App, maxBytes = MAX_BYTES): void {
   const unread = createUnreadResponses()
   const countUnreadBytes = ({ raw: response, request }: FastifyReply, bytes: number): void => {
     const { socket } = request.raw

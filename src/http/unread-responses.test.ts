@@ -2,7 +2,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import Fastify from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { App } from './app-type.ts'
-import { limitUnreadAnswers } from './unread-answers.ts'
+import { limitUnreadResponses } from './unread-responses.ts'
 
 const MIB = 1024 * 1024
 /** More than the system takes of one connection that is not read. */
@@ -20,7 +20,7 @@ afterEach(async () => {
 async function started() {
   const app = Fastify({ forceCloseConnections: true }) as unknown as App
   apps.push(app)
-  limitUnreadAnswers(app, MAX)
+  limitUnreadResponses(app, MAX)
   app.get('/', () => Buffer.alloc(ANSWER))
   let finish: () => void = () => undefined
   app.get('/slow', async () => {

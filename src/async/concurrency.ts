@@ -1,3 +1,6 @@
+/** Limits of how many tasks run at once: some of them, one after another, or one with pauses for others. */
+import { setImmediate } from 'node:timers/promises'
+
 /**
  * Returns a function that starts tasks in the order of the calls, at most `most` at a time. A task that runs for longer
  * than `longMs` frees its slot, so that slow tasks, however many, delay no others; without `longMs` every task keeps
@@ -39,4 +42,26 @@ export function limitConcurrency(most: number, longMs?: number): <T>(task: () =>
 /** Starts `task`, and turns an exception that it throws at once into a rejection. */
 async function start<T>(task: () => Promise<T>): Promise<T> {
   return task()
+}
+
+/**
+ * Returns a function that runs tasks one after another in the order of the calls. A task that fails delays no other.
+ */
+export function serialQueue(): <T>(task: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (task) => {
+    const result = last.then(task)
+    last = result.catch(() => undefined)
+    return result
+  }
+}
+
+/** Does the work for each value in turn, and lets other tasks of the event loop run in between. */
+export async function runInTurn<T, R>(values: readonly T[], work: (value: T) => R | Promise<R>): Promise<readonly R[]> {
+  const results: R[] = []
+  for (const value of values) {
+    if (results.length > 0) await setImmediate()
+    results.push(await work(value))
+  }
+  return results
 }
