@@ -50,7 +50,7 @@ const OF_A_FORMAT = new Set([
   'present',
   'fulfils',
   'parseMembers',
-  'queryMistakes',
+  'findOwnQueryMistakes',
   'matchesMeta',
   'checkDataset',
 ])

@@ -13,11 +13,11 @@ import type { Evidence, Instant, Order, Validity } from './format.ts'
 /** Returns the certificates of a header, which are parsed later. RFC 7515 section 4.1.6. */
 export function chainOf(header: JsonObject): readonly Uint8Array[] {
   // Standard base64, not base64url.
-  return stringsOf(own(header, 'x5c')).map((text) => Buffer.from(text, 'base64'))
+  return readOneOrMoreStrings(own(header, 'x5c')).map((text) => Buffer.from(text, 'base64'))
 }
 
 /** Returns the key of `cnf`. RFC 7800 section 3.2. */
-export function confirmedKey(payload: JsonObject): Evidence['boundKey'] {
+export function readConfirmedKey(payload: JsonObject): Evidence['boundKey'] {
   const confirmation = own(payload, 'cnf')
   if (!isObject(confirmation)) return { problem: 'the credential is not bound to a key (it has no cnf)' }
   return makeBoundKey('cnf.jwk', () => readSigningJwk(own(confirmation, 'jwk')))
@@ -44,12 +44,12 @@ export function namesOf(values: readonly (Json | undefined)[]): readonly string[
 }
 
 /** Reads a NumericDate; empty when there is none. RFC 7519 section 2. */
-export function numericDate(payload: JsonObject, member: string): Instant[] {
-  return numericInstants(member, own(payload, member))
+export function readNumericDate(payload: JsonObject, member: string): Instant[] {
+  return readNumericInstants(member, own(payload, member))
 }
 
 /** Returns the times of a value that is a NumericDate. RFC 7519 section 2. */
-export function numericInstants(member: string, value: unknown): Instant[] {
+export function readNumericInstants(member: string, value: unknown): Instant[] {
   if (value === undefined) return []
   return [makeInstant(member, typeof value === 'number' ? new Date(value * 1000) : undefined)]
 }
@@ -70,8 +70,8 @@ export function readDateTime(member: string, value: unknown): Instant {
  * Returns the `iat` of a holder's proof: an invalid date where it is there and no time, undefined where it is not
  * there.
  */
-export function presentationTime(payload: JsonObject): Date | undefined {
-  const [time] = numericDate(payload, 'iat')
+export function readPresentationTime(payload: JsonObject): Date | undefined {
+  const [time] = readNumericDate(payload, 'iat')
   return time && (time.at ?? new Date(Number.NaN))
 }
 
@@ -91,7 +91,7 @@ export function statusEntriesOf(entries: Json | undefined): readonly JsonObject[
   return entries.length === 0 ? [{}] : entries.map((entry) => (isObject(entry) ? entry : {}))
 }
 
-export function stringsOf(value: Json | undefined): readonly string[] {
+export function readOneOrMoreStrings(value: Json | undefined): readonly string[] {
   if (typeof value === 'string') return [value]
   return stringsIn(value)
 }

@@ -149,7 +149,7 @@ export function formatContract(fixture: FormatFixture): void {
     expect(Object.keys(meta)).toHaveLength(1)
     expect(format.matchesMeta(held, meta)).toBe(true)
     expect(format.matchesMeta(held, {})).toBe(true)
-    expect([...format.queryMistakes({ meta }, 'query')]).toEqual([])
+    expect([...format.findOwnQueryMistakes({ meta }, 'query')]).toEqual([])
     const other = JSON.parse(JSON.stringify(meta), (_, value: Json) =>
       typeof value === 'string' ? 'other' : value,
     ) as JsonObject

@@ -198,7 +198,7 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   /** Names that no claim of a credential has. */
   readonly reservedNames: readonly string[]
   /** Whether a response with such a presentation is always encrypted. OpenID4VP 1.0, Handover and SessionTranscript. */
-  readonly wantsEncryptedResponse: boolean
+  readonly requiresEncryptedResponse: boolean
   /**
    * The kind of status list token that readers of the format take. Token Status List, Status List Token in JWT and in
    * CWT Format.
@@ -236,7 +236,7 @@ export interface CredentialFormat<OwnMembers extends object = object> {
    * Finds the mistakes in a credential query for this format (its `meta`, its paths), in sentences that begin with the
    * path. `findQueryMistakes` of formats.ts finds those that are the same in every format.
    */
-  queryMistakes(query: JsonObject, path: string): Mistakes
+  findOwnQueryMistakes(query: JsonObject, path: string): Mistakes
   /** Makes the `meta` with which a query asks for exactly the credentials of such a configuration. */
   metaOf(configuration: JsonObject): JsonObject
   /**
@@ -250,12 +250,12 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   /** Throws a MalformedError when the credential is not of this format, or its disclosures do not fit. */
   hold(credential: string): HeldCredential
   /**
-   * Makes a presentation of the credential with only what is needed to show `places`, bound to the request by the
+   * Makes a presentation of the credential with only what is needed to show `positions`, bound to the request by the
    * holder's key.
    */
   present(
     credential: string,
-    places: readonly ClaimPosition[],
+    positions: readonly ClaimPosition[],
     binding: Binding & { readonly at: Date },
     holder: Signer,
   ): Promise<string>

@@ -36,7 +36,7 @@ const metaMembers: ReadonlySet<string> = new Set(formats.map(({ metaMember }) =>
 export function* findQueryMistakes(format: CredentialFormat, query: JsonObject, path: string): Mistakes {
   const meta = own(query, 'meta')
   if (isObject(meta)) yield* findForeignMeta(meta, `${path}.meta`, format.metaMember)
-  yield* format.queryMistakes(query, path)
+  yield* format.findOwnQueryMistakes(query, path)
 }
 
 /**

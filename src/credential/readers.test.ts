@@ -92,7 +92,7 @@ describe.each(profiles)('a reader of $format', (profile) => {
     for (const seed of seeds(150)) {
       const random = seededRandom(seed)
       const meta = mutateJson(random, { ...profile.meta })
-      for (const sentence of format.queryMistakes({ meta }, 'query')) expect(sentence).toMatch(/^query/)
+      for (const sentence of format.findOwnQueryMistakes({ meta }, 'query')) expect(sentence).toMatch(/^query/)
       if (isObject(meta)) format.matchesMeta({ claims, types }, meta)
       const configuration = mutateJson(random, { ...profile.configuration })
       if (isObject(configuration)) format.metaOf(configuration)

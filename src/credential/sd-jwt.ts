@@ -22,7 +22,7 @@ import { isJwsSignedBy } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import { isWithin, stepMatches } from '../protocol/claim-path.ts'
 import { isApproval, makeApproval } from '../protocol/transaction-data.ts'
-import { firstEnd, numericDate, presentationTime, statusMember, toEpochSeconds } from './evidence.ts'
+import { firstEnd, readNumericDate, readPresentationTime, statusMember, toEpochSeconds } from './evidence.ts'
 import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
 
 /** The content of an SD-JWT. */
@@ -160,8 +160,8 @@ export function keyBindingOf({ keyBinding, sdHashInput }: SdJwt): HolderEvidence
     nonce: ownString(payload, 'nonce'),
     audience: ownString(payload, 'aud'),
     // A key binding without iat is invalid. RFC 9901, Key Binding JWT
-    presentedAt: presentationTime(payload) ?? new Date(Number.NaN),
-    validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
+    presentedAt: readPresentationTime(payload) ?? new Date(Number.NaN),
+    validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
     coversPresentation: own(payload, 'sd_hash') === digestOf(sdHashInput),
     approves: (transactionData) => isApproval(payload, transactionData),
   }

@@ -1,7 +1,7 @@
 /**
  * Finds what a credential query may ask by the specification and no credential can answer. The author of a query is
  * told; a wallet answers such a query like any other that it cannot answer. A format adds its own rules in
- * `queryMistakes` of its folder.
+ * `findOwnQueryMistakes` of its folder.
  */
 import { type Json, type JsonObject, own } from '../codec/json.ts'
 import type { ClaimPath } from './claim-path.ts'

@@ -16,7 +16,7 @@ import type { ResponseMode } from '../protocol/oid4vp.ts'
  * wants that.
  */
 export function chooseResponseMode({ credentials }: DcqlQuery, profile: 'haip' | undefined): ResponseMode {
-  const encrypted = profile === 'haip' || credentials.some(({ format }) => formatOf(format)?.wantsEncryptedResponse)
+  const encrypted = profile === 'haip' || credentials.some(({ format }) => formatOf(format)?.requiresEncryptedResponse)
   return encrypted ? 'direct_post.jwt' : 'direct_post'
 }
 

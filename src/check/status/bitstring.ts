@@ -6,7 +6,7 @@ import { fromBase64url } from '../../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { malformed, within } from '../../codec/malformed.ts'
-import { chainOf, numericDate, stringsOf } from '../../credential/evidence.ts'
+import { chainOf, readNumericDate, readOneOrMoreStrings } from '../../credential/evidence.ts'
 import { w3cEvidence } from '../../credential/w3c/members.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type FetchedStatusList, unpack } from './status-list.ts'
@@ -35,7 +35,7 @@ export async function readBitstringCredential(text: string, uri: string): Promis
   return {
     chain: chainOf(header),
     isSignedBy: (key) => isJwsSignedBy(jws, key),
-    issuedAt: numericDate(payload, 'iat'),
+    issuedAt: readNumericDate(payload, 'iat'),
     validity,
     identifiers,
     ...(await readContent(own(credential, 'credentialSubject'))),
@@ -45,7 +45,7 @@ export async function readBitstringCredential(text: string, uri: string): Promis
 async function readContent(
   subject: unknown,
 ): Promise<Pick<FetchedStatusList, 'ttlSeconds' | 'purposes' | 'width' | 'first' | 'bytes'>> {
-  if (!isObject(subject) || !stringsOf(own(subject, 'type')).includes('BitstringStatusList')) {
+  if (!isObject(subject) || !readOneOrMoreStrings(own(subject, 'type')).includes('BitstringStatusList')) {
     return malformed('its credentialSubject is not a BitstringStatusList')
   }
   const encodedList = ownString(subject, 'encodedList')
@@ -58,7 +58,7 @@ async function readContent(
   if (bytes.length < MIN_BYTES) malformed(`its list has fewer than ${MIN_BYTES * 8} entries`)
   return {
     ttlSeconds: readTtl(subject),
-    purposes: stringsOf(own(subject, 'statusPurpose')),
+    purposes: readOneOrMoreStrings(own(subject, 'statusPurpose')),
     width: 1,
     first: 'highest',
     bytes,

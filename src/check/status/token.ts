@@ -6,7 +6,7 @@ import { isObject, type Json, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { StatusWidth } from '../../codec/status-list.ts'
-import { chainOf, numericInstants } from '../../credential/evidence.ts'
+import { chainOf, readNumericInstants } from '../../credential/evidence.ts'
 import { isJwsSignedBy, isSign1SignedBy } from '../../keys/signature.ts'
 import { type FetchedStatusList, unpack } from './status-list.ts'
 
@@ -76,8 +76,8 @@ async function readContent(claims: Claims, uri: string): Promise<Omit<FetchedSta
   if (ttl !== undefined && !(typeof ttl === 'number' && ttl > 0)) malformed('its ttl is not a positive number')
   if (!WIDTHS.includes(bits)) malformed('`bits` must be 1, 2, 4 or 8')
   return {
-    issuedAt: numericInstants('iat', iat),
-    validity: { notBefore: numericInstants('nbf', nbf), notAfter: numericInstants('exp', exp) },
+    issuedAt: readNumericInstants('iat', iat),
+    validity: { notBefore: readNumericInstants('nbf', nbf), notAfter: readNumericInstants('exp', exp) },
     ttlSeconds: ttl,
     identifiers: [],
     purposes: [],

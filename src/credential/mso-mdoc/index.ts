@@ -10,7 +10,7 @@ import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { issue } from './issue.ts'
 import { fulfils, hold, present } from './present.ts'
 import { IDS, read } from './read.ts'
-import { checkDataset, type MdocMembers, matchesMeta, parseMembers, queryMistakes } from './schema.ts'
+import { checkDataset, findOwnQueryMistakes, type MdocMembers, matchesMeta, parseMembers } from './schema.ts'
 
 const COVERED_BY_SIGNATURE =
   'the signature of the device is over the nonce, the client identifier and the response address: see holder.signature'
@@ -23,7 +23,7 @@ export const msoMdoc: CredentialFormat = {
   metaMember: 'doctype_value',
   // An mdoc has no digests among its elements, so that they may have any name.
   reservedNames: [],
-  wantsEncryptedResponse: true,
+  requiresEncryptedResponse: true,
   statusListType: 'cwt',
   presentationAlgorithms: { issuerauth_alg_values: [...coseAlgorithms], deviceauth_alg_values: [...coseAlgorithms] },
   isInHaip: true,
@@ -43,7 +43,7 @@ export const msoMdoc: CredentialFormat = {
   datasetRule: 'mso_mdoc objects with a dot in their name',
   checkDataset,
   claimsOf: (dataset) => dataset,
-  queryMistakes,
+  findOwnQueryMistakes,
   metaOf: (configuration) => ({ doctype_value: ownString(configuration, 'doctype') ?? '' }),
   matchesMeta,
   issue,

@@ -56,12 +56,12 @@ export function fulfils(order: Order<MdocMembers>, credential: string): boolean 
 
 export async function present(
   credential: string,
-  places: readonly ClaimPosition[],
+  positions: readonly ClaimPosition[],
   binding: Binding & { readonly at: Date },
   holder: Signer,
 ): Promise<string> {
   const { nameSpaces, rawIssuerAuth, mso } = parseCredential(credential)
-  const shownMember = shownNameSpaces(nameSpaces, places)
+  const shownMember = shownNameSpaces(nameSpaces, positions)
   const deviceNameSpaces = embedCbor(new Map())
   const deviceSignature = await writeSign1(
     {
@@ -100,12 +100,12 @@ function parseCredential(credential: string): IssuerSigned {
 /** Returns the member `nameSpaces`, when any element is shown: an element is shown with all that lies in it. */
 function shownNameSpaces(
   nameSpaces: IssuerSigned['nameSpaces'],
-  places: readonly ClaimPosition[],
+  positions: readonly ClaimPosition[],
 ): readonly (readonly [CborKey, Cbor])[] {
   const shownItems = [...nameSpaces].flatMap(([nameSpace, items]) => {
     const chosenItems = items.filter((item) => {
       const place = [nameSpace, readIdentifier(item)]
-      return places.some((each) => isWithin(place, each) || isWithin(each, place))
+      return positions.some((each) => isWithin(place, each) || isWithin(each, place))
     })
     return chosenItems.length > 0
       ? [[nameSpace, chosenItems.map((item) => makeTagged(CBOR_TAG.encoded, item))] as const]

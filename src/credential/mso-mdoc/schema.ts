@@ -54,7 +54,7 @@ export function checkDataset(dataset: JsonObject): void {
 }
 
 /** Finds mistakes in the `meta` parameter and in the claims of a query. OpenID4VP 1.0, Mobile Documents or mdocs. */
-export function* queryMistakes(query: JsonObject, at: string): Mistakes {
+export function* findOwnQueryMistakes(query: JsonObject, at: string): Mistakes {
   const meta = own(query, 'meta')
   if (isObject(meta)) {
     const type = own(meta, 'doctype_value')

@@ -6,7 +6,7 @@ import { subjectPositionText } from '../evidence.ts'
 import { bindingMethods, type CredentialFormat, type Order } from '../format.ts'
 import { issueSdJwt, presentSdJwt, sdJwtAlgorithms } from '../sd-jwt.ts'
 import { fulfils, hold, IDS, matchesMeta, read } from './read.ts'
-import { checkDataset, claimsOf, parseMembers, queryMistakes, type SdJwtVcMembers } from './schema.ts'
+import { checkDataset, claimsOf, findOwnQueryMistakes, parseMembers, type SdJwtVcMembers } from './schema.ts'
 
 export const sdJwtVc: CredentialFormat = {
   ids: IDS,
@@ -16,7 +16,7 @@ export const sdJwtVc: CredentialFormat = {
   typeClaim: 'vct',
   metaMember: 'vct_values',
   reservedNames: DIGEST_MEMBERS,
-  wantsEncryptedResponse: false,
+  requiresEncryptedResponse: false,
   statusListType: 'jwt',
   presentationAlgorithms: sdJwtAlgorithms,
   isInHaip: true,
@@ -28,7 +28,7 @@ export const sdJwtVc: CredentialFormat = {
   datasetRule: 'dc+sd-jwt the other members',
   checkDataset,
   claimsOf,
-  queryMistakes,
+  findOwnQueryMistakes,
   metaOf,
   matchesMeta,
   issue,

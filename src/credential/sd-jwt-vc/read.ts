@@ -5,13 +5,13 @@ import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import {
   chainOf,
-  confirmedKey,
   hasOrderedStatus,
   namesOf,
-  numericDate,
+  readConfirmedKey,
+  readNumericDate,
+  readOneOrMoreStrings,
   statedTypeText,
   statusObject,
-  stringsOf,
 } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
@@ -38,12 +38,12 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
       isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key),
     },
     holder: keyBindingOf(sdJwt),
-    boundKey: confirmedKey(payload),
+    boundKey: readConfirmedKey(payload),
     disclosuresProblem: problem,
     claims,
     envelope: ENVELOPE,
-    types: [...stringsOf(vct), ...stringsOf(own(payload, 'aka_vcts'))],
-    validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
+    types: [...readOneOrMoreStrings(vct), ...readOneOrMoreStrings(own(payload, 'aka_vcts'))],
+    validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
     status: statusObject(own(payload, 'status')),
   }
   return { evidence, hidable }

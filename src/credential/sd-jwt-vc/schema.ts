@@ -112,7 +112,7 @@ export function claimsOf(dataset: JsonObject): JsonObject {
  * Finds mistakes in the `meta` parameter and in the claims of a query. OpenID4VP 1.0, IETF SD-JWT VC, Parameters in the
  * `meta` parameter in Credential Query.
  */
-export function* queryMistakes(query: JsonObject, at: string): Mistakes {
+export function* findOwnQueryMistakes(query: JsonObject, at: string): Mistakes {
   const meta = own(query, 'meta')
   if (!isObject(meta)) return
   const types = own(meta, 'vct_values')

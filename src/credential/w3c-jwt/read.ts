@@ -10,14 +10,14 @@ import { importPublicKey } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import {
   chainOf,
-  confirmedKey,
   firstEnd,
   makeBoundKey,
   namesOf,
-  numericDate,
-  presentationTime,
+  readConfirmedKey,
+  readNumericDate,
+  readOneOrMoreStrings,
+  readPresentationTime,
   statedTypeText,
-  stringsOf,
 } from '../evidence.ts'
 import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
 import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
@@ -86,8 +86,8 @@ function holderEvidence(jws: Jws, vp: Json): HolderEvidence {
     isSignedBy: (key) => isJwsSignedBy(jws, importPublicKey(key)),
     nonce: ownString(payload, 'nonce'),
     audience: ownString(payload, 'aud'),
-    presentedAt: presentationTime(payload),
-    validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
+    presentedAt: readPresentationTime(payload),
+    validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
     coversPresentation: true,
     approves: (transactionData) => transactionData.length === 0,
   }
@@ -95,7 +95,7 @@ function holderEvidence(jws: Jws, vp: Json): HolderEvidence {
 
 function presentationProblem(header: JsonObject, vp: JsonObject): string | undefined {
   if (!isJwt(header)) return 'the type of the presentation is not JWT'
-  const types = stringsOf(own(vp, 'type'))
+  const types = readOneOrMoreStrings(own(vp, 'type'))
   return types.includes('VerifiablePresentation') ? undefined : 'vp is not of the type VerifiablePresentation'
 }
 
@@ -121,7 +121,7 @@ function decodeMembers(payload: JsonObject, vc: JsonObject): JsonObject {
  * subject whose identifier is a key.
  */
 function boundKeyOf(payload: JsonObject, vc: JsonObject): Evidence['boundKey'] {
-  if (own(payload, 'cnf') !== undefined) return confirmedKey(payload)
+  if (own(payload, 'cnf') !== undefined) return readConfirmedKey(payload)
   const subject = own(vc, 'credentialSubject')
   const [did, ...others] = namesOf([own(payload, 'sub'), isObject(subject) ? own(subject, 'id') : undefined])
   if (did === undefined)

@@ -56,7 +56,7 @@ export function issue(order: Order<W3cMembers>, signer: Signer): Promise<string>
   return writeJws(header, payload, (data) => signer.sign(data))
 }
 
-/** Presents all of the credential in a VP-JWT: there are no places to choose from. */
+/** Presents all of the credential in a VP-JWT: there are no claims to choose from. */
 export function present(
   credential: string,
   _places: readonly ClaimPosition[],

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
-import { chainOf, confirmedKey, statedTypeText } from '../evidence.ts'
+import { chainOf, readConfirmedKey, statedTypeText } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt, issueSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
 import { credentialStatusMember, hasOrderedMembers, isoSeconds, VCDM_1_CONTEXT, w3cEvidence } from '../w3c/members.ts'
@@ -82,7 +82,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     statedFormat: `${statedTypeText(header)}${own(payload, 'vct') === undefined ? '' : ', and it has a vct'}`,
     issuer: { identifiers, chain: chainOf(header), isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key) },
     holder: keyBindingOf(sdJwt),
-    boundKey: confirmedKey(payload),
+    boundKey: readConfirmedKey(payload),
     disclosuresProblem: revealedPayload.problem,
     claims,
     envelope: [],

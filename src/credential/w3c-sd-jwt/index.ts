@@ -18,7 +18,7 @@ export const w3cSdJwt: CredentialFormat = {
   typeClaim: 'type',
   metaMember: 'type_values',
   reservedNames: DIGEST_MEMBERS,
-  wantsEncryptedResponse: false,
+  requiresEncryptedResponse: false,
   statusListType: 'jwt',
   // A wallet that knows the name of the format from VCI looks for the member that the other JWT formats have.
   presentationAlgorithms: { alg_values: sdJwtAlgorithms['sd-jwt_alg_values'], ...sdJwtAlgorithms },
@@ -31,7 +31,7 @@ export const w3cSdJwt: CredentialFormat = {
   datasetRule: 'W3C formats take credentialSubject',
   checkDataset: checkW3cDataset,
   claimsOf: (dataset) => dataset,
-  queryMistakes: findW3cQueryMistakes,
+  findOwnQueryMistakes: findW3cQueryMistakes,
   metaOf: typeValuesOf,
   matchesMeta: matchesTypeValues,
   issue,

@@ -4,11 +4,11 @@ import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import {
   hasOrderedStatus,
   namesOf,
-  numericDate,
   readIsoDate,
+  readNumericDate,
+  readOneOrMoreStrings,
   statusEntriesOf,
   statusObject,
-  stringsOf,
 } from '../evidence.ts'
 import type { Evidence, Order, Validity } from '../format.ts'
 
@@ -22,7 +22,7 @@ export function w3cEvidence(
   const entries = statusEntriesOf(own(claims, 'credentialStatus'))
   return {
     identifiers: identifiersOf(payload, claims),
-    types: stringsOf(own(claims, 'type')),
+    types: readOneOrMoreStrings(own(claims, 'type')),
     validity: validityOf(payload, claims),
     status: statusObject(own(payload, 'status')),
     ...(entries === undefined ? {} : { credentialStatus: entries }),
@@ -70,12 +70,12 @@ function identifiersOf(payload: JsonObject, claims: JsonObject): readonly string
 function validityOf(payload: JsonObject, claims: JsonObject): Validity {
   return {
     notBefore: [
-      numericDate(payload, 'nbf'),
+      readNumericDate(payload, 'nbf'),
       readIsoDate(claims, 'validFrom'),
       readIsoDate(claims, 'issuanceDate'),
     ].flat(),
     notAfter: [
-      numericDate(payload, 'exp'),
+      readNumericDate(payload, 'exp'),
       readIsoDate(claims, 'validUntil'),
       readIsoDate(claims, 'expirationDate'),
     ].flat(),
