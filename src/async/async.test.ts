@@ -334,6 +334,27 @@ describe('cacheRemote', () => {
     at = 1019
     expect(await value.get()).toBe(7)
   })
+
+  it('loads again when the clock was set back, whether the load before succeeded or failed', async () => {
+    at = 10_000
+    expect(await value.get()).toBe(1)
+    at = 9999
+    expect([await value.get(), await value.get()]).toEqual([2, 2])
+    fail()
+    at = 11_000
+    await expect(value.get()).rejects.toThrow('failure 3')
+    load = () => Promise.resolve(7)
+    at = 0
+    expect(await value.get()).toBe(7)
+  })
+
+  it('uses no old value where the clock was set back, since the age of the value is not known', async () => {
+    at = 10_000
+    await value.get()
+    fail()
+    at = 0
+    await expect(value.get()).rejects.toThrow('failure 2')
+  })
 })
 
 describe('the pauses between attempts', () => {

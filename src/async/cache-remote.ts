@@ -30,25 +30,29 @@ export function cacheRemote<T>(
 ): RemoteValue<T> {
   let current: { readonly value: T; readonly since: number } | undefined
   let lastLoad: { readonly at: number; readonly done: Promise<unknown> } | undefined
-  const age = (): number => now().getTime() - (current?.since ?? Number.NEGATIVE_INFINITY)
+  /** Returns the milliseconds since `at`; they are not known where the clock was set back, and count as endless. */
+  const ageOf = (at: number): number => {
+    const age = now().getTime() - at
+    return age < 0 ? Number.POSITIVE_INFINITY : age
+  }
 
   const refresh = singleFlight(() => {
     const at = now().getTime()
     const done = load().then((value) => {
       current = { value, since: at }
     })
-    // During the pause, callers get the failure of the last request from `last`.
+    // During the pause, callers get the failure of the last request from `lastLoad`.
     lastLoad = { at, done }
     return done
   })
   return {
     get: async (isEnough = () => true) => {
-      if (current !== undefined && age() < freshMs && isEnough(current.value)) return current.value
-      const mayLoad = lastLoad === undefined || now().getTime() - lastLoad.at >= pauseMs
+      if (current !== undefined && ageOf(current.since) < freshMs && isEnough(current.value)) return current.value
+      const mayLoad = lastLoad === undefined || ageOf(lastLoad.at) >= pauseMs
       try {
         await (mayLoad ? refresh() : lastLoad?.done)
       } catch (error) {
-        if (current === undefined || age() >= usableMs) throw error
+        if (current === undefined || ageOf(current.since) >= usableMs) throw error
         if (mayLoad) onStale(error)
       }
       return (current as { readonly value: T }).value

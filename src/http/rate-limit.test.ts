@@ -66,6 +66,16 @@ describe('an allowance', () => {
     expect(limit.countRequest(CALLER)).toBe(60)
   })
 
+  it('is locked no longer where the clock is set back', () => {
+    const { limit, clock } = of(1)
+    clock.at = 60 * 60_000
+    expect(limit.countRequest(CALLER)).toBe(0)
+    clock.at = 0
+    expect(limit.getWaitSeconds(CALLER)).toBe(60)
+    clock.at = 60_000
+    expect([limit.getWaitSeconds(CALLER), limit.countRequest(CALLER)]).toEqual([0, 0])
+  })
+
   it('forgets whoever was not seen for long, so that its memory is bounded', () => {
     const { limit } = of(1)
     expect(limit.countRequest(CALLER)).toBe(0)

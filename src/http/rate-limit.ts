@@ -32,10 +32,13 @@ export function createAllowance(perMinute: number, now: () => Date): Allowance {
 
 /** Makes a token bucket: an allowance of `burst` requests at once, and of `perMs` more with every millisecond. */
 export function createTokenBucket(burst: number, perMs: number, now: () => Date): Allowance {
-  const buckets = createLru<string, { readonly count: number; readonly at: number }>(REMEMBERED_ADDRESSES)
+  const buckets = createLru<string, { readonly count: number; at: number }>(REMEMBERED_ADDRESSES)
   const countOf = (address: string, at: number): number => {
     const bucket = buckets.get(address)
-    return bucket === undefined ? burst : Math.min(burst, bucket.count + Math.max(0, at - bucket.at) * perMs)
+    if (bucket === undefined) return burst
+    // Where the clock was set back, the bucket fills from the time that the clock shows now.
+    bucket.at = Math.min(bucket.at, at)
+    return Math.min(burst, bucket.count + (at - bucket.at) * perMs)
   }
   const secondsUntilOne = (count: number): number => (count >= 1 ? 0 : Math.ceil((1 - count) / perMs / 1000))
   return {

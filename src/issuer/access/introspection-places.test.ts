@@ -101,4 +101,13 @@ describe('places for introspection', () => {
     await introspect('good', '192.0.2.1')
     expect(asked).toHaveLength(2)
   })
+
+  it('are used again where the clock was set back after the answer', async () => {
+    const { asked, introspect } = held()
+    await introspect('good', '192.0.2.1')
+    clock.at -= 1
+    await introspect('good', '192.0.2.1')
+    await introspect('good', '192.0.2.1')
+    expect(asked).toHaveLength(2)
+  })
 })

@@ -19,7 +19,7 @@ const PLACES = { all: 50, unknown: 40, network: 10 }
 
 interface CachedAnswer {
   readonly answer: Promise<JsonObject>
-  readonly expiresAt: number
+  readonly askedAt: number
 }
 
 /**
@@ -34,15 +34,17 @@ export function limitIntrospections(
   const goodAnswers = createLru<string, CachedAnswer>(MAX_CACHED_ANSWERS)
   const otherAnswers = createLru<string, CachedAnswer>(MAX_CACHED_ANSWERS)
   const places = createPlaces()
+  // The age is negative when the clock was set back.
+  const isFresh = (age: number): boolean => age >= 0 && age < CACHED_MS
   return async (token, network) => {
     const digest = digestOf(token)
     const goodAnswer = goodAnswers.get(digest)
     const cachedAnswer = goodAnswer ?? otherAnswers.get(digest)
-    if (cachedAnswer !== undefined && now().getTime() < cachedAnswer.expiresAt) return cachedAnswer.answer
+    if (cachedAnswer !== undefined && isFresh(now().getTime() - cachedAnswer.askedAt)) return cachedAnswer.answer
     const releasePlace = places.takePlace(goodAnswer === undefined ? network : undefined)
     if (releasePlace === undefined) return refuseTooMany()
     const answer = introspect(token).finally(releasePlace)
-    const entry = { answer, expiresAt: now().getTime() + CACHED_MS }
+    const entry = { answer, askedAt: now().getTime() }
     const cache = goodAnswer === undefined ? otherAnswers : goodAnswers
     cache.set(digest, entry)
     const claims = await answer
