@@ -90,6 +90,34 @@ describe('the progress of a session', () => {
     await store.close()
   })
 
+  it('is known while it is being written, to a reader that has the row of before, and is counted once', async () => {
+    const { store, insert, recorder } = await started()
+    const [id, one] = [await insert(), recorder()]
+    let goOn = (): void => undefined
+    let standstill: Promise<void> | undefined = new Promise((resolve) => {
+      goOn = resolve
+    })
+    const read = store.get.bind(store)
+    store.get = async (collection, key) => {
+      const row = await read(collection, key)
+      const pause = standstill
+      standstill = undefined
+      await pause
+      return row
+    }
+    one.add(id, refusal(1))
+    const reading = one.read(id)
+    await new Promise((resolve) => setImmediate(resolve))
+    const writing = one.finish()
+    const laterReading = one.read(id)
+    await new Promise((resolve) => setImmediate(resolve))
+    goOn()
+    expect((await Promise.all([reading, laterReading])).map(({ problem }) => problem?.count)).toEqual([1, 1])
+    await writing
+    expect((await one.read(id)).problem?.count).toBe(1)
+    await store.close()
+  })
+
   it('keeps the first fetch of the offer, and counts anew where the refusal is another', async () => {
     const { store, insert, recorder } = await started()
     const [id, one] = [await insert(), recorder()]

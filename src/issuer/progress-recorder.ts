@@ -43,6 +43,7 @@ export function createProgressRecorder(
   retention: Retention,
 ): ProgressRecorder {
   const collected = collectNews(store)
+  const reader = createReader(store, collected.getNews)
   let timer: NodeJS.Timeout | undefined
   let writing = Promise.resolve()
   const write = (): Promise<void> => {
@@ -52,6 +53,7 @@ export function createProgressRecorder(
       .then(async () => {
         // The news are taken when the write before has ended, so that no more than one write waits beside what is
         // collected. The news are written together: commits at the same time share one fsync.
+        await reader.finishReads()
         const newsById = [...collected.take()]
         await Promise.all(newsById.map(([id, news]) => writeProgress({ store, retryOnConflict }, id, news, retention)))
       })
@@ -72,12 +74,30 @@ export function createProgressRecorder(
     },
     getUnwrittenFetchTime: (sessionId) => collected.getNews(sessionId).offerFetchedAt,
     forgetUnwrittenFetchTime: (sessionId) => collected.forgetUnwrittenFetchTime(sessionId),
-    read: async (sessionId) => {
-      await writing
-      const row = await store.get('issuance_progress', sessionId)
-      return joinProgress(row?.value ?? {}, collected.getNews(sessionId))
-    },
+    read: (sessionId) => writing.then(() => reader.read(sessionId)),
     finish: write,
+  }
+}
+
+/**
+ * Makes a reader of the rows, which joins what `getNews` returns. While a read runs no news may be taken, so that each
+ * is either in the row or joined to it, and never both or neither.
+ */
+function createReader(store: UpdateEffects<IssuerCollections>['store'], getNews: (id: string) => SessionProgress) {
+  const reads = new Set<Promise<unknown>>()
+  return {
+    read: async (id: string): Promise<SessionProgress> => {
+      const read = store.get('issuance_progress', id)
+      reads.add(read)
+      try {
+        const row = await read
+        return joinProgress(row?.value ?? {}, getNews(id))
+      } finally {
+        reads.delete(read)
+      }
+    },
+    /** Resolves when the reads that have begun have ended, whether or not they failed. */
+    finishReads: () => Promise.allSettled(reads),
   }
 }
 
