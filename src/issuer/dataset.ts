@@ -1,6 +1,5 @@
 /** The dataset of a session: which of its members each format takes, and whether they fit the configurations. */
-import { countValues, isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
-import { MAX_DISCLOSURES } from '../codec/sd-jwt.ts'
+import { isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import type { Configuration, CredentialFormat, DatasetMembers } from '../credential/format.ts'
 import { datasetRules } from '../credential/formats.ts'
 import { pathText, selectClaims } from '../protocol/claim-path.ts'
@@ -12,7 +11,6 @@ import { refuseMisspeltMember } from '../protocol/misspelt.ts'
  * a member that the formats of none of them take.
  */
 export function refuseUnfittingDataset(dataset: JsonObject, configurations: readonly Configuration[]): void {
-  refuseTooMany(dataset)
   const formats = configurations.map(({ format }) => format)
   refuseUnusedMember(dataset, formats)
   for (const configuration of configurations) {
@@ -74,18 +72,6 @@ function refuseEmpty({ formatId }: Configuration): never {
     'invalid_request',
     `credential_dataset: it has no claims for the format ${formatId}; add some beside the members of other formats`,
   )
-}
-
-/**
- * Refuses with `invalid_request` a dataset with more claims than an SD-JWT may have disclosures, since each claim may
- * become one.
- */
-function refuseTooMany(dataset: JsonObject): void {
-  for (const [name, value] of Object.entries(dataset)) {
-    if (countValues(value) > MAX_DISCLOSURES) {
-      refuse('invalid_request', `credential_dataset.${name}: it holds more than ${MAX_DISCLOSURES} claims`)
-    }
-  }
 }
 
 function refuseUnlessComplete(claims: JsonObject, configuration: Configuration): void {

@@ -2,7 +2,8 @@
  * The rules for the configuration and the dataset of a W3C credential, and for queries of its types. OpenID4VCI 1.0,
  * appendix W3C Verifiable Credentials; OpenID4VP 1.0, W3C Verifiable Credentials.
  */
-import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
+import { countValues, isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
+import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -39,7 +40,8 @@ export function parseDefinition(
 }
 
 /**
- * Refuses with `invalid_request` a dataset without `credentialSubject`, with more than that, or with reserved names.
+ * Refuses with `invalid_request` a dataset without `credentialSubject`, with more than that, with reserved names, or
+ * with more claims than an SD-JWT may have disclosures. A plain JWT may have no more either.
  */
 export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration): void {
   const subject = own(dataset, 'credentialSubject')
@@ -56,7 +58,10 @@ export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration
       `credential_dataset.${stray}: the format ${formatId} takes credentialSubject and nothing else`,
     )
   }
-  refuseReservedNames(subject, 'credential_dataset.credentialSubject')
+  const at = 'credential_dataset.credentialSubject'
+  refuseReservedNames(subject, at)
+  if (countValues(subject) > MAX_DISCLOSURES)
+    refuse('invalid_request', `${at}: it holds more than ${MAX_DISCLOSURES} claims`)
 }
 
 /**

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { configurationOf } from '../../test/support/configuration.ts'
+import type { Json } from '../codec/json.ts'
+import { refuseUnfittingDataset } from './dataset.ts'
+
+const CARD = { type: ['VerifiableCredential'], '@context': ['https://www.w3.org/ns/credentials/v2'] }
+const sdJwtVc = configurationOf({ format: 'dc+sd-jwt', vct: 'https://example.org/card' })
+const mdoc = configurationOf({ format: 'mso_mdoc', doctype: 'org.example.card' })
+const w3c = configurationOf({ format: 'jwt_vc_json-ld', credential_definition: CARD })
+
+describe('a dataset', () => {
+  const many = (count: number) => ({ many: Array<Json>(count - 1).fill(1) })
+
+  it('may have as many values as its own format takes', () => {
+    refuseUnfittingDataset({ 'org.example': many(2999) }, [mdoc])
+    refuseUnfittingDataset({ 'org.example': many(2999), ...many(2000) }, [mdoc, sdJwtVc])
+    refuseUnfittingDataset({ credentialSubject: many(2000) }, [w3c])
+  })
+
+  it.each([
+    ['an mdoc', mdoc, { 'org.example': many(3000) }, 'credential_dataset: it holds more than 3000 values'],
+    ['an SD-JWT VC', sdJwtVc, many(2001), 'credential_dataset: it holds more than 2000 claims'],
+    [
+      'a W3C credential',
+      w3c,
+      { credentialSubject: many(2001) },
+      'credential_dataset.credentialSubject: it holds more than 2000 claims',
+    ],
+  ])('is refused where it has more than %s takes', (_, configuration, dataset, why) => {
+    expect(() => refuseUnfittingDataset(dataset, [configuration])).toThrow(why)
+  })
+})
