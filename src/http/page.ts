@@ -80,7 +80,7 @@ export async function readPage<C, K extends keyof C & string, Entry>(
     const rows = await store.listNewest(collection, isFull ? 1 : ROWS_AT_ONCE, lastPosition)
     for (const row of rows) {
       if (lastPosition !== undefined && entries.length === size) return { entries, next: cursorOf(lastPosition, list) }
-      const entry = readEntry(row, entryOf, log)
+      const entry = readEntry(collection, row, entryOf, log)
       if (entry !== undefined && matches(entry)) entries.push(entry)
       lastPosition = row
     }
@@ -98,6 +98,7 @@ export function readPageSize(limit = String(DEFAULT_LIMIT)): number {
 }
 
 function readEntry<Value, Entry>(
+  collection: string,
   row: CreatedRow<Value>,
   entryOf: Listing<Value, Entry>['entryOf'],
   log: Logger,
@@ -105,7 +106,8 @@ function readEntry<Value, Entry>(
   try {
     return entryOf(row.id, row.value)
   } catch (err) {
-    log.error({ event: 'session_unreadable', session: digestOf(row.id), err }, 'a session cannot be read')
+    const line = { event: 'row_unreadable', collection, row: digestOf(row.id), err }
+    log.error(line, `a row of ${collection} cannot be read`)
     return undefined
   }
 }

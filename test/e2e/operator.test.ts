@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AuditRecord } from '../../src/audit/record.ts'
+import { digestOf } from '../../src/codec/digest.ts'
 import { type EventCollections, recordEvent } from '../../src/event/event.ts'
 import { sealEvents } from '../../src/event/seal.ts'
 import { partOf, type Store } from '../../src/store/store.ts'
@@ -177,6 +178,17 @@ describe('callbacks that are dead', () => {
     expect(redelivered).toHaveLength(6)
     expect(redelivered[0]).toMatchObject({ caller: LABEL, subject: expect.any(String) as string })
     expect(JSON.stringify(records)).not.toContain(sessions[0])
+  })
+
+  it('are left out where they cannot be read, and logged as what they are', async () => {
+    const broken = { insert: 'dead_callback', id: 'broken', value: null, createdAt: services.clock.now }
+    await partOf(services.issuerStore).commit([broken] as never)
+    expect((await read<Listed>(DEAD)).callbacks).toEqual([])
+    const lines = services.logLines.filter((line) => line.includes('_unreadable'))
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { event: 'row_unreadable', collection: 'dead_callback', row: digestOf('broken') },
+    ])
+    expect(lines.join()).not.toContain('"session"')
   })
 
   it('are queued again a hundred at a time', async () => {

@@ -184,14 +184,16 @@ describe('the list of issuance sessions', () => {
     expect(pages).toEqual([[], [], ['s30']])
   })
 
-  it('leaves out a session that cannot be read, logs it by its digest, and has the others', async () => {
+  it('leaves out a session that cannot be read, logs it by the digest of its id, and has the others', async () => {
     const { issuance } = await starters()
     const [second, first] = await startMany(2, issuance)
     const broken = { insert: 'issuance_session', id: 'broken', value: null as never } as const
     await services.issuerStore.commit([{ ...broken, createdAt: services.clock.now }])
     expect((await page(ISSUANCE)).sessions.map(({ session_id: id }) => id)).toEqual([second, first])
-    const lines = services.logLines.filter((line) => line.includes('session_unreadable'))
-    expect(lines.map((line) => (JSON.parse(line) as { session: string }).session)).toEqual([digestOf('broken')])
+    const lines = services.logLines.filter((line) => line.includes('row_unreadable'))
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { collection: 'issuance_session', row: digestOf('broken') },
+    ])
   })
 })
 
