@@ -127,6 +127,10 @@ export async function countSessions<C, K extends keyof C & string>(
     // Other requests are served between two reads.
     await setImmediate()
   }
+  if (!isComplete) {
+    const [next] = await store.listNewest(collection, 1, lastPosition)
+    isComplete = next === undefined || next.createdAt.getTime() < dayStart
+  }
   const sessions = { looked_at: lookedAt, is_complete: isComplete, hours }
   return { sessions, ...(lastSuccessAt > 0 && { lastSuccessAt: Math.floor(lastSuccessAt / 1000) }) }
 }

@@ -76,6 +76,31 @@ describe('the overview', () => {
     ])
   })
 
+  it('counts a thousand sessions, and says that these are all unless there is another of the last 24 hours', async () => {
+    const insert = (count: number) => {
+      const createdAt = services.clock.now
+      const expiresAt = createdAt.getTime() + 1000
+      const value = { configurationIds: [], createdAt: createdAt.getTime(), expiresAt, issued: [] }
+      return services.issuerStore.commit(
+        Array.from({ length: count }, (_, n) => {
+          const id = `at-${createdAt.getTime()}-${n}`
+          return { insert: 'issuance_session', id, value, createdAt } as const
+        }),
+      )
+    }
+    const counted = async () => {
+      const { looked_at: lookedAt, is_complete: isComplete } = (await issuer().getOverview()).sessions
+      return [lookedAt, isComplete]
+    }
+    await insert(1)
+    wait(25 * 3600)
+    await insert(1000)
+    expect(await counted()).toEqual([1000, true])
+    wait(5)
+    await insert(1)
+    expect(await counted()).toEqual([1000, false])
+  })
+
   it('counts the sessions of a verifier with the checks that failed, newest first and no more than a thousand', async () => {
     const { sessionId } = await startVerification(services)
     const url = `${VERIFIER_URL}/presentation/oid4vp/authorization-response/${sessionId}`
