@@ -148,7 +148,7 @@ export async function finishRestore<C extends GenerationCollections, T>(
     const { hasOpen, ...generation } = value
     return generation.id === restoredGeneration.id && hasOpen
       ? { value: generation as C['generation'], otherChanges: recordRestore(generation.id) }
-      : { value, otherChanges: [] }
+      : { value }
   })
   return result
 }

@@ -19,7 +19,7 @@ import {
   partOf,
   type RowPosition,
   type Store,
-  update,
+  updateWith,
 } from './store.ts'
 
 type Things = { thing: { n: number; text?: string }; spent: Record<string, never> } & GenerationCollections
@@ -90,8 +90,9 @@ export function storeContract<Place>(
 
   it('updates only the version that was read, and 50 updates at the same time all count', async () => {
     await store.commit([insert('a', 0)])
+    const next = ({ n }: { readonly n: number }) => ({ value: { n: n + 1 } })
     const addOne = (): Promise<unknown> =>
-      update({ store, retryOnConflict }, 'thing', 'a', ({ n }) => ({ n: n + 1 })).catch((error: unknown) => {
+      updateWith({ store, retryOnConflict }, 'thing', 'a', next).catch((error: unknown) => {
         // Where commits take longer than the pauses between attempts, some of fifty have no turn among twenty attempts.
         if (error instanceof ConflictError) return addOne()
         throw error
@@ -100,7 +101,7 @@ export function storeContract<Place>(
     expect(await store.get('thing', 'a')).toEqual({ value: { n: 50 }, version: 50 })
     expect(await conflictIn([{ update: 'thing', id: 'a', version: 3, value: { n: -1 } }])).toBe(0)
     expect(await conflictIn([{ update: 'thing', id: 'missing', version: 0, value: { n: -1 } }])).toBe(0)
-    expect(await update({ store, retryOnConflict }, 'thing', 'missing', (value) => value)).toBe(undefined)
+    expect(await updateWith({ store, retryOnConflict }, 'thing', 'missing', (value) => ({ value }))).toBe(undefined)
   })
 
   it('applies a batch whole or not at all, and gives back the change that did not hold', async () => {
@@ -185,7 +186,7 @@ export function storeContract<Place>(
     for (const [n, row] of rows.entries()) expect(row?.value.n).toBe(n % 50 < 40 ? n % 50 : undefined)
     for (let n = 0; n < 20; n += 1) {
       const early = store.get('thing', 'row 0')
-      await update({ store, retryOnConflict }, 'thing', 'row 0', (value) => ({ n: value.n + 1 }))
+      await updateWith({ store, retryOnConflict }, 'thing', 'row 0', ({ n: before }) => ({ value: { n: before + 1 } }))
       expect((await store.get('thing', 'row 0'))?.value.n).toBe(n + 1)
       await early
     }
@@ -285,7 +286,7 @@ export function storeContract<Place>(
       n % 2 === 0 ? insertAt(`row ${n}`, n + 1) : insert(`row ${n}`, n),
     )
     await store.commit(many)
-    await update({ store, retryOnConflict }, 'thing', 'row 2', () => ({ n: -1 }))
+    await updateWith({ store, retryOnConflict }, 'thing', 'row 2', () => ({ value: { n: -1 } }))
     await store.commit([{ update: 'thing', id: 'row 4', version: 0, value: { n: -2 }, dueAt: new Date(9) }])
     const rows = await store.listNewest('thing', 99)
     expect(idsOf(rows).slice(0, 30)).toEqual(Array.from({ length: 30 }, (_, n) => `row ${58 - 2 * n}`))
@@ -323,7 +324,7 @@ export function storeContract<Place>(
 
   it('deletes only the version that was read', async () => {
     await store.commit([insert('a', 0)])
-    await update({ store, retryOnConflict }, 'thing', 'a', () => ({ n: 1 }))
+    await updateWith({ store, retryOnConflict }, 'thing', 'a', () => ({ value: { n: 1 } }))
     expect(await conflictIn([{ delete: 'thing', id: 'a', version: 0 }])).toBe(0)
     expect(await store.get('thing', 'a')).toMatchObject({ value: { n: 1 } })
     const results = await parallel(50, () => store.commit([{ delete: 'thing', id: 'a', version: 1 }]))
@@ -358,7 +359,7 @@ export function storeContract<Place>(
     const [origin] = new Set(await parallel(20, (n) => (n % 2 === 0 ? store : other).readOrigin()))
     const generations = await parallel(20, (n) => getCurrentGeneration(effectsOf(n % 2 === 0 ? store : other)))
     expect(new Set(generations).size).toBe(1)
-    await update({ store, retryOnConflict }, 'generation', 'current', (value) => value)
+    await updateWith({ store, retryOnConflict }, 'generation', 'current', (value) => ({ value }))
     await Promise.all([store.close(), other.close()])
     store = await open(place, migrations)
     expect([await store.readOrigin(), await getCurrentGeneration(effectsOf(store))]).toEqual([origin, generations[0]])
@@ -392,7 +393,9 @@ export function storeContract<Place>(
 
   it('begins another generation when its origin is another than when the generation began', async () => {
     const first = await getCurrentGeneration(effectsOf(store))
-    await update({ store, retryOnConflict }, 'generation', 'current', (value) => ({ ...value, origin: 'elsewhere' }))
+    await updateWith({ store, retryOnConflict }, 'generation', 'current', (value) => ({
+      value: { ...value, origin: 'elsewhere' },
+    }))
     const generations = await parallel(10, () => getCurrentGeneration(effectsOf(store)))
     expect(new Set(generations).size).toBe(1)
     expect(generations).not.toContain(first)

@@ -158,30 +158,20 @@ export interface UpdateEffects<C> {
 }
 
 /**
- * Reads a value, changes it and writes it back, again when another was first. `change` is pure and may refuse by
- * throwing. Returns the value as it now stands, or undefined when the id is unknown. Throws a ConflictError as
- * `retryOnConflict` does.
+ * Reads a value, changes it and writes it back, again when another was first; `otherChanges` are in the same batch, and
+ * their conditions always hold. `change` is pure and may refuse by throwing. Returns the value as it now stands, or
+ * undefined when the id is unknown. Throws a ConflictError as `retryOnConflict` does.
  */
-export function update<C, K extends keyof C & string>(
-  effects: UpdateEffects<C>,
-  collection: K,
-  id: string,
-  change: (value: C[K]) => C[K],
-): Promise<C[K] | undefined> {
-  return updateWith(effects, collection, id, (value) => ({ value: change(value), otherChanges: [] }))
-}
-
-/** Updates a value as {@link update} does, with `otherChanges` in the same batch, whose conditions always hold. */
 export function updateWith<C, K extends keyof C & string>(
   { store, retryOnConflict }: UpdateEffects<C>,
   collection: K,
   id: string,
-  change: (value: C[K]) => { readonly value: C[K]; readonly otherChanges: readonly Change<C>[] },
+  change: (value: C[K]) => { readonly value: C[K]; readonly otherChanges?: readonly Change<C>[] },
 ): Promise<C[K] | undefined> {
   return retryOnConflict<C[K] | undefined>(async () => {
     const row = await store.get(collection, id)
     if (row === undefined) return { committed: undefined }
-    const { value, otherChanges } = change(row.value)
+    const { value, otherChanges = [] } = change(row.value)
     const updateChange = { update: collection, id, version: row.version, value } as unknown as Change<C>
     const conflict = await store.commit([updateChange, ...otherChanges])
     return conflict === undefined ? { committed: value } : { conflict }

@@ -8,7 +8,7 @@ import { type IssuerCollections, issuerMigrations } from '../../src/issuer/colle
 import { confirmGeneration, type GenerationCollections, getCurrentGeneration } from '../../src/store/generation.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { type StatementRunner, withConnection } from '../../src/store/postgres-connections.ts'
-import { partOf, type Store, update } from '../../src/store/store.ts'
+import { partOf, type Store, updateWith } from '../../src/store/store.ts'
 import { issuedBy } from '../support/restored.ts'
 import { type Services, startServices } from '../support/services.ts'
 import { freshUrl, postgresOf, retryOnConflict } from '../support/store.ts'
@@ -103,9 +103,8 @@ describe('a PostgreSQL database that is put back from a dump', () => {
     const now = await store.readOrigin()
     /** Has the generation begun on the timeline before, as it has when a standby took over since. */
     const takeOver = () =>
-      update({ store: effects.store, retryOnConflict }, 'generation', 'current', (value) => ({
-        ...value,
-        origin: now.replace(/\.[0-9A-F]{8}\./, '.00000000.'),
+      updateWith({ store: effects.store, retryOnConflict }, 'generation', 'current', (value) => ({
+        value: { ...value, origin: now.replace(/\.[0-9A-F]{8}\./, '.00000000.') },
       }))
     const synchronous = { number: 0, hasSynchronousStandbys: true }
     expect(await confirmGeneration(effects, { number: 0 })).toBe(undefined)
