@@ -19,7 +19,7 @@ function makeServer(): App {
       status: 400,
       title: 'Bad Request',
       headers: { 'x-code': code },
-      body: 'what is this?',
+      body: '¿what is this?',
     }),
     answerUnreadableRequest: (_request, reply) => void reply.code(404).send('unreadable'),
   })
@@ -77,7 +77,7 @@ describe('the frame of a server', () => {
 
   it('has a service say what it answers to bytes that are not a request, and closes the connection', async () => {
     expect(await answerTo(makeServer(), ['hello\r\n\r\n'])).toBe(
-      'HTTP/1.1 400 Bad Request\r\nx-code: HPE_INVALID_METHOD\r\ncontent-length: 13\r\nconnection: close\r\n\r\nwhat is this?',
+      'HTTP/1.1 400 Bad Request\r\nx-code: HPE_INVALID_METHOD\r\ncontent-length: 15\r\nconnection: close\r\n\r\n¿what is this?',
     )
   })
 

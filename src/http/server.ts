@@ -97,9 +97,10 @@ function answerUnreadableBytes(
   // Before its handshake, a connection takes no answer.
   if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') return void socket.destroy()
   const { status, title, headers, body } = describe(error)
-  const fields = { ...headers, 'content-length': String(body.length), connection: 'close' }
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  const fields = { ...headers, 'content-length': String(bytes.length), connection: 'close' }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n`
-  if (socket.writable) socket.write(head + body.toString())
+  if (socket.writable) socket.write(Buffer.concat([Buffer.from(head), bytes]))
   socket.destroySoon()
 }
