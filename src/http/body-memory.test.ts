@@ -25,6 +25,18 @@ describe('the memory of bodies', () => {
     expect([memory.incomingBodies.size, memory.countBytes(), errors]).toEqual([0, 0, []])
   })
 
+  it('is shared out by API key, also where several keys have one label', async () => {
+    const { port, memory, lookedUp } = await started('app')
+    lookedUp()
+    for (const key of ['first', 'second', 'first']) {
+      const socket = connect(port, '127.0.0.1')
+      const type = 'content-type: text/plain\r\ncontent-length: 9'
+      socket.write(`POST / HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\n${type}\r\n\r\nhalf`)
+    }
+    await expect.poll(() => memory.incomingBodies.size).toBe(3)
+    expect(new Set([...memory.incomingBodies].map(({ owner }) => owner)).size).toBe(2)
+  })
+
   it('makes room for a sender over its share by the stalled bodies of that sender alone', () => {
     const clock = { at: 0 }
     const memory = createBodyMemory({ total: 64, perOwner: 16 }, () => new Date(clock.at))

@@ -3,6 +3,7 @@
  * full, stalled bodies make room first, and then the oldest bodies of the sender that has the most.
  */
 import { ProtocolError } from '../protocol/error.ts'
+import { apiKeyDigest } from './api-key.ts'
 import type { App } from './app-type.ts'
 import { networkOf } from './rate-limit.ts'
 
@@ -95,8 +96,9 @@ export function limitBodyMemory(app: App, now: () => Date, memory = createBodyMe
       return
     }
     if (request.method !== 'GET') {
-      const owner = request.apiKeyLabel === '' ? networkOf(request.ip) : `key ${request.apiKeyLabel}`
-      countBody(memory, { request: request.raw, response: reply.raw, owner, now })
+      const { apiKeyLabel, ip, raw } = request
+      const owner = apiKeyLabel === '' ? networkOf(ip) : `key ${apiKeyDigest(raw.headers.authorization)}`
+      countBody(memory, { request: raw, response: reply.raw, owner, now })
     }
     done()
   })
