@@ -56,6 +56,11 @@ export type AuthorizationStep =
   /** Nothing comes of it any more. */
   | { readonly name: 'OVER' }
 
+/** A request that waits for a decision of the application. */
+export type UndecidedRequest = StoredAuthorizationRequest & {
+  readonly step: Extract<AuthorizationStep, { readonly name: 'INTERACTION' }>
+}
+
 /** The session that the wallet gets a code for, or the words of a refusal. */
 export type InteractionDecision =
   | { readonly sessionId: string; readonly denied?: never }
@@ -102,10 +107,12 @@ export function isUndecidedRequest({ step }: StoredAuthorizationRequest, now: Da
   return step.name === 'INTERACTION' && now.getTime() < step.until
 }
 
-/** Refuses with `gone` a request that waits for no decision of the application. */
-export function refuseUnlessUndecided({ step }: StoredAuthorizationRequest, now: Date): void {
+/** Returns the request. Refuses with `gone` one that waits for no decision of the application. */
+export function requireUndecided(storedRequest: StoredAuthorizationRequest, now: Date): UndecidedRequest {
+  const { step } = storedRequest
   if (step.name !== 'INTERACTION') refuse('gone', 'this interaction has been completed; the wallet has to begin anew')
   if (now.getTime() >= step.until) refuse('gone', 'this interaction has expired; the wallet has to begin anew')
+  return { ...storedRequest, step }
 }
 
 /** Records the decision of the application, and the secret with which the person's browser comes back. */

@@ -4,7 +4,7 @@ import { refuse } from '../protocol/error.ts'
 import { updateWith } from '../store/store.ts'
 import { findIssuanceSession, refuseUnknownSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { refuseUnfittingDataset } from './dataset.ts'
+import { checkDatasetFits } from './dataset.ts'
 import type { Completion } from './schemas.ts'
 import { type DeferralDecision, type IssuanceSession, issuanceStatus, isUndecided, recordDecision } from './session.ts'
 import { addProgress, type IssuanceStatusBody, makeSessionEvent, makeStatusBody } from './session-status.ts'
@@ -51,11 +51,7 @@ async function requireFittingDataset(
   }
   if (dataset === undefined) return undefined
   if (reason !== undefined) refuse('invalid_request', 'reason: goes with denied: true only')
-  const configurations = await Promise.all(configurationIds.map((id) => context.loadConfiguration(id)))
-  refuseUnfittingDataset(
-    dataset,
-    configurations.filter((configuration) => configuration !== undefined),
-  )
+  await checkDatasetFits(context, dataset, configurationIds)
   return dataset
 }
 

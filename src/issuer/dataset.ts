@@ -23,6 +23,19 @@ export function refuseUnfittingDataset(dataset: JsonObject, configurations: read
   }
 }
 
+/** Refuses as {@link refuseUnfittingDataset} does a dataset for those of the configurations that are still there. */
+export async function checkDatasetFits(
+  { loadConfiguration }: { readonly loadConfiguration: (id: string) => Promise<Configuration | undefined> },
+  dataset: JsonObject,
+  configurationIds: readonly string[],
+): Promise<void> {
+  const configurations = await Promise.all(configurationIds.map(loadConfiguration))
+  refuseUnfittingDataset(
+    dataset,
+    configurations.filter((configuration) => configuration !== undefined),
+  )
+}
+
 /**
  * Returns the members of a dataset that one format of a session takes: W3C formats `credentialSubject`, an mdoc the
  * namespaces, an SD-JWT VC what is neither, or else `credentialSubject`. Where all formats of the session take the

@@ -4,7 +4,6 @@
  */
 import type { Static } from 'typebox'
 import { toBase64url } from '../../codec/base64url.ts'
-import type { JsonObject } from '../../codec/json.ts'
 import { refuse } from '../../protocol/error.ts'
 import { addParameters } from '../../protocol/redirect-uri.ts'
 import type { Change, Row } from '../../store/store.ts'
@@ -12,12 +11,13 @@ import {
   endOfRequest,
   type InteractionDecision,
   recordRequestDecision,
-  refuseUnlessUndecided,
+  requireUndecided,
   type StoredAuthorizationRequest,
+  type UndecidedRequest,
 } from '../authorization-request.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { refuseUnfittingDataset } from '../dataset.ts'
+import { checkDatasetFits } from '../dataset.ts'
 import { startRequestedSession } from '../new-session.ts'
 import { type IssuanceSession, isUndecided, recordDecision, refuseUnlessUnused } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
@@ -52,7 +52,7 @@ export async function getInteraction(context: IssuerContext, id: string): Promis
     credential_configurations: [...request.configurationIds],
     ...(offer && { session_id: offer.id }),
     needs_dataset: offer === undefined || isUndecided(offer.value),
-    expires_at: Math.floor(('until' in step ? step.until : 0) / 1000),
+    expires_at: Math.floor(step.until / 1000),
   }
 }
 
@@ -87,14 +87,10 @@ export async function completeInteraction(
 }
 
 /** Finds a request that waits for a decision. Refuses with `not_found`, or `gone` when nothing is to be decided. */
-export async function findOpenInteraction(
-  context: IssuerContext,
-  id: string,
-): Promise<Row<StoredAuthorizationRequest>> {
+export async function findOpenInteraction(context: IssuerContext, id: string): Promise<Row<UndecidedRequest>> {
   const row = await context.store.get('authorization_request', id)
   if (row === undefined) return refuse('not_found', 'there is no such interaction')
-  refuseUnlessUndecided(row.value, context.now())
-  return row
+  return { ...row, value: requireUndecided(row.value, context.now()) }
 }
 
 /** Returns the session of the offer, where the request answers one. Refuses with `gone` when it can lead to nothing. */
@@ -178,17 +174,4 @@ async function approveOffer(
       event,
     ],
   }
-}
-
-/** Refuses with `invalid_request`, naming the path, a dataset that the configurations cannot be filled with. */
-async function checkDatasetFits(
-  context: IssuerContext,
-  dataset: JsonObject,
-  configurationIds: readonly string[],
-): Promise<void> {
-  const configurations = await Promise.all(configurationIds.map((id) => context.loadConfiguration(id)))
-  refuseUnfittingDataset(
-    dataset,
-    configurations.filter((configuration) => configuration !== undefined),
-  )
 }
