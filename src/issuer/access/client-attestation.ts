@@ -5,18 +5,12 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { allHold, type CheckResult, runChecks } from '../../check/check.ts'
-import { digestOf } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { AuthorizedClient } from '../authorization.ts'
-import {
-  type ClientEvidence,
-  type ClientTerms,
-  clientChecks,
-  clientReadingChecks,
-  MAX_AGE_SECONDS,
-} from './client-checks.ts'
+import { type ClientEvidence, type ClientTerms, clientChecks, clientReadingChecks } from './client-checks.ts'
 import { readClientHeaders } from './client-headers.ts'
 import type { AccessContext } from './context.ts'
+import { singleUseOf } from './proof-of-possession.ts'
 import type { SingleUse } from './single-use.ts'
 
 /** The parts of a request that say which client sends it. */
@@ -146,21 +140,16 @@ function refuseUnauthenticated(
   return refuse('invalid_client_attestation', `${first?.id ?? 'attestation'}: ${first?.detail ?? 'it does not hold'}`)
 }
 
-/**
- * Makes the authenticated client of `evidence` that was verified. The row of its proof has a name with which no id of
- * another nonce begins.
- */
-function clientOf({ pop, popId = '', readInstanceKey, subject = '' }: ClientEvidence): AuthenticatedClient {
+/** Makes the authenticated client of `evidence` that was verified. */
+function clientOf({
+  pop: { payload },
+  popId: id = '',
+  readInstanceKey,
+  subject = '',
+}: ClientEvidence): AuthenticatedClient {
   const { thumbprint: instance } = readInstanceKey()
-  const dueAt = new Date(Math.ceil((Number(pop.payload.iat) + MAX_AGE_SECONDS) * 1000) + 1)
-  const id = `attestation.${digestOf(`${instance}.${popId}`)}`
-  return {
-    id: subject,
-    instance,
-    singleUse: {
-      change: { insert: 'spent_nonce', id, value: {}, dueAt },
-      refuseReuse: () =>
-        refuse('invalid_client_attestation', 'pop.id: the proof of possession was used before; make a new one'),
-    },
-  }
+  const refuseReuse = () =>
+    refuse('invalid_client_attestation', 'pop.id: the proof of possession was used before; make a new one')
+  const singleUse = singleUseOf({ kind: 'attestation', thumbprint: instance, id, payload }, refuseReuse)
+  return { id: subject, instance, singleUse }
 }

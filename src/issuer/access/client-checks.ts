@@ -12,6 +12,7 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
 import { CLIENT_ATTESTATION, TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import type { ClientEvidence, ClientReading } from './client-headers.ts'
+import { issuedAtProblem } from './proof-of-possession.ts'
 import type { TimedNonces } from './timed-nonce.ts'
 
 export type { ClientEvidence } from './client-headers.ts'
@@ -32,9 +33,6 @@ export interface ClientTerms {
 }
 
 type ClientCheck = Check<ClientEvidence, ClientTerms>
-
-/** The lifetime of a proof from when it was made. */
-export const MAX_AGE_SECONDS = 300
 
 const ATTESTATION_TYPE = 'oauth-client-attestation+jwt'
 const POP_TYPE = 'oauth-client-attestation-pop+jwt'
@@ -235,12 +233,9 @@ function validityVerdict(payload: JsonObject, { now, clockSkewSeconds }: ClientT
   return startTimes.some(isEarly) ? fail('it is not valid yet (nbf, iat)') : pass()
 }
 
-function freshVerdict(payload: JsonObject, { now, clockSkewSeconds }: ClientTerms): Verdict {
-  const seconds = now.getTime() / 1000
-  const issuedAt = own(payload, 'iat')
-  if (typeof issuedAt !== 'number') return fail('iat must be a number of seconds')
-  if (issuedAt < seconds - MAX_AGE_SECONDS) return fail('it is too old; make a new one')
-  return issuedAt > seconds + clockSkewSeconds ? fail('it is from the future; check the clock that made it') : pass()
+function freshVerdict(payload: JsonObject, terms: ClientTerms): Verdict {
+  const problem = issuedAtProblem(payload, terms)
+  return problem === undefined ? pass() : fail(problem)
 }
 
 function signerVerdict({ readChain }: ClientEvidence, terms: ClientTerms): Verdict {

@@ -4,14 +4,14 @@
  * `singleUse`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { digestOf } from '../../codec/digest.ts'
-import { type JsonObject, own, ownString } from '../../codec/json.ts'
+import { own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { parseUrl } from '../../codec/url.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
+import { issuedAtProblem, singleUseOf } from './proof-of-possession.ts'
 import type { SingleUse } from './single-use.ts'
 
 /** The parts of a request that a proof is about. */
@@ -32,7 +32,6 @@ export interface DpopProof {
 type AlgorithmSettings = Pick<AccessContext['config'], 'tokenAlgorithms'>
 
 const MAX_LENGTH = 8192
-const MAX_AGE_SECONDS = 300
 
 /** Gives every answer to a wallet that uses DPoP the nonce of its next proof. RFC 9449 section 8.2. */
 export function offerDpopNonce({ dpopNonces, now }: AccessContext) {
@@ -70,7 +69,9 @@ export function verifyDpopProof(
   if (!isSameAddress(ownString(payload, 'htu'), `${context.config.baseUrl}${request.path}`)) {
     refuseProof('htu must be the address that the request was sent to')
   }
-  const issuedAt = readIssuedAt(context, payload)
+  const { clockSkewSeconds } = context.config
+  const ageProblem = issuedAtProblem(payload, { now: context.now(), clockSkewSeconds })
+  if (ageProblem !== undefined) refuseProof(ageProblem)
   if (tokenDigest !== undefined && own(payload, 'ath') !== tokenDigest) {
     refuseProof('ath must be the digest of the access token')
   }
@@ -81,7 +82,8 @@ export function verifyDpopProof(
     refuse('use_dpop_nonce', 'the DPoP proof needs the nonce of the DPoP-Nonce header of this answer; send a new proof')
   }
   const jkt = thumbprint(jwk)
-  return { jkt, singleUse: singleUseOf(jkt, id, issuedAt) }
+  const refuseReuse = () => refuseProof('it was used before; each request needs a new one')
+  return { jkt, singleUse: singleUseOf({ kind: 'dpop', thumbprint: jkt, id, payload }, refuseReuse) }
 }
 
 /**
@@ -137,24 +139,6 @@ function isSameAddress(htu: string | undefined, address: string): boolean {
   url.search = ''
   url.hash = ''
   return url.href === new URL(address).href
-}
-
-function readIssuedAt({ now, config }: Pick<AccessContext, 'now' | 'config'>, payload: JsonObject): number {
-  const seconds = now().getTime() / 1000
-  const issuedAt = own(payload, 'iat')
-  if (typeof issuedAt !== 'number') return refuseProof('iat must be a number of seconds')
-  if (issuedAt < seconds - MAX_AGE_SECONDS) refuseProof('it is too old; make a new one')
-  if (issuedAt > seconds + config.clockSkewSeconds) refuseProof('it is from the future; check the clock that made it')
-  return issuedAt
-}
-
-/** Makes the change that spends a DPoP proof. The prefix of its id keeps it apart from nonces. */
-function singleUseOf(jkt: string, id: string, issuedAt: number): SingleUse {
-  const dueAt = new Date(Math.ceil((issuedAt + MAX_AGE_SECONDS) * 1000) + 1)
-  return {
-    change: { insert: 'spent_nonce', id: `dpop.${digestOf(`${jkt}.${id}`)}`, value: {}, dueAt },
-    refuseReuse: () => refuseProof('it was used before; each request needs a new one'),
-  }
 }
 
 function orRefuseProof<T>(read: () => T): T {
