@@ -2,7 +2,7 @@
 import Fastify from 'fastify'
 import type { Registry } from 'prom-client'
 import type { App } from './app-type.ts'
-import { WITHOUT_SCHEMAS } from './without-schemas.ts'
+import { makeSchemaController } from './server.ts'
 
 /** The metrics of a service, in a text format that monitoring reads. */
 export interface MetricsSource {
@@ -20,9 +20,8 @@ export type MeasuredMetric = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[n
 
 /** Makes a server of metrics that does not listen yet. */
 export async function createMetricsServer(source: MetricsSource): Promise<App> {
-  const app = Fastify({ ...WITHOUT_SCHEMAS, logger: false, forceCloseConnections: true } as Parameters<
-    typeof Fastify
-  >[0]) as unknown as App
+  const options = { schemaController: makeSchemaController(), logger: false, forceCloseConnections: true }
+  const app = Fastify(options as unknown as Parameters<typeof Fastify>[0]) as unknown as App
   app.get('/metrics', async (_request, reply) => {
     reply.header('content-type', source.contentType)
     return reply.send(await source.metrics())

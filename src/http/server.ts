@@ -46,8 +46,7 @@ export interface ErrorResponse {
 
 /** Makes a server that does not listen yet and has no routes. */
 export function createServer(options: ServerOptions): App {
-  const { random, tls, trustedProxies = [], maxHeaderSize, bodyLimit, rewriteUrl } = options
-  const { validatorOf = () => () => true } = options
+  const { random, tls, trustedProxies = [], maxHeaderSize, bodyLimit, rewriteUrl, validatorOf } = options
   const sizes = maxHeaderSize === undefined ? {} : { maxHeaderSize }
   const app = Fastify({
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
@@ -63,13 +62,7 @@ export function createServer(options: ServerOptions): App {
     return503OnClosing: false,
     logger: false,
     genReqId: () => toBase64url(random(12)),
-    // Answers are our own objects: compiling a serializer for each would cost time at start-up and memory ever after.
-    schemaController: {
-      compilersFactory: {
-        buildValidator: () => (route: { readonly schema: object }) => validatorOf(route.schema),
-        buildSerializer: () => () => (value: unknown) => JSON.stringify(value),
-      },
-    },
+    schemaController: makeSchemaController(validatorOf),
     clientErrorHandler: (error: ConnectionError, socket: Socket) =>
       app.connections.answerUnreadableBytes(socket, () =>
         answerUnreadableBytes(options.describeBrokenRequest, error, socket),
@@ -79,6 +72,19 @@ export function createServer(options: ServerOptions): App {
   } as unknown as Parameters<typeof Fastify>[0]) as unknown as App
   watchConnections(app)
   return app
+}
+
+/**
+ * Makes the option that keeps Fastify from its own schema compilers, which are in no bundle. Answers are our own
+ * objects: compiling a serializer for each would cost time at start-up and memory ever after.
+ */
+export function makeSchemaController(validatorOf: ServerOptions['validatorOf'] = () => () => true) {
+  return {
+    compilersFactory: {
+      buildValidator: () => (route: { readonly schema: object }) => validatorOf(route.schema),
+      buildSerializer: () => () => (value: unknown) => JSON.stringify(value),
+    },
+  }
 }
 
 /** Adds the headers that every answer has. */
