@@ -3,7 +3,7 @@
  * file does.
  */
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorCode, HTTP_STATUS, ProtocolError } from '../protocol/error.ts'
+import { type ErrorCode, HTTP_STATUS, ProtocolError, plainAscii } from '../protocol/error.ts'
 import { ConflictError } from '../store/retry.ts'
 import { isForPerson, refusalPage, setBrowserPage } from './browser-page.ts'
 import type { ErrorResponse } from './server.ts'
@@ -72,12 +72,4 @@ function challengeFor(code: ErrorCode, request: FastifyRequest): string | undefi
   if (code === 'unauthorized') return 'Bearer'
   if (code === 'invalid_token') return request.headers.authorization ? 'Bearer error="invalid_token"' : 'Bearer'
   return code === 'insufficient_scope' ? 'Bearer error="insufficient_scope"' : undefined
-}
-
-/**
- * Replaces the characters that RFC 6749 section 5.2 does not allow in `error_description`; a quoted id or path may have
- * some.
- */
-function plainAscii(text: string): string {
-  return text.replace(/["\\]/g, "'").replace(/[^ -~]/g, '?')
 }

@@ -113,3 +113,11 @@ export function refuseMalformed(code: ErrorCode, what: string, error: unknown): 
   if (!(error instanceof MalformedError)) throw error
   return refuse(code, `${what}: ${error.message}`, { cause: error })
 }
+
+/**
+ * Replaces the characters that RFC 6749 section 5.2 does not allow in `error_description`; a quoted id or path may have
+ * some.
+ */
+export function plainAscii(text: string): string {
+  return text.replace(/["\\]/g, "'").replace(/[^ -~]/g, '?')
+}

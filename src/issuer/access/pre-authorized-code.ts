@@ -5,8 +5,6 @@
  * offer, and found by a MAC.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
-import { decryptText, encryptText, NONCE_BYTES } from '../../codec/aes-gcm.ts'
-import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -14,6 +12,7 @@ import type { Change } from '../../store/store.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
+import { decryptValue, encryptValue } from './encrypted-value.ts'
 
 /** The time for which a code is remembered, so that it does not come again while there may be tokens that name it. */
 const REMEMBERED_MS = 30 * 86_400_000
@@ -43,7 +42,7 @@ export function codeOfSession(
   { suppliedCode }: IssuanceSession,
 ): string | undefined {
   if (suppliedCode === undefined) return makeSessionCode(secrets.code, sessionId)
-  return decryptCode(secrets.suppliedCode, sessionId, suppliedCode)
+  return decryptValue({ secrets: secrets.suppliedCode, purpose: sessionId }, suppliedCode)
 }
 
 /**
@@ -68,11 +67,12 @@ export async function findSessionOfAnyCode(
  * Refuses with `invalid_state` a code that was used before.
  */
 export function makeSuppliedCodeChanges(
-  { secrets, random }: AccessContext,
+  context: AccessContext,
   code: string | undefined,
   { sessionId, expiresAt }: { readonly sessionId: string; readonly expiresAt: number },
 ): { readonly members: Pick<IssuanceSession, 'suppliedCode'>; readonly changes: readonly Change<IssuerCollections>[] } {
   if (code === undefined) return { members: {}, changes: [] }
+  const { secrets } = context
   // A code that this service made is the code of another session.
   if (sessionOfCode(secrets.code, code) !== undefined) refuseUsedCode()
   const dueAt = new Date(expiresAt + REMEMBERED_MS)
@@ -81,7 +81,7 @@ export function makeSuppliedCodeChanges(
     (secret) =>
       ({ insert: 'pre_authorized_code', id: suppliedCodeId(secret, code), value: { sessionId }, dueAt }) as const,
   )
-  const encryptedCode = encryptCode(secrets.suppliedCode, sessionId, code, random(NONCE_BYTES))
+  const encryptedCode = encryptValue({ secrets: secrets.suppliedCode, purpose: sessionId }, code, context)
   return { members: { suppliedCode: encryptedCode }, changes: rows }
 }
 
@@ -98,22 +98,4 @@ export function sessionOfCode(secrets: Secrets, code: string): string | undefine
 /** Returns the id under which the session of the code is found. */
 function suppliedCodeId(secret: KeyObject, code: string): string {
   return createHmac('sha256', secret).update(`supplied ${code}`).digest('base64url')
-}
-
-/** Returns the code as it is stored with its session. */
-export function encryptCode([secret]: Secrets, sessionId: string, code: string, nonce: Uint8Array): string {
-  return toBase64url(encryptText({ secret, context: sessionId }, nonce, code))
-}
-
-/** Decrypts a stored code; returns undefined where none of `secrets` is the one that it was encrypted with. */
-export function decryptCode(secrets: Secrets, sessionId: string, encryptedCode: string): string | undefined {
-  const bytes = fromBase64url(encryptedCode)
-  for (const secret of secrets) {
-    try {
-      return decryptText({ secret, context: sessionId }, bytes)
-    } catch {
-      // The code may be encrypted with a secret of another generation.
-    }
-  }
-  return undefined
 }

@@ -8,12 +8,12 @@ import { refuse } from '../../protocol/error.ts'
 import type { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
 import { authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
 import { type DpopRequest, refuseProof, verifyDpopProof } from '../access/dpop.ts'
+import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
 import { sessionOfCode } from '../access/pre-authorized-code.ts'
 import { commitWithSingleUses } from '../access/single-use.ts'
 import { type CodeFlowRequest, PUSHED_SECONDS } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier } from '../session.ts'
-import { decryptValue, encryptValue } from './encrypted-value.ts'
 import { type AuthorizationParameters, readAuthorizationRequest, requireCodeFlow } from './request.ts'
 
 /** A request with the id that its row will have: a request_uri is good for one row. */
@@ -101,5 +101,5 @@ export function makeRequestId({ random }: Pick<IssuerContext, 'random'>): string
 function decryptRequestUri({ secrets }: IssuerContext, requestUri: string): RequestUriContent | undefined {
   if (!requestUri.startsWith(PREFIX)) return undefined
   const key = { secrets: secrets.pushedRequest, purpose: PURPOSE }
-  return decryptValue(key, requestUri.slice(PREFIX.length)) as unknown as RequestUriContent | undefined
+  return decryptObject(key, requestUri.slice(PREFIX.length)) as unknown as RequestUriContent | undefined
 }

@@ -10,11 +10,11 @@ import type { JsonObject } from '../../codec/json.ts'
 import type { DatasetMapping } from '../../config/claim-datasets.ts'
 import type { OpenidConnectConfig } from '../../config/openid-connect.ts'
 import type { OpenidProvider, SignInAttempt } from '../../openid-connect/provider.ts'
-import { ProtocolError, refuse } from '../../protocol/error.ts'
+import { ProtocolError, plainAscii, refuse } from '../../protocol/error.ts'
+import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
 import { endOfRequest, endRequest, isSameBrowser, type StoredAuthorizationRequest } from '../authorization-request.ts'
 import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
-import { decryptValue, encryptValue } from './encrypted-value.ts'
 import { completeInteraction, findOpenInteraction } from './interaction.ts'
 
 /** A browser at one of the pages, with its cookie. */
@@ -171,13 +171,9 @@ async function denyCredential(context: IssuerContext, id: string, reason: string
 
 /** Decides that there is no credential, and tells the reason to the wallet. */
 export async function denySignIn(context: IssuerContext, id: string, reason: string): Promise<SignInEnd> {
-  const plainReason = reason
-    .replace(/["\\]/g, "'")
-    .replace(/[^ -~]/g, '?')
-    .slice(0, 300)
   const completedInteraction = await completeInteraction(context, {
     id,
-    body: { denied: true, reason: plainReason },
+    body: { denied: true, reason: plainAscii(reason).slice(0, 300) },
     caller: CALLER,
   })
   return { address: completedInteraction.redirect_uri }
@@ -199,7 +195,7 @@ export async function endUnlessSameBrowser(context: IssuerContext, { id, cookie 
 }
 
 function decryptState(context: IssuerContext, state: string): SignInState {
-  const content = state.length > MAX_STATE ? undefined : decryptValue(stateKeyOf(context), state)
+  const content = state.length > MAX_STATE ? undefined : decryptObject(stateKeyOf(context), state)
   if (content === undefined) return refuse('invalid_request', 'state: nobody began to sign in with it; begin anew')
   return content as unknown as SignInState
 }

@@ -4,10 +4,9 @@
  * compared; `session.ts` counts wrong attempts. OpenID4VCI 1.0, Credential Offer Parameters and Token Request.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
-import { NONCE_BYTES } from '../../codec/aes-gcm.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'
-import { decryptCode, encryptCode } from '../access/pre-authorized-code.ts'
+import { decryptValue, encryptValue } from '../access/encrypted-value.ts'
 import type { IssuerContext } from '../context.ts'
 import type { NewIssuanceSession } from '../schemas.ts'
 import type { TxCode } from '../session.ts'
@@ -59,8 +58,8 @@ export function makeTxCode(
  * Encrypts a code that was generated, for the answer that is remembered with an idempotency key: no database has it in
  * the clear.
  */
-export function encryptTxCode({ secrets, random }: IssuerContext, sessionId: string, value: string): string {
-  return encryptCode(secrets.rememberedTxCode, sessionId, value, random(NONCE_BYTES))
+export function encryptTxCode(context: IssuerContext, sessionId: string, value: string): string {
+  return encryptValue({ secrets: context.secrets.rememberedTxCode, purpose: sessionId }, value, context)
 }
 
 /**
@@ -71,7 +70,7 @@ export function decryptTxCode(
   sessionId: string,
   encryptedValue: string,
 ): string | undefined {
-  return decryptCode(secrets.rememberedTxCode, sessionId, encryptedValue)
+  return decryptValue({ secrets: secrets.rememberedTxCode, purpose: sessionId }, encryptedValue)
 }
 
 /**
