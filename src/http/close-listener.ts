@@ -1,13 +1,13 @@
-/** The end of a listener, which loses no connection that the system has made for it already. */
+/** How a server stops listening, so that no connection is lost that the system has made for it already. */
 import { Server as NetServer } from 'node:net'
 import { setImmediate as nextPass } from 'node:timers/promises'
 
-/** The longest time for which a moment is looked for in which no connection waits. */
+/** The time after which a server stops listening even though connections still arrive. */
 const LONGEST_SEARCH_MS = 500
 /** A pass of the event loop that has nothing to do takes less. */
 const IDLE_PASS_MS = 0.2
 
-/** Resolves when the server has taken in what had arrived before; with whether more may have arrived meanwhile. */
+/** Takes in the connections that have arrived, and tells whether more may have arrived meanwhile. */
 export type TakeIn = () => Promise<{ readonly mayHaveMore: boolean }>
 
 /** Takes in what has arrived by a pass of the event loop. */

@@ -21,8 +21,9 @@ interface Turn {
   begin?: () => void
 }
 
-/** The requests that wait while a server stops listening; absent when none has to. */
+/** The requests that are held while a server stops listening. */
 interface Waiting {
+  /** The functions that start the held requests, in order; absent unless the server is about to stop listening. */
   begins?: (() => void)[]
 }
 

@@ -1,7 +1,7 @@
 /**
- * Optimistic concurrency: work that commits on condition of what it has read is done anew when another request or
- * another process was first. One function has the bound and the pauses for all of them but the calls of an engine,
- * which wait in the queue of their contract instead of pausing (`engine/perform.ts`).
+ * Optimistic concurrency: work reads rows, and commits on condition that nobody has changed them meanwhile. Where
+ * somebody has, the work is done again after a pause, a bounded number of times. The calls of an engine wait in the
+ * queue of their contract instead (`engine/perform.ts`).
  */
 import { type BackOff, backOffMs, drawFraction } from '../async/back-off.ts'
 

@@ -13,14 +13,17 @@ const MOST_LOGS = 2 ** 31
 
 /** The keeper of the log that SQLite writes before it writes the file. */
 export interface LogKeeper {
-  /** Counts the log within the next transaction, which may be the first in a log. */
+  /** Counts the log in the transaction that runs, where that may be the first in a log. */
   countLog(): void
   /** Notes that the log has the transaction in which it was counted. */
   markCounted(): void
   /** Adds `changes` to those in the log, and has the log moved into the file when they are many. */
   addChanges(changes: number): void
-  /** Notes that the file has all changes of the log. */
-  markEmpty(): void
+  /**
+   * Notes that the next transaction may be the first in a log, since the file may have all changes of this one. A log
+   * that goes on all the same, because another connection reads it, is counted once more, which does no harm.
+   */
+  expectNewLog(): void
 }
 
 /**
@@ -31,7 +34,7 @@ export interface LogKeeper {
 export function createLogKeeper(database: DatabaseSync): LogKeeper {
   let isFirst = true
   let changesInLog = 0
-  const markEmpty = (): void => {
+  const expectNewLog = (): void => {
     isFirst = true
     changesInLog = 0
   }
@@ -50,11 +53,11 @@ export function createLogKeeper(database: DatabaseSync): LogKeeper {
       changesInLog = 0
       try {
         const checkpoint = database.prepare('pragma wal_checkpoint(passive)').get()
-        if (checkpoint?.busy === 0 && checkpoint.log === checkpoint.checkpointed) markEmpty()
+        if (checkpoint?.busy === 0 && checkpoint.log === checkpoint.checkpointed) expectNewLog()
       } catch {
         // The file cannot grow, for example: the changes stay in the log, which is as durable.
       }
     },
-    markEmpty,
+    expectNewLog,
   }
 }

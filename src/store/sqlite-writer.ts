@@ -64,7 +64,7 @@ export function createWriter(database: DatabaseSync): SqliteWriter {
     purge: (table, now) => purge({ database, prepare, log, begin }, table, now),
     tidy: makeAsync(() => {
       tidy(database)
-      log.markEmpty()
+      log.expectNewLog()
     }),
     close: makeAsync(() => close(database)),
   }
