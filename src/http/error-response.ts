@@ -26,7 +26,7 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new ProtocolError(malformed ?? 'invalid_request', `the request cannot be read: ${message}`, { cause })
   }
-  return new ProtocolError('server_error', 'something went wrong here; the request id names it in the log', {
+  return new ProtocolError('server_error', 'internal error; search the log for this request id', {
     cause: error,
   })
 }

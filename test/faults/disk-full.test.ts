@@ -43,7 +43,7 @@ describe('an issuer whose disk is full', () => {
     }
     expect(acknowledged.length).toBeGreaterThan(20)
     for (const { status, text } of refused) {
-      expect([status, text]).toEqual([500, expect.stringMatching(/^\{"error":"server_error",.*the request id/)])
+      expect([status, text]).toEqual([500, expect.stringMatching(/^\{"error":"server_error",.*internal error; /)])
     }
     expect(await statusAt(full, '/health/live')).toBe(200)
     // A revocation is small, and may find room that a session did not: then it counts, and otherwise it does not.

@@ -43,7 +43,7 @@ describe('a service whose PostgreSQL server is killed', () => {
     await Promise.all(load)
 
     expect([...refusals.keys()]).toEqual([500])
-    expect(refusals.get(500)).toMatch(/^\{"error":"server_error","error_description":"something went wrong here; /)
+    expect(refusals.get(500)).toMatch(/^\{"error":"server_error","error_description":"internal error; /)
     const lost: string[] = []
     for (const id of acknowledged) if ((await statusAt(issuer, `/issuance/oid4vci/status/${id}`)) !== 200) lost.push(id)
     reportFault(task, { tried: 1, acknowledged: acknowledged.length, lost: lost.length })
