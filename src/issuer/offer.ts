@@ -2,7 +2,8 @@
 import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { CredentialOffer } from '../protocol/oid4vci.ts'
-import { codeOfSession, makeSessionCode } from './access/pre-authorized-code.ts'
+import { makeDerivedCode } from './access/derived-code.ts'
+import { codeOfSession } from './access/pre-authorized-code.ts'
 import { findIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier, hasGrant } from './session.ts'
@@ -32,7 +33,7 @@ export async function getOffer(context: IssuerContext, sessionId: string): Promi
     credential_configuration_ids: [...session.configurationIds],
     grants: {
       ...(hasGrant(session, AUTHORIZATION_CODE_GRANT) && {
-        [AUTHORIZATION_CODE_GRANT]: { issuer_state: makeSessionCode(context.secrets.issuerState, sessionId) },
+        [AUTHORIZATION_CODE_GRANT]: { issuer_state: makeDerivedCode(context.secrets.issuerState, sessionId) },
       }),
       ...(hasGrant(session, PRE_AUTHORIZED_GRANT) && {
         [PRE_AUTHORIZED_GRANT]: {

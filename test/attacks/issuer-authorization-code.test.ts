@@ -3,7 +3,7 @@
  * browser, and on the tokens. RFC 9700, RFC 9126 section 7, RFC 9207, OpenID4VCI 1.0, Security Considerations.
  */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { makeSessionCode } from '../../src/issuer/access/pre-authorized-code.ts'
+import { makeDerivedCode } from '../../src/issuer/access/derived-code.ts'
 import { deriveSecret } from '../../src/keys/file-signer.ts'
 import { thumbprint } from '../../src/keys/jwk.ts'
 import {
@@ -135,7 +135,7 @@ describe('an attack on the authorization code flow', () => {
     it('is that of the person who has not been asked yet', async () => {
       const interaction = await bring(services, newVisitor(), { requestUri: await push(services, walletAsking().form) })
       // An attacker who could make codes still gets nothing before the application has decided.
-      const code = makeSessionCode([deriveSecret(services.issuerKey, 'authorization code')], interaction)
+      const code = makeDerivedCode([deriveSecret(services.issuerKey, 'authorization code')], interaction)
       await refuses(() => redeemCode(services, tokenForm(walletAsking(), code)), 'invalid_grant', /unknown/)
     })
 
@@ -165,7 +165,7 @@ describe('an attack on the authorization code flow', () => {
 
     it('is a pre-authorized one of a session that offers none', async () => {
       const done = await authorizeForCode(services)
-      const code = makeSessionCode([deriveSecret(services.issuerKey, 'pre-authorized code')], done.sessionId)
+      const code = makeDerivedCode([deriveSecret(services.issuerKey, 'pre-authorized code')], done.sessionId)
       const form = { grant_type: GRANT, 'pre-authorized_code': code }
       await refuses(() => postForm(services, TOKEN_ENDPOINT, form), 'invalid_grant', /unknown/)
       const { sessionId } = await startIssuance(services)
@@ -439,7 +439,7 @@ describe('an attack on the authorization code flow', () => {
       const forged = [sessionId, `${sessionId}.`, `${sessionId}.${'a'.repeat(43)}`, `${issuerState}x`, code, 'x']
       for (const state of forged) await refuses(() => postForm(services, PAR, asking(state)), 'invalid_request', why)
       // An offer without the grant has no such state, whoever could make it.
-      const made = makeSessionCode([deriveSecret(services.issuerKey, 'issuer_state')], plain)
+      const made = makeDerivedCode([deriveSecret(services.issuerKey, 'issuer_state')], plain)
       await refuses(() => postForm(services, PAR, asking(made)), 'invalid_request', why)
       await push(services, asking(issuerState))
     })

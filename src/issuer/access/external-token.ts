@@ -10,8 +10,9 @@ import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../../protocol/g
 import type { Row } from '../../store/store.ts'
 import { credentialIssuerIdentifier, hasGrant, type IssuanceSession, type OfferGrant } from '../session.ts'
 import type { AccessContext } from './context.ts'
+import { findIdOfDerivedCode } from './derived-code.ts'
 import type { ExternalAuthorizationServer } from './external-authorization-server.ts'
-import { findSessionOfAnyCode, sessionOfCode } from './pre-authorized-code.ts'
+import { findSessionOfAnyCode } from './pre-authorized-code.ts'
 
 /** The session that a token opens, and the thumbprint of the key that the token is bound to, where it is bound. */
 export interface TokenSession {
@@ -71,7 +72,7 @@ async function findNamedSession(
 ): Promise<{ readonly sessionId: string | undefined; readonly grant: OfferGrant }> {
   const [code, state] = [ownString(claims, config.sessionClaim), ownString(claims, config.issuerStateClaim)]
   if (!code && !state) return refuse('insufficient_scope', 'the access token is for no issuance session')
-  const stateSessionId = state ? sessionOfCode(context.secrets.issuerState, state) : undefined
+  const stateSessionId = state ? findIdOfDerivedCode(context.secrets.issuerState, state) : undefined
   if (!code) return { sessionId: stateSessionId, grant: AUTHORIZATION_CODE_GRANT }
   const sessionId = await findSessionOfAnyCode(context, code)
   if (state && stateSessionId !== sessionId) return refuseExternalToken('it names two sessions')

@@ -5,7 +5,7 @@
  */
 import { refuse } from '../../protocol/error.ts'
 import { addParameters, responseAddress } from '../../protocol/redirect-uri.ts'
-import { makeSessionCode } from '../access/pre-authorized-code.ts'
+import { makeDerivedCode } from '../access/derived-code.ts'
 import {
   type CodeFlowRequest,
   endOfRequest,
@@ -79,7 +79,7 @@ async function isSameVisit(context: IssuerContext, id: string, browser: string):
 
 /** Returns the address of the wallet with the code of the request. */
 export function addressWithCode(context: IssuerContext, id: string, request: CodeFlowRequest): string {
-  const code = makeSessionCode(context.secrets.authorizationCode, id)
+  const code = makeDerivedCode(context.secrets.authorizationCode, id)
   return responseAddress(request.redirectUri, issuerOf(context, request), { code, state: request.state })
 }
 

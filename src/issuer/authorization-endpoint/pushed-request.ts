@@ -7,9 +7,9 @@ import { toBase64url } from '../../codec/base64url.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
 import { authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
+import { findIdOfDerivedCode } from '../access/derived-code.ts'
 import { type DpopRequest, refuseProof, verifyDpopProof } from '../access/dpop.ts'
 import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
-import { sessionOfCode } from '../access/pre-authorized-code.ts'
 import { commitWithSingleUses } from '../access/single-use.ts'
 import { type CodeFlowRequest, PUSHED_SECONDS } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
@@ -73,7 +73,9 @@ export async function pushRequest(
  */
 function audiencesOf(context: IssuerContext, { form }: AuthorizationParameters): readonly string[] {
   requireCodeFlow(context)
-  const offeredSessionId = form.issuer_state ? sessionOfCode(context.secrets.issuerState, form.issuer_state) : undefined
+  const offeredSessionId = form.issuer_state
+    ? findIdOfDerivedCode(context.secrets.issuerState, form.issuer_state)
+    : undefined
   return [offeredSessionId, undefined].map((id) => credentialIssuerIdentifier(context.config, id))
 }
 

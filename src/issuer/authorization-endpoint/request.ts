@@ -7,7 +7,7 @@ import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT } from '../../protocol/grant.ts'
 import { redirectUriProblem } from '../../protocol/redirect-uri.ts'
 import { readAuthorizationDetails } from '../access/authorization-details.ts'
-import { sessionOfCode } from '../access/pre-authorized-code.ts'
+import { findIdOfDerivedCode } from '../access/derived-code.ts'
 import type { CodeFlowRequest } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier, hasGrant, type IssuanceSession, refuseUnlessUnused } from '../session.ts'
@@ -121,7 +121,7 @@ async function findAvailableConfigurations(
     const { idsByScope } = await context.offeredConfigurations.get()
     return { idsByScope, ids: [...idsByScope.values()].flat(), offerSessionId: undefined }
   }
-  const offerSessionId = sessionOfCode(context.secrets.issuerState, issuerState) ?? refuseIssuerState()
+  const offerSessionId = findIdOfDerivedCode(context.secrets.issuerState, issuerState) ?? refuseIssuerState()
   if (sessionId !== undefined && sessionId !== offerSessionId) refuseIssuerState()
   const { configurationIds } = await findOfferedSession(context, offerSessionId)
   const { idsByScope } = await context.makeConfigurationsMember(configurationIds, 'final')

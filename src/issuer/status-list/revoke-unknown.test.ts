@@ -74,7 +74,8 @@ it('records each list of which it revoked entries, and no other', async () => {
   await revoke(store, 0)
   const type = 'status-list.unknown-revoked'
   const events = ['earlier', 'nameless'].map((subject) => ({ type, at: 7000, subject }))
-  expect(await readEvents(store)).toEqual(events)
+  expect(await readEvents(store)).toHaveLength(2)
+  expect(await readEvents(store)).toEqual(expect.arrayContaining(events))
   await revoke(store, 0)
   expect(await readEvents(store)).toHaveLength(2)
 })

@@ -7,8 +7,8 @@ import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Row } from '../../store/store.ts'
 import { refuseOtherInstance } from '../access/client-attestation.ts'
+import { findIdOfDerivedCode } from '../access/derived-code.ts'
 import { refuseProof } from '../access/dpop.ts'
-import { sessionOfCode } from '../access/pre-authorized-code.ts'
 import { endTokens } from '../authorization.ts'
 import { type CodeFlowRequest, endOfRequest, type StoredAuthorizationRequest } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
@@ -29,7 +29,7 @@ export async function findAuthorizationCodeGrant(context: IssuerContext, form: T
   for (const name of ['code', 'redirect_uri'] as const) {
     if (!form[name]) refuse('invalid_request', `${name} is missing`)
   }
-  const id = sessionOfCode(context.secrets.authorizationCode, form.code ?? '')
+  const id = findIdOfDerivedCode(context.secrets.authorizationCode, form.code ?? '')
   const row = id === undefined ? undefined : await context.store.get('authorization_request', id)
   const sessionId = row === undefined ? undefined : sessionOfStep(row.value)
   return {

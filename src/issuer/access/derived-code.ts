@@ -1,0 +1,22 @@
+/**
+ * Codes that are derived from an id under a secret, so that no database holds one: pre-authorized codes, issuer_state
+ * and authorization codes. A code begins with its id, by which the row is found that the code is about.
+ */
+import { createHmac, type KeyObject } from 'node:crypto'
+import { isSameSecret } from '../../codec/digest.ts'
+import type { Secrets } from '../../keys/secrets.ts'
+
+/** Makes the code of the id under the newest of `secrets`. */
+export function makeDerivedCode([secret]: Secrets, id: string): string {
+  return deriveCode(secret, id)
+}
+
+/** Returns the id of a code that was made under one of `secrets`; undefined for any other text. */
+export function findIdOfDerivedCode(secrets: Secrets, code: string): string | undefined {
+  const id = code.slice(0, Math.max(0, code.lastIndexOf('.')))
+  return secrets.some((secret) => isSameSecret(deriveCode(secret, id), code)) ? id : undefined
+}
+
+function deriveCode(secret: KeyObject, id: string): string {
+  return `${id}.${createHmac('sha256', secret).update(id).digest('base64url')}`
+}
