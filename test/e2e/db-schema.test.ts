@@ -1,5 +1,5 @@
 /** The schema of a database, which the command makes and checks without a service. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type EndedCommand, startCommand } from '../support/command.ts'
@@ -23,6 +23,40 @@ describe('the schema by the command', () => {
     const text = (await db('status')).stdout
     expect(text).toMatch(/schema +issuer-\d+, the newest/)
     expect(readFileSync(join(directory, 'conf', 'server.json'), 'utf8')).toContain('baseUrl')
+  })
+})
+
+describe('every subcommand reads the settings of the environment, as a service does:', () => {
+  const url = () => databaseSettings().database?.url ?? 'sqlite:elsewhere/own.db'
+
+  async function tryEach(directory: string, env: NodeJS.ProcessEnv): Promise<void> {
+    const db = (...words: readonly string[]) =>
+      startCommand(['db', ...words, '--service', 'issuer', '--json'], { cwd: directory, env }).ended
+    const { database } = await done(db('migrate'))
+    expect(await done(db('status'))).toMatchObject({ database, schema: { missing: [] } })
+    expect(await done(db('backup', 'backup.db'))).toMatchObject({ database })
+    expect(await done(db('restore', 'backup.db'))).toMatchObject({ database, kept: expect.any(String) as string })
+    const compaction = await db('compact')
+    expect(compaction.stdout + compaction.stderr).toContain(database)
+    expect(await done(db('copy', '--from', 'conf/server.json', '--to', 'sqlite:copy.db'))).toMatchObject({
+      from: database,
+    })
+    expect(existsSync(join(directory, 'data', 'issuer.db'))).toBe(false)
+  }
+
+  it('the URL of the database', async () => {
+    await tryEach(await serviceDirectory('issuer'), { VOUCHSAFE_DATABASE__URL: url() })
+  })
+
+  it('all of them, where there is no file', async () => {
+    const directory = await serviceDirectory('issuer', { database: { url: url() } })
+    const file = join(directory, 'conf', 'server.json')
+    const settings = Object.entries(JSON.parse(readFileSync(file, 'utf8')) as object).map(([name, value]) => [
+      `VOUCHSAFE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ])
+    rmSync(file)
+    await tryEach(directory, Object.fromEntries(settings) as NodeJS.ProcessEnv)
   })
 })
 

@@ -20,15 +20,20 @@ const REPORT_EVERY_MS = 2000
 interface CopyOptions {
   readonly from: string
   readonly to: string
+  /** The service whose configuration is named, where that does not tell it. */
+  readonly service?: string | undefined
 }
 
 /** Copies a database into another. Throws a message for the operator; the source is as it was. */
 export async function copyDatabase(
-  { from, to }: CopyOptions,
+  { from, to, service }: CopyOptions,
   tell: (text: string) => void = () => undefined,
   progress: CopyProgress = createProgressReport(tell),
 ): Promise<CommandResult> {
-  const [source, target] = [await readDatabaseOption('from', from), await readDatabaseOption('to', to)]
+  const [source, target] = await Promise.all([
+    readDatabaseOption('from', from, service),
+    readDatabaseOption('to', to, service),
+  ])
   const [sourceName, targetName] = [describeDatabase(source), describeDatabase(target)]
   if (sourceName === targetName) throw new Error(`--from and --to name the same database: ${sourceName}`)
   await refuseInUse(source)
@@ -51,8 +56,12 @@ export async function copyDatabase(
  * Returns the database that an option names: by URL, or by a configuration, which keeps a password off the command
  * line.
  */
-async function readDatabaseOption(option: 'from' | 'to', text: string): Promise<DatabaseConfig> {
-  if (text.endsWith('.json')) return (await readSubject({ config: text })).config.database
+async function readDatabaseOption(
+  option: 'from' | 'to',
+  text: string,
+  service: string | undefined,
+): Promise<DatabaseConfig> {
+  if (text.endsWith('.json')) return (await readSubject({ service, config: text })).config.database
   const result = readDatabase({ url: text }, '', files)
   if ('mistakes' in result) throw new Error(`--${option}: ${result.mistakes.join('; ')}`)
   return result.database

@@ -15,9 +15,9 @@ export async function runDb(args: string[]): Promise<void> {
   process.exitCode = status
 }
 
-async function runCopy({ from, to, json }: Values): Promise<CommandResult> {
+async function runCopy({ from, to, service, json }: Values): Promise<CommandResult> {
   if (from === undefined || to === undefined) throw new UsageError('db', 'db copy: name --from and --to')
-  return (await import('./copy.ts')).copyDatabase({ from, to }, json ? undefined : writeToStderr)
+  return (await import('./copy.ts')).copyDatabase({ from, to, service }, json ? undefined : writeToStderr)
 }
 
 /** Shows how far a copy is, to whoever waits for it. */

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseConfig } from '../../config/database.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
-import { readConfigFile, workingDirectoryHint } from '../config-file.ts'
+import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
 import { files, now } from '../effects.ts'
 import { isKindName, kindLoaders, kindNames } from '../kind-loaders.ts'
@@ -15,16 +15,20 @@ export interface Subject {
 }
 
 /**
- * Reads the configuration of the service that a command is about. Throws a message for the operator when the
- * configuration cannot be used.
+ * Reads the settings of the service that a command is about, from its file and the environment. Throws a message for
+ * the operator when they cannot be used.
  */
-export async function readSubject(words: { readonly service?: string; readonly config: string }): Promise<Subject> {
+export async function readSubject(words: {
+  readonly service?: string | undefined
+  readonly config: string
+}): Promise<Subject> {
   const { service, config: path } = words
   const name = service !== undefined && isKindName(service) ? service : undefined
   const file = readConfigFile(path, name)
   if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
   const kind = await kindLoaders[name ?? (await kindOf(file.value, path))]()
-  const result = kind.readConfig(file.value, files, now())
+  const settings = addEnvironment(kind.settings, file)
+  const result = 'mistakes' in settings ? settings : kind.readConfig(settings.value, files, now())
   if ('mistakes' in result) {
     throw new Error([...result.mistakes, workingDirectoryHint(path, result.mistakes) ?? []].flat().join('\n'))
   }
