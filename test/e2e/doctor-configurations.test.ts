@@ -26,11 +26,31 @@ describe('the credential configurations of an issuer', () => {
     return findings.filter(({ subject }) => subject.startsWith('credential configurations'))
   }
 
+  const signIn = (name: string) => ({
+    ...{ issuer: 'https://login.example', clientId: 'x', clientSecret: 'y' },
+    datasets: { [name]: { claims: { a: 'a' } } },
+  })
+  const presentation = (name: string) => ({
+    ...{ verifier: 'https://verifier.example', apiKey: 'x', verificationQueryId: 'y' },
+    datasets: { [name]: { claims: { a: ['card', 'a'] } } },
+  })
+
   it('are all right where each can be issued, and say nothing where there is none', async () => {
     expect(await findingsOf({ one: card, two: { ...card, scope: 'card' } })).toEqual([
       { subject: 'credential configurations', outcome: 'ok', text: 'all 2 can be issued' },
     ])
     expect(await findingsOf({})).toEqual([])
+  })
+
+  it.each([
+    ['scope', 'card'],
+    ['id', 'two'],
+  ])('are all right where the dataset has the %s of one', async (_, name) => {
+    for (const authentication of [{ openidConnect: signIn(name) }, { presentation: presentation(name) }]) {
+      expect(await findingsOf({ one: card, two: { ...card, scope: 'card' } }, { authentication })).toMatchObject([
+        { outcome: 'ok' },
+      ])
+    }
   })
 
   it.each<[string, object, object, RegExp]>([
@@ -47,19 +67,16 @@ describe('the credential configurations of an issuer', () => {
       /^no wallet gets it: .*no attester is trusted/,
     ],
     [
-      'has a scope without a dataset',
+      'has a scope without a dataset of claims',
       { ...card, scope: 'card' },
-      {
-        authentication: {
-          openidConnect: {
-            issuer: 'https://login.example',
-            clientId: 'x',
-            clientSecret: 'y',
-            datasets: { other: { claims: { a: 'a' } } },
-          },
-        },
-      },
+      { authentication: { openidConnect: signIn('other') } },
       /^who signs in gets none without an offer: name card in authentication\.openidConnect\.datasets/,
+    ],
+    [
+      'has a scope without a dataset of a presentation',
+      { ...card, scope: 'card' },
+      { authentication: { presentation: presentation('other') } },
+      /^who signs in gets none without an offer: name card in authentication\.presentation\.datasets/,
     ],
   ])('are named where one %s, and not where it was removed', async (_, posted, settings, text) => {
     expect(await findingsOf({ wrong: posted, gone: posted, right: card }, settings)).toEqual([

@@ -44,7 +44,21 @@ describe('vouchsafe doctor finds', () => {
       ({ directory }) => makeDatabase(join(directory, 'data/verifier.db'), issuerMigrations),
       'database',
       'problem',
-      /of another service or a newer release: it has the schema step issuer-0001/,
+      /of a newer release or of another service \(it has issuer-0001\)/,
+    ],
+    [
+      'a database that a copy was cut off into',
+      'issuer',
+      async ({ directory }) => {
+        await makeDatabase(join(directory, 'data/issuer.db'), issuerMigrations)
+        const Database = await loadDriver()
+        const database = new Database(join(directory, 'data/issuer.db'))
+        database.exec("insert into migration (id) values ('unfinished-copy')")
+        database.close()
+      },
+      'database',
+      'problem',
+      /issuer\.db: a copy into the database has not ended; run the same vouchsafe db copy again/,
     ],
     [
       'a database of something else',

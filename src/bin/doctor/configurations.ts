@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { parseConfiguration } from '../../credential/configuration.ts'
+import { mappingsOf } from '../../issuer/claims-dataset.ts'
 import type { StoredConfiguration } from '../../issuer/collections.ts'
 import type { IssuerConfig } from '../../issuer/config.ts'
 import { profileProblem } from '../../issuer/haip.ts'
@@ -21,7 +22,7 @@ export async function configurationFindings(database: DatabaseConfig, config: Is
   const offeredRows = rows.filter(({ stored }) => !stored.removed)
   if (offeredRows.length === 0) return []
   const findings = offeredRows.flatMap(({ id, stored }) =>
-    problemsOf(stored.configuration, config).map(
+    problemsOf(id, stored.configuration, config).map(
       (problem): Finding => ({ subject: `${SUBJECT} ${id}`, outcome: 'warning', text: problem }),
     ),
   )
@@ -29,21 +30,33 @@ export async function configurationFindings(database: DatabaseConfig, config: Is
   return findings.length === 0 ? [summary] : findings
 }
 
-function problemsOf(configuration: CredentialConfiguration, config: IssuerConfig): string[] {
+function problemsOf(id: string, configuration: CredentialConfiguration, config: IssuerConfig): string[] {
   const unreadable = problemIn(() => parseConfiguration(configuration))
   if (unreadable !== undefined) return [`it cannot be issued any more (${unreadable}); declare it anew`]
   const profileText = config.profile && profileProblem(configuration)
   const unattestable = problemIn(() => refuseUnattestable(configuration, config))
-  const { datasets } = config.codeFlow?.openidConnect ?? {}
-  const { scope } = configuration
-  const isUnnamed = datasets !== undefined && scope !== undefined && !datasets.has(scope)
+  const unnamed = unnamedProblem(id, configuration, config)
   return [
     ...(profileText === undefined ? [] : [`it is not offered: ${profileText}`]),
     ...(unattestable === undefined ? [] : [`no wallet gets it: ${unattestable}`]),
-    ...(isUnnamed
-      ? [`who signs in gets none without an offer: name ${scope} in authentication.openidConnect.datasets`]
-      : []),
+    ...(unnamed === undefined ? [] : [unnamed]),
   ]
+}
+
+/** Returns the problem of a configuration with a scope for which no dataset is made of the claims of a person. */
+function unnamedProblem(
+  id: string,
+  configuration: CredentialConfiguration,
+  { codeFlow }: IssuerConfig,
+): string | undefined {
+  const { openidConnect, presentation } = codeFlow ?? {}
+  const { scope } = configuration
+  const [way, datasets] = openidConnect
+    ? ['openidConnect', openidConnect.datasets]
+    : ['presentation', presentation?.datasets]
+  if (datasets === undefined || scope === undefined) return undefined
+  if (!('unmappedName' in mappingsOf(datasets, [{ id, posted: configuration }]))) return undefined
+  return `who signs in gets none without an offer: name ${scope} in authentication.${way}.datasets`
 }
 
 function problemIn(check: () => unknown): string | undefined {

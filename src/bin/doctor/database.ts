@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, lstatSync } from 'node:fs'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
+import { missingSteps } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import { fileProblem } from '../database-file.ts'
 import type { Finding } from './finding.ts'
@@ -72,16 +73,13 @@ function schemaFinding(
   appliedSteps: string[],
   migrations: readonly Migration[],
 ): Finding {
-  const steps = migrations.map(({ id }) => id)
-  const unknownStep = appliedSteps.find((id) => !steps.includes(id))
-  if (unknownStep !== undefined) {
-    return makeFinding(
-      'problem',
-      `${file} is of another service or a newer release: it has the schema step ${unknownStep}`,
-    )
+  let missing: number
+  try {
+    missing = missingSteps(appliedSteps, migrations).length
+  } catch (error) {
+    return makeFinding('problem', `${file}: ${(error as Error).message}`)
   }
   if (appliedSteps.length === 0 && hasTables) return makeFinding('problem', `${file} is the database of something else`)
-  const missing = steps.length - appliedSteps.length
   if (missing > 0) return makeFinding('note', `${file} can be written; its schema is brought up to date at the start`)
   return makeFinding('ok', `${file} can be written; its schema is ${appliedSteps.at(-1) ?? 'empty'}, the newest`)
 }
