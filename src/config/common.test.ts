@@ -151,6 +151,12 @@ describe('a right configuration', () => {
     expect(verifier({ retention: { personalDataSeconds: 2, sessionSeconds: 1 } }).mistakes).toEqual([
       expect.stringMatching(/^retention\.personalDataSeconds: must not be more than retention\.sessionSeconds/),
     ])
+    const twoMonths = { retention: { personalDataSeconds: 60 * 86_400 } }
+    for (const { mistakes } of [issuer(twoMonths), verifier(twoMonths)]) {
+      expect(mistakes).toEqual([
+        'retention.personalDataSeconds: must not be more than retention.sessionSeconds (2592000 when absent): both go with the session; set that to at least 5184000 too',
+      ])
+    }
     expect(issuer({ retention: { personalDataSeconds: -1, sessionsSeconds: 1 } }).mistakes).toHaveLength(2)
   })
 

@@ -165,7 +165,7 @@ export function readCommon(
     ...(settings.baseUrl === undefined ? [] : findAddressMistakes(settings.baseUrl)),
     ...findProxyMistakes(settings.rateLimits),
     ...('mistakes' in database ? database.mistakes : []),
-    ...(settings.retention ? findRetentionMistakes(settings.retention) : []),
+    ...(settings.retention ? findRetentionMistakes(settings.retention, defaults.retention) : []),
     ...(settings.sessionCallback ? findSessionCallbackMistakes(settings.sessionCallback) : []),
     ...(settings.telemetry ? findTelemetryMistakes(settings.telemetry) : []),
     ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),

@@ -72,11 +72,17 @@ export function longestRetentionMs({ sessionSeconds }: Retention): number {
   return (sessionSeconds + LONGEST_LIFE_SECONDS) * 1000
 }
 
-/** Finds the contradiction between the two settings. */
-export function findRetentionMistakes({
-  personalDataSeconds = 0,
-  sessionSeconds = Infinity,
-}: RetentionSettings): string[] {
-  if (personalDataSeconds <= sessionSeconds) return []
-  return ['retention.personalDataSeconds: must not be more than retention.sessionSeconds: both go with the session']
+/**
+ * Finds the contradiction between the two settings, of which `sessionSeconds` has its default where it is absent. The
+ * default of `personalDataSeconds` is none: it is shortened to the life of the session.
+ */
+export function findRetentionMistakes(
+  { personalDataSeconds = 0, sessionSeconds }: RetentionSettings,
+  defaults: Retention,
+): string[] {
+  if (personalDataSeconds <= (sessionSeconds ?? defaults.sessionSeconds)) return []
+  const place = `retention.sessionSeconds${sessionSeconds === undefined ? ` (${defaults.sessionSeconds} when absent)` : ''}`
+  return [
+    `retention.personalDataSeconds: must not be more than ${place}: both go with the session; set that to at least ${personalDataSeconds} too`,
+  ]
 }
