@@ -2,10 +2,13 @@
  * Events of the command's own processes: nothing of them is lost when one is killed, two share the work, and what they
  * leave is seen and mended by `vouchsafe callbacks` and `vouchsafe audit`.
  */
-import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { openDatabase } from '../../src/bin/effects.ts'
+import type { CallbackCollections, CallbackQueue } from '../../src/callback/queue.ts'
 import { loadDriver } from '../../src/store/sqlite.ts'
+import { verifierMigrations } from '../../src/verifier/collections.ts'
 import { startCommand, vouchsafe } from '../support/command.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { endService, type Running, serviceDirectory, startForTest } from '../support/service-process.ts'
@@ -205,6 +208,69 @@ describe('vouchsafe callbacks', () => {
       line.includes('"caller"'),
     ])
     expect(subjects).toEqual(ids.map((id) => [id, false]))
+  })
+
+  describe('on a database with many events', () => {
+    const at = 1_700_000_000_000
+    const eventsOf = (name: string, count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        id: `${name}-${String(index).padStart(4, '0')}`,
+        type: 'verification.declined',
+        at: at + index,
+        queuedAt: at + index,
+      }))
+
+    /** Makes a database that no service runs on. */
+    async function directoryWith(queues: readonly CallbackQueue['events'][], dead: CallbackQueue['events'] = []) {
+      const directory = await serviceDirectory('verifier')
+      const changes = [
+        ...queues.map((events, index) => ({
+          ...{ insert: 'callback' as const, id: `session-${index}`, createdAt: new Date(at) },
+          ...{ value: { events, failures: 1, claimed: false, nextAt: at + index }, dueAt: new Date(at + index) },
+        })),
+        ...dead.map((event) => ({
+          ...{ insert: 'dead_callback' as const, id: event.id, createdAt: new Date(event.at) },
+          ...{ value: { sessionId: 'dead', event, problem: 'x', diedAt: event.at }, dueAt: new Date(event.at) },
+        })),
+      ]
+      const store = await storeOf(directory)
+      await store.commit(changes)
+      await store.close()
+      return directory
+    }
+
+    function storeOf(directory: string) {
+      mkdirSync(join(directory, 'data'), { recursive: true })
+      const file = join(directory, 'data', 'verifier.db')
+      return openDatabase<CallbackCollections>({ kind: 'sqlite', file }, verifierMigrations)
+    }
+
+    it('says that there are more than it lists only where there are', async () => {
+      const list = async (directory: string) =>
+        (await callbacks(directory, 'list', '--service', 'verifier')).stdout.trimEnd().split('\n')
+      const all = await list(await directoryWith([eventsOf('one', 1001)]))
+      expect([all.length, all.at(-1)]).toEqual([1001, expect.stringMatching(/^one-1000 .*pending$/)])
+      const some = await list(await directoryWith(eventsOf('many', 1001).map((event) => [event])))
+      expect([some.length, some.at(-1)]).toEqual([1002, expect.stringMatching(/^There are more: /)])
+    })
+
+    it('finds each, and hastens all, those of a session in their order', async () => {
+      const dead = eventsOf('dead', 150)
+      const directory = await directoryWith(
+        eventsOf('waiting', 150).map((event) => [event]),
+        dead,
+      )
+      for (const id of ['waiting-0000', 'waiting-0149', 'dead-0000']) {
+        const one = await callbacks(directory, 'retry', id, '--service', 'verifier')
+        expect([one.status, one.stdout]).toEqual([0, 'It is tried again at once.\n'])
+      }
+      const rest = await callbacks(directory, 'retry', '--all', '--service', 'verifier')
+      expect([rest.status, rest.stdout]).toEqual([0, '300 tried again at once, by the service that runs.\n'])
+      const store = await storeOf(directory)
+      const queued = (await store.get('callback', 'dead'))?.value.events.map(({ id }) => id)
+      expect(queued).toEqual(dead.map(({ id }) => id))
+      await store.close()
+    })
   })
 
   it('refuses with 2 what it does not understand, and makes no database', async () => {

@@ -5,15 +5,17 @@
 import { type CallbackStore, type PendingCallback, retryCallbackNow } from '../../callback/queue.ts'
 import type { EventCollections } from '../../event/event.ts'
 import { redeliverDeadCallback } from '../../event/redelivery.ts'
+import { readEveryRow } from '../../store/every-row.ts'
 import { END_OF_TIME, partOf, type Store } from '../../store/store.ts'
 import { readWords, UsageError } from '../command-line.ts'
 import { now, random, retryOnConflict } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
 import { removeControlCharacters, timeText } from '../terminal.ts'
 
-/** The most rows of the list. */
+/** The most sessions whose events wait, and the most dead events, in the list. */
 const MAX_LISTED_ROWS = 1000
-const MAX_RETRIED_ROWS = 1_000_000
+/** The number of dead events in memory at once. */
+const ROWS_AT_ONCE = 100
 /** An id of 16 bytes that begins with a hyphen, as one in 64 does, and looks like an option. */
 const HYPHENED_ID = /^-[\w-]{21}$/
 
@@ -40,8 +42,8 @@ export async function runCallbacks(words: string[]): Promise<void> {
   if (word === 'list' && id === undefined) {
     const listsBoth = values.dead === values.pending
     const filter = { dead: listsBoth || values.dead, pending: listsBoth || values.pending }
-    const events = await withStore(values, (store) => listEvents(partOf(store), filter))
-    process.stdout.write(values.json ? `${JSON.stringify(events, null, 2)}\n` : textOf(events, filter))
+    const list = await withStore(values, (store) => listEvents(partOf(store), filter))
+    process.stdout.write(values.json ? `${JSON.stringify(list.events, null, 2)}\n` : textOf(list, filter))
   } else if (word === 'retry' && more.length === 0 && (id === undefined) === values.all) {
     const outcome = await withStore(values, (store) =>
       id === undefined ? retryAllEvents(store) : retryEvent(store, id),
@@ -56,19 +58,31 @@ interface StateFilter {
   readonly pending: boolean
 }
 
-async function listEvents(store: CallbackStore, filter: StateFilter): Promise<readonly ListedEvent[]> {
-  const pending = filter.pending ? await store.listDue('callback', END_OF_TIME, MAX_LISTED_ROWS) : []
-  const dead = filter.dead ? await store.listDue('dead_callback', END_OF_TIME, MAX_LISTED_ROWS) : []
-  return [
-    ...pending.flatMap(({ value: { events, claimed, nextAt, failures, problem } }) =>
+interface EventList {
+  readonly events: readonly ListedEvent[]
+  /** Whether there are more events than these. */
+  readonly isCut: boolean
+}
+
+async function listEvents(store: CallbackStore, filter: StateFilter): Promise<EventList> {
+  const pending = filter.pending ? await store.listDue('callback', END_OF_TIME, MAX_LISTED_ROWS + 1) : []
+  const dead = filter.dead ? await store.listDue('dead_callback', END_OF_TIME, MAX_LISTED_ROWS + 1) : []
+  const waitingEvents = pending
+    .slice(0, MAX_LISTED_ROWS)
+    .flatMap(({ value: { events, claimed, nextAt, failures, problem } }) =>
       events.map((event, index) => ({
         ...describeEvent(event, 'pending'),
         ...(index === 0 && !claimed ? { next: new Date(nextAt).toISOString() } : {}),
         ...(index === 0 && failures > 0 ? { failures, ...(problem === undefined ? {} : { problem }) } : {}),
       })),
-    ),
-    ...dead.map(({ value: { event, problem } }) => ({ ...describeEvent(event, 'dead'), problem })),
-  ]
+    )
+  const deadEvents = dead
+    .slice(0, MAX_LISTED_ROWS)
+    .map(({ value: { event, problem } }) => ({ ...describeEvent(event, 'dead'), problem }))
+  return {
+    events: [...waitingEvents, ...deadEvents],
+    isCut: pending.length > MAX_LISTED_ROWS || dead.length > MAX_LISTED_ROWS,
+  }
 }
 
 function describeEvent({ id, type, at }: PendingCallback, state: ListedEvent['state']): ListedEvent {
@@ -82,11 +96,10 @@ interface RetryOutcome {
 }
 
 async function retryEvent(store: Store<EventCollections>, id: string): Promise<RetryOutcome> {
-  const waiting = (await store.listDue('callback', END_OF_TIME, MAX_RETRIED_ROWS)).find(({ value }) =>
-    value.events.some((event) => event.id === id),
-  )
-  if (waiting !== undefined) {
-    const isFirst = waiting.value.events[0]?.id === id
+  for await (const waiting of readEveryRow(store, 'callback')) {
+    const { events } = waiting.value
+    if (!events.some((event) => event.id === id)) continue
+    const isFirst = events[0]?.id === id
     const isRetried = isFirst && (await retryCallbackNow({ store: partOf(store), retryOnConflict }, waiting.id, now()))
     return isRetried
       ? RETRY_DONE
@@ -103,17 +116,22 @@ const RETRY_DONE: RetryOutcome = { retried: 1, text: 'It is tried again at once.
 /** Hastens the dead events, and those that wait for their next delivery. */
 async function retryAllEvents(store: Store<EventCollections>): Promise<RetryOutcome> {
   let count = 0
-  for (const { id } of await store.listDue('callback', END_OF_TIME, MAX_RETRIED_ROWS)) {
+  for await (const { id } of readEveryRow(store, 'callback')) {
     if (await retryCallbackNow({ store: partOf(store), retryOnConflict }, id, now())) count += 1
   }
-  for (const { id } of await store.listDue('dead_callback', END_OF_TIME, MAX_RETRIED_ROWS)) {
-    if (await redeliverDeadCallback({ store, retryOnConflict, now, random }, id)) count += 1
+  for (;;) {
+    // The first that died goes first, so that the events of a session keep their order; each leaves this collection.
+    const dead = await store.listDue('dead_callback', END_OF_TIME, ROWS_AT_ONCE)
+    if (dead.length === 0) break
+    for (const { id } of dead) {
+      if (await redeliverDeadCallback({ store, retryOnConflict, now, random }, id)) count += 1
+    }
   }
   const resultText = `${count} tried again at once, by the service that runs.`
   return { retried: count, text: count === 0 ? 'There is nothing to try again.' : resultText }
 }
 
-function textOf(events: readonly ListedEvent[], { dead, pending }: StateFilter): string {
+function textOf({ events, isCut }: EventList, { dead, pending }: StateFilter): string {
   if (events.length === 0) {
     if (!pending) return 'Nothing is dead.\n'
     return dead ? 'Nothing waits, and nothing is dead.\n' : 'Nothing waits.\n'
@@ -124,6 +142,6 @@ function textOf(events: readonly ListedEvent[], { dead, pending }: StateFilter):
     const problemText = problem === undefined ? '' : `\n  ${removeControlCharacters(problem)}`
     return `${id}  ${type}  ${timeText(new Date(timestamp))}  ${state}${failuresText}${nextText}${problemText}\n`
   })
-  const limitText = events.length >= MAX_LISTED_ROWS ? `\nNo more than ${MAX_LISTED_ROWS} of each are shown.\n` : ''
-  return lines.join('') + limitText
+  const limitText = `\nThere are more: no more than ${MAX_LISTED_ROWS} sessions that wait, and ${MAX_LISTED_ROWS} dead events, are shown.\n`
+  return lines.join('') + (isCut ? limitText : '')
 }
