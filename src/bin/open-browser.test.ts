@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { temporaryDirectory } from '../../test/support/command.ts'
 import { browserCommand, openBrowser } from './open-browser.ts'
 
@@ -45,5 +45,12 @@ describe('a browser', () => {
   it('that cannot be opened is told, so that nobody waits for it', async () => {
     expect(await openBrowser(['/nowhere/xdg-open'], 'http://127.0.0.1:1')).toBe(false)
     expect(await openBrowser([process.execPath, '-e', 'process.exit(3)'], 'http://127.0.0.1:1')).toBe(false)
+  })
+
+  it('that cannot be started keeps nobody waiting', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    await openBrowser(['/nowhere/xdg-open'], 'http://127.0.0.1:1')
+    expect(vi.getTimerCount()).toBe(0)
   })
 })

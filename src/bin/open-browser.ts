@@ -27,7 +27,10 @@ export function openBrowser([program, ...args]: BrowserCommand, address: string)
   return new Promise((resolve) => {
     const child = spawn(program, [...args, address], { detached: true, stdio: 'ignore' })
     const timer = setTimeout(() => resolve(true), FAILS_WITHIN_MS)
-    child.once('error', () => resolve(false))
+    child.once('error', () => {
+      clearTimeout(timer)
+      resolve(false)
+    })
     child.once('exit', (status) => {
       clearTimeout(timer)
       resolve(status === 0)

@@ -67,7 +67,10 @@ function waitUntilListening(child: ChildProcess, name: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error(`${name} did not start within a minute`)), STARTS_WITHIN_MS)
     let output = ''
-    child.once('exit', () => reject(new Error(`${name} ended before it listened: ${output.slice(-500)}`)))
+    child.once('exit', () => {
+      clearTimeout(late)
+      reject(new Error(`${name} ended before it listened: ${output.slice(-500)}`))
+    })
     child.stdout?.on('data', (chunk: Buffer) => {
       if (output.includes('"event":"listening"')) return
       output += chunk.toString()

@@ -1,0 +1,21 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/command.ts'
+import { makeEngine } from './engines.ts'
+
+it('an engine that ends before it listens is told, and keeps nobody waiting', async () => {
+  const home = temporaryDirectory()
+  const command = join(home, 'ends.cjs')
+  writeFileSync(command, 'console.log("its key is missing"); process.exit(2)')
+  const [, commandBefore = ''] = process.argv
+  process.argv[1] = command
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+    process.argv[1] = commandBefore
+  })
+  const engine = await makeEngine('A', home, join(home, 'chain'), 0)
+  await expect(engine.start()).rejects.toThrow(/engine A ended before it listened/)
+  expect(vi.getTimerCount()).toBe(0)
+})
