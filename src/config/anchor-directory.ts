@@ -15,7 +15,8 @@ const WITHOUT: Readonly<Record<AnchorSetting, string>> = {
 
 /**
  * Reads every certificate in every file of the directory; none when `directory` is undefined. A directory without a
- * currently valid certificate is a mistake, because an empty list of anchors would mean that every issuer is trusted.
+ * currently valid certificate is a mistake: an empty one would count as no setting, for which {@link WITHOUT} has the
+ * behaviour, and with expired certificates alone nobody would be trusted.
  */
 export function readAnchorDirectory(
   setting: AnchorSetting,
