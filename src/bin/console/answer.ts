@@ -1,5 +1,6 @@
 /** Answers of the console itself: files, values, and refusals, as pages for people and as JSON for scripts. */
 import type { ServerResponse } from 'node:http'
+import { escapeHtml } from '../../http/browser-page.ts'
 
 export interface ConsoleFile {
   readonly type: string
@@ -32,7 +33,7 @@ export function refusalAnswer(refusal: ConsoleRefusal, accepts: string | undefin
   if (accepts?.includes('text/html') !== true)
     return jsonAnswer({ error: 'console', error_description: message }, status)
   const link = signIn === undefined ? '' : `<p><a class="button" href="${signIn}">Sign in</a></p>`
-  return pageAnswer(`<h1>${title}</h1><p>${escapeText(message)}</p>${link}`, status)
+  return pageAnswer(`<h1>${title}</h1><p>${escapeHtml(message)}</p>${link}`, status)
 }
 
 /**
@@ -59,8 +60,4 @@ export function sendAnswer(response: ServerResponse, { status, type, body, heade
 function pageAnswer(body: string, status: number, head = ''): ConsoleAnswer {
   const text = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>Vouchsafe console</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css">${head}</head><body><header><p class="brand">Vouchsafe</p></header><main>${body}</main></body></html>`
   return { status, type: PAGE_TYPE, body: Buffer.from(text) }
-}
-
-function escapeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
