@@ -1,4 +1,4 @@
-/** The setting `baseUrl`: its form, and a warning about plain http. */
+/** The addresses in settings: the form of `baseUrl`, and of those of other servers. */
 import { isSecureTransport } from '../protocol/private-host.ts'
 
 export function findAddressMistakes(baseUrl: string): string[] {
@@ -17,4 +17,28 @@ export function findAddressMistakes(baseUrl: string): string[] {
 export function findAddressWarnings(baseUrl: string): string[] {
   if (isSecureTransport(new URL(baseUrl))) return []
   return ['baseUrl: http without TLS on a public host; wallets refuse it, and credentials can be read on the way']
+}
+
+/** Returns what is wrong with the address of a server that signs people in. `example` is a correct one. */
+export function signInAddressProblem(text: string, example: string): string | undefined {
+  if (!URL.canParse(text)) return `it is not a URL; write it like ${example}`
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '') return 'it must not contain a user or password'
+  if (isSecureTransport(url)) return undefined
+  return 'it must begin with https://; plain http is for addresses of this machine and its network'
+}
+
+/**
+ * Returns what is wrong with the address of a server that an operator names for their own use: a receiver of callbacks,
+ * a collector. `example` is a correct one; `secretSetting` is where secrets go.
+ */
+export function ownAddressProblem(text: string, example: string, secretSetting: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null) return `it is not a URL; write it like ${example}`
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https:// or http://'
+  if (url.username !== '' || url.password !== '') return `it must not contain a user or password; use ${secretSetting}`
+  if (url.hash !== '') return 'it must not have a fragment, which nobody would be sent'
+  // A host name without a dot is one of the operator's own network, such as the name of a container.
+  if (isSecureTransport(url) || !/[.:]/.test(url.hostname)) return undefined
+  return 'http is for hosts of the own network only; use https'
 }

@@ -1,8 +1,8 @@
 /** The settings of the authorization code flow: how it is found out who a person is, and what wallets may ask. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { isSecureTransport } from '../protocol/private-host.ts'
 import { redirectUriProblem } from '../protocol/redirect-uri.ts'
+import { signInAddressProblem } from './address.ts'
 import {
   findOpenidConnectMistakes,
   type OpenidConnectConfig,
@@ -123,11 +123,11 @@ function findInteractionMistakes(setting: Static<typeof AuthenticationSetting>):
 }
 
 function interactionProblem(text: string): string | undefined {
-  if (!URL.canParse(text)) return 'it is not a URL; write it like https://portal.example/wallet'
-  const url = new URL(text)
-  if (url.username !== '' || url.password !== '') return 'it must not contain a user or password'
+  const problem = signInAddressProblem(text, 'https://portal.example/wallet')
+  if (problem !== undefined) return problem
   if (text.includes('#')) return 'it must have no fragment'
-  if (url.searchParams.has('interaction')) return 'it must not have the parameter interaction, which is added'
-  if (isSecureTransport(url)) return undefined
-  return 'it must begin with https://; plain http is for addresses of this machine and its network'
+  if (new URL(text).searchParams.has('interaction')) {
+    return 'it must not have the parameter interaction, which is added'
+  }
+  return undefined
 }

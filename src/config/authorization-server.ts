@@ -1,7 +1,7 @@
 /** The setting `authorizationServer`: an OAuth 2.0 server that issues the access tokens in place of this service. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { isSecureTransport } from '../protocol/private-host.ts'
+import { signInAddressProblem } from './address.ts'
 
 const DEFAULT_CLAIM = 'pre-authorized_code'
 const DEFAULT_STATE_CLAIM = 'issuer_state'
@@ -76,7 +76,7 @@ export function findAuthorizationServerMistakes(settings: AuthorizationServerSet
   const { sessionClaim, issuerStateClaim } = resolveAuthorizationServer(settings)
   const addresses = { issuer, jwksUri, 'introspection.endpoint': introspection?.endpoint }
   const mistakes = Object.entries(addresses).flatMap(([name, url]) => {
-    const problem = url === undefined ? undefined : addressProblem(url)
+    const problem = url === undefined ? undefined : signInAddressProblem(url, 'https://login.example')
     return problem === undefined ? [] : [`authorizationServer.${name}: ${problem}`]
   })
   // RFC 8414 section 2.
@@ -90,13 +90,4 @@ export function findAuthorizationServerMistakes(settings: AuthorizationServerSet
     mistakes.push('authorizationServer.issuerStateClaim: it must be another claim than sessionClaim')
   }
   return mistakes
-}
-
-function addressProblem(text: string): string | undefined {
-  if (!URL.canParse(text)) return 'it is not a URL; write it like https://login.example'
-  const url = new URL(text)
-  const { username, password } = url
-  if (username !== '' || password !== '') return 'it must not contain a user or password'
-  if (isSecureTransport(url)) return undefined
-  return 'it must begin with https://; plain http is for addresses of this machine and its network'
 }

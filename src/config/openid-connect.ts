@@ -1,7 +1,7 @@
 /** The setting `authentication.openidConnect`: a provider that signs people in, and the datasets made of its claims. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { isSecureTransport } from '../protocol/private-host.ts'
+import { signInAddressProblem } from './address.ts'
 import { type DatasetMapping, DatasetsSetting, findDatasetMistakes, resolveDatasets } from './claim-datasets.ts'
 
 const DEFAULT_SCOPE = 'openid profile email'
@@ -52,11 +52,7 @@ export function findOpenidConnectMistakes(settings: OpenidConnectSetting): strin
 }
 
 function issuerProblem(text: string): string | undefined {
-  if (!URL.canParse(text)) return 'it is not a URL; write it like https://login.example.edu'
-  const url = new URL(text)
-  if (url.username !== '' || url.password !== '') return 'it must not contain a user or password'
+  const problem = signInAddressProblem(text, 'https://login.example.edu')
   // OpenID Connect Discovery 1.0 section 4.
-  if (/[?#]/.test(text)) return 'it must have no query and no fragment'
-  if (isSecureTransport(url)) return undefined
-  return 'it must begin with https://; plain http is for addresses of this machine and its network'
+  return problem ?? (/[?#]/.test(text) ? 'it must have no query and no fragment' : undefined)
 }

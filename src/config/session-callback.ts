@@ -5,7 +5,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { fromBase64 } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { ownAddressProblem } from './own-address.ts'
+import { ownAddressProblem } from './address.ts'
 
 export const SessionCallbackSetting = Type.Object(
   {

@@ -1,7 +1,7 @@
 /** The setting `telemetry`: where traces and log lines are sent by OTLP. Without it there are no traces. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { ownAddressProblem } from './own-address.ts'
+import { ownAddressProblem } from './address.ts'
 
 export const TelemetrySetting = Type.Object(
   {
