@@ -2,6 +2,7 @@
  * Prepares the component of a contract: finds its bytes, reads its hooks, and asks it for the engines of the contract
  * when the contract itself lists none.
  */
+import { orProblem } from '../codec/malformed.ts'
 import { ComponentError } from '../component/runtime.ts'
 import { addressOf } from '../offchain/address.ts'
 import { reader } from '../offchain/rpc.ts'
@@ -77,7 +78,10 @@ async function askEngines(context: EngineContext, entry: ContractEntry): Promise
     const target = { entry, contract, component: state.component, block }
     const result = await performCall(context, entry, () => target, { hook: { kind: 'engines' }, mode: 'shared' })
     if (result.kind !== 'done') throw new SourceError('its component cannot say who its engines are')
-    entry.isOurs = readEngines(result.result).includes(context.engine)
+    const engines = orProblem(() => readEngines(result.result))
+    if ('problem' in engines)
+      throw new SourceError(`the list of engines that its component returns cannot be read: ${engines.problem}`)
+    entry.isOurs = engines.includes(context.engine)
   }
   entry.contractAsked = contract
 }

@@ -53,6 +53,8 @@ export interface Script {
   readonly http?: (hands: Hands) => Promise<Partial<HttpResponseData> | RunOutcome['kind']>
   readonly stateChange?: (hands: Hands) => Promise<unknown>
   readonly timer?: (hands: Hands, id: number, payload: string) => Promise<unknown>
+  /** Returns the list of engines, as the bytes of the RPC format. */
+  readonly engines?: (hands: Hands) => Promise<Uint8Array>
 }
 
 export interface TestRuntime extends Runtime {
@@ -80,6 +82,7 @@ export function testRuntime(clock: { readonly now: Date }): TestRuntime {
         http: 'off_chain_on_http_request',
         stateChange: 'off_chain_on_state_change',
         timer: 'off_chain_thread_1',
+        engines: 'off_chain_engines',
       }
       const hooks = Object.keys(script).map((name) => names[name as keyof Script])
       return Promise.resolve({ kind: 'wasm', hooks })
@@ -105,7 +108,8 @@ export function testRuntime(clock: { readonly now: Date }): TestRuntime {
         if (answer === 'deadline') return { kind: 'deadline' }
         if (answer === 'bad-response') return { kind: 'bad-response', message: 'bad', log: [] }
         const response = { status: 200, headers: [], body: new Uint8Array(), ...(answer as object) }
-        return { kind: 'done', response, result: new Uint8Array(), effects }
+        const result = hook.kind === 'engines' ? await script.engines?.(hands) : undefined
+        return { kind: 'done', response, result: result ?? new Uint8Array(), effects }
       } catch (error) {
         return { kind: 'trap', message: (error as Error).message, log: [] }
       }
