@@ -34,6 +34,24 @@ describe('the result of a hook', () => {
       /more than 128 headers/,
     ],
     ['too many values', { headers: [{ name: 'a', values: new Array<string>(200).fill('') }] }, /more than 128 headers/],
+    ['an informational status', { status: 100 }, /status 100/],
+    ['a header name with a line break', header('a\r\nb', '1'), /cannot be sent/],
+    ['a header name with a colon', header('a:', '1'), /cannot be sent: "a:"/],
+    ['a header value with NUL', header('a', '\0'), /cannot be sent: "a"/],
+    [
+      'a content type of two values',
+      { headers: [{ name: 'content-type', values: ['text/html', 'text/plain'] }] },
+      /more than one content-type/,
+    ],
+    [
+      'two content types',
+      {
+        headers: [header('Content-Type', 'text/html'), header('content-type', 'text/plain')].flatMap(
+          (each) => each.headers ?? [],
+        ),
+      },
+      /more than one content-type/,
+    ],
     ['headers that are too long', header('a', 'x'.repeat(40_000)), /more than 32768/],
   ]
   it.each(rows)('is refused with %s', (_name, response, expected) => {

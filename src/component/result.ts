@@ -54,12 +54,14 @@ function readSections(bytes: Uint8Array): Map<number, Uint8Array> {
   return sections
 }
 
-/** The form of a token. RFC 9110, "Tokens" and "Field Values". */
+/** The names and values of header fields, which Node writes without a change. RFC 9110 sections 5.6.2 and 5.5. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 function checkResponse({ status, headers, body }: HttpResponseData, limits: RuntimeLimits): void {
-  if (status < 200 || status > 599) refuseResult(`the response has the status ${status}`)
+  // An informational response would have to be followed by a final one, and a component gives one response only.
+  if (status < 200 || status > 599)
+    refuseResult(`the response has the status ${status}, which is not a final HTTP status (200 to 599)`)
   if (body.length > limits.responseBytes) {
     refuseResult(`the response has ${body.length} bytes; limits.responseBytes is ${limits.responseBytes}`)
   }
@@ -72,6 +74,10 @@ function checkResponse({ status, headers, body }: HttpResponseData, limits: Runt
   )
   if (invalidHeader !== undefined)
     refuseResult(`the response has a header that cannot be sent: ${JSON.stringify(invalidHeader.name.slice(0, 60))}`)
+  // RFC 9110 section 8.3. The engine signs one, and a client that reads several joins them.
+  const contentTypes = headers.filter(({ name }) => name.toLowerCase() === 'content-type')
+  if (contentTypes.flatMap((header) => header.values).length > 1)
+    refuseResult('the response has more than one content-type; give one value')
   const size = headers.reduce((sum, { name, values }) => sum + name.length + values.join('').length, 0)
   if (size > HEADERS_BYTES) refuseResult(`the headers of the response have more than ${HEADERS_BYTES} characters`)
 }

@@ -42,18 +42,6 @@ describe('a call', () => {
     expect(engine.chain.submitted).toHaveLength(1)
   })
 
-  it('leaves nothing when its answer cannot be sent', async () => {
-    // The runtime judges the same; here it is the engine's own look.
-    const engine = await started({
-      http: (hands) => {
-        hands.set('a', 'x')
-        return Promise.resolve({ status: 99 })
-      },
-    })
-    expect((await put(engine, '')).statusCode).toBe(502)
-    expect(await engine.store.list('component_storage')).toEqual([])
-  })
-
   it('is after all others of its contract when it writes: no update is lost', async () => {
     const engine = await started({
       http: async (hands) => {

@@ -4,9 +4,7 @@
  * new state.
  */
 import type { Block } from '../chain/chain.ts'
-import type { Problem } from '../codec/malformed.ts'
 import type { CallEffects, Hook, RunOutcome } from '../component/runtime.ts'
-import type { HttpResponseData } from '../offchain/http-data.ts'
 import type { EndedCall } from './call-history.ts'
 import type { CallMode, QueueRefusal } from './call-queue.ts'
 import { commitCall, isWriting, type Quota, type StorageReads } from './commit.ts'
@@ -159,10 +157,7 @@ async function attemptCall(
   }
   if (outcome.kind !== 'done') return { kind: outcome.kind }
   const { effects, result } = outcome
-  const isHttp = attempt.hook.kind === 'http'
-  const response = isHttp ? convertResponse(context, target, attempt, outcome.response) : undefined
-  // An unsendable response fails the call; its effects are discarded.
-  if (response && 'problem' in response) return { kind: 'bad-response', why: response.problem, log: effects.log }
+  const response = outcome.response && toWire(outcome.response, context.config.cors)
   const reconciles = entry.fork.standing === 'reconciling' && attempt.hook.kind === 'state-change'
   const endState = { status: response?.status, endedTimer: attempt.endedTimer, reconciles }
   const finishedCall = { contract: contract.address, contractRow, storageReads, effects, block, ...endState }
@@ -174,22 +169,6 @@ async function attemptCall(
   }
   if (commitResult.kind !== 'committed') return commitResult
   return { kind: 'done', response, result, effects, block }
-}
-
-/** Converts the response of a component to one that can be sent; logs and returns the problem of any other. */
-function convertResponse(
-  { log, config }: EngineContext,
-  { contract: { address } }: CallTarget,
-  { request }: CallRequest,
-  response: HttpResponseData | undefined,
-): WireResponse | Problem {
-  const wire = response === undefined ? { problem: 'there is no response' } : toWire(response, config.cors)
-  if (!('problem' in wire)) return wire
-  log.warn(
-    { event: 'bad_component_response', request, contract: address, why: wire.problem },
-    'the response of the component cannot be sent over HTTP',
-  )
-  return wire
 }
 
 function reportQuota(

@@ -1,5 +1,6 @@
 /**
- * Turns the answer of a component into an HTTP response: checks it, and drops the fields that a component may not set.
+ * Turns the answer of a component into an HTTP response, without the fields that a component may not set. The runtime
+ * has checked the answer (component/result.ts).
  */
 import { type Header, type HttpResponseData, headerValue } from '../offchain/http-data.ts'
 
@@ -8,10 +9,6 @@ export interface WireResponse {
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: Uint8Array
 }
-
-/** The names and values of header fields that Node writes without a change. RFC 9110 sections 5.6.2 and 5.5. */
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** The header fields that concern the connection alone. RFC 9110 section 7.6.1. */
 const CONNECTION_HEADERS = new Set([
@@ -47,20 +44,9 @@ const HOST_HEADERS = new Set([
  */
 const SANDBOX_HEADER = ['content-security-policy', 'sandbox'] as const
 
-/**
- * Returns the response as it is sent, or the problem with it. With `cors`, the engine's CORS headers replace all
- * others.
- */
-export function toWire(response: HttpResponseData, cors: boolean): WireResponse | { readonly problem: string } {
+/** Returns the response as it is sent. With `cors`, the engine's CORS headers replace all others. */
+export function toWire(response: HttpResponseData, cors: boolean): WireResponse {
   const { status, headers, body } = response
-  // An informational response would have to be followed by a final one, and a component gives one response only.
-  if (!Number.isInteger(status) || status < 200 || status > 599)
-    return { problem: `status ${status} is not a final HTTP status (200 to 599)` }
-  const invalidHeader = headers.find(
-    ({ name, values }) => !NAME.test(name) || !values.every((value) => VALUE.test(value)),
-  )
-  if (invalidHeader !== undefined)
-    return { problem: `the header ${JSON.stringify(invalidHeader.name.slice(0, 60))} is not a valid HTTP header` }
   const connection = connectionOptions(headers)
   const passedHeaders = headers.filter(({ name }) => !isReserved(name.toLowerCase(), connection, cors))
   return {

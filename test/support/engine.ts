@@ -107,7 +107,8 @@ export function testRuntime(clock: { readonly now: Date }): TestRuntime {
         if (hook.kind === 'timer') await script.timer?.(hands, hook.id, Buffer.from(hook.payload).toString())
         if (answer === 'deadline') return { kind: 'deadline' }
         if (answer === 'bad-response') return { kind: 'bad-response', message: 'bad', log: [] }
-        const response = { status: 200, headers: [], body: new Uint8Array(), ...(answer as object) }
+        const response =
+          hook.kind === 'http' ? { status: 200, headers: [], body: new Uint8Array(), ...(answer as object) } : undefined
         const result = hook.kind === 'engines' ? await script.engines?.(hands) : undefined
         return { kind: 'done', response, result: result ?? new Uint8Array(), effects }
       } catch (error) {
