@@ -77,7 +77,8 @@ const HOOKS_WHILE_RECONCILING: ReadonlySet<Hook['kind']> = new Set(['state-chang
 const NO_ROW_VERSION = -1
 
 /**
- * Performs a call and adds its result to the history of the contract. The function `findTarget` is called when the call
+ * Performs a call and adds its result to the history of the contract, unless the call is one of the engine itself that
+ * did not run. The function `findTarget` is called when the call
  * begins, since the call may wait in the queue before.
  */
 export async function performCall(
@@ -89,9 +90,16 @@ export async function performCall(
   const began = context.now()
   const result = await performInTurn(context, entry, findTarget, request)
   const { hook, request: id } = request
+  // A timer or a hook that did not run is called again soon, and its attempts would fill the history.
+  if (id === undefined && !hasRun(result)) return result
   const milliseconds = context.now().getTime() - began.getTime()
   context.calls.add(entry.address, { hook, began, milliseconds, request: id, ...describeEnd(result) })
   return result
+}
+
+/** Tests whether a call may have run, as opposed to one that its contract was not ready for. */
+export function hasRun({ kind }: CallResult): boolean {
+  return kind !== 'unavailable' && kind !== 'reconciling'
 }
 
 function describeEnd(result: CallResult): Pick<EndedCall, 'outcome' | 'status' | 'why' | 'log'> {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Script, serving, type TestEngine, text } from '../../test/support/engine.ts'
+import { CONTRACT, type Script, serving, type TestEngine, text } from '../../test/support/engine.ts'
 import { ChainError } from '../chain/chain.ts'
 
 const open: TestEngine[] = []
@@ -109,6 +109,32 @@ describe('a chain that takes back a block which a contract had been acted on at'
     engine.clock.now = new Date(engine.clock.now.getTime() + 300_000)
     await engine.rounds()
     expect([await ask(engine), await stateOf(engine)]).toEqual(['1', 'served'])
+  })
+
+  it('keeps in the history why the hook fails, whatever timers wait', async () => {
+    const { world, script } = counting()
+    const key = 'k'.repeat(64)
+    const engine = await kept(serving(script, { settings: { integrations: { authentication: { [key]: 'console' } } } }))
+    engine.chain.mine()
+    await engine.rounds()
+    await ask(engine, 'POST')
+    world.fails = true
+    engine.chain.reorganise(1)
+    engine.clock.now = new Date(engine.clock.now.getTime() + 2000)
+    for (let rounds = 0; rounds < 60; rounds++) {
+      await engine.rounds(1)
+      engine.clock.now = new Date(engine.clock.now.getTime() + 250)
+    }
+    const url = `/engine/contracts/${CONTRACT}`
+    const { calls } = (await engine.engine.app.inject({ url, headers: { authorization: `Bearer ${key}` } })).json<{
+      calls: { hook: string; outcome: string; why?: string }[]
+    }>()
+    expect(calls).toContainEqual(expect.objectContaining({ hook: 'state-change', outcome: 'trap', why: 'not now' }))
+    expect(calls.filter(({ hook }) => hook === 'timer')).toEqual([])
+    world.fails = false
+    engine.clock.now = new Date(engine.clock.now.getTime() + 300_000)
+    await engine.rounds()
+    expect([await ask(engine), world.timers]).toEqual(['1', 1])
   })
 
   it('has it wait where the hook ran on the lost block, since what stays cannot be read yet', async () => {
@@ -226,6 +252,28 @@ describe('a contract that nothing was taken back of', () => {
     expect(await ask(engine)).toEqual(RECONCILING)
     engine.chain.isDown = false
     expect(await ask(engine)).toBe('1')
+  })
+
+  it('has a timer that waits ask the chain for its block once in a second', async () => {
+    const { world, script } = counting()
+    const engine = await kept(serving(script))
+    engine.chain.mine()
+    await engine.rounds()
+    await ask(engine, 'POST')
+    engine.chain.reorganise(1)
+    await engine.task('chain')
+    engine.clock.now = new Date(engine.clock.now.getTime() + 2000)
+    let asked = 0
+    engine.chain.hasBlock = () => {
+      asked++
+      return Promise.reject(new ChainError('the node does not answer'))
+    }
+    for (let rounds = 0; rounds < 12; rounds++) {
+      await engine.task('background')
+      await engine.engine.waitUntilIdle()
+      engine.clock.now = new Date(engine.clock.now.getTime() + 250)
+    }
+    expect([asked, world.timers]).toEqual([4, 0])
   })
 
   it('is served as before by a node of several that lacks the newest blocks', async () => {

@@ -5,24 +5,25 @@ import { findCallTarget } from './call-target.ts'
 import type { TimerRow } from './collections.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
-import { performCall } from './perform.ts'
+import { hasRun, performCall } from './perform.ts'
 import { callBackOffMs, MOST_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
 import { endedTimerRow } from './timer-book.ts'
 
-/** The outcomes of a call that has not run, which do not count as attempts. */
-const OUTCOMES_WITHOUT_RUN: ReadonlySet<string> = new Set(['unavailable', 'reconciling'])
-
 export async function runTimer(context: EngineContext, entry: ContractEntry, id: number): Promise<void> {
-  const { timers, now } = context
   try {
-    await runOrPostpone(context, entry, id)
+    await runOrPlan(context, entry, id)
   } catch (error) {
-    timers.postpone(entry.address, id, new Date(now().getTime() + callBackOffMs(1)))
+    postpone(context, entry, id)
     throw error
   }
 }
 
-async function runOrPostpone(context: EngineContext, entry: ContractEntry, id: number): Promise<void> {
+/** Has the timer wait for a moment, in memory alone. */
+function postpone({ timers, now }: EngineContext, { address }: ContractEntry, id: number): void {
+  timers.postpone(address, id, new Date(now().getTime() + callBackOffMs(1)))
+}
+
+async function runOrPlan(context: EngineContext, entry: ContractEntry, id: number): Promise<void> {
   const { timers, now, log } = context
   const row = timers.get(entry.address, id)
   if (row?.status !== 'scheduled' || row.at > now().getTime()) return
@@ -32,10 +33,13 @@ async function runOrPostpone(context: EngineContext, entry: ContractEntry, id: n
     timers.get(entry.address, id) === row ? findCallTarget(context, entry) : undefined
   const endedTimer = { id, row: endedTimerRow(row, 'done', now()) }
   const result = await performCall(context, entry, findTarget, { hook, mode: 'serial', endedTimer })
-  if (result.kind === 'done' || OUTCOMES_WITHOUT_RUN.has(result.kind)) return
+  if (result.kind === 'done' || timers.get(entry.address, id) !== row) return
+  if (!hasRun(result)) {
+    postpone(context, entry, id)
+    return
+  }
   const retryTime = retryTimeOf(result)
   const nextRow = retryTime === undefined ? rowAfterFailure(row, now()) : { ...row, at: retryTime }
-  if (timers.get(entry.address, id) !== row) return
   const plan = timers.plan(entry.address, [], now(), { id, row: nextRow })
   const conflict = await context.store.commit(plan.changes).catch((error: unknown) => {
     timers.invalidate()
