@@ -30,6 +30,7 @@ const OFFCHAIN = '/offchain'
 const COMPONENT_ROUTE = '/offchain/:contract/*'
 const PATHS = ['/engine', ...COMMON_PATHS]
 const CONTRACT_PATH = '/engine/contracts/'
+const CONTRACT_PATTERN = /^\/engine\/contracts\/[^/]+$/
 
 type Targets = WeakMap<IncomingMessage, Target>
 
@@ -94,9 +95,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
       reply.hijack()
       void answerRequest(context, { request: request.raw, response: reply.raw, target, id: request.id })
     } else if (request.is404) {
-      const path = request.url.split('?', 1)[0] ?? ''
-      const isKnown = PATHS.includes(path) || path.startsWith(CONTRACT_PATH)
-      sendOwnProblem(context, request, reply, problem(isKnown ? 'method-not-allowed' : 'not-found'))
+      sendOwnProblem(context, request, reply, unroutedProblem(request))
     } else {
       addOwnHeaders(context, request, reply)
       done()
@@ -123,6 +122,14 @@ function answerError(context: EngineContext, err: unknown, request: FastifyReque
     context.log.warn({ ...line, err: cause }, 'request refused')
   }
   sendOwnProblem(context, request, reply, response)
+}
+
+/** Returns the problem of a request that the router has no route for: its path is unknown, or its method. */
+function unroutedProblem({ method, url }: FastifyRequest): ProblemResponse {
+  const path = url.split('?', 1)[0] ?? ''
+  const isKnown = PATHS.includes(path) || CONTRACT_PATTERN.test(path)
+  const isRead = method === 'GET' || method === 'HEAD'
+  return problem(isKnown && !isRead ? 'method-not-allowed' : 'not-found')
 }
 
 function hostProblem(request: IncomingMessage): ProblemResponse | undefined {

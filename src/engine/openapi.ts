@@ -32,6 +32,9 @@ function codesOf(status: number): string[] {
   return (Object.keys(problems) as ProblemCode[]).filter((code) => problems[code].status === status)
 }
 
+const pickRefusals = (statuses: readonly string[]) =>
+  Object.fromEntries(statuses.map((status) => [status, refusals[status]]))
+
 const componentOperation = (method: string) => ({
   operationId: `${method}FromComponent`,
   tags: ['component'],
@@ -40,9 +43,11 @@ const componentOperation = (method: string) => ({
   responses: { ...refusals, default: { description: 'Whatever the component answers' } },
 })
 
+/** Describes an operation of the engine itself, with the statuses of its refusals. */
 const engineOperation = (
   operationId: string,
   summary: string,
+  statuses: readonly string[],
   schema: object = { type: 'object', additionalProperties: true },
 ) => ({
   get: {
@@ -55,7 +60,7 @@ const engineOperation = (
         description: 'The answer',
         content: { 'application/json': { schema } },
       },
-      '429': refusals['429'],
+      ...pickRefusals(statuses),
     },
   },
 })
@@ -159,7 +164,7 @@ const contractDetails = {
         description: 'The answer',
         content: { 'application/json': { schema: { $ref: '#/components/schemas/ContractDetails' } } },
       },
-      ...Object.fromEntries(['400', '401', '404', '429'].map((status) => [status, refusals[status]])),
+      ...pickRefusals(['400', '401', '404', '429']),
     },
   },
 }
@@ -192,13 +197,15 @@ export const openApi = {
         ['get', 'put', 'post', 'patch', 'delete'].map((method) => [method, componentOperation(method)]),
       ),
     },
-    '/engine': engineOperation('getEngine', 'Who this engine is, what it serves, and the key of its answers', {
+    '/engine': engineOperation('getEngine', 'Who this engine is, what it serves, and the key of its answers', ['429'], {
       $ref: '#/components/schemas/Engine',
     }),
     '/engine/contracts/{contract}': contractDetails,
-    '/health/live': engineOperation('getLiveness', 'Whether the process runs'),
-    '/health/ready': engineOperation('getReadiness', 'Whether the chain can be seen and the database can be written'),
-    '/openapi': engineOperation('getOpenApi', 'This document'),
+    '/health/live': engineOperation('getLiveness', 'Whether the process runs', []),
+    '/health/ready': engineOperation('getReadiness', 'Whether the chain can be seen and the database can be written', [
+      '503',
+    ]),
+    '/openapi': engineOperation('getOpenApi', 'This document', ['429']),
   },
   components: {
     schemas: { Problem: problemSchema, Engine: engineSchema, ContractDetails: detailsSchema },

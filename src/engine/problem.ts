@@ -130,8 +130,9 @@ export function problem(
       'content-type': 'application/problem+json',
       'x-engine-error': code,
       'cache-control': 'no-store',
-      // RFC 9110 section 11.6.1
+      // RFC 9110 sections 11.6.1 and 15.5.6
       ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+      ...(status === 405 ? { allow: 'GET, HEAD' } : {}),
       ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
     },
     body: Buffer.from(JSON.stringify(document)),

@@ -10,6 +10,7 @@ import {
   verifyEndorsement,
   verifyResponse,
 } from '../offchain/response-signature.ts'
+import { openApi } from './openapi.ts'
 
 const open: TestEngine[] = []
 afterEach(async () => {
@@ -256,8 +257,19 @@ describe('the answers of the engine itself', () => {
     const silent = await kept(serving({ stateChange: () => Promise.resolve() }))
     expect(await problemOf(silent, silent.url)).toEqual([404, 'no-http-hook'])
     expect(await problemOf(silent, '/offchains')).toEqual([404, 'not-found'])
-    expect(await problemOf(silent, '/engine', 'POST')).toEqual([405, 'method-not-allowed'])
+    expect(await problemOf(silent, `/engine/contracts/${CONTRACT}/b`)).toEqual([404, 'not-found'])
+    expect(await problemOf(silent, `/engine/contracts/${'a'.repeat(200)}`)).toEqual([404, 'not-found'])
   })
+
+  it.each(['/engine', `/engine/contracts/${CONTRACT}`, '/openapi?x', '/health/ready'])(
+    '405 with Allow for another method at a path of the engine itself: %s',
+    async (path) => {
+      const engine = await echo()
+      expect(await problemOf(engine, path, 'POST')).toEqual([405, 'method-not-allowed'])
+      // RFC 9110 section 15.5.6
+      expect((await engine.engine.app.inject({ method: 'POST', url: path })).headers.allow).toBe('GET, HEAD')
+    },
+  )
 
   it('421 when the contract does not list this engine', async () => {
     const engine = await echo()
@@ -475,6 +487,22 @@ describe('GET /engine', () => {
     expect((await engine.app.inject('/health/live')).statusCode).toBe(200)
     expect((await engine.app.inject('/health/ready')).statusCode).toBe(200)
     expect((await engine.app.inject('/openapi')).json<{ openapi: string }>().openapi).toBe('3.1.0')
+  })
+})
+
+describe('the OpenAPI document', () => {
+  it.each([
+    ['/health/ready', ['200', '503']],
+    ['/health/live', ['200']],
+    ['/engine', ['200', '429']],
+  ] as const)('has the statuses of %s', async (path, described) => {
+    const { get } = openApi.paths[path]
+    expect(Object.keys(get.responses)).toEqual(described)
+    const engine = await kept(startEngine({ settings: { limits: { requestBurst: 1 } } }))
+    for (let requests = 0; requests < 2; requests++) {
+      const { statusCode } = await engine.engine.app.inject(path)
+      expect(described).toContain(String(statusCode))
+    }
   })
 })
 
