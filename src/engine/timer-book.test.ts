@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { openTestStore } from '../../test/support/store.ts'
 import { type EngineCollections, engineMigrations } from './collections.ts'
-import { createTimerBook } from './timer-book.ts'
+import { createTimerBook, purgeTimers } from './timer-book.ts'
 
 const CONTRACT = `00${'a1'.repeat(20)}`
 
@@ -76,6 +76,23 @@ describe('timers that are over', () => {
     expect(book.list(CONTRACT).length).toBeLessThanOrEqual(64)
     expect(await store.list('timer')).toHaveLength(book.list(CONTRACT).length)
     expect(book.list(CONTRACT).at(-1)).toEqual({ id: 199, status: 'cancelled' })
+    await store.close()
+  })
+  it('are deleted a day later, however many others are overdue', async () => {
+    const store = await openTestStore<EngineCollections>(engineMigrations)
+    const book = createTimerBook(store)
+    const now = new Date(1_700_000_000_000)
+    const commit = async (effects: Parameters<typeof book.plan>[1]): Promise<void> => {
+      const plan = book.plan(CONTRACT, effects, now)
+      expect(await store.commit(plan.changes)).toBeUndefined()
+      plan.apply()
+    }
+    await commit(Array.from({ length: 1001 }, (_, id) => ({ id, delayMs: 1000, payload: new Uint8Array(0) })))
+    await commit([{ id: 1000, cancel: true }])
+    await purgeTimers(store, book, new Date(now.getTime() + 3_600_000))
+    expect(await store.list('timer')).toHaveLength(1001)
+    await purgeTimers(store, book, new Date(now.getTime() + 25 * 3_600_000))
+    expect([await store.list('timer'), book.list(CONTRACT)].map((rows) => rows.length)).toEqual([1000, 1000])
     await store.close()
   })
 })

@@ -8,6 +8,8 @@ import type { EngineCollections, EngineStore, TimerRow } from './collections.ts'
 const KEEP_ENDED_MS = 24 * 3_600_000
 /** The most ended timers of a contract that are kept: those that ended last. */
 const MOST_ENDED = 64
+/** The most rows that are deleted in one transaction. */
+const MOST_PURGED = 1000
 
 export interface TimerPlan {
   readonly changes: readonly Change<EngineCollections>[]
@@ -32,6 +34,8 @@ export interface TimerBook {
   invalidate(): void
   list(contract: Address): readonly TimerState[]
   plan(contract: Address, effects: CallEffects['timers'], now: Date, endedTimer?: EndedTimer): TimerPlan
+  /** Returns the deletions of ended timers whose time is over, so many as are made at once. */
+  planPurge(now: Date): readonly Change<EngineCollections>[]
   /** Returns the timers that are to run, longest due first. */
   listDue(now: Date): Promise<readonly TimerRow[]>
   markRunning(contract: Address, id: number, runs: boolean): void
@@ -72,6 +76,7 @@ export function createTimerBook(store: EngineStore): TimerBook {
       })),
     plan: (contract, effects, now, endedTimer) =>
       planChanges(cachedTimers, contract, rowsOfEffects(contract, effects, { cachedTimers, now }), endedTimer),
+    planPurge: (now) => planPurge(cachedTimers, now),
     listDue: async (now) => {
       if (loadedInvalidations < invalidations) await load()
       const dueTimers = [...cachedTimers].filter(
@@ -87,6 +92,11 @@ export function createTimerBook(store: EngineStore): TimerBook {
     get: (contract, id) => cachedTimers.get(rowId(contract, id))?.row,
     countScheduled: () => countScheduled([...cachedTimers.values()].map(({ row }) => row)),
   }
+}
+
+function planPurge(cachedTimers: Map<string, CachedTimer>, now: Date): Change<EngineCollections>[] {
+  const timers = [...cachedTimers].filter(([, { row }]) => row.status !== 'scheduled' && row.at <= now.getTime())
+  return timers.slice(0, MOST_PURGED).map(([id, { version }]) => ({ delete: 'timer', id, version }))
 }
 
 function timersOf(cachedTimers: Map<string, CachedTimer>, contract: Address): TimerRow[] {
@@ -207,9 +217,8 @@ function timerRowChange(value: TimerRow, timerBefore: CachedTimer | undefined): 
 
 /** Deletes the rows of ended timers whose time is over. */
 export async function purgeTimers(store: EngineStore, book: TimerBook, now: Date): Promise<void> {
-  const rows = await store.listDue('timer', now, 1000)
-  const rowsToDelete = rows.filter(({ value }) => value.status !== 'scheduled')
-  if (rowsToDelete.length === 0) return
-  await store.commit(rowsToDelete.map(({ id, version }) => ({ delete: 'timer', id, version }) as const))
+  const deletions = book.planPurge(now)
+  if (deletions.length === 0) return
+  await store.commit(deletions)
   await book.load()
 }
