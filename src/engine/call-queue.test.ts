@@ -32,7 +32,10 @@ describe('a queue of calls', () => {
     vi.advanceTimersByTime(59_999)
     expect(calls.countWaiting()).toBe(2)
     vi.advanceTimersByTime(1)
-    expect(await Promise.all(waiting)).toEqual([{ kind: 'overloaded' }, { kind: 'overloaded' }])
+    expect(await Promise.all(waiting)).toEqual([
+      { kind: 'overloaded', limit: 'queueSeconds' },
+      { kind: 'overloaded', limit: 'queueSeconds' },
+    ])
     expect(calls.countWaiting()).toBe(0)
     first.end()
     expect(await running).toBe('done')
@@ -57,7 +60,7 @@ describe('a queue of calls', () => {
     const noted = (name: string) => () => Promise.resolve(void order.push(name))
     const first = held()
     const all = [calls.run('shared', first.work), calls.run('shared', noted('second'))]
-    expect(await calls.run('shared', noted('third'))).toEqual({ kind: 'overloaded' })
+    expect(await calls.run('shared', noted('third'))).toEqual({ kind: 'overloaded', limit: 'queued' })
     all.push(calls.run('shared', noted('again'), true))
     first.end()
     await Promise.all(all)

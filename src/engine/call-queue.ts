@@ -15,6 +15,8 @@ export interface CallQueue {
 
 export interface QueueRefusal {
   readonly kind: 'overloaded'
+  /** The limit that refused the call. */
+  readonly limit: 'queued' | 'queueSeconds'
 }
 
 export type CallMode = 'shared' | 'serial'
@@ -45,8 +47,10 @@ export function createCallQueue(limits: CallQueueLimits): CallQueue {
     run: async (mode, work, isRetry = false) => {
       const since = performance.now()
       const mustWait = !mayStart(state, mode)
-      if (!mustWait) takePlace(state, mode)
-      else if (!(await waitForPlace(state, mode, isRetry))) return { kind: 'overloaded' }
+      if (mustWait) {
+        const limit = await waitForPlace(state, mode, isRetry)
+        if (limit !== undefined) return { kind: 'overloaded', limit }
+      } else takePlace(state, mode)
       try {
         return await work(mustWait ? Math.max(0, patienceMs - (performance.now() - since)) : patienceMs)
       } finally {
@@ -74,22 +78,22 @@ function freePlace(state: QueueState, mode: CallMode): void {
   for (let index = findNext(); index !== -1; index = findNext()) waiting.splice(index, 1)[0]?.start()
 }
 
-/** Waits for a place and takes it. Resolves with false when no place is free in time. */
-function waitForPlace(state: QueueState, mode: CallMode, isRetry: boolean): Promise<boolean> {
+/** Waits for a place and takes it. Resolves with the limit that allows no more, where no place is free in time. */
+function waitForPlace(state: QueueState, mode: CallMode, isRetry: boolean): Promise<QueueRefusal['limit'] | undefined> {
   const { waiting, limits } = state
-  if (!isRetry && waiting.length >= limits.queued) return Promise.resolve(false)
+  if (!isRetry && waiting.length >= limits.queued) return Promise.resolve('queued')
   return new Promise((resolve) => {
     const call: WaitingCall = {
       mode,
       start: () => {
         clearTimeout(timer)
         takePlace(state, mode)
-        resolve(true)
+        resolve(undefined)
       },
     }
     const timer = setTimeout(() => {
       waiting.splice(waiting.indexOf(call), 1)
-      resolve(false)
+      resolve('queueSeconds')
     }, limits.queueSeconds * 1000)
     if (isRetry) waiting.unshift(call)
     else waiting.push(call)

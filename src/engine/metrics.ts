@@ -48,7 +48,7 @@ export function createMetrics(limits: Limits, telemetry?: TelemetryCounts) {
       registers,
     }),
     answers: counter('http_answers', 'Answers to requests, by status and by error of the engine', ['status', 'error']),
-    refused: counter('refused', 'What a limit kept from happening', ['limit']),
+    refused: counter('refused', 'What a limit, or a lack of free workers (workers), kept from happening', ['limit']),
     conflicts: counter('conflicts', 'Calls that were run again, since another call was first'),
     replays: counter('replays', 'Signed requests that had been accepted before'),
     signed: counter('signed_requests', 'Signed requests that were accepted'),

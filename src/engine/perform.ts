@@ -123,7 +123,7 @@ async function performInTurn(
       runs > 0,
     )
     if (result.kind === 'overloaded') {
-      context.metrics.refused.inc({ limit: 'queued' })
+      context.metrics.refused.inc({ limit: result.limit })
       break
     }
     if (result.kind !== 'conflict') return result
@@ -142,7 +142,10 @@ interface CallAttempt extends CallRequest {
  * The result of one attempt. After a `conflict` the call runs again, since the state that it was computed from has
  * changed.
  */
-type AttemptResult = Exclude<CallResult, { kind: 'overloaded' }> | { readonly kind: 'conflict' } | QueueRefusal
+type AttemptResult = Exclude<CallResult, { kind: 'overloaded' }> | { readonly kind: 'conflict' } | Overload
+
+/** The refusal of a call, by the limit of its contract's queue or for want of a free worker. */
+type Overload = QueueRefusal | { readonly kind: 'overloaded'; readonly limit: 'workers' }
 
 async function attemptCall(
   context: EngineContext,
@@ -163,6 +166,7 @@ async function attemptCall(
   if (outcome.kind === 'trap' || outcome.kind === 'bad-response') {
     return { kind: outcome.kind, why: outcome.message, log: outcome.log }
   }
+  if (outcome.kind === 'overloaded') return { kind: 'overloaded', limit: 'workers' }
   if (outcome.kind !== 'done') return { kind: outcome.kind }
   const { effects, result } = outcome
   const response = outcome.response && toWire(outcome.response, context.config.cors)

@@ -262,6 +262,16 @@ describe('quotas', () => {
     }
     release()
     expect((await waiting).statusCode).toBe(200)
+    const metrics = await engine.engine.metrics.registry.metrics()
+    expect(metrics).toContain('vouchsafe_engine_refused_total{limit="queued"} 1')
+  })
+
+  it('of calls that wait are not what a lack of workers is counted as', async () => {
+    const engine = await started({ http: () => Promise.resolve('overloaded') })
+    expect((await put(engine, '')).headers['x-engine-error']).toBe('overloaded')
+    const metrics = await engine.engine.metrics.registry.metrics()
+    expect(metrics).toContain('vouchsafe_engine_refused_total{limit="workers"} 1')
+    expect(metrics).not.toContain('limit="queued"} 1')
   })
 
   it('of calls that wait give up no timer', async () => {

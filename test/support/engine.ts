@@ -105,7 +105,7 @@ export function testRuntime(clock: { readonly now: Date }): TestRuntime {
         const answer = hook.kind === 'http' ? await script.http?.(hands) : undefined
         if (hook.kind === 'state-change') await script.stateChange?.(hands)
         if (hook.kind === 'timer') await script.timer?.(hands, hook.id, Buffer.from(hook.payload).toString())
-        if (answer === 'deadline') return { kind: 'deadline' }
+        if (answer === 'deadline' || answer === 'overloaded') return { kind: answer }
         if (answer === 'bad-response') return { kind: 'bad-response', message: 'bad', log: [] }
         const response =
           hook.kind === 'http' ? { status: 200, headers: [], body: new Uint8Array(), ...(answer as object) } : undefined
