@@ -26,7 +26,7 @@ import {
 } from './chain-settings.ts'
 import { type Identity, readIdentity } from './identity.ts'
 import { LimitSettings, type Limits, limitsOf } from './limits.ts'
-import { hostMistakes } from './outbound-hosts.ts'
+import { hostMistakes, normalizeHost } from './outbound-hosts.ts'
 
 const { host, database, tls, stopping, telemetry } = commonSettings
 const portOf = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description }))
@@ -190,7 +190,7 @@ function resolveSettings(
     apiKeys: settings.integrations?.authentication ?? {},
     limits: limitsOf(settings.limits),
     outbound: {
-      allow: (outbound?.allow ?? []).map((each) => each.toLowerCase()),
+      allow: (outbound?.allow ?? []).map(normalizeHost),
       allowPrivateAddresses: outbound?.allowPrivateAddresses ?? false,
     },
     stopping: resolveStopping(settings.stopping),

@@ -5,12 +5,22 @@
 /** Returns the mistakes of the list, in words for the operator. */
 export function hostMistakes(allowed: readonly string[]): string[] {
   return allowed.flatMap((each, index) => {
-    const isHost = /^[^/@?#]+$/.test(each) && URL.canParse(`https://${each}`)
+    const isHost = /^[^\s/\\@?#]+$/.test(each) && URL.canParse(`https://${each}`)
     return isHost ? [] : [`outbound.allow[${index}]: it must be a host such as api.example, or host:port`]
   })
 }
 
-/** Tests whether the address is a URL of one of these hosts. A host without a port allows the default port alone. */
+/** Returns a host of the list in the spelling of URLs: lower case, Punycode, and a port without leading zeros. */
+export function normalizeHost(host: string): string {
+  const port = /:(\d+)$/.exec(host)?.[1]
+  const { hostname } = new URL(`https://${host}`)
+  return port === undefined ? hostname : `${hostname}:${Number(port)}`
+}
+
+/**
+ * Tests whether the address is a URL of one of these hosts, which are normalized. A host without a port allows the
+ * default port alone.
+ */
 export function isAllowed(address: string, allowed: readonly string[]): boolean {
   if (!URL.canParse(address)) return false
   const { protocol, host, hostname, port } = new URL(address)
