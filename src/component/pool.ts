@@ -111,11 +111,10 @@ async function describeComponent(
   return { kind: 'javascript', hooks: names }
 }
 
-function enqueue(pool: Pool, task: Omit<WorkerTask, 'owner' | 'queueTimer' | 'end' | 'fail'>): Promise<JobOutcome> {
+function enqueue(pool: Pool, task: Omit<WorkerTask, 'queueTimer' | 'end' | 'fail'>): Promise<JobOutcome> {
   return new Promise((end, fail) => {
     if (pool.isClosed) throw new Error('The component runtime is closed.')
-    const owner = task.call?.contract ?? task.component
-    const queuedTask: WorkerTask = { ...task, owner, queueTimer: undefined, end, fail }
+    const queuedTask: WorkerTask = { ...task, queueTimer: undefined, end, fail }
     pool.waiting.push(queuedTask)
     startMissingWorkers(pool)
     dispatch(pool)

@@ -163,7 +163,7 @@ export function readCommon(
   const mistakes = [
     ...shapeMistakes,
     ...(settings.baseUrl === undefined ? [] : findAddressMistakes(settings.baseUrl)),
-    ...findProxyMistakes(settings.rateLimits),
+    ...findProxyMistakes('rateLimits.trustedProxies', settings.rateLimits?.trustedProxies),
     ...('mistakes' in database ? database.mistakes : []),
     ...(settings.retention ? findRetentionMistakes(settings.retention, defaults.retention) : []),
     ...(settings.sessionCallback ? findSessionCallbackMistakes(settings.sessionCallback) : []),

@@ -24,11 +24,10 @@ export const RateLimitSettings = Type.Object(
 )
 export type RateLimitSettings = Static<typeof RateLimitSettings>
 
-export function findProxyMistakes(limits: RateLimitSettings | undefined): string[] {
-  return (limits?.trustedProxies ?? []).flatMap((proxy, index) =>
-    isNetwork(proxy)
-      ? []
-      : [`rateLimits.trustedProxies[${index}]: it must be an IP address, or a network such as 10.0.0.0/8`],
+/** Returns the mistakes in the trusted proxies of the setting at `path`. */
+export function findProxyMistakes(path: string, proxies: readonly string[] = []): string[] {
+  return proxies.flatMap((proxy, index) =>
+    isNetwork(proxy) ? [] : [`${path}[${index}]: it must be an IP address, or a network such as 10.0.0.0/8`],
   )
 }
 

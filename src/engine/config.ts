@@ -153,9 +153,7 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
     ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),
     ...(settings.telemetry ? findTelemetryMistakes(settings.telemetry) : []),
     ...hostMistakes(settings.outbound?.allow ?? []),
-    ...findProxyMistakes({ trustedProxies: settings.trustedProxies ?? [] }).map((each) =>
-      each.replace('rateLimits.', ''),
-    ),
+    ...findProxyMistakes('trustedProxies', settings.trustedProxies),
   ]
   if ('mistakes' in databaseResult || (tlsResult && 'mistakes' in tlsResult) || 'mistakes' in chainSettings)
     return { mistakes }
