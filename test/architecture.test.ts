@@ -89,7 +89,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'sdk/server': ['codec'],
   'sdk/element': [],
   'sdk/component': ['offchain', 'codec'],
-  'sdk/component-test': ['toolchain', 'component', 'offchain', 'codec'],
+  'sdk/component-test': ['toolchain', 'component', 'offchain', 'async', 'codec'],
   'components/artifacts': [],
   components: [],
   'components/hello': ['components'],

@@ -48,7 +48,11 @@ export interface Harness {
   now(): Date
   http(request: TestRequest): Promise<TestResponse>
   stateChange(): Promise<void>
-  /** Moves the clock, and runs the timers that are due by then, each at its time. */
+  /**
+   * Moves the clock, and runs the timers that are due by then, each at its time. A timer that a timer schedules runs
+   * 250 milliseconds later at the earliest. Rejects when a timer traps, at its time: the timer runs again after the
+   * pause that an engine makes, one second at first, and has failed after eight runs.
+   */
   advance(milliseconds: number): Promise<void>
   /** Ends the use of the worker; a test ends without this call as well. */
   close(): Promise<void>
@@ -67,7 +71,7 @@ export async function loadComponent(file: string | URL, options: Options = {}): 
   const state: HarnessState = createHarnessState(options)
   const run = async (hook: Hook): Promise<HttpResponseData | undefined> => {
     const call = { component, hook, contract, engine, chain, block: state.block, now: state.now, deadlineMs }
-    return applyOutcome(state, await runtime.run({ ...call, state: new Uint8Array(0) }, state.host))
+    return applyOutcome(state, hook.kind, await runtime.run({ ...call, state: new Uint8Array(0) }, state.host))
   }
   return {
     contract,
@@ -82,16 +86,27 @@ export async function loadComponent(file: string | URL, options: Options = {}): 
     stateChange: async () => {
       await run({ kind: 'state-change' })
     },
-    advance: async (milliseconds) => {
-      const until = state.now.getTime() + milliseconds
-      for (let due = state.takeDue(until); due !== undefined; due = state.takeDue(until)) {
-        await run({ kind: 'timer', id: due.id, payload: due.payload })
-        due.done()
-      }
-      state.now = new Date(until)
-    },
+    advance: (milliseconds) => advance(state, run, milliseconds),
     close: () => runtime.close(),
   }
+}
+
+async function advance(
+  state: HarnessState,
+  run: (hook: Hook) => Promise<unknown>,
+  milliseconds: number,
+): Promise<void> {
+  const until = state.now.getTime() + milliseconds
+  for (let due = state.takeDue(until); due !== undefined; due = state.takeDue(until)) {
+    try {
+      await run({ kind: 'timer', id: due.id, payload: due.payload })
+    } catch (error) {
+      due.failed()
+      throw error
+    }
+    due.done()
+  }
+  state.now = new Date(until)
 }
 
 function requestData({ method = 'GET', uri, headers = {}, body = '' }: TestRequest): HttpRequestData {

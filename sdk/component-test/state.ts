@@ -1,5 +1,6 @@
 /** The engine that a test imagines: what it keeps, and how the outcome of a call changes it. */
-import type { Host, RunOutcome, TimerState } from '../../src/component/runtime.ts'
+import { backOffMs } from '../../src/async/back-off.ts'
+import type { Hook, Host, RunOutcome, TimerState } from '../../src/component/runtime.ts'
 import type { HttpResponseData } from '../../src/offchain/http-data.ts'
 import type { Options, TestStorage } from './options.ts'
 
@@ -13,6 +14,8 @@ export interface DueTimer {
   readonly id: number
   readonly payload: Uint8Array
   readonly done: () => void
+  /** Schedules the timer again, or gives it up after too many failures. */
+  readonly failed: () => void
 }
 
 export interface HarnessState {
@@ -30,9 +33,17 @@ export interface HarnessState {
 
 interface Timer {
   status: TimerState['status']
-  readonly at: number
+  at: number
+  attempts: number
   readonly payload: Uint8Array
 }
+
+/** The pauses after failures of a timer, and the number of failures after which an engine gives it up. */
+const BACK_OFF = { firstMs: 1000, longestMs: 300_000 }
+const MOST_ATTEMPTS = 8
+
+/** The time between two rounds of an engine: a timer that a timer schedules runs in the next round at the earliest. */
+const ROUND_MS = 250
 
 /** Returns an empty storage, in memory. */
 export function memoryStorage(): TestStorage {
@@ -91,10 +102,23 @@ function takeDue(state: HarnessState, until: number): DueTimer | undefined {
   const [id, timer] = first
   timer.status = 'running'
   state.now = new Date(Math.max(timer.at, now.getTime()))
-  const done = (): void => {
-    if (timers.get(id) === timer) timer.status = 'done'
+  const unlessScheduledAnew = (change: () => void) => (): void => {
+    if (timers.get(id) === timer) change()
   }
-  return { id, payload: timer.payload, done }
+  return {
+    id,
+    payload: timer.payload,
+    done: unlessScheduledAnew(() => {
+      timer.status = 'done'
+    }),
+    failed: unlessScheduledAnew(() => planRetry(timer, state.now)),
+  }
+}
+
+function planRetry(timer: Timer, now: Date): void {
+  timer.attempts++
+  timer.status = timer.attempts < MOST_ATTEMPTS ? 'scheduled' : 'failed'
+  timer.at = now.getTime() + backOffMs(BACK_OFF, timer.attempts)
 }
 
 function refuseMissingOption(option: string): never {
@@ -102,7 +126,11 @@ function refuseMissingOption(option: string): never {
 }
 
 /** Applies what a call would change. Throws when it came to no good end; then nothing has changed. */
-export function applyOutcome(state: HarnessState, outcome: RunOutcome): HttpResponseData | undefined {
+export function applyOutcome(
+  state: HarnessState,
+  hook: Hook['kind'],
+  outcome: RunOutcome,
+): HttpResponseData | undefined {
   if (outcome.kind === 'deadline') throw new Error('deadline: the component did not come to an end')
   if (outcome.kind === 'overloaded') throw new Error('overloaded: no worker was free in time')
   if (outcome.kind !== 'done') {
@@ -116,7 +144,7 @@ export function applyOutcome(state: HarnessState, outcome: RunOutcome): HttpResp
   }
   state.transactions.push(...effects.transactions)
   state.log.push(...effects.log)
-  for (const timer of effects.timers) applyTimer(state, timer)
+  for (const timer of effects.timers) applyTimer(state, timer, hook === 'timer' ? ROUND_MS : 0)
   for (const { id, unlessRefused } of effects.spentRequests) {
     if (!unlessRefused || (response?.status ?? 500) < 300) state.spent.add(id)
   }
@@ -125,9 +153,10 @@ export function applyOutcome(state: HarnessState, outcome: RunOutcome): HttpResp
 
 type TimerEffect = Extract<RunOutcome, { kind: 'done' }>['effects']['timers'][number]
 
-function applyTimer({ timers, now }: HarnessState, timer: TimerEffect): void {
+function applyTimer({ timers, now }: HarnessState, timer: TimerEffect, leastMs: number): void {
   const scheduled = timers.get(timer.id)
   if (!('cancel' in timer)) {
-    timers.set(timer.id, { status: 'scheduled', at: now.getTime() + timer.delayMs, payload: timer.payload })
+    const at = now.getTime() + Math.max(leastMs, timer.delayMs)
+    timers.set(timer.id, { status: 'scheduled', at, attempts: 0, payload: timer.payload })
   } else if (scheduled?.status === 'scheduled') scheduled.status = 'cancelled'
 }
