@@ -8,8 +8,13 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DEFAULT_LIMITS } from '../src/component/limits.ts'
-import type { ComponentCall, ComponentCode, Host, Runtime } from '../src/component/runtime.ts'
+import {
+  type ComponentCall,
+  type ComponentCode,
+  DEFAULT_LIMITS,
+  type Host,
+  type Runtime,
+} from '../src/component/runtime.ts'
 import { readComponent } from '../src/toolchain/bundle.ts'
 import { startRuntime } from '../src/toolchain/places.ts'
 import { binaryOf, readsStorage } from '../test/support/wat.ts'

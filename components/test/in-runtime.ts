@@ -1,7 +1,7 @@
 /** A component run as an engine runs it: its bytes, in the sandbox. */
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { DEFAULT_LIMITS } from '../../src/component/limits.ts'
+import { DEFAULT_LIMITS } from '../../src/component/runtime.ts'
 import { requestFields, signRequest } from '../../src/offchain/authentication/offchain-v2.ts'
 import { signSecp256k1 } from '../../src/offchain/authentication/secp256k1.ts'
 import { readComponent } from '../../src/toolchain/bundle.ts'

@@ -5,8 +5,7 @@
  * runs node:test or assertions.
  */
 
-import { DEFAULT_LIMITS } from '../../src/component/limits.ts'
-import type { Hook } from '../../src/component/runtime.ts'
+import { DEFAULT_LIMITS, type Hook } from '../../src/component/runtime.ts'
 import { type Address, parseAddress } from '../../src/offchain/address.ts'
 import { type HttpRequestData, type HttpResponseData, headerValue } from '../../src/offchain/http-data.ts'
 import { readComponent } from '../../src/toolchain/bundle.ts'

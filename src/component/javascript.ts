@@ -3,7 +3,7 @@
  * restored in place after each call, so that nothing of one call is left for the next. The stack pointer is the only
  * other state of that module that changes.
  */
-import type { HostedCall } from './hosted.ts'
+import type { HostedCall } from './hosted-call.ts'
 import { PRELUDE } from './prelude.ts'
 import { evaluate, instantiate, type QuickJs, refuseException, runTextFunction } from './quickjs.ts'
 import type { RuntimeLimits } from './runtime.ts'

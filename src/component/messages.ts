@@ -1,10 +1,13 @@
 /**
- * The messages between the engine's thread and a worker. A worker has one job at a time. While a job runs the worker
- * reads no message; it asks, sleeps on `signal`, and takes the answer from its port.
+ * The messages between the engine's thread and a worker, and how these become calls and outcomes of the runtime. A
+ * worker has one job at a time. While a job runs the worker reads no message; it asks, sleeps on `signal`, and takes the
+ * answer from its port.
  */
-import type { Address } from '../offchain/address.ts'
-import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
-import type { CallEffects, RuntimeLimits, TimerState } from './runtime.ts'
+import { type Address, addressBytes } from '../offchain/address.ts'
+import { hook as hooks } from '../offchain/hosted.ts'
+import { type HttpRequestData, type HttpResponseData, writeRequest } from '../offchain/http-data.ts'
+import { writer } from '../offchain/rpc.ts'
+import type { CallEffects, ComponentCall, Hook, Host, RunOutcome, RuntimeLimits, TimerState } from './runtime.ts'
 
 export interface WorkerData {
   /** A number that grows with each answer. */
@@ -45,7 +48,7 @@ export interface CallMessage {
   readonly block: { readonly number: number; readonly time: number }
   /** Milliseconds since 1970. */
   readonly now: number
-  /** The version of {@link Call.storageVersion}. */
+  /** The version of {@link ComponentCall.storageVersion}. */
   readonly storageVersion: number | undefined
   /** The expected content of the result. */
   readonly expects: 'response' | 'engines' | 'nothing'
@@ -96,3 +99,80 @@ export type WorkerReport =
       readonly effects: SentEffects
     }
   | { readonly report: 'trap' | 'bad-response'; readonly message: string; readonly log: readonly string[] }
+
+const NO_EFFECTS = { storage: [], transactions: [], timers: [], spentRequests: [], signers: [], log: [] } as const
+
+export type JobOutcome = Exclude<WorkerReport, { report: 'ready' }> | { readonly report: 'deadline' | 'overloaded' }
+
+/** Converts the outcome of a job to that of a call. */
+export function runOutcomeOf(outcome: JobOutcome): RunOutcome {
+  switch (outcome.report) {
+    case 'done':
+      return {
+        kind: 'done',
+        response: outcome.response,
+        result: outcome.result,
+        effects: { ...NO_EFFECTS, ...outcome.effects },
+      }
+    case 'hooks':
+      return { kind: 'trap', message: 'the worker misunderstood', log: [] }
+    case 'deadline':
+    case 'overloaded':
+      return { kind: outcome.report }
+    default:
+      return { kind: outcome.report, message: outcome.message, log: outcome.log }
+  }
+}
+
+/** Returns the message with which a worker gets a call: the name of the hook, and the input in the RPC format. */
+export function callMessage(call: ComponentCall): CallMessage {
+  const { contract, engine, chain, block, hook, state, now } = call
+  const input = writer().raw(addressBytes(contract)).raw(addressBytes(engine)).raw(state)
+  if (hook.kind === 'http') writeRequest(hook.request, input)
+  if (hook.kind === 'timer') input.raw(hook.payload)
+  return {
+    hook: hookName(hook),
+    input: input.done(),
+    stateLength: state.length,
+    contract,
+    engine,
+    chain: { id: chain.id, addresses: chain.addresses },
+    block: { number: block.number, time: block.time.getTime() },
+    now: now.getTime(),
+    storageVersion: call.storageVersion,
+    expects: hook.kind === 'http' ? 'response' : hook.kind === 'engines' ? 'engines' : 'nothing',
+  }
+}
+
+function hookName(hook: Hook): string {
+  switch (hook.kind) {
+    case 'http':
+      return hooks.httpRequest
+    case 'state-change':
+      return hooks.stateChange
+    case 'engines':
+      return hooks.engines
+    case 'timer':
+      return `${hooks.timer}${(hook.id >>> 0).toString(16)}`
+  }
+}
+
+/** Passes a question that a component asks during its call to the engine. */
+export async function askHost(host: Host, question: HostQuestion): Promise<HostAnswer> {
+  switch (question.ask) {
+    case 'load':
+      return host.load(question.bucket, question.key)
+    case 'contract':
+      return host.readContract(question.input)
+    case 'send':
+      return host.send(question.request)
+    case 'configuration':
+      return host.getConfiguration(question.key)
+    case 'timers':
+      return host.listTimers()
+    case 'generation':
+      return host.getGeneration()
+    case 'spent':
+      return host.isSpent(question.id)
+  }
+}

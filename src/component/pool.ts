@@ -6,10 +6,15 @@
  */
 import { Worker } from 'node:worker_threads'
 import { createLru } from '../async/lru.ts'
-import { callMessage } from './call-message.ts'
-import { askHost } from './host-answer.ts'
-import type { AnswerMessage, Job, QuestionMessage, WorkerData, WorkerReport } from './messages.ts'
-import { type JobOutcome, runOutcomeOf } from './outcome.ts'
+import {
+  callMessage,
+  type Job,
+  type JobOutcome,
+  type QuestionMessage,
+  runOutcomeOf,
+  type WorkerData,
+  type WorkerReport,
+} from './messages.ts'
 import { compileQuickJs, createProgramCache, type PreparedProgram } from './programs.ts'
 import {
   type ComponentCode,
@@ -19,7 +24,7 @@ import {
   type RuntimeLimits,
 } from './runtime.ts'
 import { createScheduler, mostWorkers, type WorkerScheduler } from './scheduler.ts'
-import { computedMs, findIdle, isAsleep, listHeldWorkers, type Slot, type WorkerTask } from './slot.ts'
+import { answerQuestion, computedMs, findIdle, isAsleep, listHeldWorkers, type Slot, type WorkerTask } from './slot.ts'
 import { isHook } from './vet.ts'
 
 export interface PoolSettings {
@@ -190,22 +195,6 @@ function handleMessage(pool: Pool, slot: Slot, message: WorkerReport | QuestionM
   slot.worker.unref()
   dispatch(pool)
   if (message.report !== 'ready') task?.end(message)
-}
-
-async function answerQuestion(slot: Slot, { job, question }: QuestionMessage): Promise<void> {
-  const { task, jobs } = slot
-  if (task?.host === undefined || job !== jobs) return
-  slot.askedAt = performance.now()
-  const hostAnswer = await askHost(task.host, question).catch((error: unknown) => ({
-    failed: (error as Error).message,
-  }))
-  // The task that asked may have ended.
-  if (slot.task !== task || slot.jobs !== job) return
-  slot.sleptMs += performance.now() - slot.askedAt
-  slot.askedAt = undefined
-  slot.worker.postMessage({ job, answer: hostAnswer } satisfies AnswerMessage)
-  Atomics.add(slot.signal, 0, 1)
-  Atomics.notify(slot.signal, 0)
 }
 
 function dispatch(pool: Pool): void {

@@ -1,8 +1,7 @@
 /** A worker of the pool with its current task. */
 import type { Worker } from 'node:worker_threads'
 import type { Lru } from '../async/lru.ts'
-import type { CallMessage } from './messages.ts'
-import type { JobOutcome } from './outcome.ts'
+import { type AnswerMessage, askHost, type CallMessage, type JobOutcome, type QuestionMessage } from './messages.ts'
 import type { PreparedProgram } from './programs.ts'
 import type { Host } from './runtime.ts'
 import type { HeldWorker } from './scheduler.ts'
@@ -66,4 +65,21 @@ export function computedMs({ since, sleptMs, askedAt }: Slot): number {
 export function findIdle(slots: Iterable<Slot>, component: string): Slot | undefined {
   const idle = [...slots].filter(({ state }) => state === 'idle')
   return idle.find(({ components }) => components.get(component) !== undefined) ?? idle[0]
+}
+
+/** Passes a question of the task of `slot` to the engine, and wakes the worker with the answer. */
+export async function answerQuestion(slot: Slot, { job, question }: QuestionMessage): Promise<void> {
+  const { task, jobs } = slot
+  if (task?.host === undefined || job !== jobs) return
+  slot.askedAt = performance.now()
+  const hostAnswer = await askHost(task.host, question).catch((error: unknown) => ({
+    failed: (error as Error).message,
+  }))
+  // The task that asked may have ended.
+  if (slot.task !== task || slot.jobs !== job) return
+  slot.sleptMs += performance.now() - slot.askedAt
+  slot.askedAt = undefined
+  slot.worker.postMessage({ job, answer: hostAnswer } satisfies AnswerMessage)
+  Atomics.add(slot.signal, 0, 1)
+  Atomics.notify(slot.signal, 0)
 }

@@ -4,7 +4,7 @@
  * component is checked against its memory before use.
  */
 import { createAvlMaps, type Memory } from './avl.ts'
-import type { HostedCall } from './hosted.ts'
+import type { HostedCall } from './hosted-call.ts'
 import { importTable } from './import-table.ts'
 import type { Program } from './messages.ts'
 import { PAGE_BYTES } from './module.ts'

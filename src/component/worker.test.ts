@@ -5,8 +5,8 @@ import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
 import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import { call, LIMITS, script } from '../../test/support/components.ts'
-import { callMessage } from './call-message.ts'
 import type { AnswerMessage, Job, WorkerData, WorkerReport } from './messages.ts'
+import { callMessage } from './messages.ts'
 import { compileQuickJs, createProgramCache } from './programs.ts'
 
 it('is not taken in by a call to wake up that belongs to the answer before', async () => {

@@ -7,7 +7,7 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { type AuthenticationInput, authenticate } from '../offchain/authentication/authenticate.ts'
 import { loadRecovery } from '../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../offchain/authentication/recover.ts'
-import { createHostedCall, type HostedCall } from './hosted.ts'
+import { createHostedCall, type HostedCall } from './hosted-call.ts'
 import { loadScript, type Script } from './javascript.ts'
 import type {
   AnswerMessage,

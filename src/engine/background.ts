@@ -1,7 +1,6 @@
 /** The background work of each contract: preparing its component, running its state change hook and its timers. */
-import { findCallTarget } from './call-target.ts'
 import type { EngineContext } from './context.ts'
-import type { ContractEntry } from './contract-entry.ts'
+import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { needsPreparation, prepareComponent } from './prepare.ts'
 import { needsHookRun, runHook } from './state-change.ts'
 import { type BackgroundTask, createTaskRunner } from './task-runner.ts'

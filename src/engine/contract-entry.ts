@@ -62,6 +62,23 @@ export interface CallTarget {
   readonly block: Block
 }
 
+interface WatchingContext {
+  readonly watcher: {
+    readonly getBlock: () => Block | undefined
+    readonly get: (address: Address) => ContractEntry | undefined
+  }
+}
+
+/**
+ * Returns the contract, component and block of a call that begins now; undefined when the contract cannot be called.
+ */
+export function findCallTarget({ watcher }: WatchingContext, entry: ContractEntry): CallTarget | undefined {
+  const block = watcher.getBlock()
+  const { state, contract } = entry
+  if (state.kind !== 'ready' || entry.isOurs !== true || block === undefined) return undefined
+  return watcher.get(entry.address) === entry ? { entry, contract, component: state.component, block } : undefined
+}
+
 export const CONTRACT_STATES = ['served', 'starting', 'reconciling', 'failed', 'not-this-engine'] as const
 export type ContractState = (typeof CONTRACT_STATES)[number]
 

@@ -1,9 +1,8 @@
 /** Passes a request over HTTP to a component, and returns its signed answer. */
 import { hash } from 'node:crypto'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
-import { findCallTarget } from './call-target.ts'
 import type { EngineContext } from './context.ts'
-import type { ContractEntry } from './contract-entry.ts'
+import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
 import { type CallRequest, type CallResult, performCall, problemCode } from './perform.ts'
 import { type ProblemCode, ProblemError, type ProblemResponse, problem } from './problem.ts'

@@ -3,7 +3,7 @@
  * and /metrics shows each limit.
  */
 import * as Type from 'typebox'
-import { DEFAULT_LIMITS } from '../component/limits.ts'
+import { DEFAULT_LIMITS } from '../component/runtime.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

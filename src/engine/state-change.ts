@@ -1,7 +1,6 @@
 /** Runs the state change hook of a contract: once after any number of changes, and once when the engine starts. */
-import { findCallTarget } from './call-target.ts'
 import type { EngineContext } from './context.ts'
-import type { ContractEntry } from './contract-entry.ts'
+import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { performCall, problemCode } from './perform.ts'
 import { endReconciling } from './reconcile.ts'
 import { callBackOffMs, MOST_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'

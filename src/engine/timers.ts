@@ -1,10 +1,9 @@
 /**
  * Runs a timer that is due: the timer ends when its call succeeds, and runs again later or is given up when it fails.
  */
-import { findCallTarget } from './call-target.ts'
 import type { TimerRow } from './collections.ts'
 import type { EngineContext } from './context.ts'
-import type { CallTarget, ContractEntry } from './contract-entry.ts'
+import { type CallTarget, type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { hasRun, performCall } from './perform.ts'
 import { callBackOffMs, MOST_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
 import { endedTimerRow } from './timer-book.ts'

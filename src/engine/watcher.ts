@@ -11,12 +11,11 @@ import type { Address } from '../offchain/address.ts'
 import { createCallQueue } from './call-queue.ts'
 import type { EngineConfig } from './config.ts'
 import type { ContractEntry } from './contract-entry.ts'
-import { createHeadAge, type HeadAge } from './head-age.ts'
 import type { Metrics } from './metrics.ts'
 import { type ReadContract, readContractsAt } from './read-contracts.ts'
 import { uncheckForks } from './reconcile.ts'
 import { createRetryList, type RetryList } from './retry-list.ts'
-import { createStandstillLog, isStandingStill } from './standstill.ts'
+import { createHeadAge, createStandstillLog, type HeadAge, isStandingStill } from './standstill.ts'
 
 export interface Watcher {
   /** Looks at the chain once. A chain that cannot be asked is logged and does not make the look reject. */

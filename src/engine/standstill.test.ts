@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { CONTRACT, serving, type TestEngine, text } from '../../test/support/engine.ts'
-import { createHeadAge } from './head-age.ts'
+import { createHeadAge } from './standstill.ts'
 
 const open: TestEngine[] = []
 afterEach(async () => {
