@@ -1,5 +1,5 @@
 /** docs/errors.md: every error code of the services and of an engine, with what it means and where it is answered. */
-import { problem, problems } from '../src/engine/problem.ts'
+import { makeProblem, problems } from '../src/engine/problem.ts'
 import { type ErrorCode, HTTP_STATUS } from '../src/protocol/error.ts'
 import { CLIENT_ATTESTATION as CLIENT_ATTESTATION_DRAFT } from '../src/protocol/specifications.ts'
 import { GENERATED, tableText } from './docs-text.ts'
@@ -191,7 +191,7 @@ ${tableText(['code', 'status', 'Retry-After', 'says'], engineRows())}
 
 function engineRows(): string[][] {
   return Object.entries(problems).map(([code, { status, detail }]) => {
-    const seconds = problem(code as keyof typeof problems).headers['retry-after'] ?? ''
+    const seconds = makeProblem(code as keyof typeof problems).headers['retry-after'] ?? ''
     return [`\`${code}\``, String(status), seconds, detail.replaceAll('<', '\\<')]
   })
 }

@@ -80,7 +80,7 @@ export async function callEngine(
     signal?.throwIfAborted()
     throw deadline.aborted ? new EngineError(engine, 'deadline') : unreachable(engine, error)
   })
-  // An answer of the engine itself is an error
+  // The engine signs the answers of components alone, and no problem of its own.
   const isProblem = answer.headers.has('x-engine-error')
   if (!answer.signed && !isProblem && context.limits.requireSignature) throw new EngineError(engine, 'no-signature')
   return answer

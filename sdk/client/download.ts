@@ -6,10 +6,10 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 import type { ListedEngine } from '../../src/chain/chain.ts'
 import { EngineError, SharingError } from './errors.ts'
 import { fanOut } from './fan-out.ts'
-import { askUntil } from './retries.ts'
+import { askUntilAccepted } from './retries.ts'
 import {
+  ENGINES_PATIENCE_MS,
   ownSharing,
-  PATIENCE_MS,
   refuseUnlessUploaded,
   type SecretSharing,
   type SharingState,
@@ -65,10 +65,10 @@ interface ShareRequest {
 }
 
 async function fetchShare(context: SecretSharing, expected: ShareRequest, signal: AbortSignal): Promise<Share> {
-  const { client, signer, patienceMs = PATIENCE_MS } = context
+  const { client, signer, patienceMs = ENGINES_PATIENCE_MS } = context
   const { id, sharing, engine, index } = expected
   const request = { method: 'GET', path: `/shares/${id}`, signer }
-  const { body } = await askUntil(client, engine, request, { block: sharing.block.number, patienceMs, signal })
+  const { body } = await askUntilAccepted(client, engine, request, { block: sharing.block.number, patienceMs, signal })
   const commitment = sharing.commitments[index]
   if (commitment === undefined || bytesToHex(commitmentOf(body)) !== bytesToHex(commitment)) {
     throw new EngineError(engine, 'wrong-share')

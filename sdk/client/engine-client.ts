@@ -57,12 +57,12 @@ export interface EngineClient {
 const DEADLINE_MS = 10_000
 const MAX_BYTES = 1_048_576 + 65_536
 const ENGINE_LIST_MS = 60_000
-const PATIENCE_MS = 10_000
+const READINESS_PATIENCE_MS = 10_000
 
 export function engineClient(options: EngineClientOptions): EngineClient {
   const { chain, contract, fetch, now, random, wait, extract } = options
   const { deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES, requireSignature = false } = options
-  const { patienceMs = PATIENCE_MS } = options
+  const { patienceMs = READINESS_PATIENCE_MS } = options
   const list = engineList({ chain, contract, now, ttlMs: options.engineListMs ?? ENGINE_LIST_MS, extract })
   const limits = { deadlineMs, maxBytes, requireSignature }
   const context: CallContext = { fetch, now, random, keys: new Map(), limits, contract, chain }

@@ -15,7 +15,7 @@ interface Patience {
   readonly signal?: AbortSignal
 }
 
-export interface Persistence extends Patience {
+export interface RetryTerms extends Patience {
   /** The block that has the client's transaction: an engine that answers by an older one does not know of it yet. */
   readonly block: number
 }
@@ -28,23 +28,23 @@ const LONGEST_DELAY_MS = 2000
 /**
  * Returns the answer of a component, below 300; each attempt is signed anew. Rejects with the last {@link EngineError}.
  */
-export async function askUntil(
+export async function askUntilAccepted(
   client: Asking,
   engine: ListedEngine,
   request: EngineRequest,
-  persistence: Persistence,
+  terms: RetryTerms,
 ): Promise<EngineAnswer> {
-  const answer = await askForLast(client, engine, request, persistence)
+  const answer = await askForFinalAnswer(client, engine, request, terms)
   if (answer.status >= 300) throw componentRefused(answer)
   return answer
 }
 
-/** Asks an engine like {@link askUntil}, and returns the last answer also where the component refuses. */
-export function askForLast(
+/** Asks an engine like {@link askUntilAccepted}, and returns the last answer also where the component refuses. */
+export function askForFinalAnswer(
   client: Asking,
   engine: ListedEngine,
   request: EngineRequest,
-  { block, ...patience }: Persistence,
+  { block, ...patience }: RetryTerms,
 ): Promise<EngineAnswer> {
   const attempt = (): Promise<EngineAnswer> => client.call(engine, request, patience.signal)
   return repeatAttempt(client, attempt, patience, (tried, attempts) => {

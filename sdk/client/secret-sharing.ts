@@ -31,7 +31,7 @@ export interface SharingState extends Sharing {
 
 const MAX_ID = (1n << 128n) - 1n
 export const POLL_MS = 250
-export const PATIENCE_MS = 30_000
+export const ENGINES_PATIENCE_MS = 30_000
 
 /** Returns the id of a text: a decimal number of 128 bits. Throws a {@link SharingError} otherwise. */
 export function parseSharingId(text: string): bigint {
@@ -81,7 +81,7 @@ export function refuseUnlessUploaded(sharing: SharingState): void {
  * that the caller is patient for; they do when they can be reached again.
  */
 export async function deleteSecret(context: SecretSharing, id: bigint): Promise<{ readonly gone: boolean }> {
-  const { client, transactor, patienceMs = PATIENCE_MS } = context
+  const { client, transactor, patienceMs = ENGINES_PATIENCE_MS } = context
   const sharing = await sharingStatus(client, id)
   if (sharing?.deleting !== true || sharing.owner !== transactor.address) {
     refuseUnlessUploaded(await ownSharing(context, id))

@@ -2,8 +2,8 @@
 import { utf8Text } from '../../src/codec/utf8.ts'
 import type { EngineClient } from './engine-client.ts'
 import type { SigningEngine } from './key-management.ts'
-import { askForLast } from './retries.ts'
-import { PATIENCE_MS } from './secret-sharing.ts'
+import { askForFinalAnswer } from './retries.ts'
+import { ENGINES_PATIENCE_MS } from './secret-sharing.ts'
 import type { RequestSigner } from './signers.ts'
 
 export interface Signing {
@@ -23,7 +23,7 @@ export interface Signing {
 export async function signingEngines({
   client,
   signer,
-  patienceMs = PATIENCE_MS,
+  patienceMs = ENGINES_PATIENCE_MS,
 }: Signing): Promise<readonly SigningEngine[]> {
   const [{ number: block }, { engines }] = await Promise.all([client.chain.fetchHead(), client.engines()])
   return engines.map((engine, index) => ({
@@ -32,7 +32,7 @@ export async function signingEngines({
     post: async (path, text) => {
       const headers = { 'content-type': 'application/json' }
       const request = { method: 'POST', path, headers, body: new TextEncoder().encode(text), signer }
-      const { status, body } = await askForLast(client, engine, request, { block, patienceMs })
+      const { status, body } = await askForFinalAnswer(client, engine, request, { block, patienceMs })
       return { status, body: utf8Text(body) }
     },
   }))

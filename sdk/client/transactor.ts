@@ -19,7 +19,7 @@ export interface Patience {
   readonly patienceMs?: number
 }
 
-const PATIENCE_MS = 120_000
+const TRANSACTION_PATIENCE_MS = 120_000
 const POLL_MS = 200
 const WHY_NOT = {
   failed: 'was refused by the contract',
@@ -84,7 +84,7 @@ export function walletTransactor(
 }
 
 async function waitUntil({ now, wait, patienceMs }: Patience, isDone: () => Promise<boolean>): Promise<void> {
-  const end = now().getTime() + (patienceMs ?? PATIENCE_MS)
+  const end = now().getTime() + (patienceMs ?? TRANSACTION_PATIENCE_MS)
   while (!(await isDone())) {
     if (now().getTime() >= end)
       throw new SharingError('timeout', 'the transaction was sent, and was not included in time')

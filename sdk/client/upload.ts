@@ -7,10 +7,10 @@ import type { ListedEngine } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import { type EngineError, SharingError } from './errors.ts'
 import { fanOut } from './fan-out.ts'
-import { askUntil } from './retries.ts'
+import { askUntilAccepted } from './retries.ts'
 import {
+  ENGINES_PATIENCE_MS,
   ownSharing,
-  PATIENCE_MS,
   POLL_MS,
   parseSharingId,
   refuseBadRequest,
@@ -89,7 +89,7 @@ export async function prepareUpload(
  * another contract or for other engines.
  */
 export async function upload(context: SecretSharing, { ...prepared }: Upload): Promise<UploadOutcome> {
-  const { client, patienceMs = PATIENCE_MS } = context
+  const { client, patienceMs = ENGINES_PATIENCE_MS } = context
   const shares = prepared.shares.map((share) => hexToBytes(share))
   const registered = await register(context, prepared, shares)
   const missing = registered.engines.filter((_, at) => registered.uploaded[at] !== true)
@@ -97,7 +97,7 @@ export async function upload(context: SecretSharing, { ...prepared }: Upload): P
     const body = shares[registered.engines.indexOf(engine)] ?? new Uint8Array()
     const headers = { 'content-type': 'application/octet-stream' }
     const request = { method: 'PUT', path: `/shares/${prepared.id}`, headers, body, signer: context.signer }
-    await askUntil(client, engine, request, { block: registered.block.number, patienceMs, signal })
+    await askUntilAccepted(client, engine, request, { block: registered.block.number, patienceMs, signal })
   })
   return waitForFlags(context, prepared.id, errors)
 }
@@ -133,7 +133,7 @@ async function waitForFlags(
   id: string,
   errors: readonly EngineError[],
 ): Promise<UploadOutcome> {
-  const { client, patienceMs = PATIENCE_MS } = context
+  const { client, patienceMs = ENGINES_PATIENCE_MS } = context
   const end = client.now().getTime() + patienceMs
   const failed = new Map(errors.map((error) => [error.engine.address, error]))
   for (;;) {

@@ -136,7 +136,9 @@ const operations: Readonly<Record<number, Operation>> = {
     return undefined
   },
   [operation.timerList]: (_from, running) => {
-    const ids = [...readTimers(running)].filter(([, status]) => status === SCHEDULED || status === 2).map(([id]) => id)
+    const ids = [...readTimers(running)]
+      .filter(([, status]) => status === SCHEDULED || status === RUNNING)
+      .map(([id]) => id)
     return writer()
       .list(ids, (id, to) => to.i32(id))
       .done()
@@ -177,12 +179,13 @@ function readStorageName(from: Reader, { limits: { storageKeyBytes } }: RunningC
   return [bucket, key]
 }
 
+const RUNNING = 2
 const CANCELLED = 3
 const NEVER_STARTED = 4
 const SCHEDULED = 6
 const STATUS: Readonly<Record<TimerState['status'], number>> = {
   done: 1,
-  running: 2,
+  running: RUNNING,
   cancelled: CANCELLED,
   failed: 5,
   scheduled: SCHEDULED,

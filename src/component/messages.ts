@@ -1,7 +1,7 @@
 /**
  * The messages between the engine's thread and a worker, and how these become calls and outcomes of the runtime. A
- * worker has one job at a time. While a job runs the worker reads no message; it asks, sleeps on `signal`, and takes the
- * answer from its port.
+ * worker has one job at a time. While a job runs the worker reads no message; it asks, sleeps on `signal`, and takes
+ * the answer from its port.
  */
 import { type Address, addressBytes } from '../offchain/address.ts'
 import { hook as hooks } from '../offchain/hosted.ts'

@@ -14,13 +14,13 @@ import { traceRequests } from '../http/request-tracer.ts'
 import { addCommonHeaders, createServer } from '../http/server.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import type { EngineContext } from './context.ts'
-import { contractDetails } from './contract-details.ts'
+import { readContractDetails } from './contract-details.ts'
 import { preflightHeaders } from './cors.ts'
 import { answerRequest } from './exchange.ts'
 import { openApi } from './openapi.ts'
-import { ProblemError, type ProblemResponse, problem } from './problem.ts'
+import { makeProblem, ProblemError, type ProblemResponse } from './problem.ts'
 import { sendProblem } from './send.ts'
-import { engineStatus } from './status.ts'
+import { describeEngine } from './status.ts'
 import { readTarget, type Target } from './target.ts'
 
 /** The bytes by which Node's parser takes more than the limits allow, so that a handler names the exceeded limit. */
@@ -47,7 +47,7 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
     maxHeaderSize: targetBytes + headerBytes + PARSER_SLACK,
     describeBrokenRequest: (error) => connectionProblem(error, targetBytes),
     answerUnreadableRequest: (request, reply) =>
-      sendOwnProblem(context, request, reply, hostProblem(request.raw) ?? problem('not-found')),
+      sendOwnProblem(context, request, reply, hostProblem(request.raw) ?? makeProblem('not-found')),
     rewriteUrl: (request) => {
       const target = readTarget(request.url ?? '')
       if (target === undefined) return request.url ?? '/'
@@ -105,7 +105,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
     const retryAfter = request.url.startsWith('/health/') ? 0 : requestTokens.countRequest(request.ip)
     if (retryAfter === 0) return undefined
     metrics.refused.inc({ limit: 'requestsPerSecond' })
-    return problem('too-many-requests', { retryAfter })
+    return makeProblem('too-many-requests', { retryAfter })
   }
 }
 
@@ -113,7 +113,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
 function answerError(context: EngineContext, err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (!(err instanceof ProblemError)) {
     context.log.error({ event: 'request_failed', request: request.id, err }, 'request failed')
-    sendOwnProblem(context, request, reply, problem('server-error'))
+    sendOwnProblem(context, request, reply, makeProblem('server-error'))
     return
   }
   const { problem: response, cause } = err
@@ -129,11 +129,13 @@ function unroutedProblem({ method, url }: FastifyRequest): ProblemResponse {
   const path = url.split('?', 1)[0] ?? ''
   const isKnown = PATHS.includes(path) || CONTRACT_PATTERN.test(path)
   const isRead = method === 'GET' || method === 'HEAD'
-  return problem(isKnown && !isRead ? 'method-not-allowed' : 'not-found')
+  return makeProblem(isKnown && !isRead ? 'method-not-allowed' : 'not-found')
 }
 
 function hostProblem(request: IncomingMessage): ProblemResponse | undefined {
-  return hasSeveralHosts(request) ? problem('bad-request', { detail: 'send one Host header, not several' }) : undefined
+  return hasSeveralHosts(request)
+    ? makeProblem('bad-request', { detail: 'send one Host header, not several' })
+    : undefined
 }
 
 function sizeProblem(
@@ -142,9 +144,9 @@ function sizeProblem(
   { targetBytes, headerBytes }: { readonly targetBytes: number; readonly headerBytes: number },
 ): ProblemResponse | undefined {
   const length = target === undefined ? (request.url ?? '').length : target.uri.length
-  if (length > targetBytes) return problem('target-too-long')
+  if (length > targetBytes) return makeProblem('target-too-long')
   const size = request.rawHeaders.reduce((sum, text) => sum + text.length + 2, 0)
-  return size > headerBytes ? problem('headers-too-large') : undefined
+  return size > headerBytes ? makeProblem('headers-too-large') : undefined
 }
 
 function sendOwnProblem(
@@ -176,15 +178,15 @@ function answerPreflight(context: EngineContext, request: FastifyRequest, reply:
 
 function addRoutes(app: App, context: EngineContext, checkReady: () => Promise<void>): void {
   app.setErrorHandler((error, request, reply) => answerError(context, error, request, reply))
-  app.get('/engine', () => engineStatus(context))
+  app.get('/engine', () => describeEngine(context))
   const authenticate = createAuthenticator(context.config.apiKeys, context.random)
   app.get<{ Params: { contract: string } }>(`${CONTRACT_PATH}:contract`, ({ headers, params }) => {
     requireApiKey(authenticate, headers.authorization)
-    return contractDetails(context, params.contract)
+    return readContractDetails(context, params.contract)
   })
   addCommonRoutes(app, {
     checkReady,
-    makeStoppingRefusal: () => new ProblemError(problem('overloaded', { detail: 'the engine is stopping' })),
+    makeStoppingRefusal: () => new ProblemError(makeProblem('overloaded', { detail: 'the engine is stopping' })),
     makeOpenApiText: () => JSON.stringify(openApi),
   })
 }
@@ -193,32 +195,32 @@ function requireApiKey(authenticate: Authenticate, authorization: string | undef
   try {
     authenticate(authorization)
   } catch (error) {
-    throw error instanceof ProtocolError ? new ProblemError(problem('unauthorized')) : error
+    throw error instanceof ProtocolError ? new ProblemError(makeProblem('unauthorized')) : error
   }
 }
 
 /** Makes the function that rejects while the engine cannot answer requests. */
-export function engineReadiness(context: EngineContext): () => Promise<void> {
+export function createEngineReadinessCheck(context: EngineContext): () => Promise<void> {
   const checkDatabase = createReadinessCheck(context)
   return async () => {
     requireFreshBlock(context)
     await checkDatabase().catch((cause: unknown) => {
-      throw new ProblemError(problem('overloaded', { detail: 'the database cannot be written' }), { cause })
+      throw new ProblemError(makeProblem('overloaded', { detail: 'the database cannot be written' }), { cause })
     })
   }
 }
 
 /** Throws a ProblemError while the engine has no block of its chain, or none that is new enough. */
 function requireFreshBlock({ watcher }: EngineContext): void {
-  if (watcher.getBlock() === undefined) throw new ProblemError(problem('starting'))
-  if (watcher.isStale()) throw new ProblemError(problem('stale-chain'))
+  if (watcher.getBlock() === undefined) throw new ProblemError(makeProblem('starting'))
+  if (watcher.isStale()) throw new ProblemError(makeProblem('stale-chain'))
 }
 
 function connectionProblem(error: ConnectionError, targetBytes: number): ProblemResponse {
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return problem('request-timeout')
-  if (error.code !== 'HPE_HEADER_OVERFLOW') return problem('bad-request')
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return makeProblem('request-timeout')
+  if (error.code !== 'HPE_HEADER_OVERFLOW') return makeProblem('bad-request')
   const { rawPacket } = error as unknown as { readonly rawPacket?: Buffer }
   const lineEnd = rawPacket?.subarray(0, targetBytes + 64).indexOf('\n')
   const isFirstPacket = /^[A-Z]+ \//.test(rawPacket?.subarray(0, 40).toString('latin1') ?? '')
-  return problem(isFirstPacket && lineEnd === -1 ? 'target-too-long' : 'headers-too-large')
+  return makeProblem(isFirstPacket && lineEnd === -1 ? 'target-too-long' : 'headers-too-large')
 }

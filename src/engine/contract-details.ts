@@ -4,21 +4,21 @@ import { parseAddress } from '../offchain/address.ts'
 import type { CallHistory, PastCall } from './call-history.ts'
 import { dayOf } from './commit.ts'
 import type { EngineContext } from './context.ts'
-import { ProblemError, problem } from './problem.ts'
-import { contractStatus, formatAddress } from './status.ts'
+import { makeProblem, ProblemError } from './problem.ts'
+import { describeContract, formatAddress } from './status.ts'
 
 /** Returns the details of a contract. Throws a ProblemError with `bad-address` or `unknown-contract`. */
-export async function contractDetails(context: EngineContext, text: string) {
+export async function readContractDetails(context: EngineContext, text: string) {
   const { chain, watcher, contractRows, outbox, timers, calls, now } = context
   const address = orUndefined(() => parseAddress(text))
-  if (address === undefined) throw new ProblemError(problem('bad-address'))
+  if (address === undefined) throw new ProblemError(makeProblem('bad-address'))
   const entry = watcher.get(address)
-  if (entry === undefined) throw new ProblemError(problem('unknown-contract'))
+  if (entry === undefined) throw new ProblemError(makeProblem('unknown-contract'))
   const { contract, queue } = entry
   const { storageBytes, dailyTransactions } = await contractRows.get(address)
   const today = dayOf(now())
   return {
-    ...contractStatus(chain, entry),
+    ...describeContract(chain, entry),
     component_uri: contract.component?.uri ?? null,
     engines:
       contract.engines?.map(({ address, endpoint }) => ({ address: formatAddress(chain, address), endpoint })) ?? null,

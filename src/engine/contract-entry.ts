@@ -43,9 +43,9 @@ export interface ContractEntry {
   readonly address: Address
   contract: OffChainContract
   /** Whether the contract lists this engine; undefined until its component has answered that. */
-  isOurs: boolean | undefined
-  /** The contract as it was when its component was last asked for the engines. */
-  contractAsked?: OffChainContract
+  listsThisEngine: boolean | undefined
+  /** The contract as it was when its component last listed the engines; undefined before. */
+  contractOfEngineList?: OffChainContract
   state: ComponentState
   readonly hook: HookState
   readonly fork: ForkState
@@ -75,16 +75,16 @@ interface WatchingContext {
 export function findCallTarget({ watcher }: WatchingContext, entry: ContractEntry): CallTarget | undefined {
   const block = watcher.getBlock()
   const { state, contract } = entry
-  if (state.kind !== 'ready' || entry.isOurs !== true || block === undefined) return undefined
+  if (state.kind !== 'ready' || entry.listsThisEngine !== true || block === undefined) return undefined
   return watcher.get(entry.address) === entry ? { entry, contract, component: state.component, block } : undefined
 }
 
 export const CONTRACT_STATES = ['served', 'starting', 'reconciling', 'failed', 'not-this-engine'] as const
 export type ContractState = (typeof CONTRACT_STATES)[number]
 
-export function contractStateOf({ isOurs, state, fork }: ContractEntry): ContractState {
-  if (isOurs === false) return 'not-this-engine'
+export function contractStateOf({ listsThisEngine, state, fork }: ContractEntry): ContractState {
+  if (listsThisEngine === false) return 'not-this-engine'
   if (state.kind !== 'ready') return state.kind
-  if (isOurs === undefined) return 'starting'
+  if (listsThisEngine === undefined) return 'starting'
   return fork.standing === 'reconciling' ? 'reconciling' : 'served'
 }

@@ -5,7 +5,7 @@
 import type { Task } from '../async/task.ts'
 import type { App } from '../http/app-type.ts'
 import { purgeSpent } from '../store/sweep.ts'
-import { createEngineApp, engineReadiness } from './app.ts'
+import { createEngineApp, createEngineReadinessCheck } from './app.ts'
 import { createBackground } from './background.ts'
 import { createBodyBuffer } from './body.ts'
 import { createCallHistory } from './call-history.ts'
@@ -52,7 +52,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
   const outboxMs = config.chain.type === 'local' ? Math.min(everyMs, LOCAL_OUTBOX_MS) : everyMs
   registerGauges(metrics, () => readGauges(context))
   await Promise.all([timers.load(), outbox.load()])
-  const checkReady = engineReadiness(context)
+  const checkReady = createEngineReadinessCheck(context)
   const app = await createEngineApp(context, checkReady)
   return {
     app,

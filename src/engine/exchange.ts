@@ -5,7 +5,7 @@ import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
 import { type CallRequest, type CallResult, performCall, problemCode } from './perform.ts'
-import { type ProblemCode, ProblemError, type ProblemResponse, problem } from './problem.ts'
+import { makeProblem, type ProblemCode, ProblemError, type ProblemResponse } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
 import { type HeaderPair, type PendingResponse, sendProblem, sendResponse } from './send.ts'
 import { routeOf, type Target } from './target.ts'
@@ -25,7 +25,7 @@ export async function answerRequest(context: EngineContext, exchange: Exchange):
   } catch (err) {
     const isRefusal = err instanceof ProblemError
     if (!isRefusal) log.error({ event: 'request_failed', request: exchange.id, err }, 'request failed')
-    const refusal = isRefusal ? err.problem : problem('server-error')
+    const refusal = isRefusal ? err.problem : makeProblem('server-error')
     metrics.answers.inc({ status: String(refusal.status), error: refusal.code })
     context.tracer?.recordRefusal(exchange.request, refusal.code)
     sendProblem(context, exchange, refusal)
@@ -63,17 +63,17 @@ function requireServedContract({ watcher }: EngineContext, { contract }: Target)
   if (watcher.getBlock() === undefined) refuseWith('starting')
   const entry = watcher.get(contract)
   if (entry === undefined) refuseWith('unknown-contract')
-  if (entry.isOurs === false) refuseWith('not-this-engine')
+  if (entry.listsThisEngine === false) refuseWith('not-this-engine')
   const { state } = entry
   if (state.kind === 'failed')
     refuseWith(entry.contract.component === undefined ? 'unknown-contract' : 'component-unavailable')
-  if (state.kind === 'starting' || entry.isOurs === undefined) refuseWith('starting')
+  if (state.kind === 'starting' || entry.listsThisEngine === undefined) refuseWith('starting')
   if (!state.hooks.includes('off_chain_on_http_request')) refuseWith('no-http-hook')
   return entry
 }
 
 function refuseWith(code: ProblemCode): never {
-  throw new ProblemError(problem(code))
+  throw new ProblemError(makeProblem(code))
 }
 
 function signAnswer(
@@ -114,13 +114,13 @@ function callProblem(
 ): ProblemResponse {
   if (result.kind === 'quota') return quotaProblem(context, result)
   if (result.kind === 'reconciling') return reconcilingProblem(context, entry)
-  return problem(problemCode(result))
+  return makeProblem(problemCode(result))
 }
 
 /** Returns the problem of a contract that reconciles, with the next run of its hook where the hook has failed. */
 function reconcilingProblem({ now }: EngineContext, { fork, hook }: ContractEntry): ProblemResponse {
-  if (fork.standing !== 'reconciling' || hook.problem === undefined) return problem('reconciling')
-  return problem('reconciling', {
+  if (fork.standing !== 'reconciling' || hook.problem === undefined) return makeProblem('reconciling')
+  return makeProblem('reconciling', {
     retryAfter: Math.max(1, Math.ceil((hook.notBefore - now().getTime()) / 1000)),
     detail:
       'the chain took back a block that this contract had been served at, and its state change hook, ' +
@@ -130,7 +130,7 @@ function reconcilingProblem({ now }: EngineContext, { fork, hook }: ContractEntr
 
 function quotaProblem({ now }: EngineContext, result: Extract<CallResult, { kind: 'quota' }>): ProblemResponse {
   const { limit, until } = result
-  return problem(problemCode(result), {
+  return makeProblem(problemCode(result), {
     retryAfter: until && Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)),
     detail: `the contract is at limits.${limit} of this engine, and nothing of the call was kept`,
   })

@@ -20,7 +20,7 @@ export interface GaugeValues {
     readonly headAgeSeconds: number
     readonly unread: number
   }
-  /** The number of contracts by state: served, starting, failed, not-this-engine. */
+  /** The number of contracts by state: served, starting, reconciling, failed, not-this-engine. */
   readonly contracts: Readonly<Record<string, number>>
   readonly deadHooks: number
   readonly timers: number
@@ -77,10 +77,18 @@ export function registerGauges({ registry }: Metrics, readValues: () => GaugeVal
   gauge('workers', 'Workers', ({ workers }) => workers)
   gauge('queued', 'Calls that wait for their contract', ({ queued }) => queued)
   gauge('outbox', 'Transactions that wait to be included', ({ outbox }) => outbox.count)
-  gauge('outbox_oldest_seconds', 'Age of the oldest of them', ({ outbox }) => outbox.oldestSeconds)
+  gauge(
+    'outbox_oldest_seconds',
+    'Age of the oldest transaction that waits to be included',
+    ({ outbox }) => outbox.oldestSeconds,
+  )
   gauge('chain_block', 'The block that requests are answered at', ({ chain }) => chain.block)
-  gauge('chain_unseen_seconds', 'Since the last successful look at the chain', ({ chain }) => chain.unseenSeconds)
-  gauge('chain_head_age_seconds', 'Since the chain has had no newer block', ({ chain }) => chain.headAgeSeconds)
+  gauge(
+    'chain_unseen_seconds',
+    'Seconds since the last successful poll of the chain',
+    ({ chain }) => chain.unseenSeconds,
+  )
+  gauge('chain_head_age_seconds', 'Seconds since the newest block of the chain', ({ chain }) => chain.headAgeSeconds)
   gauge(
     'contracts_unread',
     'Contracts that the last look could not read, or did not reach',

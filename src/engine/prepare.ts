@@ -13,10 +13,10 @@ import { performCall } from './perform.ts'
 import { callBackOffMs } from './retry.ts'
 
 export function needsPreparation(entry: ContractEntry, time: number): boolean {
-  const { state, retry, isOurs, contract } = entry
-  if (isOurs === false && contract.engines !== undefined) return false
+  const { state, retry, listsThisEngine, contract } = entry
+  if (listsThisEngine === false && contract.engines !== undefined) return false
   if (state.kind === 'ready')
-    return contract.engines === undefined && entry.contractAsked !== contract && retry.at <= time
+    return contract.engines === undefined && entry.contractOfEngineList !== contract && retry.at <= time
   return retry.at <= time
 }
 
@@ -73,7 +73,7 @@ async function askEngines(context: EngineContext, entry: ContractEntry): Promise
   const block = context.watcher.getBlock()
   if (state.kind !== 'ready' || block === undefined) return
   if (!state.hooks.includes('off_chain_engines')) {
-    entry.isOurs = true
+    entry.listsThisEngine = true
   } else {
     const target = { entry, contract, component: state.component, block }
     const result = await performCall(context, entry, () => target, { hook: { kind: 'engines' }, mode: 'shared' })
@@ -81,9 +81,9 @@ async function askEngines(context: EngineContext, entry: ContractEntry): Promise
     const engines = orProblem(() => readEngines(result.result))
     if ('problem' in engines)
       throw new SourceError(`the list of engines that its component returns cannot be read: ${engines.problem}`)
-    entry.isOurs = engines.includes(context.engine)
+    entry.listsThisEngine = engines.includes(context.engine)
   }
-  entry.contractAsked = contract
+  entry.contractOfEngineList = contract
 }
 
 function readEngines(result: Uint8Array): readonly string[] {

@@ -115,7 +115,8 @@ const RETRY_SECONDS: Partial<Record<ProblemCode, number>> = {
   'component-unavailable': 10,
 }
 
-export function problem(
+/** Makes an answer of the engine itself. */
+export function makeProblem(
   code: ProblemCode,
   { retryAfter = RETRY_SECONDS[code], detail }: ProblemOptions = {},
 ): ProblemResponse {

@@ -1,4 +1,4 @@
-/** Tells when a call is tried again that failed, or that met a full queue or quota. */
+/** Tells when the engine makes a call again: one that has failed, or that met a full queue or a full quota. */
 import { backOffMs } from '../async/back-off.ts'
 
 /** The number of failures after which a call is given up: a hook until its contract changes again, a timer for good. */

@@ -5,9 +5,14 @@ import { performCall, problemCode } from './perform.ts'
 import { endReconciling } from './reconcile.ts'
 import { callBackOffMs, MOST_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
 
-export function needsHookRun({ hook, state, isOurs }: ContractEntry, time: number): boolean {
+export function needsHookRun({ hook, state, listsThisEngine }: ContractEntry, time: number): boolean {
   return (
-    hook.pending && !hook.running && !hook.dead && hook.notBefore <= time && state.kind === 'ready' && isOurs === true
+    hook.pending &&
+    !hook.running &&
+    !hook.dead &&
+    hook.notBefore <= time &&
+    state.kind === 'ready' &&
+    listsThisEngine === true
   )
 }
 

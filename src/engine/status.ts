@@ -4,7 +4,7 @@ import { type Address, evmAddress } from '../offchain/address.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, contractStateOf, type HookState } from './contract-entry.ts'
 
-export function engineStatus({ chain, engine, watcher, signer }: EngineContext) {
+export function describeEngine({ chain, engine, watcher, signer }: EngineContext) {
   const block = watcher.getBlock()
   return {
     address: formatAddress(chain, engine),
@@ -13,7 +13,7 @@ export function engineStatus({ chain, engine, watcher, signer }: EngineContext) 
     stale: block === undefined || watcher.isStale(),
     response_key: signer.endorsement.public_key,
     endorsement: signer.endorsement,
-    contracts: [...watcher.entries()].map((entry) => contractStatus(chain, entry)),
+    contracts: [...watcher.entries()].map((entry) => describeContract(chain, entry)),
   }
 }
 
@@ -23,7 +23,7 @@ export function formatAddress({ addresses }: Pick<Chain, 'addresses'>, address: 
 }
 
 /** Returns the public status of a contract. */
-export function contractStatus(chain: Pick<Chain, 'addresses'>, entry: ContractEntry) {
+export function describeContract(chain: Pick<Chain, 'addresses'>, entry: ContractEntry) {
   const { contract, state, hook } = entry
   return {
     address: formatAddress(chain, contract.address),

@@ -237,14 +237,17 @@ function newEntry({ config: { limits }, engine, log }: WatcherContext, contract:
   const entry: ContractEntry = {
     address: contract.address,
     contract,
-    isOurs: listsEngine(contract, engine),
+    listsThisEngine: listsEngine(contract, engine),
     state: { kind: 'starting' },
     hook: { pending: true, running: false, attempts: 0, dead: false, notBefore: 0, problem: undefined },
     fork: { number: 0, standing: 'unchecked' },
     queue: createCallQueue(limits),
     retry: { at: 0, attempts: 0 },
   }
-  log.info({ event: 'contract_found', contract: contract.address, ours: entry.isOurs }, 'the filter admits a contract')
+  log.info(
+    { event: 'contract_found', contract: contract.address, ours: entry.listsThisEngine },
+    'the filter admits a contract',
+  )
   return entry
 }
 
@@ -252,15 +255,15 @@ function updateEntry({ engine, log }: WatcherContext, entry: ContractEntry, cont
   const { component: before } = entry.contract
   const { component: after } = contract
   entry.contract = contract
-  const isOurs = listsEngine(contract, engine)
-  if (isOurs !== entry.isOurs && isOurs !== undefined) {
+  const listsThisEngine = listsEngine(contract, engine)
+  if (listsThisEngine !== entry.listsThisEngine && listsThisEngine !== undefined) {
     log.info(
-      { event: isOurs ? 'contract_joined' : 'contract_left', contract: contract.address },
+      { event: listsThisEngine ? 'contract_joined' : 'contract_left', contract: contract.address },
       'the engines of the contract changed',
     )
   }
   // A contract whose component names the engines keeps its answer until the component is asked again.
-  if (isOurs !== undefined || entry.isOurs === false) entry.isOurs = isOurs
+  if (listsThisEngine !== undefined || entry.listsThisEngine === false) entry.listsThisEngine = listsThisEngine
   if (before?.sha256 !== after?.sha256 || before?.uri !== after?.uri) {
     entry.state = { kind: 'starting' }
     entry.retry = { at: 0, attempts: 0 }

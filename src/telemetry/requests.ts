@@ -54,14 +54,14 @@ function endSpan(
   const method = METHODS.includes(sentMethod) ? sentMethod : '_OTHER'
   const template = route ?? (is404 ? undefined : routeOptions.url)
   const { statusCode, writableFinished } = reply.raw
-  const isOurs = writableFinished && statusCode >= 500
+  const isServerError = writableFinished && statusCode >= 500
   span.name = template === undefined ? method : `${method} ${template}`
-  span.hasFailed = isOurs
+  span.hasFailed = isServerError
   span.attributes = {
     'http.request.method': method,
     ...(template === undefined ? {} : { 'http.route': template }),
     ...(writableFinished ? { 'http.response.status_code': statusCode } : { 'error.type': 'aborted' }),
-    ...(isOurs ? { 'error.type': error ?? String(statusCode) } : {}),
+    ...(isServerError ? { 'error.type': error ?? String(statusCode) } : {}),
     ...(error === undefined ? {} : { 'vouchsafe.error': error }),
     ...ownAttributes(request),
   }
