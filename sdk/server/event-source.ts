@@ -24,7 +24,7 @@ export async function* readEvents(
   let event = ''
   let data = ''
   for await (const line of linesOf(body, idleMilliseconds)) {
-    const [, name, value = ''] = /^(event|data|retry): ?(.*)$/.exec(line) ?? []
+    const [, name, value = ''] = /^(event|data|retry): ?(.*)$/s.exec(line) ?? []
     if (name === 'event') event = value
     if (name === 'data') data += data === '' ? value : `\n${value}`
     if (name === 'retry' && /^\d{1,6}$/.test(value)) onRetry(Number(value))
@@ -40,14 +40,19 @@ async function* linesOf(body: ReadableStream<Uint8Array>, idleMilliseconds: numb
   const reader = body.getReader()
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let rest = ''
+  let endsInReturn = false
   try {
     for (;;) {
       const part = await withTimeout(reader.read(), idleMilliseconds)
       if (part.done) return
-      const lines = (rest + decoder.decode(part.value, { stream: true })).split('\n')
+      const text = decoder.decode(part.value, { stream: true })
+      if (text === '') continue
+      // The line feed of a CR LF may be in the next part, and the line is over before it comes.
+      const lines = (rest + (endsInReturn ? text.replace(/^\n/, '') : text)).split(/\r\n|[\r\n]/)
+      endsInReturn = text.endsWith('\r')
       rest = lines.pop() ?? ''
       if (rest.length > MAX_CHARACTERS) refuseLarge()
-      for (const line of lines) yield line.replace(/\r$/, '')
+      yield* lines
     }
   } finally {
     // The connection is of no more use, also where the loop over the events was left.

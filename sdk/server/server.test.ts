@@ -105,6 +105,11 @@ describe('the client of an issuer', () => {
     await expect(client.waitForSession(session_id, options)).rejects.toMatchObject({ code: 'deadline' })
     const signal = AbortSignal.abort(new Error('enough'))
     await expect(client.waitForSession(session_id, { signal })).rejects.toThrow('enough')
+    const controller = new AbortController()
+    const longPause = { everyMilliseconds: 600_000, signal: controller.signal }
+    const waiting = client.waitForSession(session_id, longPause)
+    setTimeout(() => controller.abort(new Error('enough of the pause')), 200)
+    await expect(waiting).rejects.toThrow('enough of the pause')
   })
 
   it('says what the service refused, with the id of the request, and never the key', async () => {

@@ -1,4 +1,5 @@
 /** Waiting for the end of a session. */
+import { waitUnlessAborted } from './call-service.ts'
 import { ServiceError } from './service-error.ts'
 
 export interface WaitOptions {
@@ -29,6 +30,6 @@ export async function waitForEnd<Session>(
     if (end.aborted) {
       throw new ServiceError('deadline', 'the session has not ended within the time; a wallet may still answer')
     }
-    await new Promise((resolve) => setTimeout(resolve, everyMilliseconds))
+    await waitUnlessAborted(everyMilliseconds, signal)
   }
 }

@@ -90,6 +90,24 @@ describe('a session that is watched', () => {
     ])
   })
 
+  it('of a verifier ends with what a wallet said, line separators of Unicode among it', async () => {
+    const services = await started()
+    const client = createVerifierClient({ url: await listen(services.verifier), apiKey: API_KEY })
+    const { sessionId, request: asked } = await startVerification(services)
+    const words = 'no\u2028thanks\u2029'
+    const seen: unknown[] = []
+    for await (const { status, wallet_error: error } of client.watchSession(sessionId)) {
+      seen.push([status, error?.error_description])
+      if (seen.length > 1) continue
+      const form = { error: 'access_denied', error_description: words, state: asked.state }
+      expect((await postForm(services, asked.response_uri, form)).status).toBe(200)
+    }
+    expect(seen).toEqual([
+      ['STARTED', undefined],
+      ['DECLINED', words],
+    ])
+  })
+
   it('with a redirect_uri has its result by the response code alone', async () => {
     const services = await started()
     const client = createVerifierClient({ url: await listen(services.verifier), apiKey: API_KEY })
@@ -175,7 +193,7 @@ describe('a stream', () => {
 
   it('is read however its bytes are cut, with what else the format allows', async () => {
     const bytes = Buffer.from(
-      `: a comment\nid: 7\n${QUICK}event:status\r\ndata: {"a":\r\ndata: "Größe 😀"}\r\n\r\nevent: other\ndata: 1\n\n${event(2)}${END}`,
+      `: a comment\nid: 7\n${QUICK}event:status\r\ndata: {"a":\r\ndata: "Größe 😀"}\r\n\r\nevent: other\ndata: 1\n\n${event(2)}event: status\rdata: 3\r\r${END}`,
     )
     const { url } = scripted((response) => {
       stream(response)
@@ -185,7 +203,7 @@ describe('a stream', () => {
       }
       send(0)
     })
-    expect(await all(url)).toEqual([{ a: 'Größe 😀' }, 2])
+    expect(await all(url)).toEqual([{ a: 'Größe 😀' }, 2, 3])
   })
 
   it('is opened again when it breaks or the service is busy, and repeats nothing', async () => {
