@@ -64,6 +64,14 @@ afterEach(() => {
   network.at.clear()
 })
 
+/** Starts a world whose verifier goes on where a status list cannot be fetched. */
+function startLenientWorld(): Promise<World> {
+  return startWorld({
+    outbound: network.outbound,
+    verifier: { status: { onUnreachable: 'accept', allowPrivateAddresses: false } },
+  })
+}
+
 let lists = 0
 function newUri(): string {
   lists += 1
@@ -638,10 +646,7 @@ describe('when nobody answers', () => {
   })
 
   it('or taken with a warning, where the service is told to; what is answered still counts', async () => {
-    const lenient = await startWorld({
-      outbound: network.outbound,
-      verifier: { status: { onUnreachable: 'accept', allowPrivateAddresses: false } },
-    })
+    const lenient = await startLenientWorld()
     expect(await statusOfCredential(tokenAt(newUri()), { in: lenient })).toMatch(
       /^warning: the status list \S+ could not be looked at: issuer\.example takes no connections$/,
     )
@@ -790,13 +795,13 @@ describe('who is asked, and how often', () => {
   })
 
   /** Returns the outcome of `status.valid` for each, in one response. */
-  async function detailsOf(uris: readonly string[]): Promise<readonly (string | undefined)[]> {
-    const { services } = world
+  async function detailsOf(uris: readonly string[], at = world): Promise<readonly (string | undefined)[]> {
+    const { services } = at
     const query = { ...queryFor(usualProfile), multiple: true }
     const { sessionId, request } = await startVerification(services, { credentials: [query] })
     const texts: string[] = []
     for (const uri of uris) {
-      const forgery = await makeForgery(world, request)
+      const forgery = await makeForgery(at, request)
       Object.assign(forgery.payload, tokenAt(uri))
       texts.push(await putTogether(forgery))
     }
@@ -809,7 +814,19 @@ describe('who is asked, and how often', () => {
     // After three presentations that failed no other of the response is looked at.
     const details = await detailsOf(Array.from({ length: 4 }, newUri))
     expect(network.requests).toHaveLength(2)
-    expect(details[2]).toMatch(/cannot be used: it was not asked for, because others did not come$/)
+    expect(details[2]).toMatch(
+      /cannot be used: it was not fetched, because two status lists of this response could not be fetched$/,
+    )
+  })
+
+  it('and one that does not answer counts once, however many presentations of the response name it', async () => {
+    const lenient = await startLenientWorld()
+    const uri = newUri()
+    const details = await detailsOf([uri, uri, uri, newUri(), uri], lenient)
+    expect(network.requests).toHaveLength(2)
+    expect(details).toHaveLength(5)
+    for (const detail of details) expect(detail).toContain('could not be looked at')
+    await lenient.services.close()
   })
 
   it('for a quarter of a minute at most, in one response, where each list takes its time to come', async () => {
@@ -827,7 +844,9 @@ describe('who is asked, and how often', () => {
     clock.now = start
     expect(network.requests).toHaveLength(4)
     expect(details.slice(0, 4).every((detail) => detail?.startsWith('not revoked or suspended'))).toBe(true)
-    expect(details[4]).toMatch(/cannot be used: it was not asked for, because others came too slowly$/)
+    expect(details[4]).toMatch(
+      /cannot be used: it was not fetched, because the other status lists of this response took 15 seconds$/,
+    )
   })
 
   it('again for the lists that came first, when large ones came since: memory is bounded by what came', async () => {

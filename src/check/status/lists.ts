@@ -55,8 +55,10 @@ const MAX_CACHE_BYTES = 64 * 1024 * 1024
 const MIN_ENTRY_BYTES = MAX_CACHE_BYTES / 1024
 /** The most lists of one response that may fail to be fetched, since the wallet waits for the answer meanwhile. */
 const MAX_UNREACHABLE = 2
+const AFTER_UNREACHABLE = 'it was not fetched, because two status lists of this response could not be fetched'
 /** The time limit for all lists of one response, those included that arrive slowly. */
 const MAX_WAIT_MS = 15_000
+const AFTER_WAIT = 'it was not fetched, because the other status lists of this response took 15 seconds'
 
 export function createStatusLists(
   { outbound, now, log }: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
@@ -96,17 +98,20 @@ function fetchResultOf(entry: CachedResult, isCached: boolean): FetchResult {
 
 /** Returns the policy for one response: after a few lists that did not come, or came slowly, no more are fetched. */
 export function limitToOneResponse({ loadList, onUnreachable, now }: StatusPolicy): StatusPolicy {
-  let [unreachable, waitedMs] = [0, 0]
+  const unreachableLists = new Map<string, FetchFailure>()
+  let waitedMs = 0
   return {
     onUnreachable,
     now,
-    loadList: async (...reference) => {
-      if (unreachable >= MAX_UNREACHABLE) return { problem: 'it was not asked for, because others did not come' }
-      if (waitedMs >= MAX_WAIT_MS) return { problem: 'it was not asked for, because others came too slowly' }
+    loadList: async (reference, prefersCwt) => {
+      const failure = unreachableLists.get(keyOf(reference))
+      if (failure !== undefined) return failure
+      if (unreachableLists.size >= MAX_UNREACHABLE) return { problem: AFTER_UNREACHABLE }
+      if (waitedMs >= MAX_WAIT_MS) return { problem: AFTER_WAIT }
       const startedMs = now().getTime()
-      const result = await loadList(...reference)
+      const result = await loadList(reference, prefersCwt)
       waitedMs += Math.max(0, now().getTime() - startedMs)
-      if ('unreachable' in result) unreachable += 1
+      if ('unreachable' in result) unreachableLists.set(keyOf(reference), result)
       return result
     },
   }
