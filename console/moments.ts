@@ -116,7 +116,7 @@ export function verificationMoments(session: VerifierSchemas['VerificationSessio
             look: 'bad' as const,
           },
         ]),
-    ...(status === 'EXPIRED' ? [{ at: session.expires_at, ...REQUEST_EXPIRED }] : []),
+    ...(status === 'EXPIRED' ? [{ at: at ?? session.expires_at, ...REQUEST_EXPIRED }] : []),
   ])
 }
 

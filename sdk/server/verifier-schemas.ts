@@ -377,7 +377,7 @@ export interface VerifierSchemas {
     created_at: number
     /** Seconds since the epoch. */
     expires_at: number
-    /** The time when a wallet answered. */
+    /** The time when the session came to its final state. */
     ended_at?: number
     /** Seconds since the epoch. */
     erased_at?: number

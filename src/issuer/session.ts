@@ -155,7 +155,10 @@ export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceSta
 /** Returns when the session ends: not before the token of a redeemed code ends, or can be refreshed no more. */
 export function endOfIssuance(session: IssuanceSession): number {
   if (session.lockedAt !== undefined) return session.lockedAt
-  return session.token === undefined ? session.expiresAt : Math.max(session.expiresAt, endOfAuthorization(session))
+  const { expiresAt, expiredAt, token } = session
+  const end = token === undefined ? expiresAt : Math.max(expiresAt, endOfAuthorization(session))
+  // A session that a restore made void ends before its time, and the expiry of others is recorded after theirs.
+  return Math.min(end, expiredAt ?? end)
 }
 
 /**

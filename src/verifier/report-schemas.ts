@@ -91,7 +91,7 @@ export const VerificationSessionStatus = Type.Object(
     verification_query_id: Type.String(),
     created_at: Seconds,
     expires_at: Seconds,
-    ended_at: Type.Optional(Type.Integer({ description: 'The time when a wallet answered' })),
+    ended_at: Type.Optional(Type.Integer({ description: 'The time when the session came to its final state' })),
     erased_at: Type.Optional(Seconds),
     result: Type.Optional(VerificationResult),
     wallet_error: Type.Optional(Type.Object({ error: Type.String(), error_description: Type.Optional(Type.String()) })),

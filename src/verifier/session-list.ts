@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { readPage } from '../http/page.ts'
 import type { VerifierContext } from './context.ts'
 import type { ListVerificationSessions, VerificationSessionPage } from './list-schemas.ts'
-import { registeredError, type VerificationSession, verificationStatus } from './session.ts'
+import { registeredError, sessionTimes, type VerificationSession, verificationStatus } from './session.ts'
 import { failedChecks } from './verification.ts'
 
 type Entry = Static<typeof VerificationSessionPage>['sessions'][number]
@@ -26,15 +26,11 @@ export async function listVerificationSessions(
 }
 
 function entryOf(id: string, session: VerificationSession, now: Date): Entry {
-  const status = verificationStatus(session, now)
-  const endedAt = status === 'EXPIRED' ? session.expiresAt : session.finishedAt
   return {
     session_id: id,
-    status,
+    status: verificationStatus(session, now),
     verification_query_id: session.queryId,
-    created_at: Math.floor(session.createdAt / 1000),
-    expires_at: Math.floor(session.expiresAt / 1000),
-    ...(endedAt === undefined ? {} : { ended_at: Math.floor(endedAt / 1000) }),
+    ...sessionTimes(session, now),
     ...failureMembers(session),
   }
 }

@@ -2,7 +2,7 @@
 import { findVerificationSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { isResponseCode } from './redirect.ts'
-import { type VerificationSession, verificationStatus } from './session.ts'
+import { sessionTimes, type VerificationSession, verificationStatus } from './session.ts'
 import type { VerificationReport } from './verification.ts'
 
 /**
@@ -15,14 +15,13 @@ export async function getVerificationStatus(
   responseCode?: string,
 ) {
   const { value: session } = await findVerificationSession(context.store, sessionId)
+  const now = context.now()
   const { outcome } = session
   return {
     session_id: sessionId,
-    status: verificationStatus(session, context.now()),
+    status: verificationStatus(session, now),
     verification_query_id: session.queryId,
-    created_at: Math.floor(session.createdAt / 1000),
-    expires_at: Math.floor(session.expiresAt / 1000),
-    ...(session.finishedAt === undefined ? {} : { ended_at: Math.floor(session.finishedAt / 1000) }),
+    ...sessionTimes(session, now),
     ...(session.erasedAt === undefined ? {} : { erased_at: Math.floor(session.erasedAt / 1000) }),
     ...resultOf(session, responseCode),
     ...(outcome && 'walletError' in outcome ? { wallet_error: outcome.walletError } : {}),

@@ -79,8 +79,20 @@ export function responseUriOf(
 }
 
 /** Returns the time when the session came, or will come, to its final state. */
-export function endOfVerification({ outcome, finishedAt, expiresAt }: VerificationSession): number {
-  return outcome === undefined ? expiresAt : (finishedAt ?? expiresAt)
+export function endOfVerification({ outcome, finishedAt, expiresAt, expiredAt }: VerificationSession): number {
+  // A session that a restore made void ends before its time, and the expiry of others is recorded after theirs.
+  return outcome === undefined ? Math.min(expiresAt, expiredAt ?? expiresAt) : (finishedAt ?? expiresAt)
+}
+
+/** Returns the times of a session for the application. An end is absent where an earlier release recorded none. */
+export function sessionTimes(session: VerificationSession, now: Date) {
+  const { createdAt, expiresAt, finishedAt } = session
+  const endedAt = verificationStatus(session, now) === 'EXPIRED' ? endOfVerification(session) : finishedAt
+  return {
+    created_at: Math.floor(createdAt / 1000),
+    expires_at: Math.floor(expiresAt / 1000),
+    ...(endedAt === undefined ? {} : { ended_at: Math.floor(endedAt / 1000) }),
+  }
 }
 
 /** Returns the time when the personal data of an ended session are to be erased. */

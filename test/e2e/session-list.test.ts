@@ -3,9 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { digestOf } from '../../src/codec/digest.ts'
 import type { IssuanceSession } from '../../src/issuer/session.ts'
+import { voidIssuanceSessions } from '../../src/issuer/voiding.ts'
 import type { VerificationSession } from '../../src/verifier/session.ts'
+import { voidVerificationSessions } from '../../src/verifier/voiding.ts'
 import { readySession, request } from '../support/issuance.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import { retryOnConflict } from '../support/store.ts'
 import {
   call,
   dataset,
@@ -18,6 +21,7 @@ import {
   redeem,
   startIssuance,
   startVerification,
+  statusOf,
 } from '../support/wire.ts'
 
 interface SessionPage {
@@ -393,4 +397,26 @@ describe('what a list of sessions reveals', () => {
     ]
     expect(secrets.filter((secret) => text.includes(secret))).toEqual([])
   })
+})
+
+it('says that a session which a restore made void ended then, and an expired one at its time', async () => {
+  const [issuance, verification] = [await startIssuance(services), await startVerification(services)]
+  services.clock.now = new Date(services.clock.now.getTime() + 1000)
+  const { sessionId: expired } = await startVerification(services, dcqlQuery, { expires_in: 5 })
+  const later = new Date(services.clock.now.getTime() + 10_000)
+  services.clock.now = later
+  const effects = { now: () => later, random: randomBytes, retryOnConflict }
+  expect(await voidIssuanceSessions({ store: services.issuerStore, ...effects }, later)).toBe(1)
+  expect(await voidVerificationSessions({ store: services.verifierStore, ...effects }, later)).toBe(1)
+  await services.runTasks()
+  const at = Math.floor(later.getTime() / 1000)
+  expect((await page(ISSUANCE)).sessions).toMatchObject([{ session_id: issuance.sessionId, ended_at: at }])
+  const ends = (await page(VERIFICATION)).sessions.map(({ session_id: id, ended_at: end }) => [id, end])
+  expect(ends).toEqual([
+    [expired, at - 5],
+    [verification.sessionId, at],
+  ])
+  for (const [id, end] of ends) {
+    expect(await statusOf(services, VERIFIER_URL, String(id))).toMatchObject({ status: 'EXPIRED', ended_at: end })
+  }
 })
