@@ -52,8 +52,8 @@ async function show(services: Services): Promise<void> {
   current.abort()
   current = new AbortController()
   const { signal } = current
-  const [name = 'overview', ...parts] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent)
-  const page = PAGES[name === '' ? 'overview' : name] ?? PAGES.overview
+  const [name = '', ...parts] = location.hash.replace(/^#\/?/, '').split('/').map(decodePart)
+  const page = PAGES[Object.hasOwn(PAGES, name) ? name : 'overview']
   if (page === undefined) return
   document.title = `${page.title} · Vouchsafe console`
   drawMenu(page.title, () => void show(services))
@@ -64,6 +64,16 @@ async function show(services: Services): Promise<void> {
     await page.show(root, { services, parts, signal })
   } catch (error) {
     if (!signal.aborted) root.append(element('p', { class: 'problem', role: 'alert' }, (error as Error).message))
+  }
+}
+
+/** Returns a part of the address without its escapes, or as it is where these are wrong: a person may type one. */
+function decodePart(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error
+    return part
   }
 }
 

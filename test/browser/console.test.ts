@@ -233,6 +233,15 @@ describeInBrowser('the console', (openWindow) => {
     await expect.poll(() => rows.count()).toBeGreaterThan(1)
   })
 
+  it('opens the first page by the address of no page, and a page by an address with a percent sign', async () => {
+    const { page } = await open('constructor')
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.evaluate(() => {
+      location.hash = '#/wallet/100%'
+    })
+    await page.getByText('this is not a link').waitFor()
+  })
+
   it('begins the open page anew by its own link in the menu', async () => {
     const { page } = await open('verify')
     await page.getByLabel('Query (DCQL)').fill('{}')
