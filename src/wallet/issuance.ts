@@ -37,7 +37,16 @@ const MAX_COPIES = 20
 export async function obtainCredential(
   wallet: WalletContext,
   access: CredentialAccess,
-  { offeredCredential, isPatient }: { readonly offeredCredential: OfferedCredential; readonly isPatient: boolean },
+  {
+    offeredCredential,
+    isPatient,
+    replaces,
+  }: {
+    readonly offeredCredential: OfferedCredential
+    readonly isPatient: boolean
+    /** The id of the stored credential in whose place it comes, for an issuer that decides later. */
+    readonly replaces?: string
+  },
 ): Promise<ObtainedCredential> {
   const { issuer, accessToken, authorization } = access
   const keys = await makeKeys(wallet, issuer, offeredCredential)
@@ -54,6 +63,7 @@ export async function obtainCredential(
       configurationId: offeredCredential.configurationId,
       transactionId,
       keys: keys.map(({ keyRecord }) => keyRecord),
+      replaces,
     },
   }
 }

@@ -26,6 +26,8 @@ export interface PendingCredential {
   readonly transactionId: string
   /** The proved keys, as the store of keys has them. */
   readonly keys: readonly JsonObject[]
+  /** The id of the stored credential in whose place it comes; undefined for one that is received anew. */
+  readonly replaces: string | undefined
 }
 
 /** Keeps the authorization of a token, and returns it; undefined when there is nothing to ask again with. */
@@ -48,10 +50,11 @@ export async function writeAuthorization(wallet: WalletContext, authorization: K
     client_id: authorization.clientId,
     refresh_token: authorization.refreshToken,
     dpop_key: authorization.dpopKey,
-    pending: authorization.pending.map(({ configurationId, transactionId, keys }) => ({
+    pending: authorization.pending.map(({ configurationId, transactionId, keys, replaces }) => ({
       credential_configuration_id: configurationId,
       transaction_id: transactionId,
       keys,
+      replaces,
     })),
   }
   await requireAuthorizationStore(wallet).write(authorization.name, `${JSON.stringify(record, null, 2)}\n`)
@@ -100,6 +103,7 @@ function readPendingCredential(value: Json): PendingCredential {
     configurationId: requireText(value, 'credential_configuration_id'),
     transactionId: requireText(value, 'transaction_id'),
     keys: (Array.isArray(keys) ? keys : []).filter(isObject),
+    replaces: isObject(value) ? ownString(value, 'replaces') : undefined,
   }
 }
 

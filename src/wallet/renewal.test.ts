@@ -148,6 +148,25 @@ describe('renewing', () => {
     expect(made.authorizations.get(name)).not.toBe(before[1])
   })
 
+  it('takes the place of the old ones also where the issuer decides later', async () => {
+    const made = await asked()
+    let [answer, isDecided]: [unknown, boolean] = [undefined, false]
+    const later = () => Response.json({ transaction_id: 'the transaction', interval: 60 }, { status: 202 })
+    const requesting = changing(services.fetch, '/credential-request', async (response) => {
+      answer = await response.json()
+      return later()
+    })
+    const fetch = changing(requesting, '/deferred-credential', () => (isDecided ? Response.json(answer) : later()))
+    const wallet = { ...made.wallet, fetch }
+    expect((await errorOf(renewCredential(wallet, made.id))).code).toBe('not_yet')
+    expect([...made.texts.keys()]).toEqual([made.id])
+    isDecided = true
+    const { received } = await collectPendingCredentials(wallet)
+    expect(received).toMatchObject([{ copies: { all: COPIES, unseen: COPIES } }])
+    expect(received[0]?.id).not.toBe(made.id)
+    expect([...made.texts.keys()]).toEqual([received[0]?.id])
+  })
+
   it('is done with the attestation of the wallet where every wallet has to authenticate itself', async () => {
     const provider = await makeProvider()
     const { issuer, ...more } = trustingProvider(provider)

@@ -42,7 +42,7 @@ export async function renewCredential(wallet: WalletContext, id: string): Promis
   }
   const access = await refreshAccess(wallet, authorization)
   const offeredCredential = readOfferedCredential(wallet, access.issuer, previous.source.configurationId)
-  const outcome = await obtainCredential(wallet, access, { offeredCredential, isPatient: true })
+  const outcome = await obtainCredential(wallet, access, { offeredCredential, isPatient: true, replaces: previous.id })
   if ('pending' in outcome) {
     await writeAuthorization(wallet, {
       ...access.authorization,
@@ -51,8 +51,16 @@ export async function renewCredential(wallet: WalletContext, id: string): Promis
     return abort('not_yet', 'the issuer has not decided yet; the credential that you have stays, ask again later')
   }
   const { credential } = outcome
-  if (credential.id !== previous.id) await wallet.store.remove(previous.id)
+  await removePreviousCredential(wallet, previous.id, credential)
   return credential
+}
+
+async function removePreviousCredential(
+  { store }: WalletContext,
+  previousId: string,
+  { id }: StoredCredential,
+): Promise<void> {
+  if (id !== previousId && (await store.list()).includes(previousId)) await store.remove(previousId)
 }
 
 /** Lists the credentials that the wallet waits for. Asks nobody. */
@@ -103,6 +111,7 @@ async function collectCredential(
     })
     if (transactionIdOf(answer) !== undefined) return undefined
     const credential = await checkAndStoreCredential(wallet, access, { offeredCredential, keys, answer })
+    if (pending.replaces !== undefined) await removePreviousCredential(wallet, pending.replaces, credential)
     await removePendingCredential(wallet, access.authorization, transactionId)
     return credential
   } catch (error) {
