@@ -20,6 +20,8 @@ export interface Desk {
 export interface IssuanceSessions {
   get(credentialId: string): string | undefined
   set(credentialId: string, sessionId: string): void
+  /** Forgets all sessions. */
+  clear(): void
 }
 
 const SESSIONS = 'vouchsafe-wallet-sessions'
@@ -59,5 +61,6 @@ function createSessionMemory(): IssuanceSessions {
   return {
     get: (id) => readSessions()[id],
     set: (id, sessionId) => localStorage.setItem(SESSIONS, JSON.stringify({ ...readSessions(), [id]: sessionId })),
+    clear: () => localStorage.removeItem(SESSIONS),
   }
 }

@@ -34,20 +34,28 @@ export async function showOffer(place: HTMLElement, desk: Desk, link: string, en
     desk.guide.report(isReceived ? 'coded' : 'dropped')
     await (isReceived || wrong !== undefined ? end.showCards(...drawn) : end.showCards(...drawn, drawAgain(desk, end)))
   }
-  const leave = (): void => {
+  const leave = async (): Promise<void> => {
     desk.guide.report('dropped')
-    void end.showCards()
+    await end.showCards()
+  }
+  const fail = (error: unknown): Promise<void> => {
+    desk.guide.report('dropped')
+    return end.showCards(drawProblem(error as Error))
+  }
+  const buttons = element('p', { class: 'buttons' }, button('Receive', take), button('Not now', leave))
+  // A code is good once: a second click would be refused what the first one has.
+  function button(text: string, act: () => Promise<void>): HTMLButtonElement {
+    const onclick = (): void => {
+      for (const each of buttons.querySelectorAll('button')) each.disabled = true
+      void act().catch(fail)
+    }
+    return element('button', { type: 'button', onclick, class: text === 'Not now' ? 'second' : undefined }, text)
   }
   place.replaceChildren(
     element('h3', {}, `${issuer.name ?? issuer.credentialIssuer} offers`),
     ...offeredCredentials.map(({ name, display }) => drawCard(name, (display ?? {}) as Display)),
     switches.drawn,
-    element(
-      'p',
-      { class: 'buttons' },
-      element('button', { type: 'button', onclick: () => void take() }, 'Receive'),
-      element('button', { type: 'button', class: 'second', onclick: leave }, 'Not now'),
-    ),
+    buttons,
   )
 }
 

@@ -1,5 +1,4 @@
 /** The wallet in the page: the reference wallet beside the two services, and a guided walk through both protocols. */
-import { WalletError } from '../../src/wallet/error.ts'
 import { listCredentials } from '../../src/wallet/stored-credential.ts'
 import type { ShowPage } from '../app.ts'
 import { element, field, introduction } from '../dom.ts'
@@ -66,8 +65,7 @@ async function openInPane(pane: HTMLElement, desk: Desk, link: string): Promise<
     else await (await import('./offer-view.ts')).showOffer(pane, desk, link, end)
     pane.scrollIntoView({ block: 'start' })
   } catch (error) {
-    if (!(error instanceof WalletError)) throw error
-    await onEnd(drawProblem(error))
+    await onEnd(drawProblem(error as Error))
   }
 }
 
@@ -78,8 +76,10 @@ async function showHome(pane: HTMLElement, desk: Desk, ...above: readonly HTMLEl
   if (above.length > 0) pane.scrollIntoView({ block: 'start' })
   const empty = async (): Promise<void> => {
     await desk.store.empty()
+    desk.sessions.clear()
     await showHome(pane, desk)
   }
+  const fail = (error: unknown): void => pane.prepend(drawProblem(error as Error))
   pane.replaceChildren(
     ...above,
     desk.steps.length > 0 ? drawSteps([...desk.steps]) : '',
@@ -91,7 +91,11 @@ async function showHome(pane: HTMLElement, desk: Desk, ...above: readonly HTMLEl
       ? element(
           'p',
           {},
-          element('button', { type: 'button', class: 'second', onclick: () => void empty() }, 'Empty the wallet'),
+          element(
+            'button',
+            { type: 'button', class: 'second', onclick: () => void empty().catch(fail) },
+            'Empty the wallet',
+          ),
         )
       : '',
   )

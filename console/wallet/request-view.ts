@@ -1,6 +1,6 @@
 /** A request in the wallet: who asks, what would leave, the agreement, and what came of it. */
 import { toBase64url } from '../../src/codec/base64url.ts'
-import { chosenAnswers, isAnswered } from '../../src/wallet/answer.ts'
+import { chosenAnswers } from '../../src/wallet/answer.ts'
 import { type ServerError, WalletError } from '../../src/wallet/error.ts'
 import {
   decline,
@@ -179,7 +179,7 @@ function expectedCheck(id: string, plan: PresentationPlan): string | undefined {
   if (id === HONEST.id) return undefined
   if (id === EXPIRED_BEHAVIOUR) return 'validity.not_expired'
   if (id === REVOKED_BEHAVIOUR) return 'status.valid'
-  const [answer] = plan.answers.filter(isAnswered)
+  const [answer] = chosenAnswers(plan)
   return answer && misbehaviours.find((each) => each.id === id)?.expectedCheck(answer.credential.format)
 }
 

@@ -151,6 +151,27 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     await page.getByText('The wallet is empty.').waitFor()
   })
 
+  it('takes an offer once, however often the button is clicked', async () => {
+    const { page, requests } = await open()
+    await page.getByRole('button', { name: 'Offer one that is valid for five seconds' }).click()
+    await page.getByRole('button', { name: 'Receive' }).dblclick()
+    await page.getByText('Received: Student ID for five seconds.').waitFor()
+    await page.waitForTimeout(500)
+    expect(await page.getByRole('alert').allInnerTexts()).toEqual([])
+    expect(requests.filter((url) => url.includes('/token-endpoint/'))).toHaveLength(1)
+  })
+
+  it('says what fails in the browser itself, and does so too where an offer is taken', async () => {
+    const { page } = await open()
+    await page.getByRole('button', { name: 'Offer one that is valid for five seconds' }).click()
+    await page.getByRole('button', { name: 'Receive' }).waitFor()
+    await page.evaluate(() => {
+      crypto.subtle.generateKey = () => Promise.reject(new Error('the browser makes no keys'))
+    })
+    await page.getByRole('button', { name: 'Receive' }).click()
+    await page.getByRole('alert').filter({ hasText: 'the browser makes no keys' }).waitFor()
+  })
+
   it('opens the links of the pages that issue and verify', async () => {
     const { page } = await open()
     await receive(page)
@@ -264,8 +285,10 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     await page.getByText('Claims of the Student ID').click()
     await page.getByText('1843-0007').waitFor()
     await presentHonestly(page)
+    expect(await page.evaluate(() => localStorage.length)).toBe(1)
     await page.getByRole('button', { name: 'Empty the wallet' }).click()
     await page.getByText('The wallet is empty.').waitFor()
+    expect(await page.evaluate(() => localStorage.length)).toBe(0)
   })
 
   it.each(['light', 'dark'] as const)(
