@@ -24,21 +24,21 @@ async function drawCallbacks(place: HTMLElement, name: ServiceName): Promise<voi
   const status = element('p', { role: 'status' })
   const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
   const lists = element('div')
-  const fillTable = async (): Promise<void> => {
+  const redraw = async (): Promise<void> => {
     const [waiting, dead] = await Promise.all([drawWaiting(name), drawDead(name, again)])
     lists.replaceChildren(waiting, dead, ...(dead.querySelector(AGAIN) === null ? [] : [allAgain]))
   }
-  const desk: Desk = { place, status, problem, fillTable }
+  const section: CallbackSection = { place, status, problem, redraw }
   const again = (dead: Dead): HTMLElement =>
-    makeRetryButton(desk, 'Deliver again', `: ${dead.type} of the session ${dead.session_id}`, async () => {
+    makeRetryButton(section, 'Deliver again', `: ${dead.type} of the session ${dead.session_id}`, async () => {
       await client.redeliverCallback(dead.callback_id)
       return `${dead.type} waits for its delivery again.`
     })
-  const allAgain = makeRetryButton(desk, 'Deliver all dead again', '', async () => {
+  const allAgain = makeRetryButton(section, 'Deliver all dead again', '', async () => {
     const count = await client.redeliverDeadCallbacks()
     return count === 1 ? 'One event waits for its delivery again.' : `${count} events wait for their delivery again.`
   })
-  await fillTable()
+  await redraw()
   const isEmpty = lists.querySelector('table') === null
   const isConfigured = !isEmpty || (await client.getOverview()).callbacks.configured
   const hint = 'This service tells no application anything: its setting sessionCallback is not there.'
@@ -46,22 +46,27 @@ async function drawCallbacks(place: HTMLElement, name: ServiceName): Promise<voi
 }
 
 /** The parts of a section that its buttons change. */
-interface Desk {
+interface CallbackSection {
   readonly place: HTMLElement
   readonly status: HTMLElement
   readonly problem: HTMLElement
   /** Reads the lists anew. */
-  readonly fillTable: () => Promise<void>
+  readonly redraw: () => Promise<void>
 }
 
 /** Makes a button that does something, says what it did, and has the lists read anew. */
-function makeRetryButton(desk: Desk, label: string, hint: string, act: () => Promise<string>): HTMLElement {
-  const { place, status, problem, fillTable } = desk
+function makeRetryButton(
+  section: CallbackSection,
+  label: string,
+  hint: string,
+  act: () => Promise<string>,
+): HTMLElement {
+  const { place, status, problem, redraw } = section
   const button = element('button', { type: 'button', class: 'again', 'aria-label': `${label}${hint}` }, label)
   const press = async (): Promise<void> => {
     const index = [...place.querySelectorAll(AGAIN)].indexOf(button)
     status.textContent = await act()
-    await fillTable()
+    await redraw()
     button.disabled = false
     focusNear(place, index)
   }

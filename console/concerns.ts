@@ -12,7 +12,8 @@ export interface Concern {
 }
 
 const DAY = 86_400
-const SOON_DAYS = 30
+/** The days before an end from which somebody should look at it. */
+export const SOON_DAYS = 30
 /** The time after which somebody should look at an event that waits. */
 const LONG_WAIT = 3600
 

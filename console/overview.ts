@@ -1,7 +1,7 @@
 /** The first page: whether all is well, what ends and what waits, and what became of the sessions of a day. */
 import type { ShowPage } from './app.ts'
 import { isReady, type ServiceName, type ShownEngine } from './clients.ts'
-import { type Concern, countText, daysText, daysUntil, findConcerns, type Overview } from './concerns.ts'
+import { type Concern, countText, daysText, daysUntil, findConcerns, type Overview, SOON_DAYS } from './concerns.ts'
 import { drawTime, element, introduction, localTime } from './dom.ts'
 import { findEngineConcerns, isEngineWell } from './engine-concerns.ts'
 import { askEngines } from './engine-data.ts'
@@ -160,7 +160,7 @@ function drawEnds(ends: readonly End[], now: number): HTMLElement {
   const sortedEnds = ends.toSorted((one, other) => one.not_after - other.not_after)
   const items = sortedEnds.slice(0, MOST_ENDS).map(({ what, subject, not_after: end }) => {
     const days = daysUntil(end, now)
-    const look = days < 0 ? 'bad' : days < 30 ? 'warning' : undefined
+    const look = days < 0 ? 'bad' : days < SOON_DAYS ? 'warning' : undefined
     const endText = element('span', { class: look }, days < 0 ? 'ended' : `ends ${daysText(days)}`)
     return element('li', {}, [what, subject].filter(Boolean).join(': '), ', ', endText, ' (', drawTime(end), ')')
   })

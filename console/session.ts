@@ -3,7 +3,7 @@ import type { IssuerSchemas, VerifierSchemas } from '../sdk/server/index.ts'
 import type { ShowPage } from './app.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
 import { drawCompletion } from './completion.ts'
-import { element, localTime } from './dom.ts'
+import { element, localTime, showProblem } from './dom.ts'
 import { followVisibly } from './follow.ts'
 import { labelsOfType } from './labels.ts'
 import { issuanceMoments, verificationMoments } from './moments.ts'
@@ -96,11 +96,8 @@ function drawCredentialStatus(id: string, session: IssuanceStatus): HTMLElement 
   const seenBy = session.credential_status_seen_by ?? 0
   const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
   const change = (label: string, act: () => Promise<unknown>) =>
-    element('button', { type: 'button', onclick: () => void act().catch(tell) }, label)
-  const tell = (error: unknown): void => {
-    problem.hidden = false
-    problem.textContent = (error as Error).message
-  }
+    element('button', { type: 'button', onclick: () => void act().catch(fail) }, label)
+  const fail = (error: unknown): void => showProblem(problem, error)
   return element(
     'div',
     {},
@@ -108,7 +105,7 @@ function drawCredentialStatus(id: string, session: IssuanceStatus): HTMLElement 
     seenBy * 1000 > Date.now() && element('p', { class: 'warning' }, seenByText(status, seenBy)),
     status === 'VALID' && change('Suspend', () => issuerClient.suspend(id)),
     status === 'SUSPENDED' && change('Reinstate', () => issuerClient.reinstate(id)),
-    status !== 'REVOKED' && makeRevokeButton(id, tell),
+    status !== 'REVOKED' && makeRevokeButton(id, fail),
     problem,
   )
 }
@@ -120,10 +117,10 @@ function seenByText(status: string, seenBy: number): string {
 }
 
 /** Makes a button that revokes; as that is for good, the button asks once more. */
-function makeRevokeButton(id: string, tell: (error: unknown) => void): HTMLElement {
+function makeRevokeButton(id: string, fail: (error: unknown) => void): HTMLElement {
   const button = element('button', { type: 'button', class: 'danger' }, 'Revoke')
   button.addEventListener('click', () => {
-    if (button.dataset.asked === 'yes') void issuerClient.revoke(id).catch(tell)
+    if (button.dataset.asked === 'yes') void issuerClient.revoke(id).catch(fail)
     else {
       button.dataset.asked = 'yes'
       button.textContent = 'Revoke for good?'

@@ -44,8 +44,8 @@ function drawForm(
   const dryRun = element('div', { class: 'card', 'aria-live': 'polite' })
   const look = afterTyping(() => void tryOut(editor, { configurations, pasted: pasted.value.trim() }, dryRun), signal)
   const editor = createJsonEditor('Query (DCQL)', look)
-  const write = (wishes: readonly AskedConfiguration[]): void => {
-    editor.write(queryFor(wishes))
+  const write = (askedConfigurations: readonly AskedConfiguration[]): void => {
+    editor.write(queryFor(askedConfigurations))
     look()
   }
   pasted.addEventListener('input', look)
@@ -118,11 +118,11 @@ function drawTicks(
     return { id, configuration, ticks }
   })
   const rewrite = (): void => {
-    const wishes = groups.map(({ ticks, ...group }) => ({
+    const askedConfigurations = groups.map(({ ticks, ...group }) => ({
       ...group,
       paths: ticks.filter(({ input }) => input.checked).map(({ path }) => path),
     }))
-    write(wishes.filter(({ paths }) => paths.length > 0))
+    write(askedConfigurations.filter(({ paths }) => paths.length > 0))
   }
   const drawn = groups.map(({ id, configuration, ticks }) => {
     const labels = ticks.map(({ path, label, input }) => {

@@ -6,11 +6,11 @@ import {
   rememberPresentations,
   withRequest,
 } from '../console/wallet/misbehaviour.ts'
-import { misreceipts } from '../console/wallet/misreceive.ts'
+import { receivingMisbehaviours } from '../console/wallet/receiving-misbehaviour.ts'
 import type { VerificationReport } from '../src/verifier/verification.ts'
 import { isAnswered } from '../src/wallet/answer.ts'
 import { planPresentation, sendPresentation } from '../src/wallet/present.ts'
-import { receive } from '../src/wallet/receive.ts'
+import { receiveOffer } from '../src/wallet/receive.ts'
 import { mdocDataset, mdocProfile } from './support/mdoc.ts'
 import { profiles, queryFor } from './support/profiles.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from './support/services.ts'
@@ -34,7 +34,7 @@ describe.each([...profiles, mdocProfile].map((profile) => [profile.format, profi
       made = testWallet(services.fetch, services.clock)
       const id = await declare(services, profile.configuration)
       const data = format === 'dc+sd-jwt' ? dataset.credentialSubject : dataset
-      await receive(
+      await receiveOffer(
         made.wallet,
         (
           await startIssuance(services, {
@@ -106,12 +106,12 @@ describe('a wallet that misbehaves when it receives', () => {
   })
   afterAll(() => services.close())
 
-  it.each(misreceipts.map((each) => [each.title, each] as const))(
+  it.each(receivingMisbehaviours.map((each) => [each.title, each] as const))(
     'is refused with the named error: %s',
     async (_, each) => {
       const { wallet, texts } = testWallet(services.fetch, services.clock)
       const { sessionId, link } = await startIssuance(services)
-      const error = await errorOf(receive(each.changeWallet(wallet), link))
+      const error = await errorOf(receiveOffer(each.changeWallet(wallet), link))
       expect(error.server?.error).toBe(each.error)
       expect(texts.size).toBe(0)
       const status = await statusOf(services, ISSUER_URL, sessionId)

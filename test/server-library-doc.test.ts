@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { signatureHeaders } from '../src/callback/post.ts'
 import type { WalletContext } from '../src/wallet/context.ts'
 import { planPresentation, sendPresentation } from '../src/wallet/present.ts'
-import { receive } from '../src/wallet/receive.ts'
+import { receiveOffer } from '../src/wallet/receive.ts'
 import { authorizeUrl, SCOPE, walletAsking } from './support/code-flow.ts'
 import { snippetWith } from './support/documents.ts'
 import { freePort } from './support/free-port.ts'
@@ -74,7 +74,7 @@ it('issues a credential and asks for it, each with one snippet', async () => {
   const verifier = await started('verifier', directories.verifier)
   const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
   const issuing = run(snippet('createIssuerClient'), { ISSUER_URL: issuer.url, ISSUER_API_KEY: API_KEY })
-  await receive(wallet, await issuing.line(/haip-vci:\S+/))
+  await receiveOffer(wallet, await issuing.line(/haip-vci:\S+/))
   expect(await issuing.line(/SUCCEEDED|EXPIRED|Error.*/)).toBe('SUCCEEDED')
   expect(await issuing.ended).toBe(0)
 

@@ -1,7 +1,7 @@
 /** The messages in docs/explanation are those that the reference wallet and the services send each other. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { planPresentation, sendPresentation } from '../src/wallet/present.ts'
-import { receive } from '../src/wallet/receive.ts'
+import { receiveOffer } from '../src/wallet/receive.ts'
 import { snippetsOf } from './support/documents.ts'
 import { type Services, startServices } from './support/services.ts'
 import { testWallet } from './support/wallet.ts'
@@ -51,7 +51,7 @@ beforeAll(async () => {
     credential_configurations: [id],
     credential_dataset: { given_name: 'Ada', family_name: 'Lovelace' },
   })
-  await receive(wallet, offer.link)
+  await receiveOffer(wallet, offer.link)
   walks.set(ISSUING, named({ link: offer.link, exchanges }, offer.sessionId))
   exchanges = []
   const claims = [{ path: ['given_name'] }]

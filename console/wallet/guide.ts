@@ -1,11 +1,11 @@
 /** The guided walk: what to do next, one click at a time. */
 import { element } from '../dom.ts'
 
-export type Happening = 'offered' | 'received' | 'coded' | 'asked' | 'presented' | 'chosen' | 'dropped'
+export type WalkEvent = 'offered' | 'received' | 'coded' | 'asked' | 'presented' | 'chosen' | 'dropped'
 
 interface GuideStep {
-  /** The happening that ends the step. */
-  readonly after: Happening
+  /** The event that ends the step. */
+  readonly after: WalkEvent
   readonly text: string
   /** The button of the guide, for what a service does; the wallet has its own buttons. */
   readonly label?: string
@@ -37,14 +37,14 @@ const END = 'That was the walk. Try the other misbehaviours, decline a request, 
 export interface Guide {
   readonly drawn: HTMLElement
   /**
-   * Shows the next step when the current one waits for `happening`. Shows the last step of a service again when the
-   * wallet has ended an offer or a request without `happening`, since the step then needs a new one.
+   * Shows the next step when the current one waits for `event`. Shows the last step of a service again when the
+   * wallet has ended an offer or a request without `event`, since the step then needs a new one.
    */
-  report(happening: Happening): void
+  report(event: WalkEvent): void
 }
 
 /** Makes the guide. `act` does what a service has to do next. */
-export function createGuide(act: (happening: Happening) => void): Guide {
+export function createGuide(act: (event: WalkEvent) => void): Guide {
   let at = 0
   const drawn = element('section', { class: 'guide', 'aria-label': 'Guided walk', 'aria-live': 'polite' })
   const draw = (): void => {
@@ -65,11 +65,11 @@ export function createGuide(act: (happening: Happening) => void): Guide {
   draw()
   return {
     drawn,
-    report: (happening) => {
+    report: (event) => {
       const step = STEPS[at]
       if (step === undefined) return
-      if (step.after === happening) at += 1
-      else if (happening === 'presented' || happening === 'dropped') at = lastStepOfService(at)
+      if (step.after === event) at += 1
+      else if (event === 'presented' || event === 'dropped') at = lastStepOfService(at)
       else return
       draw()
     },

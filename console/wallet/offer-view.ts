@@ -3,14 +3,14 @@ import type { WalletContext } from '../../src/wallet/context.ts'
 import { WalletError } from '../../src/wallet/error.ts'
 import { fetchIssuerMetadata, readOfferedCredential } from '../../src/wallet/issuer-metadata.ts'
 import { readOffer, type TxCodeDescription } from '../../src/wallet/offer.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { drawCard } from '../card.ts'
 import type { Display } from '../clients.ts'
 import { element, field } from '../dom.ts'
-import { type Desk, sessionOf } from './desk.ts'
-import { type Misreceipt, misreceipts } from './misreceive.ts'
+import { type ReceivingMisbehaviour, receivingMisbehaviours } from './receiving-misbehaviour.ts'
 import { createSwitches } from './switches.ts'
 import { drawProblem, drawVerdict } from './verdict.ts'
+import { sessionOf, type WalletPage } from './wallet-page.ts'
 
 /** The two ends of an offer: the wallet shows its cards below a message, or shows the offer again. */
 export interface OfferEnd {
@@ -19,27 +19,31 @@ export interface OfferEnd {
 }
 
 /** Shows the offer of a link in `place`. */
-export async function showOffer(place: HTMLElement, desk: Desk, link: string, end: OfferEnd): Promise<void> {
-  const offer = await readOffer(desk.wallet, link)
-  const issuer = await fetchIssuerMetadata(desk.wallet, offer.credentialIssuer)
-  const offeredCredentials = offer.configurationIds.map((id) => readOfferedCredential(desk.wallet, issuer, id))
+export async function showOffer(place: HTMLElement, page: WalletPage, link: string, end: OfferEnd): Promise<void> {
+  const offer = await readOffer(page.wallet, link)
+  const issuer = await fetchIssuerMetadata(page.wallet, offer.credentialIssuer)
+  const offeredCredentials = offer.configurationIds.map((id) => readOfferedCredential(page.wallet, issuer, id))
   const switches = createSwitches(
-    misreceipts.map((each) => ({ ...each, problem: undefined, expects: `The issuer has to answer ${each.error}.` })),
+    receivingMisbehaviours.map((each) => ({
+      ...each,
+      problem: undefined,
+      expects: `The issuer has to answer ${each.error}.`,
+    })),
     () => undefined,
   )
   const take = async (): Promise<void> => {
-    desk.guide.report('received')
-    const wrong = misreceipts.find(({ id }) => id === switches.getChosen())
-    const { drawn, isReceived } = await receiveOffer(place, desk, link, wrong)
-    desk.guide.report(isReceived ? 'coded' : 'dropped')
-    await (isReceived || wrong !== undefined ? end.showCards(...drawn) : end.showCards(...drawn, drawAgain(desk, end)))
+    page.guide.report('received')
+    const wrong = receivingMisbehaviours.find(({ id }) => id === switches.getChosen())
+    const { drawn, isReceived } = await receiveAsChosen(place, page, link, wrong)
+    page.guide.report(isReceived ? 'coded' : 'dropped')
+    await (isReceived || wrong !== undefined ? end.showCards(...drawn) : end.showCards(...drawn, drawAgain(page, end)))
   }
   const leave = async (): Promise<void> => {
-    desk.guide.report('dropped')
+    page.guide.report('dropped')
     await end.showCards()
   }
   const fail = (error: unknown): Promise<void> => {
-    desk.guide.report('dropped')
+    page.guide.report('dropped')
     return end.showCards(drawProblem(error as Error))
   }
   const buttons = element('p', { class: 'buttons' }, button('Receive', take), button('Not now', leave))
@@ -63,9 +67,9 @@ export async function showOffer(place: HTMLElement, desk: Desk, link: string, en
  * Draws a button that opens the offer again, for who mistyped the code: an offer that was not taken is as good as
  * before.
  */
-function drawAgain(desk: Desk, { showOfferAgain }: OfferEnd): HTMLElement {
+function drawAgain(page: WalletPage, { showOfferAgain }: OfferEnd): HTMLElement {
   const onclick = (): void => {
-    desk.guide.report('offered')
+    page.guide.report('offered')
     void showOfferAgain()
   }
   return element('p', {}, element('button', { type: 'button', onclick }, 'Open the offer again'))
@@ -77,18 +81,18 @@ interface Receipt {
 }
 
 /** Receives an offer as the wallet was told to behave, and returns what is to be said of it. */
-async function receiveOffer(
+async function receiveAsChosen(
   place: HTMLElement,
-  desk: Desk,
+  page: WalletPage,
   link: string,
-  wrong: Misreceipt | undefined,
+  wrong: ReceivingMisbehaviour | undefined,
 ): Promise<Receipt> {
-  const wallet: WalletContext = wrong?.changeWallet(desk.wallet) ?? desk.wallet
+  const wallet: WalletContext = wrong?.changeWallet(page.wallet) ?? page.wallet
   const askTxCode = (description: TxCodeDescription): Promise<string> => askForCode(place, description)
   try {
-    const credentials = await receive(wallet, link, { askTxCode })
+    const credentials = await receiveOffer(wallet, link, { askTxCode })
     const sessionId = sessionOf(link)
-    for (const { id } of credentials) if (sessionId !== undefined) desk.sessions.set(id, sessionId)
+    for (const { id } of credentials) if (sessionId !== undefined) page.sessions.set(id, sessionId)
     const names = credentials.map(({ name }) => name).join(', ')
     const receivedText = element('p', { class: 'good', role: 'status' }, `Received: ${names}.`)
     const verdict = wrong === undefined ? [] : [drawVerdict(wrong.error, undefined, 'issuer')]

@@ -2,18 +2,18 @@
 import { listCredentials } from '../../src/wallet/stored-credential.ts'
 import type { ShowPage } from '../app.ts'
 import { element, field, introduction } from '../dom.ts'
-import { type Desk, openDesk } from './desk.ts'
 import { drawCredential, drawSteps } from './drawing.ts'
 import { createGuide } from './guide.ts'
 import { drawService, LIBRARY, type OpenLink, UNIVERSITY, type WalletPane } from './service-card.ts'
 import { drawProblem } from './verdict.ts'
+import { openWalletPage, type WalletPage } from './wallet-page.ts'
 
 export const showWallet: ShowPage = async (main, { services, parts, signal }) => {
-  const guide = createGuide((happening) => {
+  const guide = createGuide((walkEvent) => {
     // The first button of the service whose turn it is.
-    main.querySelector<HTMLButtonElement>(`[data-happening="${happening}"]`)?.click()
+    main.querySelector<HTMLButtonElement>(`[data-walk-event="${walkEvent}"]`)?.click()
   })
-  const desk = await openDesk(guide, signal)
+  const page = await openWalletPage(guide, signal)
   const isWhole = services.issuer !== undefined && services.verifier !== undefined
   main.append(
     introduction(
@@ -23,7 +23,7 @@ export const showWallet: ShowPage = async (main, { services, parts, signal }) =>
     isWhole ? guide.drawn : '',
   )
   const pane = element('div', { class: 'pane', tabindex: '-1' })
-  const walletPane = controlPane(pane, desk)
+  const walletPane = controlPane(pane, page)
   const columns = element(
     'div',
     { class: 'desk' },
@@ -36,8 +36,8 @@ export const showWallet: ShowPage = async (main, { services, parts, signal }) =>
     element(
       'div',
       {},
-      services.issuer !== undefined && drawService(UNIVERSITY, desk, walletPane),
-      services.verifier !== undefined && drawService(LIBRARY, desk, walletPane),
+      services.issuer !== undefined && drawService(UNIVERSITY, page, walletPane),
+      services.verifier !== undefined && drawService(LIBRARY, page, walletPane),
     ),
   )
   main.append(columns)
@@ -46,23 +46,23 @@ export const showWallet: ShowPage = async (main, { services, parts, signal }) =>
   else await walletPane.openLink(link)
 }
 
-function controlPane(pane: HTMLElement, desk: Desk): WalletPane {
+function controlPane(pane: HTMLElement, page: WalletPage): WalletPane {
   return {
-    openLink: (link) => openInPane(pane, desk, link),
+    openLink: (link) => openInPane(pane, page, link),
     clear: () => pane.replaceChildren(element('p', { class: 'quiet' }, 'The next link is being made.')),
-    showCards: () => showHome(pane, desk),
+    showCards: () => showHome(pane, page),
   }
 }
 
 /** Opens an offer or a request in the pane of the wallet. */
-async function openInPane(pane: HTMLElement, desk: Desk, link: string): Promise<void> {
-  desk.steps.length = 0
-  const onEnd = (...above: readonly HTMLElement[]): Promise<void> => showHome(pane, desk, ...above)
+async function openInPane(pane: HTMLElement, page: WalletPage, link: string): Promise<void> {
+  page.steps.length = 0
+  const onEnd = (...above: readonly HTMLElement[]): Promise<void> => showHome(pane, page, ...above)
   try {
     const isRequest = /^(haip-vp|openid4vp):/i.test(link.trim())
-    const end = { showCards: onEnd, showOfferAgain: () => openInPane(pane, desk, link) }
-    if (isRequest) await (await import('./request-view.ts')).showRequest(pane, desk, link, onEnd)
-    else await (await import('./offer-view.ts')).showOffer(pane, desk, link, end)
+    const end = { showCards: onEnd, showOfferAgain: () => openInPane(pane, page, link) }
+    if (isRequest) await (await import('./request-view.ts')).showRequest(pane, page, link, onEnd)
+    else await (await import('./offer-view.ts')).showOffer(pane, page, link, end)
     pane.scrollIntoView({ block: 'start' })
   } catch (error) {
     await onEnd(drawProblem(error as Error))
@@ -70,23 +70,23 @@ async function openInPane(pane: HTMLElement, desk: Desk, link: string): Promise<
 }
 
 /** Draws the credentials of the wallet, below what there is to say of its last step. */
-async function showHome(pane: HTMLElement, desk: Desk, ...above: readonly HTMLElement[]): Promise<void> {
-  const { credentials, unreadable } = await listCredentials(desk.store)
-  const now = desk.wallet.now()
+async function showHome(pane: HTMLElement, page: WalletPage, ...above: readonly HTMLElement[]): Promise<void> {
+  const { credentials, unreadable } = await listCredentials(page.store)
+  const now = page.wallet.now()
   if (above.length > 0) pane.scrollIntoView({ block: 'start' })
   const empty = async (): Promise<void> => {
-    await desk.store.empty()
-    desk.sessions.clear()
-    await showHome(pane, desk)
+    await page.store.empty()
+    page.sessions.clear()
+    await showHome(pane, page)
   }
   const fail = (error: unknown): void => pane.prepend(drawProblem(error as Error))
   pane.replaceChildren(
     ...above,
-    desk.steps.length > 0 ? drawSteps([...desk.steps]) : '',
+    page.steps.length > 0 ? drawSteps([...page.steps]) : '',
     credentials.length === 0 ? element('p', { class: 'quiet' }, 'The wallet is empty.') : '',
     ...credentials.map((each) => drawCredential(each, now)),
     ...unreadable.map(({ id, problem }) => drawProblem(new Error(`The credential ${id} is damaged: ${problem}`))),
-    makeLinkForm((link) => openInPane(pane, desk, link)),
+    makeLinkForm((link) => openInPane(pane, page, link)),
     credentials.length > 0 || unreadable.length > 0
       ? element(
           'p',

@@ -13,22 +13,22 @@ import { type AuthorizationRequest, fetchRequest } from '../../src/wallet/reques
 import { listCredentials } from '../../src/wallet/stored-credential.ts'
 import { issuerClient, verifierClient } from '../clients.ts'
 import { element } from '../dom.ts'
-import { type Desk, pause, sessionOf } from './desk.ts'
 import { drawDisclosure } from './drawing.ts'
 import { misbehaviours, rememberPresentations, withRequest } from './misbehaviour.ts'
 import { type Behaviour, createSwitches, HONEST } from './switches.ts'
 import { drawCheckVerdict, drawProblem, drawVerdict } from './verdict.ts'
+import { pause, sessionOf, type WalletPage } from './wallet-page.ts'
 
 type OnEnd = (...above: readonly HTMLElement[]) => Promise<void>
 
 const EXPIRED_BEHAVIOUR = 'expired'
 const REVOKED_BEHAVIOUR = 'revoked'
-const FOREIGN = 'state'
+const WRONG_STATE_BEHAVIOUR = 'state'
 /** Verifiers keep a status list for as long as it says, and for five seconds at least. */
 const LIST_SECONDS = 6
 
 /** A request and all that can be done about it. */
-interface Wish {
+interface OpenedRequest {
   readonly link: string
   readonly request: AuthorizationRequest
   /** The honest plan. */
@@ -38,27 +38,27 @@ interface Wish {
 }
 
 /** Shows the request of a link in `place`; `onEnd` draws what comes after it. */
-export async function showRequest(place: HTMLElement, desk: Desk, link: string, onEnd: OnEnd): Promise<void> {
-  const request = await fetchRequest(desk.wallet, link)
-  const heldCredentials = await listCredentials(desk.store)
-  const now = desk.wallet.now()
+export async function showRequest(place: HTMLElement, page: WalletPage, link: string, onEnd: OnEnd): Promise<void> {
+  const request = await fetchRequest(page.wallet, link)
+  const heldCredentials = await listCredentials(page.store)
+  const now = page.wallet.now()
   const over = heldCredentials.credentials.filter(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now)
   const before = new Date(Math.min(...over.map(({ receivedAt }) => receivedAt.getTime())))
   const expired = over.length > 0 ? planAnswer(request, { credentials: over, unreadable: [] }, before) : undefined
-  const wish = { link, request, plan: planAnswer(request, heldCredentials, now), expired }
-  const switches = createSwitches(behavioursFor(desk, wish), (id) => {
-    if (id !== HONEST.id) desk.guide.report('chosen')
-    agreement.disabled = id === HONEST.id && wish.plan.problem !== undefined
+  const opened = { link, request, plan: planAnswer(request, heldCredentials, now), expired }
+  const switches = createSwitches(behavioursFor(page, opened), (id) => {
+    if (id !== HONEST.id) page.guide.report('chosen')
+    agreement.disabled = id === HONEST.id && opened.plan.problem !== undefined
   })
   const busy = element('p', { role: 'status' })
-  const agreement = button('Present', () => presentAs(desk, wish, switches.getChosen(), busy))
+  const agreement = button('Present', () => presentAs(page, opened, switches.getChosen(), busy))
   const buttons = element(
     'p',
     { class: 'buttons' },
     agreement,
-    button('Decline', () => declineRequest(desk, wish)),
+    button('Decline', () => declineRequest(page, opened)),
   )
-  agreement.disabled = wish.plan.problem !== undefined
+  agreement.disabled = opened.plan.problem !== undefined
   function button(text: string, act: () => Promise<readonly HTMLElement[]>): HTMLButtonElement {
     const onclick = (): void => {
       for (const each of buttons.querySelectorAll('button')) each.disabled = true
@@ -69,7 +69,7 @@ export async function showRequest(place: HTMLElement, desk: Desk, link: string, 
     }
     return element('button', { type: 'button', onclick, class: text === 'Decline' ? 'second' : undefined }, text)
   }
-  place.replaceChildren(...drawAsker(request), ...drawPlan(wish.plan), switches.drawn, busy, buttons)
+  place.replaceChildren(...drawAsker(request), ...drawPlan(opened.plan), switches.drawn, busy, buttons)
 }
 
 function drawAsker({ certificate, clientName, encryption }: AuthorizationRequest): readonly HTMLElement[] {
@@ -98,17 +98,17 @@ function drawPlan(plan: PresentationPlan): readonly HTMLElement[] {
   return [...chosenAnswers(plan).map(drawDisclosure), ...approvals]
 }
 
-function behavioursFor(desk: Desk, { plan, expired }: Wish): readonly Behaviour[] {
+function behavioursFor(page: WalletPage, { plan, expired }: OpenedRequest): readonly Behaviour[] {
   const [answer] = chosenAnswers(plan)
   const nothing = 'the wallet has nothing to answer with'
   return [
     ...misbehaviours.map((each) => ({
       ...each,
-      problem: answer === undefined ? nothing : each.findProblem(answer, desk.remembered),
+      problem: answer === undefined ? nothing : each.findProblem(answer, page.remembered),
       expects: answer === undefined ? '' : expectation(each.expectedCheck(answer.credential.format)),
     })),
     {
-      id: FOREIGN,
+      id: WRONG_STATE_BEHAVIOUR,
       title: 'Wrong state',
       does: 'The wallet sends its response with a state that is not the one of the request.',
       expects: 'The verifier has to refuse it with invalid_request, and to go on waiting.',
@@ -132,7 +132,7 @@ function behavioursFor(desk: Desk, { plan, expired }: Wish): readonly Behaviour[
       problem:
         answer === undefined
           ? nothing
-          : desk.sessions.get(answer.credential.id) === undefined
+          : page.sessions.get(answer.credential.id) === undefined
             ? 'the issuer of this console did not issue the credential to this wallet'
             : undefined,
     },
@@ -140,8 +140,8 @@ function behavioursFor(desk: Desk, { plan, expired }: Wish): readonly Behaviour[
 }
 
 /** Returns the plan that the wallet follows for the misbehaviour `id`. */
-function planOf(id: string, { plan, expired }: Wish, { wallet }: Desk): PresentationPlan {
-  if (id === FOREIGN) return withRequest(plan, { state: toBase64url(wallet.random(24)) })
+function planOf(id: string, { plan, expired }: OpenedRequest, { wallet }: WalletPage): PresentationPlan {
+  if (id === WRONG_STATE_BEHAVIOUR) return withRequest(plan, { state: toBase64url(wallet.random(24)) })
   return id === EXPIRED_BEHAVIOUR ? (expired ?? plan) : plan
 }
 
@@ -150,19 +150,24 @@ function expectation(check: string): string {
 }
 
 /** Presents as the wallet was told to behave, and returns what is to be said of it. */
-async function presentAs(desk: Desk, wish: Wish, id: string, busy: HTMLElement): Promise<readonly HTMLElement[]> {
+async function presentAs(
+  page: WalletPage,
+  opened: OpenedRequest,
+  id: string,
+  busy: HTMLElement,
+): Promise<readonly HTMLElement[]> {
   const wrong = misbehaviours.find((each) => each.id === id)
-  const plan = planOf(id, wish, desk)
-  if (id === REVOKED_BEHAVIOUR) await revokeFirst(desk, plan, busy)
-  const make = wrong?.createPresentation(desk.remembered) ?? rememberPresentations(desk.remembered)
-  const result = await sendPresentation(desk.wallet, plan, make).catch((error: unknown) => error as Error)
-  desk.guide.report(result instanceof Error && id === HONEST.id ? 'dropped' : 'presented')
+  const plan = planOf(id, opened, page)
+  if (id === REVOKED_BEHAVIOUR) await revokeFirst(page, plan, busy)
+  const make = wrong?.createPresentation(page.remembered) ?? rememberPresentations(page.remembered)
+  const result = await sendPresentation(page.wallet, plan, make).catch((error: unknown) => error as Error)
+  page.guide.report(result instanceof Error && id === HONEST.id ? 'dropped' : 'presented')
   if (result instanceof Error && !(result instanceof WalletError)) throw result
   const message = result instanceof Error ? drawProblem(result) : drawAccepted(result)
   // A response of another request is refused before there is anything to report on.
-  if (id === FOREIGN) return [message, drawVerdict('invalid_request', serverErrorOf(result), 'verifier')]
+  if (id === WRONG_STATE_BEHAVIOUR) return [message, drawVerdict('invalid_request', serverErrorOf(result), 'verifier')]
   const expectedCheckId = expectedCheck(id, plan)
-  return expectedCheckId === undefined ? [message] : [message, await verdictOf(wish.link, expectedCheckId)]
+  return expectedCheckId === undefined ? [message] : [message, await verdictOf(opened.link, expectedCheckId)]
 }
 
 /** Draws the good end, with the address at which the verifier wants the person to go on. */
@@ -183,9 +188,9 @@ function expectedCheck(id: string, plan: PresentationPlan): string | undefined {
   return answer && misbehaviours.find((each) => each.id === id)?.expectedCheck(answer.credential.format)
 }
 
-async function revokeFirst(desk: Desk, plan: PresentationPlan, busy: HTMLElement): Promise<void> {
+async function revokeFirst(page: WalletPage, plan: PresentationPlan, busy: HTMLElement): Promise<void> {
   const [answer] = chosenAnswers(plan)
-  const sessionId = answer && desk.sessions.get(answer.credential.id)
+  const sessionId = answer && page.sessions.get(answer.credential.id)
   if (sessionId === undefined) return
   busy.textContent = `The issuer revokes the credential. Verifiers may keep the list that they have for some seconds …`
   await issuerClient.revoke(sessionId)
@@ -201,8 +206,8 @@ async function verdictOf(link: string, expectedCheckId: string): Promise<HTMLEle
   return drawCheckVerdict(expectedCheckId, result, otherwise)
 }
 
-async function declineRequest(desk: Desk, { plan }: Wish): Promise<readonly HTMLElement[]> {
-  await decline(desk.wallet, plan)
-  desk.guide.report('dropped')
+async function declineRequest(page: WalletPage, { plan }: OpenedRequest): Promise<readonly HTMLElement[]> {
+  await decline(page.wallet, plan)
+  page.guide.report('dropped')
   return [element('p', { role: 'status' }, 'Declined. The verifier learns that, and neither who nor why.')]
 }

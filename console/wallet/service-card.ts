@@ -1,8 +1,8 @@
 /** The two services of the story beside the wallet: what each can start, and the session that it started last. */
 import { element, showProblem } from '../dom.ts'
 import { watchSession } from '../session.ts'
-import type { Desk } from './desk.ts'
 import { askForStudentId, offerStudentId } from './story.ts'
+import type { WalletPage } from './wallet-page.ts'
 
 export type OpenLink = (link: string) => Promise<void>
 
@@ -28,14 +28,14 @@ interface StoryService {
   readonly service: 'issuer' | 'verifier'
   readonly title: string
   /** The word for the guide about each action. */
-  readonly happening: 'offered' | 'asked'
+  readonly walkEvent: 'offered' | 'asked'
   readonly actions: readonly Action[]
 }
 
 export const UNIVERSITY: StoryService = {
   service: 'issuer',
   title: 'The university',
-  happening: 'offered',
+  walkEvent: 'offered',
   actions: [
     { label: 'Offer a student ID', start: () => offer(false) },
     { label: 'Offer one that is valid for five seconds', start: () => offer(true) },
@@ -45,7 +45,7 @@ export const UNIVERSITY: StoryService = {
 export const LIBRARY: StoryService = {
   service: 'verifier',
   title: 'The library',
-  happening: 'asked',
+  walkEvent: 'asked',
   actions: [
     {
       label: 'Ask for given name and programme',
@@ -63,8 +63,8 @@ async function offer(isShort: boolean): Promise<StartedSession> {
 }
 
 export function drawService(
-  { service, title, happening, actions }: StoryService,
-  desk: Desk,
+  { service, title, walkEvent, actions }: StoryService,
+  page: WalletPage,
   { openLink, clear, showCards }: WalletPane,
 ): HTMLElement {
   const session = element('div')
@@ -79,11 +79,11 @@ export function drawService(
     const { signal } = watching
     const { link, sessionId, code } = await start()
     if (signal.aborted) return
-    desk.guide.report(happening)
+    page.guide.report(walkEvent)
     session.replaceChildren(...drawCode(code))
     moveToTop(card)
     await openLink(link)
-    await watchSession(session, service, sessionId, AbortSignal.any([desk.signal, signal]))
+    await watchSession(session, service, sessionId, AbortSignal.any([page.signal, signal]))
   }
   const fail = (error: unknown): Promise<void> => {
     showProblem(problem, error)
@@ -92,7 +92,7 @@ export function drawService(
   const buttons = actions.map(({ label, start }, index) => {
     const onclick = (): void => void begin(start).catch(fail)
     const look = index > 0 ? 'second' : undefined
-    return element('button', { type: 'button', 'data-happening': happening, class: look, onclick }, label)
+    return element('button', { type: 'button', 'data-walk-event': walkEvent, class: look, onclick }, label)
   })
   const row = element('p', { class: 'buttons' }, ...buttons)
   const card = element('section', { class: 'card' }, element('h2', {}, title), row, problem, session)

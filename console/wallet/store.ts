@@ -12,7 +12,7 @@ import type { HolderKeys, WalletStore } from '../../src/wallet/context.ts'
 const NAME = 'vouchsafe-wallet'
 const HASHES = { ES256: 'SHA-256', ES384: 'SHA-384', ES512: 'SHA-512', EdDSA: '' } as const
 
-type Shelf = 'texts' | 'keys'
+type ObjectStoreName = 'texts' | 'keys'
 
 interface KeptKey {
   readonly alg: Algorithm
@@ -28,39 +28,41 @@ export interface BrowserStore extends WalletStore {
 export async function openBrowserStore(): Promise<BrowserStore> {
   const opening = indexedDB.open(NAME, 1)
   opening.onupgradeneeded = () => {
-    for (const name of ['texts', 'keys'] satisfies Shelf[]) opening.result.createObjectStore(name)
+    for (const name of ['texts', 'keys'] satisfies ObjectStoreName[]) opening.result.createObjectStore(name)
   }
   const database = await resultOf(opening)
-  const shelf = (name: Shelf, mode: IDBTransactionMode) => database.transaction(name, mode).objectStore(name)
+  const storeOf = (name: ObjectStoreName, mode: IDBTransactionMode) =>
+    database.transaction(name, mode).objectStore(name)
   return {
-    list: async () => (await resultOf(shelf('texts', 'readonly').getAllKeys())).map(String),
-    read: async (name) => String(await resultOf(shelf('texts', 'readonly').get(name))),
+    list: async () => (await resultOf(storeOf('texts', 'readonly').getAllKeys())).map(String),
+    read: async (name) => String(await resultOf(storeOf('texts', 'readonly').get(name))),
     write: async (name, text) => {
-      await resultOf(shelf('texts', 'readwrite').put(text, name))
+      await resultOf(storeOf('texts', 'readwrite').put(text, name))
     },
     remove: async (name) => {
-      await resultOf(shelf('texts', 'readwrite').delete(name))
+      await resultOf(storeOf('texts', 'readwrite').delete(name))
     },
-    keys: keysOn(shelf),
+    keys: keysOn(storeOf),
     empty: async () => {
-      for (const name of ['texts', 'keys'] satisfies Shelf[]) await resultOf(shelf(name, 'readwrite').clear())
+      for (const name of ['texts', 'keys'] satisfies ObjectStoreName[])
+        await resultOf(storeOf(name, 'readwrite').clear())
     },
   }
 }
 
-function keysOn(shelf: (name: Shelf, mode: IDBTransactionMode) => IDBObjectStore): HolderKeys {
+function keysOn(storeOf: (name: ObjectStoreName, mode: IDBTransactionMode) => IDBObjectStore): HolderKeys {
   return {
     make: async (alg) => {
       const pair = (await crypto.subtle.generateKey(kindOf(alg), false, ['sign', 'verify'])) as CryptoKeyPair
       const jwk = readPublicJwk(pickPublicMembers(await crypto.subtle.exportKey('jwk', pair.publicKey)))
       const kid = thumbprint(jwk)
       const keyEntry: KeptKey = { alg, jwk, privateKey: pair.privateKey }
-      await resultOf(shelf('keys', 'readwrite').put(keyEntry, kid))
+      await resultOf(storeOf('keys', 'readwrite').put(keyEntry, kid))
       return { signer: signerOf(keyEntry, kid), keyRecord: { kid } }
     },
     open: async (reference) => {
       const kid = ownString(reference, 'kid') ?? malformed('its key is not one of this browser')
-      const keyEntry: unknown = await resultOf(shelf('keys', 'readonly').get(kid))
+      const keyEntry: unknown = await resultOf(storeOf('keys', 'readonly').get(kid))
       if (!isObject(keyEntry)) return malformed('its key is not in this browser')
       return signerOf(keyEntry as unknown as KeptKey, kid)
     },

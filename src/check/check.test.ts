@@ -66,7 +66,7 @@ describe('the runner', () => {
   it('asks nothing without evidence', async () => {
     expect((await runChecks([check('a.a')], undefined, context, silentLog))[0]).toMatchObject({
       outcome: 'not_run',
-      detail: 'the presentation could not be read',
+      detail: 'what it is about could not be read',
     })
   })
 
@@ -102,7 +102,8 @@ describe('the runner', () => {
     const early = { applies: () => JSON.parse('a claim of the holder') as string }
     const checks = [check('a.a', { run }), check('a.b', late), check('a.c', early)]
     const results = await runChecks(checks, 'x', context, log)
-    const detail = 'could not be decided, by a mistake of this service; its log has request a-request'
+    const detail =
+      'could not be decided because of an error in this service; its log has the error, under request a-request'
     expect(results.map((result) => [result.outcome, result.detail])).toEqual([
       ['failed', detail],
       ['failed', detail],

@@ -73,9 +73,9 @@ export async function runChecks<Evidence, Context>(
   const outcomes = new Map<string, CheckResult['outcome']>()
   const results: CheckResult[] = []
   for (const check of checks) {
-    const verdict = decideVerdict(check, evidence, context, outcomes)
+    const verdict = runCheck(check, evidence, context, outcomes)
     // Most checks answer at once, and waiting for thirty answers that are there takes longer than finding them.
-    const { outcome, detail } = judge(check, verdict instanceof Promise ? await verdict : verdict, log)
+    const { outcome, detail } = toOutcome(check, verdict instanceof Promise ? await verdict : verdict, log)
     outcomes.set(check.id, outcome)
     const { id, asks, spec, level } = check
     results.push({ id, asks, spec, level, outcome, ...(detail === undefined ? {} : { detail: shortenDetail(detail) }) })
@@ -96,7 +96,8 @@ export function allHold(results: readonly CheckResult[]): boolean {
   return results.every(({ outcome }) => outcome === 'passed' || outcome === 'warning' || outcome === 'not_applicable')
 }
 
-interface Judgement {
+/** The outcome of a check, as the report has it. */
+interface CheckOutcome {
   readonly outcome: CheckResult['outcome']
   readonly detail?: string | undefined
 }
@@ -106,16 +107,16 @@ interface ThrownError {
   readonly error: unknown
 }
 
-/** Says why the check is not asked; undefined where it is. */
-function skipCheck<Evidence, Context>(
+/** Returns the outcome of a check that is not asked, with the reason; undefined where it is asked. */
+function findReasonToSkip<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
   outcomes: ReadonlyMap<string, CheckResult['outcome']>,
-): Judgement | undefined {
+): CheckOutcome | undefined {
   const applies = check.applies?.(context) ?? true
   if (applies !== true) return { outcome: 'not_applicable', detail: applies }
-  if (evidence === undefined) return { outcome: 'not_run', detail: 'the presentation could not be read' }
+  if (evidence === undefined) return { outcome: 'not_run', detail: 'what it is about could not be read' }
   const unmet = check.needs?.find((id) => outcomes.get(id) === 'failed' || outcomes.get(id) === 'not_run')
   return unmet === undefined ? undefined : { outcome: 'not_run', detail: `it depends on ${unmet}` }
 }
@@ -124,17 +125,17 @@ function skipCheck<Evidence, Context>(
  * Returns the verdict of the check, or why it is not asked. Malformed input fails the check; any other error is
  * returned as {@link ThrownError}.
  */
-function decideVerdict<Evidence, Context>(
+function runCheck<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
   outcomes: ReadonlyMap<string, CheckResult['outcome']>,
-): Judgement | Verdict | ThrownError | Promise<Verdict | ThrownError> {
+): CheckOutcome | Verdict | ThrownError | Promise<Verdict | ThrownError> {
   const onError = (error: unknown): Verdict | ThrownError =>
     error instanceof MalformedError ? fail(`could not be checked: ${error.message}`, error.cause) : { error }
   try {
-    const skippedJudgement = skipCheck(check, evidence, context, outcomes)
-    if (skippedJudgement !== undefined) return skippedJudgement
+    const skippedOutcome = findReasonToSkip(check, evidence, context, outcomes)
+    if (skippedOutcome !== undefined) return skippedOutcome
     const verdict = check.run(evidence as Evidence, context)
     return verdict instanceof Promise ? verdict.catch(onError) : verdict
   } catch (error) {
@@ -142,11 +143,12 @@ function decideVerdict<Evidence, Context>(
   }
 }
 
-function judge(
+/** Returns the outcome of a check by its verdict, and logs the errors that no report has. */
+function toOutcome(
   { id, level }: Pick<CheckResult, 'id' | 'level'>,
-  verdict: Judgement | Verdict | ThrownError,
+  verdict: CheckOutcome | Verdict | ThrownError,
   { log, requestId }: CheckLog,
-): Judgement {
+): CheckOutcome {
   if ('outcome' in verdict) return verdict
   const failedOutcome = level === 'MUST' ? 'failed' : 'warning'
   if ('error' in verdict) {
@@ -154,7 +156,7 @@ function judge(
     log.error(line, 'a check threw an error')
     return {
       outcome: failedOutcome,
-      detail: `could not be decided, by a mistake of this service; its log has request ${requestId}`,
+      detail: `could not be decided because of an error in this service; its log has the error, under request ${requestId}`,
     }
   }
   const { answer, detail } = verdict

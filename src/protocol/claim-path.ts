@@ -68,7 +68,7 @@ export function isWithin(inner: ClaimPosition, outer: ClaimPosition): boolean {
   return outer.length <= inner.length && outer.every((step, at) => step === inner[at])
 }
 
-/** Tests whether a step of a path selects the member or element `taken`; false when `taken` is undefined. */
+/** Tests whether a step of a path selects the member or element `positionStep`; false when that is undefined. */
 export function stepMatches(step: ClaimStep, positionStep: string | number | undefined): boolean {
   return step === null ? typeof positionStep === 'number' : step === positionStep
 }

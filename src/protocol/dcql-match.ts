@@ -74,7 +74,9 @@ export function chosenClaims(query: CredentialQuery, { claims }: ClaimsAnswer): 
   return sets?.find((set) => set.every(({ matching }) => matching.length > 0)) ?? claims
 }
 
-/** Returns a sentence about the required credentials that are not among `answered`; undefined when none is missing. */
+/**
+ * Returns a sentence about the required credentials that are not among `answeredIds`; undefined when none is missing.
+ */
 export function answerCredentials(query: DcqlQuery, answeredIds: ReadonlySet<string>): string | undefined {
   const missing = query.credential_sets
     ? query.credential_sets.flatMap((set, i) =>

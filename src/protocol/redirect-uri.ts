@@ -28,7 +28,7 @@ export interface ResponseMembers {
 
 /**
  * Returns the problem of a redirect URI that is neither https, nor http to this machine's own address, nor of a
- * private-use scheme with a dot (RFC 8252 section 7.1), nor one of `configured`.
+ * private-use scheme with a dot (RFC 8252 section 7.1), nor one of `configuredUris`.
  */
 export function redirectUriProblem(uri: string, configuredUris: readonly string[]): string | undefined {
   const url = parseUrl(uri)

@@ -15,7 +15,7 @@ import { getQuery } from './queries.ts'
 import { makeResponseCode } from './redirect.ts'
 import { responseKeyThumbprint } from './response-encryption.ts'
 import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from './response-form.ts'
-import type { EncryptedResponseForm, PlainResponseForm, WalletAnswer } from './schemas.ts'
+import type { EncryptedResponseForm, PlainResponseForm, ResponseReceipt } from './schemas.ts'
 import {
   erasureDate,
   eventTypeOf,
@@ -35,14 +35,14 @@ import { failedChecks, type VpResponse, verifyVpResponse } from './verification.
 const MAX_ERROR_LENGTH = 500
 
 /** A form, the endpoint that it came to, and the request that brought it, as the log names it. */
-export type ReceivedForm = { readonly requestId: string } & (
+export type ReceivedForm = { readonly httpRequestId: string } & (
   | { readonly mode: 'direct_post'; readonly form: PlainResponseForm }
   | { readonly mode: 'direct_post.jwt'; readonly form: EncryptedResponseForm }
 )
 
-/** The request that a response is for. */
-interface PendingRequest {
-  readonly requestId: string
+/** A request with its session, and the HTTP request that brought its response, as the log names it. */
+interface AnsweredRequest {
+  readonly httpRequestId: string
   readonly sessionId: string
   readonly session: VerificationSession
   readonly query: DcqlQuery
@@ -73,12 +73,12 @@ export async function receiveResponse(
   sessionId: string,
   { value: session, version }: Row<VerificationSession>,
   receivedForm: ReceivedForm,
-): Promise<WalletAnswer> {
+): Promise<ResponseReceipt> {
   const query = await getQuery(context, session.queryId)
   const response = await readReceivedForm(receivedForm, session, context.config.presentationBytes)
   refuseForeignState(response, session, query)
-  const pendingRequest = { requestId: receivedForm.requestId, sessionId, session, query }
-  const outcome = await decideOutcome(context, pendingRequest, response)
+  const answeredRequest = { httpRequestId: receivedForm.httpRequestId, sessionId, session, query }
+  const outcome = await decideOutcome(context, answeredRequest, response)
   const isRefused = 'report' in outcome && !outcome.report.verified
   const redirect =
     isRefused || session.redirectUri === undefined ? undefined : makeResponseCode(session.redirectUri, context.random)
@@ -99,7 +99,7 @@ export async function receiveResponse(
   if (conflict !== undefined) refuseFinished()
   const line = {
     event: 'session_finished',
-    request: receivedForm.requestId,
+    request: receivedForm.httpRequestId,
     session: digestOf(sessionId),
     status: verificationStatus(value, context.now()),
     failed: 'report' in outcome ? failedChecks(outcome.report) : [],
@@ -142,7 +142,7 @@ function refuseForeignState({ state }: WalletResponse, session: VerificationSess
 
 async function decideOutcome(
   context: VerifierContext,
-  request: PendingRequest,
+  request: AnsweredRequest,
   response: WalletResponse,
 ): Promise<VerificationOutcome> {
   if ('error' in response) return { walletError: makeWalletError(response) }
@@ -175,7 +175,7 @@ function makePrintable(text: string): string {
 
 async function verifyVpToken(
   context: VerifierContext,
-  { requestId, sessionId, session, query }: PendingRequest,
+  { httpRequestId, sessionId, session, query }: AnsweredRequest,
   response: VpResponse,
 ): Promise<VerificationOutcome> {
   const { encryptionKey } = session
@@ -193,7 +193,7 @@ async function verifyVpToken(
     ...getOperatorTerms(context),
   }
   const runVerification = (): ReturnType<typeof verifyVpResponse> =>
-    verifyVpResponse(response, terms, { log: context.log, requestId })
+    verifyVpResponse(response, terms, { log: context.log, requestId: httpRequestId })
   const report = await (context.inSpan?.('check presentation', runVerification) ?? runVerification())
   return { report }
 }

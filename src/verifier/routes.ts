@@ -169,7 +169,7 @@ function addResponseRoutes(scope: App, context: VerifierContext): void {
     { config: FORM, onRequest: plainLookup.onRequest, schema: schemas.authorizationResponseRoute },
     (request) =>
       receiveResponse(context, request.params.session_id, plainLookup.subjectOf(request), {
-        requestId: request.id,
+        httpRequestId: request.id,
         mode: 'direct_post',
         form: request.body,
       }),
@@ -180,7 +180,7 @@ function addResponseRoutes(scope: App, context: VerifierContext): void {
     { config: FORM, onRequest: encryptedLookup.onRequest, schema: schemas.encryptedAuthorizationResponseRoute },
     (request) =>
       receiveResponse(context, request.params.session_id, encryptedLookup.subjectOf(request), {
-        requestId: request.id,
+        httpRequestId: request.id,
         mode: 'direct_post.jwt',
         form: request.body,
       }),

@@ -235,10 +235,10 @@ export const staticPresentationRoute = {
 }
 
 /** The answer to the wallet: the address to send the person to, if the application configured one. */
-export const WalletAnswer = Type.Object({
+export const ResponseReceipt = Type.Object({
   redirect_uri: Type.Optional(Type.String({ description: 'Where the wallet sends the person' })),
 })
-export type WalletAnswer = Static<typeof WalletAnswer>
+export type ResponseReceipt = Static<typeof ResponseReceipt>
 
 export const authorizationResponseRoute = {
   ...walletOperation,
@@ -248,7 +248,7 @@ export const authorizationResponseRoute = {
   consumes: ['application/x-www-form-urlencoded'],
   params: SessionParams,
   body: PlainResponseForm,
-  response: jsonResponse(200, WalletAnswer),
+  response: jsonResponse(200, ResponseReceipt),
 }
 
 export const encryptedAuthorizationResponseRoute = {

@@ -1,4 +1,4 @@
-/** The verification session: data, and the one transition it makes, to a final state. */
+/** The verification session: its data, its states, and the end that a response of a wallet brings. */
 import type { Retention } from '../config/retention.ts'
 import type { EventType } from '../event/event.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'

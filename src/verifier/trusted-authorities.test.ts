@@ -19,7 +19,7 @@ import { readJws, writeJws } from '../codec/jws.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import { toPem } from '../keys/make-certificate.ts'
 import { planPresentation, sendPresentation } from '../wallet/present.ts'
-import { receive } from '../wallet/receive.ts'
+import { receiveOffer } from '../wallet/receive.ts'
 import type { VerificationReport } from './verification.ts'
 
 const [ROOT, SUB, SELF] = ['cm9vdA', 'c3Vi', 'c2VsZg']
@@ -131,7 +131,7 @@ describe('a credential that was issued under an authority', () => {
     })
     try {
       const { wallet } = testWallet(services.fetch, services.clock)
-      await receive(wallet, (await startIssuance(services)).link)
+      await receiveOffer(wallet, (await startIssuance(services)).link)
       const [card] = dcqlQuery.credentials
       const planFor = async (...authorities: readonly object[]) => {
         const query = { credentials: [{ ...card, trusted_authorities: authorities }] }

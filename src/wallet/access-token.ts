@@ -5,7 +5,7 @@ import { makeWellKnownUrl, requireAddress } from './address.ts'
 import { makeAttestationHeaders } from './client-attestation.ts'
 import type { WalletContext } from './context.ts'
 import { type DpopKey, type ProofMembers, sendWithProof } from './dpop.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 import { type ExchangeRequest, exchangeJson } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 import type { ReceivedOffer } from './offer.ts'
@@ -29,7 +29,10 @@ export interface TokenServer {
   readonly metadata: JsonObject
 }
 
-/** Fetches the metadata of the server that the offer and the issuer name. Refuses with `invalid_metadata`. */
+/**
+ * Fetches the metadata of the authorization server that the offer names, or else the issuer. Refuses with
+ * `invalid_metadata`, and with `invalid_offer` an offer that names a server which is not one of the issuer.
+ */
 export async function fetchTokenServer(
   wallet: WalletContext,
   issuer: IssuerDescription,
@@ -38,16 +41,19 @@ export async function fetchTokenServer(
   const [first = '', ...others] = issuer.authorizationServers
   const server = requireAddress(offer.authorizationServer ?? first, 'the authorization server', 'invalid_metadata')
   if (server !== first && !others.includes(server)) {
-    abort('invalid_offer', 'the offer names an authorization server that is none of the issuer')
+    refuseWith(
+      'invalid_offer',
+      `the credentials are to come by the authorization server ${server}, which is none of the issuer`,
+    )
   }
   const metadata = await exchangeJson(wallet, {
     what: 'fetched the metadata of the authorization server',
-    means: 'Where the code of the offer becomes an access token. It must name the very server that the issuer named.',
+    means: 'Where a code becomes an access token. It must name the very server that the issuer named.',
     spec: 'RFC 8414 section 3',
     url: makeWellKnownUrl(server, 'oauth-authorization-server'),
   })
   if (own(metadata, 'issuer') !== server) {
-    abort('invalid_metadata', `the metadata of the authorization server ${server} is about another issuer`)
+    refuseWith('invalid_metadata', `the metadata of the authorization server ${server} is about another issuer`)
   }
   const name = 'token_endpoint of the authorization server'
   const tokenEndpoint = requireAddress(own(metadata, 'token_endpoint'), name, 'invalid_metadata')
@@ -81,7 +87,10 @@ const REFRESH_STEP = {
   spec: 'RFC 6749 section 6',
 }
 
-/** Sends a token request; with `dpop`, the token has to be bound to that key. Refuses with `invalid_response`. */
+/**
+ * Sends a token request; with `dpop`, the token has to be bound to that key. Refuses like {@link exchangeJson}, and
+ * with `unsupported` or `invalid_response` a token that this wallet cannot use.
+ */
 export async function requestToken(
   wallet: WalletContext,
   { tokenEndpoint: url, metadata }: TokenServer,
@@ -102,7 +111,7 @@ export async function requestToken(
   const token = ownString(answer, 'access_token')
   // RFC 6750 section 2.1: only characters that fit into the header.
   if (!token || !/^[\w.~+/=-]+$/.test(token))
-    return abort('invalid_response', 'the token response has no usable access_token')
+    return refuseWith('invalid_response', 'the token response has no usable access_token')
   return {
     token,
     credentialIdentifiers: readCredentialIdentifiers(answer),
@@ -132,11 +141,14 @@ export function sendWithAccessToken<T>(
 
 function requireTokenType(type: string | undefined, dpop: DpopKey | undefined): void {
   if (dpop === undefined && type === 'dpop') {
-    abort('unsupported', 'the issuer wants DPoP tokens, and this wallet has them in the authorization code flow alone')
+    refuseWith(
+      'unsupported',
+      'the issuer wants DPoP tokens, and this wallet has them in the authorization code flow alone',
+    )
   }
   const expectedType = dpop === undefined ? 'Bearer' : 'DPoP'
   if (type !== expectedType.toLowerCase())
-    abort('invalid_response', `token_type of the token response is not ${expectedType}`)
+    refuseWith('invalid_response', `token_type of the token response is not ${expectedType}`)
 }
 
 /**

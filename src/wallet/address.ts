@@ -1,17 +1,17 @@
 /** Addresses from other parties: https, or plain http within this machine and its own network. */
 import { isSecureTransport } from '../protocol/private-host.ts'
-import { abort, type WalletErrorCode } from './error.ts'
+import { refuseWith, type WalletErrorCode } from './error.ts'
 
 /**
  * Returns `value` when it is a safe address; `what` names its member, such as `response_uri`. Refuses with `code` or
  * `insecure_address`.
  */
 export function requireAddress(value: unknown, what: string, code: WalletErrorCode): string {
-  if (typeof value !== 'string' || !URL.canParse(value)) return abort(code, `${what} is not an absolute URL`)
+  if (typeof value !== 'string' || !URL.canParse(value)) return refuseWith(code, `${what} is not an absolute URL`)
   const { username, password } = new URL(value)
-  if (username !== '' || password !== '') abort(code, `${what} contains a user name or password`)
+  if (username !== '' || password !== '') refuseWith(code, `${what} contains a user name or password`)
   if (isSafeAddress(value)) return value
-  return abort(
+  return refuseWith(
     'insecure_address',
     `${what} is ${value}, and only https is safe there; plain http is for addresses of this machine and its network`,
   )

@@ -12,7 +12,7 @@ import { requireAddress } from './address.ts'
 import { clientIdFor, makeAttestationHeaders } from './client-attestation.ts'
 import type { BrowserVisit, WalletContext } from './context.ts'
 import { DPOP_ALGORITHM, type DpopKey, makeDpopKey, type ProofMembers, sendWithProof } from './dpop.ts'
-import { abort, WalletError } from './error.ts'
+import { refuseWith, WalletError } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 
@@ -43,7 +43,7 @@ const MAX_TEXT = 500
 /** Returns the way to a browser. Refuses with `unsupported` where this wallet has none. */
 export function requireBrowser({ openBrowser: browser }: WalletContext): () => Promise<BrowserVisit> {
   if (browser !== undefined) return browser
-  return abort(
+  return refuseWith(
     'unsupported',
     'the issuer wants to ask you at its own page first (authorization code flow), and this wallet cannot send you ' +
       'there; receive it with vouchsafe wallet receive, or ask for an offer with a pre-authorized code',
@@ -83,11 +83,15 @@ function readCodeFlowServer(server: TokenServer): CodeFlowServer {
   const { metadata } = server
   const requireEndpoint = (name: string): string => {
     const value = own(metadata, name)
-    if (value === undefined) abort('unsupported', `the authorization server has no ${name}, which this wallet needs`)
+    if (value === undefined)
+      refuseWith('unsupported', `the authorization server has no ${name}, which this wallet needs`)
     return requireAddress(value, `${name} of the authorization server`, 'invalid_metadata')
   }
   if (!stringsIn(own(metadata, 'code_challenge_methods_supported') ?? []).includes('S256')) {
-    abort('unsupported', 'the authorization server does not say that it checks PKCE with S256, which this wallet needs')
+    refuseWith(
+      'unsupported',
+      'the authorization server does not say that it checks PKCE with S256, which this wallet needs',
+    )
   }
   return {
     ...server,
@@ -140,7 +144,9 @@ async function pushAuthorizationRequest(
       sent: Object.keys(form).join(', '),
     })
   const answer = await (dpop === undefined ? send() : sendWithProof(wallet, dpop, { url }, send))
-  return ownString(answer, 'request_uri') || abort('invalid_response', 'the answer to the request has no request_uri')
+  return (
+    ownString(answer, 'request_uri') || refuseWith('invalid_response', 'the answer to the request has no request_uri')
+  )
 }
 
 /** Names the credentials by scope where each has one. OpenID4VCI 1.0, Authorization Request. */
@@ -166,17 +172,17 @@ function readAuthorizationCode(query: string, { state }: AuthorizationParameters
   const parameters = new URLSearchParams(query)
   const names = [...parameters.keys()]
   if (new Set(names).size !== names.length) {
-    abort('invalid_response', 'the browser came back with a parameter twice; begin anew')
+    refuseWith('invalid_response', 'the browser came back with a parameter twice; begin anew')
   }
   if (!isSameSecret(parameters.get('state') ?? '', state)) {
-    abort('invalid_response', 'the browser came back from another request than this one (state); begin anew')
+    refuseWith('invalid_response', 'the browser came back from another request than this one (state); begin anew')
   }
   if (parameters.get('iss') !== issuer) {
-    abort('invalid_response', `the browser came back from another server than ${issuer} (iss); begin anew`)
+    refuseWith('invalid_response', `the browser came back from another server than ${issuer} (iss); begin anew`)
   }
   const error = parameters.get('error')
   if (error !== null) refuseByServerError(error, parameters.get('error_description') ?? undefined)
-  return parameters.get('code') || abort('invalid_response', 'the browser came back without a code; begin anew')
+  return parameters.get('code') || refuseWith('invalid_response', 'the browser came back without a code; begin anew')
 }
 
 function refuseByServerError(code: string, text: string | undefined): never {

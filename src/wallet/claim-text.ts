@@ -1,7 +1,7 @@
 /** The claims of a credential for people: which are about the holder, their names, and their order. */
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { formatOf } from '../credential/formats.ts'
-import { pathText } from '../protocol/claim-path.ts'
+import { pathText, stepMatches } from '../protocol/claim-path.ts'
 import { leavesOf } from './disclosure.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
@@ -51,10 +51,6 @@ export function claimLabel(credential: StoredCredential, position: ClaimPosition
 /** Formats the position as its format does for people. */
 function positionText({ format, claims }: StoredCredential, position: ClaimPosition): string {
   return formatOf(format)?.positionText(position, claims) ?? pathText(position)
-}
-
-function stepMatches(step: string | number | null, at: string | number | undefined): boolean {
-  return step === null ? typeof at === 'number' : step === at
 }
 
 function compareTexts(a: string, b: string): number {

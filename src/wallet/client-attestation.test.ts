@@ -10,7 +10,7 @@ import {
   walletAttestation,
 } from '../../test/support/wallet-attestation.ts'
 import { startIssuance } from '../../test/support/wire.ts'
-import { receive } from './receive.ts'
+import { receiveOffer } from './receive.ts'
 
 let services: Services
 let provider: Attester
@@ -29,16 +29,16 @@ describe('a wallet with an attestation', () => {
   it('receives from an issuer that takes no other wallets', async () => {
     const { wallet, steps } = testWallet(services.fetch, services.clock, { attestation: await attested() })
     const { link } = await startIssuance(services)
-    expect(await receive(wallet, link)).toHaveLength(1)
+    expect(await receiveOffer(wallet, link)).toHaveLength(1)
     expect(steps.map(({ what }) => what)).toContain('fetched a challenge')
   })
 
   it('is told why when the issuer does not trust its provider, and so is one without', async () => {
     const { link } = await startIssuance(services)
     const stranger = testWallet(services.fetch, services.clock, { attestation: await attested(await makeProvider()) })
-    const refused = await errorOf(receive(stranger.wallet, link))
+    const refused = await errorOf(receiveOffer(stranger.wallet, link))
     expect([refused.code, refused.server?.error]).toEqual(['refused', 'invalid_client_attestation'])
-    const without = await errorOf(receive(testWallet(services.fetch, services.clock).wallet, link))
+    const without = await errorOf(receiveOffer(testWallet(services.fetch, services.clock).wallet, link))
     expect([without.code, without.server?.error]).toEqual(['refused', 'invalid_client'])
   })
 
@@ -46,7 +46,7 @@ describe('a wallet with an attestation', () => {
     const plain = await startServices()
     const { wallet, steps } = testWallet(plain.fetch, plain.clock, { attestation: await attested() })
     const { link } = await startIssuance(plain)
-    expect(await receive(wallet, link)).toHaveLength(1)
+    expect(await receiveOffer(wallet, link)).toHaveLength(1)
     expect(steps.map(({ what }) => what)).not.toContain('fetched a challenge')
     await plain.close()
   })

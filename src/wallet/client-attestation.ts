@@ -7,7 +7,7 @@ import { type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
 import { requireAddress } from './address.ts'
 import type { WalletAttestation, WalletContext } from './context.ts'
-import { abort, orAbort } from './error.ts'
+import { orRefuseWith, refuseWith } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 
 /** The name of this wallet where nobody attests it under another. */
@@ -45,8 +45,8 @@ export function clientIdFor(wallet: WalletContext, metadata: JsonObject): string
   const attestation = attestationFor(wallet, metadata)
   if (wallet.clientId !== undefined || attestation === undefined) return wallet.clientId ?? PUBLIC_CLIENT
   const what = 'the attestation of this wallet'
-  const { payload } = orAbort('unsupported', what, () => readJws(attestation.jwt))
-  return ownString(payload, 'sub') || abort('unsupported', `${what} does not name the wallet (sub)`)
+  const { payload } = orRefuseWith('unsupported', what, () => readJws(attestation.jwt))
+  return ownString(payload, 'sub') || refuseWith('unsupported', `${what} does not name the wallet (sub)`)
 }
 
 /** Returns the attestation, where the server of the metadata takes one. */
@@ -65,6 +65,7 @@ async function fetchChallenge(wallet: WalletContext, endpoint: unknown): Promise
     body: '',
   })
   return (
-    ownString(answer, 'attestation_challenge') ?? abort('invalid_response', 'the answer has no attestation_challenge')
+    ownString(answer, 'attestation_challenge') ??
+    refuseWith('invalid_response', 'the answer has no attestation_challenge')
   )
 }

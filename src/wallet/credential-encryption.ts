@@ -11,13 +11,13 @@ import {
   type JweEncryption,
   type JweParameters,
   type JweRecipient,
-  jweEncryptions,
   publishedKey,
 } from '../keys/jwe.ts'
 import { makePrivateJwk, type PrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
 import type { WalletContext } from './context.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 import { type ExchangeRequest, exchangeJson, exchangeText } from './exchange.ts'
+import { chooseEncryption } from './response-encryption.ts'
 
 export interface CredentialEncryption {
   /** The parameters to encrypt a request. */
@@ -40,10 +40,10 @@ export function readCredentialEncryption(metadata: JsonObject): CredentialEncryp
   if (memberOf(request, 'encryption_required') !== true && memberOf(response, 'encryption_required') !== true)
     return undefined
   if (!isObject(request)) {
-    return abort('invalid_metadata', 'the issuer requires encryption and has no credential_request_encryption')
+    return refuseWith('invalid_metadata', 'the issuer requires encryption and has no credential_request_encryption')
   }
   return {
-    request: { ...findRequestKey(request), enc: chooseEncryption(request, 'credential_request_encryption') },
+    request: { ...findRequestKey(request), enc: chooseIssuerEncryption(request, 'credential_request_encryption') },
     response: isObject(response) ? chooseResponseEncryption(response) : undefined,
   }
 }
@@ -74,7 +74,7 @@ async function decryptAnswer(text: string, key: PrivateJwk, enc: JweEncryption, 
     return await decryptJwe(text, { keys: [{ key, kid: KID }], encs: [enc], maxBytes: MAX_ANSWER_BYTES })
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return abort('invalid_response', `${problem}: ${error.message}`, error)
+    return refuseWith('invalid_response', `${problem}: ${error.message}`, error)
   }
 }
 
@@ -83,7 +83,7 @@ function findRequestKey(metadata: JsonObject): JweRecipient {
   const key = findEncryptionKey(own(metadata, 'jwks'))
   if (!('problems' in key)) return key
   const reason = key.problems.join('; ') || 'credential_request_encryption.jwks has none'
-  return abort(
+  return refuseWith(
     'unsupported',
     `the issuer wants encrypted requests, and has no key that this wallet can use (${reason})`,
   )
@@ -92,17 +92,14 @@ function findRequestKey(metadata: JsonObject): JweRecipient {
 function chooseResponseEncryption(metadata: JsonObject): JweEncryption {
   const algorithms = own(metadata, 'alg_values_supported')
   if (!Array.isArray(algorithms) || !algorithms.includes('ECDH-ES')) {
-    abort('unsupported', 'the issuer encrypts its responses, and not with ECDH-ES, which is all that this wallet reads')
+    refuseWith(
+      'unsupported',
+      'the issuer encrypts its responses, and not with ECDH-ES, which is all that this wallet reads',
+    )
   }
-  return chooseEncryption(metadata, 'credential_response_encryption')
+  return chooseIssuerEncryption(metadata, 'credential_response_encryption')
 }
 
-/** Chooses the strongest encryption that the issuer supports. */
-function chooseEncryption(metadata: JsonObject, name: string): JweEncryption {
-  const values = own(metadata, 'enc_values_supported')
-  const strongestFirst = [...jweEncryptions].reverse()
-  return (
-    strongestFirst.find((enc) => Array.isArray(values) && values.includes(enc)) ??
-    abort('unsupported', `the issuer takes none of ${strongestFirst.join(', ')} (${name}.enc_values_supported)`)
-  )
+function chooseIssuerEncryption(metadata: JsonObject, name: string): JweEncryption {
+  return chooseEncryption(own(metadata, 'enc_values_supported'), 'the issuer', `${name}.enc_values_supported`)
 }

@@ -8,7 +8,7 @@ import type { Signer } from '../keys/signer.ts'
 import { type AccessToken, sendWithAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeEncrypted } from './credential-encryption.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import type { IssuerDescription, OfferedCredential } from './issuer-metadata.ts'
 import { proofHeader } from './proof-key.ts'
@@ -53,7 +53,9 @@ async function fetchNonce(wallet: WalletContext, { nonceEndpoint }: IssuerDescri
     url: nonceEndpoint,
     body: '',
   })
-  return ownString(answer, 'c_nonce') || abort('invalid_response', 'the answer of the nonce endpoint has no c_nonce')
+  return (
+    ownString(answer, 'c_nonce') || refuseWith('invalid_response', 'the answer of the nonce endpoint has no c_nonce')
+  )
 }
 
 function meaningOf({ proofKey }: OfferedCredential): string {

@@ -5,7 +5,7 @@ import { type JsonObject, own } from '../codec/json.ts'
 import { type AccessToken, sendWithAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeEncrypted } from './credential-encryption.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 import { type ExchangeRequest, exchangeJson } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 
@@ -37,7 +37,9 @@ export async function awaitCredential(
 /** Returns the id of the transaction of an issuer that decides later. Refuses with `invalid_response`. */
 export function transactionIdOf(answer: JsonObject): string | undefined {
   const id = own(answer, 'transaction_id')
-  return id === undefined || typeof id === 'string' ? id : abort('invalid_response', 'transaction_id is not a string')
+  return id === undefined || typeof id === 'string'
+    ? id
+    : refuseWith('invalid_response', 'transaction_id is not a string')
 }
 
 /** Asks once for the credential of a transaction. */
@@ -47,7 +49,7 @@ export function requestDeferredCredential(
   { accessToken, transactionId }: { readonly accessToken: AccessToken; readonly transactionId: string },
 ): Promise<JsonObject> {
   if (url === undefined) {
-    return abort('invalid_metadata', 'the issuer has the credential later, and does not say where to ask for it')
+    return refuseWith('invalid_metadata', 'the issuer has the credential later, and does not say where to ask for it')
   }
   const members = { transaction_id: transactionId }
   const request: ExchangeRequest = {
@@ -71,5 +73,5 @@ function intervalOf(answer: JsonObject): number {
   if (interval === undefined) return USUAL_INTERVAL
   return typeof interval === 'number' && interval > 0
     ? Math.max(1, interval)
-    : abort('invalid_response', 'interval of the answer is not a positive number')
+    : refuseWith('invalid_response', 'interval of the answer is not a positive number')
 }

@@ -52,7 +52,7 @@ export class WalletError extends Error {
 }
 
 /** Throws a {@link WalletError}. */
-export function abort(code: WalletErrorCode, message: string, cause?: unknown): never {
+export function refuseWith(code: WalletErrorCode, message: string, cause?: unknown): never {
   throw new WalletError(code, message, { cause })
 }
 
@@ -60,11 +60,11 @@ export function abort(code: WalletErrorCode, message: string, cause?: unknown): 
  * Returns the result of `read`. Throws a {@link WalletError} with `code` when `read` throws a MalformedError; `what`
  * names the input.
  */
-export function orAbort<T>(code: WalletErrorCode, what: string, read: () => T): T {
+export function orRefuseWith<T>(code: WalletErrorCode, what: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return abort(code, `${what}: ${error.message}`, error)
+    return refuseWith(code, `${what}: ${error.message}`, error)
   }
 }

@@ -5,7 +5,7 @@
 import { isObject, type JsonObject, ownString, parseJson, parseJsonObject } from '../codec/json.ts'
 import { utf8Text } from '../codec/utf8.ts'
 import type { Step, WalletContext } from './context.ts'
-import { abort, orAbort, type ServerError, WalletError } from './error.ts'
+import { orRefuseWith, refuseWith, type ServerError, WalletError } from './error.ts'
 
 export interface ExchangeRequest extends Pick<Step, 'what' | 'means' | 'spec'> {
   readonly url: string
@@ -47,14 +47,14 @@ export async function exchangeText(wallet: WalletContext, request: ExchangeReque
   if (expectedType === 'any') return text
   const type = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? 'nothing'
   if (type !== expectedType)
-    abort('invalid_response', `${request.url} answered with ${type} and not with ${expectedType}`)
+    refuseWith('invalid_response', `${request.url} answered with ${type} and not with ${expectedType}`)
   return text
 }
 
 /** Returns the body of the response, which must be a JSON object. Refuses like {@link exchangeText}. */
 export async function exchangeJson(wallet: WalletContext, request: ExchangeRequest): Promise<JsonObject> {
   const text = await exchangeText(wallet, { ...request, headers: { accept: JSON_TYPE, ...request.headers } })
-  return orAbort('invalid_response', `the answer of ${request.url} cannot be read`, () => parseJsonObject(text))
+  return orRefuseWith('invalid_response', `the answer of ${request.url} cannot be read`, () => parseJsonObject(text))
 }
 
 async function fetchAnswer(
@@ -73,7 +73,7 @@ async function fetchAnswer(
   }
   const response = await wallet.fetch(url, init as RequestInit).catch((error: unknown) => refuseUnreachable(url, error))
   if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
-    abort('invalid_response', `${url} redirects elsewhere, and a wallet does not follow`)
+    refuseWith('invalid_response', `${url} redirects elsewhere, and a wallet does not follow`)
   }
   const text = await readBody(url, response, wallet.limits?.bytes ?? LIMITS.bytes)
   return { response, text }
@@ -86,13 +86,13 @@ async function readBody(url: string, response: Response, limit: number): Promise
     // Leaving the loop cancels the stream.
     for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
       size += chunk.byteLength
-      if (size > limit) abort('invalid_response', `the answer of ${url} is larger than ${limit} bytes`)
+      if (size > limit) refuseWith('invalid_response', `the answer of ${url} is larger than ${limit} bytes`)
       chunks.push(chunk)
     }
   } catch (error) {
     throw error instanceof WalletError ? error : refuseUnreachable(url, error)
   }
-  return orAbort('invalid_response', `the answer of ${url}`, () => utf8Text(Buffer.concat(chunks)))
+  return orRefuseWith('invalid_response', `the answer of ${url}`, () => utf8Text(Buffer.concat(chunks)))
 }
 
 /** Resolves like `run`, or rejects with `timeoutError` after `seconds`, whether or not `run` heeds its signal. */
@@ -117,7 +117,7 @@ function refuseUnreachable(url: string, error: unknown): never {
   const { cause, message } = error as Error
   const { code, message: causeMessage } = (cause ?? {}) as { code?: string; message?: string }
   const reason = code ?? causeMessage ?? message
-  return abort(
+  return refuseWith(
     'unreachable',
     `${new URL(url).origin} cannot be reached (${reason}); check that it runs and that this machine can reach it`,
     error,

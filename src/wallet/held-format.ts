@@ -1,12 +1,13 @@
 /** The formats of the credentials that this wallet holds. */
 import type { CredentialFormat } from '../credential/format.ts'
 import { formatOf, supportedFormats } from '../credential/formats.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 
 /** Returns the format with this id. Refuses with `unsupported`. */
 export function requireHeldFormat(id: string): CredentialFormat {
   return (
-    formatOf(id) ?? abort('unsupported', `the credential has the format ${id || 'of no name'}; ${heldFormatsText()}`)
+    formatOf(id) ??
+    refuseWith('unsupported', `the credential has the format ${id || 'of no name'}; ${heldFormatsText()}`)
   )
 }
 

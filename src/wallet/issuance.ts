@@ -7,11 +7,11 @@ import type { AccessToken } from './access-token.ts'
 import type { HolderKey, WalletContext } from './context.ts'
 import { sendCredentialRequest } from './credential-request.ts'
 import { awaitCredential, transactionIdOf } from './deferred-credential.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 import type { IssuerDescription, OfferedCredential } from './issuer-metadata.ts'
-import type { KeptAuthorization, PendingCredential } from './kept-authorization.ts'
 import { notifyAccepted } from './notification.ts'
 import { checkReceivedCredentials } from './received-credential.ts'
+import type { PendingCredential, StoredAuthorization } from './stored-authorization.ts'
 import { type StoredCredential, storeCredential } from './stored-credential.ts'
 
 /** An issuer, and the right to ask it. */
@@ -19,7 +19,7 @@ export interface CredentialAccess {
   readonly issuer: IssuerDescription
   readonly accessToken: AccessToken
   /** The authorization that is kept for later; undefined when this token is all. */
-  readonly authorization: KeptAuthorization | undefined
+  readonly authorization: StoredAuthorization | undefined
 }
 
 /** The outcome of a request: the credential, or the transaction of an issuer that decides later. */
@@ -110,7 +110,7 @@ function makeKeys(
 }
 
 function refuseToWait(): never {
-  return abort(
+  return refuseWith(
     'not_yet',
     `the issuer has not decided yet, and this wallet waits for no longer than ${PATIENCE_SECONDS} seconds and keeps nothing until then; ask for a new offer later`,
   )

@@ -4,7 +4,7 @@ import { type ClaimPath, isClaimPath } from '../protocol/claim-path.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
 import { type CredentialEncryption, readCredentialEncryption } from './credential-encryption.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import { requireHeldFormat } from './held-format.ts'
 import { metaText } from './meta-text.ts'
@@ -59,7 +59,7 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
   // The identifiers are compared as plain text, or one issuer could stand in for another. OpenID4VCI 1.0, Credential
   // Issuer Metadata Parameters.
   if (own(metadata, 'credential_issuer') !== credentialIssuer) {
-    abort('invalid_metadata', `the metadata of ${credentialIssuer} is about another credential_issuer`)
+    refuseWith('invalid_metadata', `the metadata of ${credentialIssuer} is about another credential_issuer`)
   }
   return {
     credentialIssuer,
@@ -86,7 +86,7 @@ export function readOfferedCredential(
 ): OfferedCredential {
   const configuration = own(issuer.configurations, configurationId)
   if (!isObject(configuration)) {
-    return abort('invalid_metadata', `the offer has a credential ${configurationId} that the issuer does not describe`)
+    return refuseWith('invalid_metadata', `the issuer does not describe the credential ${configurationId}`)
   }
   const format = ownString(configuration, 'format') ?? ''
   const meta = requireHeldFormat(format).metaOf(configuration)
@@ -110,7 +110,7 @@ function readServers(value: Json | undefined, credentialIssuer: string): readonl
   if (value === undefined) return [credentialIssuer]
   const servers = stringsIn(value)
   if (servers.length > 0) return servers
-  return abort('invalid_metadata', 'authorization_servers of the issuer is not a non-empty array of strings')
+  return refuseWith('invalid_metadata', 'authorization_servers of the issuer is not a non-empty array of strings')
 }
 
 /**
@@ -150,5 +150,5 @@ function readOptionalEndpoint(metadata: JsonObject, name: string): string | unde
 
 function requireObjectMember(object: JsonObject, name: string): JsonObject {
   const value = own(object, name)
-  return isObject(value) ? value : abort('invalid_metadata', `${name} of the issuer is not an object`)
+  return isObject(value) ? value : refuseWith('invalid_metadata', `${name} of the issuer is not an object`)
 }

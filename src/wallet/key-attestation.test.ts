@@ -14,7 +14,7 @@ import { makeTestProvider, TEST_PROVIDER } from '../bin/init/haip.ts'
 import { keyAttesterOf } from '../bin/wallet/test-attestation.ts'
 import { readJws } from '../codec/jws.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
-import { receive } from './receive.ts'
+import { receiveOffer } from './receive.ts'
 
 const COPIES = 3
 const LEVELS = { key_storage: ['iso_18045_high', 'iso_18045_moderate'], user_authentication: ['iso_18045_moderate'] }
@@ -58,7 +58,7 @@ describe('a wallet whose maker attests keys', () => {
   it.each(formats)('receives a batch of $declared.format with one proof and one attestation', async (of) => {
     const { link } = await offerOf(of.declared, of.dataset)
     const { wallet, sent } = testWallet(services.fetch, services.clock, { attestKeys: keyAttesterOf(directory) })
-    expect(await receive(wallet, link)).toMatchObject([{ copies: { all: COPIES, unseen: COPIES } }])
+    expect(await receiveOffer(wallet, link)).toMatchObject([{ copies: { all: COPIES, unseen: COPIES } }])
     const [{ body } = { body: '' }] = sent.filter(({ to }) => to.endsWith('/credential-request'))
     const { proofs } = JSON.parse(body) as { proofs: { jwt: string[] } }
     expect(proofs.jwt).toHaveLength(1)
@@ -75,10 +75,10 @@ describe('a wallet whose maker attests keys', () => {
   it('is refused when nobody trusts that maker, and asks for nothing when it has none', async () => {
     const { link } = await offerOf({ format: 'dc+sd-jwt', vct: 'urn:example:card' }, { given_name: 'Ada' })
     const without = testWallet(services.fetch, services.clock)
-    expect((await errorOf(receive(without.wallet, link))).message).toMatch(/this wallet has nobody to attest it/)
+    expect((await errorOf(receiveOffer(without.wallet, link))).message).toMatch(/this wallet has nobody to attest it/)
     expect(without.sent.filter(({ to }) => to.includes('token'))).toEqual([])
     const attestKeys = keyAttesterOf(directoryOf(await makeTestProvider(times)))
-    const refused = await errorOf(receive(testWallet(services.fetch, services.clock, { attestKeys }).wallet, link))
+    const refused = await errorOf(receiveOffer(testWallet(services.fetch, services.clock, { attestKeys }).wallet, link))
     expect(refused.server).toMatchObject({ error: 'invalid_proof' })
   })
 })

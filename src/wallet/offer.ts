@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJs
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { requireAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
-import { abort, orAbort } from './error.ts'
+import { orRefuseWith, refuseWith } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import { readLink } from './link.ts'
 
@@ -44,14 +44,14 @@ export async function readOffer(wallet: WalletContext, link: string): Promise<Re
   const parameters = readLink(link, SCHEMES, 'credential offer')
   const [value, uri] = [parameters.get('credential_offer'), parameters.get('credential_offer_uri')]
   if ((value === undefined) === (uri === undefined)) {
-    return abort(
+    return refuseWith(
       'invalid_link',
       'the link must have exactly one of credential_offer and credential_offer_uri; was it pasted without quotes?',
     )
   }
   if (value !== undefined) {
     return readOfferObject(
-      orAbort('invalid_offer', 'the offer in the link cannot be read', () => parseJsonObject(value)),
+      orRefuseWith('invalid_offer', 'the offer in the link cannot be read', () => parseJsonObject(value)),
     )
   }
   const offer = await exchangeJson(wallet, {
@@ -70,7 +70,7 @@ function readOfferObject(offer: JsonObject): ReceivedOffer {
   )
   const grant = [preAuthorizedGrant, authorizationCodeGrant].find(isObject)
   if (grant === undefined) {
-    return abort('unsupported', 'the offer has no pre-authorized code and no authorization code flow')
+    return refuseWith('unsupported', 'the offer has no pre-authorized code and no authorization code flow')
   }
   return {
     credentialIssuer: readIdentifier(own(offer, 'credential_issuer')),
@@ -85,7 +85,7 @@ function readPreAuthorizedGrant(grant: JsonObject): OfferedGrant {
     name: 'pre-authorized_code',
     preAuthorizedCode:
       ownString(grant, 'pre-authorized_code') ||
-      abort('invalid_offer', 'the pre-authorized_code of the offer is missing'),
+      refuseWith('invalid_offer', 'the pre-authorized_code of the offer is missing'),
     // The presence of `tx_code` means that a code is required, even when the object is empty.
     txCode: Object.hasOwn(grant, 'tx_code') ? readTxCode(own(grant, 'tx_code')) : undefined,
   }
@@ -94,7 +94,7 @@ function readPreAuthorizedGrant(grant: JsonObject): OfferedGrant {
 function readAuthorizationCodeGrant(grant: JsonObject): OfferedGrant {
   const issuerState = own(grant, 'issuer_state')
   if (issuerState === undefined || typeof issuerState === 'string') return { name: 'authorization_code', issuerState }
-  return abort('invalid_offer', 'the issuer_state of the offer is not a string')
+  return refuseWith('invalid_offer', 'the issuer_state of the offer is not a string')
 }
 
 /** Reads the description of the code, leniently: the issuer decides whether the code is right. */
@@ -110,15 +110,15 @@ function readTxCode(value: Json | undefined): TxCodeDescription {
 function readIdentifier(value: unknown): string {
   const identifier = requireAddress(value, 'credential_issuer', 'invalid_offer')
   // OpenID4VCI 1.0, Credential Issuer Identifier
-  if (/[?#]/.test(identifier)) abort('invalid_offer', 'credential_issuer has a query or a fragment')
+  if (/[?#]/.test(identifier)) refuseWith('invalid_offer', 'credential_issuer has a query or a fragment')
   return identifier
 }
 
 function readConfigurationIds(value: unknown): readonly string[] {
   const ids = Array.isArray(value) ? value.filter((id) => typeof id === 'string') : []
   if (!Array.isArray(value) || ids.length === 0 || ids.length !== value.length || new Set(ids).size !== ids.length) {
-    abort('invalid_offer', 'credential_configuration_ids must be a non-empty array of different strings')
+    refuseWith('invalid_offer', 'credential_configuration_ids must be a non-empty array of different strings')
   }
-  if (ids.length > MAX_CREDENTIALS) abort('unsupported', `the offer has more than ${MAX_CREDENTIALS} credentials`)
+  if (ids.length > MAX_CREDENTIALS) refuseWith('unsupported', `the offer has more than ${MAX_CREDENTIALS} credentials`)
   return ids
 }

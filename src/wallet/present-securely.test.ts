@@ -4,7 +4,7 @@ import { type Services, startServices, VERIFIER_URL } from '../../test/support/s
 import { errorOf, type TestWallet, testWallet } from '../../test/support/wallet.ts'
 import { call, dcqlQuery, startIssuance, startVerification, statusOf } from '../../test/support/wire.ts'
 import { decline, planPresentation, sendPresentation } from './present.ts'
-import { receive } from './receive.ts'
+import { receiveOffer } from './receive.ts'
 
 const payment = { type: 'urn:example:payment', credential_ids: ['card'], amount: '12.00' }
 
@@ -14,7 +14,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
   beforeAll(async () => {
     services = await startServices({ verifier: { profile: 'haip' } })
     made = testWallet(services.fetch, services.clock)
-    await receive(made.wallet, (await startIssuance(services)).link)
+    await receiveOffer(made.wallet, (await startIssuance(services)).link)
   })
   afterAll(() => services.close())
 

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../codec/json.ts'
 import { readSdJwt } from '../codec/sd-jwt.ts'
 import { pathText } from '../protocol/claim-path.ts'
 import { decline, planPresentation, sendPresentation } from './present.ts'
-import { receive } from './receive.ts'
+import { receiveOffer } from './receive.ts'
 
 const RESPONSE = '/authorization-response/'
 
@@ -41,7 +41,7 @@ describe('presenting', () => {
       credential_configurations: [id],
       credential_dataset: { credentialSubject: data },
     })
-    const [stored] = await receive(wallet, link)
+    const [stored] = await receiveOffer(wallet, link)
     return stored?.id ?? ''
   }
 

@@ -8,7 +8,7 @@ import { answerClaims, chooseCredentials } from '../protocol/dcql-match.ts'
 import { isSafeAddress } from './address.ts'
 import { type AnsweredQuery, answerQuery, chosenAnswers, isAnswered, type QueryAnswer } from './answer.ts'
 import type { WalletContext } from './context.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 import { type ExchangeRequest, exchangeJson } from './exchange.ts'
 import { requireHeldFormat } from './held-format.ts'
 import { type AuthorizationRequest, fetchRequest } from './request-object.ts'
@@ -69,7 +69,7 @@ export async function sendPresentation(
   make: typeof makePresentation = makePresentation,
 ): Promise<PresentationResult> {
   if (plan.problem !== undefined)
-    abort('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
+    refuseWith('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
   const answers = chosenAnswers(plan)
   const presentations = await Promise.all(
     answers.map(async (answer) => [answer.query.id, await make(wallet, plan, answer)] as const),
@@ -113,7 +113,7 @@ export async function makePresentation(
   // The verifier's own query is checked against the presentation before it leaves.
   const { missing, mismatch } = answerClaims(query, format.read(presentation).claims)
   const problem = missing ?? mismatch
-  if (problem !== undefined) abort('cannot_answer', `the presentation would not answer the request: ${problem}`)
+  if (problem !== undefined) refuseWith('cannot_answer', `the presentation would not answer the request: ${problem}`)
   return presentation
 }
 

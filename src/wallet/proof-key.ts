@@ -3,7 +3,7 @@ import { isObject, type JsonObject, memberOf, own, stringsIn } from '../codec/js
 import { type Algorithm, type AlgorithmDetails, algorithms, joseAlgorithms } from '../keys/algorithm.ts'
 import { didUrlOf, toDidJwk, toDidKey } from '../keys/did.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 
 /** The type of the key to make, and the form of its proof. */
 export interface ProofKey {
@@ -30,19 +30,28 @@ export function chooseProofKey(configuration: JsonObject, canAttest: boolean): P
   const alg = joseAlgorithms.find((name) => algs.includes(name))
   if (alg === undefined) {
     const walletAlgorithms = joseAlgorithms.join(', ')
-    return abort('unsupported', `the issuer takes no key proof of the type jwt signed with one of ${walletAlgorithms}`)
+    return refuseWith(
+      'unsupported',
+      `the issuer takes no key proof of the type jwt signed with one of ${walletAlgorithms}`,
+    )
   }
   const requirements = memberOf(proof, 'key_attestations_required')
   if (requirements !== undefined && !canAttest) {
     const hint = 'wallet attest gives it a provider for tests'
-    abort('unsupported', `the issuer wants an attestation of the key, and this wallet has nobody to attest it; ${hint}`)
+    refuseWith(
+      'unsupported',
+      `the issuer wants an attestation of the key, and this wallet has nobody to attest it; ${hint}`,
+    )
   }
   const attestationMember = isObject(requirements) ? { attestation: requirements } : {}
   const methods = stringsIn(own(configuration, 'cryptographic_binding_methods_supported'))
   const method = BINDING_METHODS.find((each) => methods.includes(each))
   const issuerMethods = methods.join(', ') || 'nothing'
   return method === undefined
-    ? abort('unsupported', `the issuer binds credentials by ${issuerMethods}, not by ${BINDING_METHODS.join(', ')}`)
+    ? refuseWith(
+        'unsupported',
+        `the issuer binds credentials by ${issuerMethods}, not by ${BINDING_METHODS.join(', ')}`,
+      )
     : { algorithm: algorithmOf(alg), alg, method, ...attestationMember }
 }
 

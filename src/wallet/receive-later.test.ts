@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ISSUER_URL, type Services, startServices } from '../../test/support/services.ts'
 import { changing, errorOf, testWallet, withMembers } from '../../test/support/wallet.ts'
 import { call, dataset, startIssuance, statusOf } from '../../test/support/wire.ts'
-import { receive } from './receive.ts'
+import { receiveOffer } from './receive.ts'
 
 const later = { credential_dataset: undefined, deferred: true }
 const asked = (sent: readonly { readonly to: string }[], path: string) => sent.filter(({ to }) => to.includes(path))
@@ -27,7 +27,7 @@ describe('a wallet whose credential comes later', () => {
         if (waits.length === 3) await call(world, url, { credential_dataset: dataset })
       },
     })
-    const [stored] = await receive(wallet, link)
+    const [stored] = await receiveOffer(wallet, link)
     expect(waits).toEqual([5, 5, 5])
     expect(asked(sent, '/deferred-credential')).toHaveLength(3)
     expect(stored?.claims).toMatchObject({ credentialSubject: { given_name: 'Ada' } })
@@ -43,7 +43,7 @@ describe('a wallet whose credential comes later', () => {
       return Promise.resolve()
     }
     const { wallet, texts } = testWallet(services.fetch, services.clock, { wait })
-    expect(await errorOf(receive(wallet, link))).toMatchObject({ code: 'not_yet' })
+    expect(await errorOf(receiveOffer(wallet, link))).toMatchObject({ code: 'not_yet' })
     expect(waited).toBe(60)
     expect(texts.size).toBe(0)
   })
@@ -52,7 +52,7 @@ describe('a wallet whose credential comes later', () => {
     const { sessionId, link } = await startIssuance(services, later)
     await decide(sessionId, { denied: true, reason: 'You have not passed.' })
     const { wallet } = testWallet(services.fetch, services.clock)
-    const error = await errorOf(receive(wallet, link))
+    const error = await errorOf(receiveOffer(wallet, link))
     expect(error).toMatchObject({ code: 'refused', server: { error_description: 'You have not passed.' } })
   })
 
@@ -64,7 +64,7 @@ describe('a wallet whose credential comes later', () => {
       withMembers({ deferred_credential_endpoint: undefined }),
     )
     const { wallet } = testWallet(fetch, services.clock, { wait: () => Promise.resolve() })
-    expect(await errorOf(receive(wallet, link))).toMatchObject({ code: 'invalid_metadata' })
+    expect(await errorOf(receiveOffer(wallet, link))).toMatchObject({ code: 'invalid_metadata' })
   })
 })
 
@@ -78,7 +78,7 @@ describe('a wallet that has a credential', () => {
   it('tells the issuer when it is kept', async () => {
     const { sessionId, link } = await startIssuance(services)
     const { wallet } = testWallet(services.fetch, services.clock)
-    await receive(wallet, link)
+    await receiveOffer(wallet, link)
     expect(await statusOf(services, ISSUER_URL, sessionId)).toMatchObject({
       notifications: [{ event: 'credential_accepted' }],
     })
@@ -91,7 +91,7 @@ describe('a wallet that has a credential', () => {
   ])('keeps it when the issuer, being told, %s', async (_, answer) => {
     const { link } = await startIssuance(services)
     const { wallet, texts } = testWallet(changing(services.fetch, '/notification', answer), services.clock)
-    expect(await receive(wallet, link)).toHaveLength(1)
+    expect(await receiveOffer(wallet, link)).toHaveLength(1)
     expect(texts.size).toBe(1)
   })
 
@@ -102,7 +102,7 @@ describe('a wallet that has a credential', () => {
     ] as const) {
       const { link } = await startIssuance(services)
       const { wallet, sent } = testWallet(changing(services.fetch, path, withMembers(members)), services.clock)
-      expect(await receive(wallet, link)).toHaveLength(1)
+      expect(await receiveOffer(wallet, link)).toHaveLength(1)
       expect(asked(sent, '/notification')).toEqual([])
     }
   })

@@ -17,7 +17,7 @@ import { type PublicJwk, readPublicJwk } from '../keys/jwk.ts'
 import { makeSelfSignedCertificate, toPem } from '../keys/make-certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { WalletErrorCode } from './error.ts'
-import { receive } from './receive.ts'
+import { receiveOffer } from './receive.ts'
 
 const OFFER = '/credential-offer/'
 const METADATA = '/openid-credential-issuer'
@@ -318,7 +318,7 @@ describe('an issuer that does one thing wrong', () => {
     'is refused before the code is spent: %s',
     async (_, path, answer, code, message) => {
       const { wallet, texts, sent } = testWallet(changing(services.fetch, path, answer), services.clock)
-      const error = await errorOf(receive(wallet, (await startIssuance(services)).link))
+      const error = await errorOf(receiveOffer(wallet, (await startIssuance(services)).link))
       expect([error.code, error.message]).toEqual([code, expect.stringMatching(message)])
       expect(texts.size).toBe(0)
       expect(sent.filter(({ to }) => to.startsWith('POST'))).toEqual([])
@@ -327,7 +327,7 @@ describe('an issuer that does one thing wrong', () => {
 
   it.each(answers)('is refused, and nothing is stored: %s', async (_, path, answer, code, message) => {
     const { wallet, texts } = testWallet(changing(services.fetch, path, answer), services.clock)
-    const error = await errorOf(receive(wallet, (await startIssuance(services)).link))
+    const error = await errorOf(receiveOffer(wallet, (await startIssuance(services)).link))
     expect([error.code, error.message]).toEqual([code, expect.stringMatching(message)])
     expect(texts.size).toBe(0)
   })
@@ -368,7 +368,7 @@ describe('an issuer that does one thing wrong', () => {
     for (const path of everywhere) {
       const { link } = await startIssuance(services)
       const { wallet, texts } = testWallet(changing(services.fetch, path, answer), services.clock, { limits })
-      const error = await errorOf(receive(wallet, link))
+      const error = await errorOf(receiveOffer(wallet, link))
       expect([path, error.code, error.message]).toEqual([path, code, expect.stringMatching(message)])
       expect(texts.size).toBe(0)
     }
@@ -379,7 +379,7 @@ describe('an issuer that does one thing wrong', () => {
     ['stops in the middle', () => Promise.resolve(stalled())],
   ])('%s, and is not waited for', async (_, answer) => {
     const { wallet } = testWallet(answer, services.clock, { limits: { seconds: 0.05, bytes: 1000 } })
-    const error = await errorOf(receive(wallet, (await startIssuance(services)).link))
+    const error = await errorOf(receiveOffer(wallet, (await startIssuance(services)).link))
     expect([error.code, error.message]).toEqual(['unreachable', expect.stringMatching(/longer than 0\.05 seconds/)])
   })
 
@@ -390,7 +390,7 @@ describe('an issuer that does one thing wrong', () => {
       return services.fetch(input, init)
     }
     const { wallet } = testWallet(fetch, services.clock)
-    await receive(wallet, (await startIssuance(services)).link)
+    await receiveOffer(wallet, (await startIssuance(services)).link)
     expect(modes).toEqual([...everywhere, '/notification'].map(() => ['manual', true]))
   })
 })
@@ -445,7 +445,7 @@ describe('a credential with one thing wrong', () => {
       issuing((made) => made),
       services.clock,
     )
-    await receive(wallet, (await startIssuance(services)).link)
+    await receiveOffer(wallet, (await startIssuance(services)).link)
     expect(texts.size).toBe(1)
   })
 
@@ -460,7 +460,7 @@ describe('a credential with one thing wrong', () => {
       issuing(open, (text) => text.slice(0, -1)),
       services.clock,
     )
-    const [stored] = await receive(wallet, (await startIssuance(services)).link)
+    const [stored] = await receiveOffer(wallet, (await startIssuance(services)).link)
     expect(stored?.credential).not.toContain('~')
     expect(stored?.hidable).toEqual([])
   })
@@ -515,7 +515,7 @@ describe('a credential with one thing wrong', () => {
 
   it.each(rows)('is not kept: one %s', async (_, change, message) => {
     const { wallet, texts } = testWallet(issuing(change), services.clock)
-    const error = await errorOf(receive(wallet, (await startIssuance(services)).link))
+    const error = await errorOf(receiveOffer(wallet, (await startIssuance(services)).link))
     expect([error.code, error.message]).toEqual(['invalid_credential', expect.stringMatching(message)])
     expect(texts.size).toBe(0)
   })
@@ -548,7 +548,7 @@ describe('a credential with one thing wrong', () => {
 
   it.each(changedParts)('is not kept: one %s', async (_, parts, message) => {
     const { wallet, texts } = testWallet(rewritten(parts), services.clock)
-    const error = await errorOf(receive(wallet, (await startIssuance(services)).link))
+    const error = await errorOf(receiveOffer(wallet, (await startIssuance(services)).link))
     expect([error.code, error.message]).toEqual(['invalid_credential', expect.stringMatching(message)])
     expect(texts.size).toBe(0)
   })
@@ -569,7 +569,7 @@ describe('a credential with one thing wrong', () => {
       issuing((made) => made, after),
       services.clock,
     )
-    const error = await errorOf(receive(wallet, (await startIssuance(services)).link))
+    const error = await errorOf(receiveOffer(wallet, (await startIssuance(services)).link))
     expect([error.code, error.message]).toEqual(['invalid_credential', expect.stringMatching(message)])
     expect(stored.size).toBe(0)
   })
@@ -584,8 +584,8 @@ describe('receiving', () => {
 
   it('sends the final form of the request, with a key for this credential alone', async () => {
     const { wallet, sent } = testWallet(services.fetch, services.clock)
-    const [first] = await receive(wallet, (await startIssuance(services)).link)
-    const [second] = await receive(wallet, (await startIssuance(services)).link)
+    const [first] = await receiveOffer(wallet, (await startIssuance(services)).link)
+    const [second] = await receiveOffer(wallet, (await startIssuance(services)).link)
     expect(first?.holder.jwk).not.toEqual(second?.holder.jwk)
     const body = JSON.parse(sent.find(({ to }) => to.includes(CREDENTIAL))?.body ?? '') as JsonObject
     expect(Object.keys(body)).toEqual(['credential_configuration_id', 'proofs'])
@@ -598,7 +598,7 @@ describe('receiving', () => {
   it.each([undefined, 'wallet'])('is known to the authorization server as %s', async (clientId) => {
     const known = clientId === undefined ? {} : { clientId }
     const { wallet, sent } = testWallet(services.fetch, services.clock, known)
-    await receive(wallet, (await startIssuance(services)).link)
+    await receiveOffer(wallet, (await startIssuance(services)).link)
     const form = new URLSearchParams(sent.find(({ to }) => to.includes('/auth/token-endpoint'))?.body)
     expect(form.get('client_id')).toBe(clientId ?? null)
   })
@@ -610,7 +610,7 @@ describe('receiving', () => {
       configured(() => ({ cryptographic_binding_methods_supported: ['jwk'] })),
     )
     const { wallet, sent } = testWallet(fetch, services.clock)
-    const [stored] = await receive(wallet, (await startIssuance(services)).link)
+    const [stored] = await receiveOffer(wallet, (await startIssuance(services)).link)
     const body = JSON.parse(sent.find(({ to }) => to.includes(CREDENTIAL))?.body ?? '') as { proofs: { jwt: string[] } }
     const { header } = readJws(body.proofs.jwt[0] ?? '')
     expect(header).toEqual({ typ: 'openid4vci-proof+jwt', alg: 'ES256', jwk: { ...stored?.holder.jwk } })
@@ -620,7 +620,10 @@ describe('receiving', () => {
     const { sessionId } = await startIssuance(services)
     const offer = await (await services.fetch(`${ISSUER_URL}/issuance/oid4vci/credential-offer/${sessionId}`)).text()
     const { wallet, sent } = testWallet(services.fetch, services.clock)
-    const stored = await receive(wallet, `openid-credential-offer://?credential_offer=${encodeURIComponent(offer)}`)
+    const stored = await receiveOffer(
+      wallet,
+      `openid-credential-offer://?credential_offer=${encodeURIComponent(offer)}`,
+    )
     expect(stored).toHaveLength(1)
     expect(sent[0]?.to).toBe(`GET ${ISSUER_URL}/.well-known/openid-credential-issuer/${sessionId}`)
   })
@@ -628,7 +631,7 @@ describe('receiving', () => {
   it('takes the issuer for its own authorization server where it names none', async () => {
     const fetch = changing(services.fetch, METADATA, withMembers({ authorization_servers: undefined }))
     const { wallet } = testWallet(fetch, services.clock)
-    expect(await receive(wallet, (await startIssuance(services)).link)).toHaveLength(1)
+    expect(await receiveOffer(wallet, (await startIssuance(services)).link)).toHaveLength(1)
   })
 
   it.each([
@@ -639,7 +642,7 @@ describe('receiving', () => {
     ['haip-vp://?credential_offer=%7B%7D', 'invalid_link', /begins with haip-vci/],
   ])('refuses the link %s', async (link, code, message) => {
     const { wallet, sent } = testWallet(services.fetch, services.clock)
-    const error = await errorOf(receive(wallet, link))
+    const error = await errorOf(receiveOffer(wallet, link))
     expect([error.code, error.message]).toEqual([code, expect.stringMatching(message)])
     expect(sent).toEqual([])
   })
@@ -647,7 +650,7 @@ describe('receiving', () => {
   it('does without a nonce where the issuer has no nonce endpoint', async () => {
     const fetch = changing(services.fetch, METADATA, withMembers({ nonce_endpoint: undefined }))
     const { wallet, sent } = testWallet(fetch, services.clock)
-    const error = await errorOf(receive(wallet, (await startIssuance(services)).link))
+    const error = await errorOf(receiveOffer(wallet, (await startIssuance(services)).link))
     expect(error.server?.error).toBe('invalid_proof')
     expect(sent.some(({ to }) => to.includes(NONCE))).toBe(false)
   })
@@ -659,7 +662,7 @@ describe('receiving', () => {
       changing(services.fetch, TOKEN, withMembers({ authorization_details: details })),
       services.clock,
     )
-    const error = await errorOf(receive(wallet, link))
+    const error = await errorOf(receiveOffer(wallet, link))
     expect(error.server?.error).toBe('unknown_credential_identifier')
     expect(JSON.parse(sent.at(-1)?.body ?? '')).toMatchObject({ credential_identifier: 'one' })
   })
@@ -673,7 +676,7 @@ describe('receiving', () => {
 
     it('sends an encrypted request and reads the encrypted answer', async () => {
       const { wallet, sent, steps } = testWallet(strict.fetch, strict.clock)
-      const [stored] = await receive(wallet, (await startIssuance(strict)).link)
+      const [stored] = await receiveOffer(wallet, (await startIssuance(strict)).link)
       expect(stored?.name).toBe('Student card')
       const request = sent.find(({ to }) => to.includes(CREDENTIAL))?.body ?? ''
       expect(request).toMatch(/^[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/)
@@ -696,7 +699,7 @@ describe('receiving', () => {
         })
       }
       const { wallet } = testWallet(changing(services.fetch, METADATA, plain), services.clock)
-      expect(await receive(wallet, link)).toHaveLength(1)
+      expect(await receiveOffer(wallet, link)).toHaveLength(1)
     })
 
     const jwt =
@@ -714,7 +717,7 @@ describe('receiving', () => {
     ] as const)('refuses %s as the answer', async (_, answer, message) => {
       const changed = changing(strict.fetch, CREDENTIAL, answer)
       const { wallet, texts } = testWallet(changed, strict.clock)
-      const error = await errorOf(receive(wallet, (await startIssuance(strict)).link))
+      const error = await errorOf(receiveOffer(wallet, (await startIssuance(strict)).link))
       expect([error.code, error.message]).toEqual(['invalid_response', expect.stringMatching(message)])
       expect(texts.size).toBe(0)
     })
@@ -723,7 +726,7 @@ describe('receiving', () => {
       const other = readPublicJwk((await holderSigner()).jwk)
       const sealed = await encryptJwe('{}', { jwk: other, alg: 'ECDH-ES', enc: 'A256GCM', kid: 'answer' })
       const { wallet } = testWallet(changing(strict.fetch, CREDENTIAL, jwt(sealed)), strict.clock)
-      const error = await errorOf(receive(wallet, (await startIssuance(strict)).link))
+      const error = await errorOf(receiveOffer(wallet, (await startIssuance(strict)).link))
       expect([error.code, error.message]).toEqual(['invalid_response', expect.stringMatching(/cannot be decrypted/)])
     })
   })
@@ -732,7 +735,7 @@ describe('receiving', () => {
     const ids = [await declare(services), await declare(services)]
     const both = await startIssuance(services, { credential_configurations: ids })
     const { wallet, texts } = testWallet(services.fetch, services.clock)
-    expect(await receive(wallet, both.link)).toHaveLength(2)
+    expect(await receiveOffer(wallet, both.link)).toHaveLength(2)
     expect(texts.size).toBe(2)
 
     let requests = 0
@@ -742,7 +745,7 @@ describe('receiving', () => {
     })
     const half = testWallet(fetch, services.clock)
     const again = await startIssuance(services, { credential_configurations: ids })
-    const error = await errorOf(receive(half.wallet, again.link))
+    const error = await errorOf(receiveOffer(half.wallet, again.link))
     expect(error.code).toBe('refused')
     expect(error.message).toContain(`received before that and kept: ${[...half.texts.keys()].join('')}`)
     expect(half.texts.size).toBe(1)
@@ -750,7 +753,7 @@ describe('receiving', () => {
 
   it('tells each step, and nothing that is secret', async () => {
     const { wallet, steps, sent, texts } = testWallet(services.fetch, services.clock)
-    const [stored] = await receive(wallet, (await startIssuance(services)).link)
+    const [stored] = await receiveOffer(wallet, (await startIssuance(services)).link)
     expect(steps.map(({ request, status }) => [request?.method, status])).toEqual([
       ['GET', 200],
       ['GET', 200],
@@ -773,7 +776,7 @@ describe('receiving', () => {
   it('asks a store that fails only once it has something to store', async () => {
     const store = { ...memoryStore(new Map()), write: () => Promise.reject(new Error('the disk is full')) }
     const { wallet } = testWallet(services.fetch, services.clock, { store })
-    await expect(receive(wallet, (await startIssuance(services)).link)).rejects.toThrow('the disk is full')
+    await expect(receiveOffer(wallet, (await startIssuance(services)).link)).rejects.toThrow('the disk is full')
   })
 })
 

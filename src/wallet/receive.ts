@@ -7,17 +7,17 @@ import { type AccessToken, fetchTokenServer, redeemCode, type TokenServer } from
 import { requireAddress } from './address.ts'
 import { authorizeByCode, requireBrowser } from './authorization-code.ts'
 import type { WalletContext } from './context.ts'
-import { abort, WalletError } from './error.ts'
+import { refuseWith, WalletError } from './error.ts'
 import { obtainCredential } from './issuance.ts'
 import { fetchIssuerMetadata, type IssuerDescription, readOfferedCredential } from './issuer-metadata.ts'
+import { type ReceivedOffer, readOffer, type TxCodeDescription } from './offer.ts'
 import {
-  type KeptAuthorization,
   type PendingCredential,
   removeAuthorization,
+  type StoredAuthorization,
   storeAuthorization,
   writeAuthorization,
-} from './kept-authorization.ts'
-import { type ReceivedOffer, readOffer, type TxCodeDescription } from './offer.ts'
+} from './stored-authorization.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
 /** The input of the holder. */
@@ -30,7 +30,7 @@ export interface Holder {
 }
 
 /** Receives, checks and stores every credential of the offer. Throws a WalletError; credentials stored before stay. */
-export async function receive(
+export async function receiveOffer(
   wallet: WalletContext,
   offerLink: string,
   holder: Holder = {},
@@ -41,16 +41,16 @@ export async function receive(
 }
 
 /** A request for credentials that nobody offered. */
-export interface UnofferedRequest {
+export interface WalletInitiatedRequest {
   readonly credentialIssuer: string
   /** The credential, by the id of its configuration or by its scope. */
   readonly credential: { readonly configurationId: string } | { readonly scope: string }
 }
 
-/** Asks an issuer for a credential without an offer. Throws like {@link receive}. */
-export async function receiveUnoffered(
+/** Asks an issuer for a credential without an offer. Throws like {@link receiveOffer}. */
+export async function receiveWalletInitiated(
   wallet: WalletContext,
-  request: UnofferedRequest,
+  request: WalletInitiatedRequest,
 ): Promise<readonly StoredCredential[]> {
   requireBrowser(wallet)
   const credentialIssuer = requireAddress(request.credentialIssuer, 'the issuer', 'invalid_link')
@@ -67,7 +67,7 @@ export async function receiveUnoffered(
 
 function findConfigurationIds(
   { configurations }: IssuerDescription,
-  credential: UnofferedRequest['credential'],
+  credential: WalletInitiatedRequest['credential'],
 ): readonly string[] {
   const scopeOf = (id: string) => memberOf(own(configurations, id), 'scope')
   const ids = Object.keys(configurations)
@@ -80,7 +80,7 @@ function findConfigurationIds(
       ? [`with the scope ${credential.scope}`, ids.map(scopeOf).filter((scope) => typeof scope === 'string')]
       : [credential.configurationId, ids]
   const all = [...new Set(names)].join(', ') || 'none at all'
-  return abort('not_found', `the issuer offers no credential ${name} to wallets that ask; there are: ${all}`)
+  return refuseWith('not_found', `the issuer offers no credential ${name} to wallets that ask; there are: ${all}`)
 }
 
 async function receiveCredentials(
@@ -123,7 +123,7 @@ async function receiveCredentials(
  */
 async function updateAuthorization(
   wallet: WalletContext,
-  authorization: KeptAuthorization,
+  authorization: StoredAuthorization,
   credentials: readonly StoredCredential[],
 ): Promise<void> {
   if (credentials.length === 0 && authorization.pending.length === 0) return removeAuthorization(wallet, authorization)
@@ -131,7 +131,7 @@ async function updateAuthorization(
 }
 
 function refuseUndecided(): never {
-  return abort(
+  return refuseWith(
     'not_yet',
     'the issuer has not decided yet, and the wallet keeps what it has proved; ask again later: vouchsafe wallet collect',
   )
@@ -153,7 +153,7 @@ async function getAccessToken(
 
 async function requireTxCode(description: TxCodeDescription, { askTxCode }: Holder): Promise<string> {
   const code = (await askTxCode?.(description))?.trim()
-  return code || abort('needs_tx_code', 'the issuer wants a transaction code, which it has given you another way')
+  return code || refuseWith('needs_tx_code', 'the issuer wants a transaction code, which it has given you another way')
 }
 
 function addStoredIds(error: WalletError, credentials: readonly StoredCredential[]): WalletError {

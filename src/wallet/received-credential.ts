@@ -9,7 +9,7 @@ import type { Evidence } from '../credential/format.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import type { HolderKey } from './context.ts'
-import { abort, orAbort } from './error.ts'
+import { orRefuseWith, refuseWith } from './error.ts'
 import { requireHeldFormat } from './held-format.ts'
 import type { OfferedCredential } from './issuer-metadata.ts'
 import { metaText } from './meta-text.ts'
@@ -30,7 +30,7 @@ export function checkReceivedCredentials(
   const unusedKeys = new Map(keys.map((key) => [key.signer.kid, key]))
   const checkMember = (credential: Json | undefined): CredentialCopy => {
     if (typeof credential === 'string') return checkCopy(credential, offeredCredential, unusedKeys, now)
-    return abort('invalid_response', 'the credential response has no credentials[0].credential that is a string')
+    return refuseWith('invalid_response', 'the credential response has no credentials[0].credential that is a string')
   }
   return [checkMember(first), ...others.map(checkMember)]
 }
@@ -49,7 +49,7 @@ function checkCopy(
     contentProblem(evidence, offeredCredential) ??
     expiryProblem(evidence, now)
   if ('problem' in holderKey || problem !== undefined) {
-    return abort('invalid_credential', `the issuer sent a credential that this wallet does not keep: ${problem}`)
+    return refuseWith('invalid_credential', `the issuer sent a credential that this wallet does not keep: ${problem}`)
   }
   unusedKeys.delete(holderKey.signer.kid)
   return { credential, holderKey }
@@ -58,7 +58,7 @@ function checkCopy(
 function readEvidence(credential: string, id: string): Evidence {
   const format = requireHeldFormat(id)
   const what = 'the issuer sent a credential that cannot be read'
-  return orAbort('invalid_credential', what, () => format.hold(credential))
+  return orRefuseWith('invalid_credential', what, () => format.hold(credential))
 }
 
 function findHolderKey({ boundKey }: Evidence, unusedKeys: ReadonlyMap<string, HolderKey>): HolderKey | Problem {

@@ -13,7 +13,7 @@ import {
 import { call, configuration, dataset, declare, startIssuance, startVerification } from '../../test/support/wire.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { planPresentation, sendPresentation } from './present.ts'
-import { receive, receiveUnoffered } from './receive.ts'
+import { receiveOffer, receiveWalletInitiated } from './receive.ts'
 import { collectPendingCredentials, listOutstandingCredentials, renewCredential } from './renewal.ts'
 import { listCredentials, type StoredCredential } from './stored-credential.ts'
 
@@ -45,7 +45,7 @@ describe('a credential in copies', () => {
   async function received(fetch = services.fetch): Promise<TestWallet & { stored: readonly StoredCredential[] }> {
     const { link } = await startIssuance(services, { credential_configurations: [id] })
     const made = testWallet(fetch, services.clock)
-    return { ...made, stored: await receive(made.wallet, link) }
+    return { ...made, stored: await receiveOffer(made.wallet, link) }
   }
 
   it('is one credential of the wallet, and each presentation shows another copy until all were seen', async () => {
@@ -126,7 +126,7 @@ describe('renewing', () => {
   async function asked(world = services, more: object = {}): Promise<TestWallet & { id: string; sessionId: string }> {
     const { browser, sessions } = visitor(world, { decision: refreshing })
     const made = testWallet(world.fetch, world.clock, { openBrowser: browser, ...more })
-    const [stored] = await receiveUnoffered(made.wallet, ask)
+    const [stored] = await receiveWalletInitiated(made.wallet, ask)
     return { ...made, id: stored?.id ?? '', sessionId: sessions()[0] ?? '' }
   }
 
@@ -206,7 +206,7 @@ describe('renewing', () => {
   it('is not possible without a refresh token, which is said', async () => {
     const { browser } = visitor(services)
     const made = testWallet(services.fetch, services.clock, { openBrowser: browser })
-    const [stored] = await receiveUnoffered(made.wallet, ask)
+    const [stored] = await receiveWalletInitiated(made.wallet, ask)
     expect(made.authorizations.size).toBe(0)
     const error = await errorOf(renewCredential(made.wallet, stored?.id ?? ''))
     expect([error.code, error.message]).toEqual(['unsupported', expect.stringContaining('ask it for a new offer')])
@@ -226,7 +226,7 @@ describe('a credential that the issuer decides about later', () => {
   async function waiting(): Promise<TestWallet & { sessionId: string }> {
     const { browser, sessions } = visitor(services, { decision: { deferred: true } })
     const made = testWallet(services.fetch, services.clock, { openBrowser: browser })
-    const error = await errorOf(receiveUnoffered(made.wallet, ask))
+    const error = await errorOf(receiveWalletInitiated(made.wallet, ask))
     expect([error.code, error.message]).toEqual(['not_yet', expect.stringContaining('vouchsafe wallet collect')])
     expect([made.texts.size, made.authorizations.size]).toEqual([0, 1])
     return { ...made, sessionId: sessions()[0] ?? '' }

@@ -8,20 +8,20 @@ import { fetchTokenServer, requestToken } from './access-token.ts'
 import type { HolderKey, WalletContext } from './context.ts'
 import { requestDeferredCredential, transactionIdOf } from './deferred-credential.ts'
 import { dpopKeyOf } from './dpop.ts'
-import { abort, orAbort, WalletError } from './error.ts'
+import { orRefuseWith, refuseWith, WalletError } from './error.ts'
 import { type CredentialAccess, checkAndStoreCredential, obtainCredential } from './issuance.ts'
 import { fetchIssuerMetadata, readOfferedCredential } from './issuer-metadata.ts'
 import {
-  type KeptAuthorization,
   listAuthorizations,
   type PendingCredential,
   readAuthorization,
   removeAuthorization,
+  type StoredAuthorization,
   writeAuthorization,
-} from './kept-authorization.ts'
+} from './stored-authorization.ts'
 import { findCredential, type StoredCredential } from './stored-credential.ts'
 
-type KeptAccess = CredentialAccess & { readonly authorization: KeptAuthorization }
+type StoredAccess = CredentialAccess & { readonly authorization: StoredAuthorization }
 
 /** A credential that the wallet still waits for, and why it did not come, when that is known. */
 export interface OutstandingCredential {
@@ -38,7 +38,10 @@ export async function renewCredential(wallet: WalletContext, id: string): Promis
   const previous = await findCredential(wallet.store, id)
   const authorization = previous.source && (await readAuthorization(wallet, previous.source.authorization))
   if (previous.source === undefined || authorization === undefined) {
-    return abort('unsupported', `the issuer gave no way to renew credential ${previous.id}; ask it for a new offer`)
+    return refuseWith(
+      'unsupported',
+      `the issuer gave no way to renew credential ${previous.id}; ask it for a new offer`,
+    )
   }
   const access = await refreshAccess(wallet, authorization)
   const offeredCredential = readOfferedCredential(wallet, access.issuer, previous.source.configurationId)
@@ -48,7 +51,7 @@ export async function renewCredential(wallet: WalletContext, id: string): Promis
       ...access.authorization,
       pending: [...access.authorization.pending, outcome.pending],
     })
-    return abort('not_yet', 'the issuer has not decided yet; the credential that you have stays, ask again later')
+    return refuseWith('not_yet', 'the issuer has not decided yet; the credential that you have stays, ask again later')
   }
   const { credential } = outcome
   await removePreviousCredential(wallet, previous.id, credential)
@@ -98,7 +101,7 @@ export async function collectPendingCredentials(
 /** Returns the credential; undefined while the issuer has not decided. */
 async function collectCredential(
   wallet: WalletContext,
-  access: KeptAccess,
+  access: StoredAccess,
   pending: PendingCredential,
 ): Promise<StoredCredential | undefined> {
   const { transactionId } = pending
@@ -130,7 +133,7 @@ const TRANSACTION_ENDS: ReadonlySet<string> = new Set(['invalid_transaction_id',
  */
 async function removePendingCredential(
   wallet: WalletContext,
-  { name }: KeptAuthorization,
+  { name }: StoredAuthorization,
   transactionId: string,
 ): Promise<void> {
   const authorization = await readAuthorization(wallet, name)
@@ -140,7 +143,7 @@ async function removePendingCredential(
 }
 
 /** Gets an access token, and keeps the next refresh token before anything is done with it. */
-async function refreshAccess(wallet: WalletContext, authorization: KeptAuthorization): Promise<KeptAccess> {
+async function refreshAccess(wallet: WalletContext, authorization: StoredAuthorization): Promise<StoredAccess> {
   const issuer = await fetchIssuerMetadata(wallet, authorization.credentialIssuer)
   const server = await fetchTokenServer(wallet, issuer, authorization)
   const dpop =
@@ -176,7 +179,7 @@ async function openKey({ store }: WalletContext, keyRecord: HolderKey['keyRecord
     if (error instanceof MalformedError) return error
     throw error
   })
-  return orAbort('unreadable_credential', 'a kept authorization is damaged', () => {
+  return orRefuseWith('unreadable_credential', 'a kept authorization is damaged', () => {
     if (signerOrError instanceof MalformedError) throw signerOrError
     return signerOrError
   })

@@ -18,7 +18,7 @@ import type { RequestedTransaction } from '../protocol/transaction-data.ts'
 import { requireAddress } from './address.ts'
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import type { WalletContext } from './context.ts'
-import { abort, orAbort } from './error.ts'
+import { orRefuseWith, refuseWith } from './error.ts'
 import { exchangeText } from './exchange.ts'
 import { readRequestLink } from './request-link.ts'
 import { readEncryption } from './response-encryption.ts'
@@ -58,7 +58,7 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
     headers: { accept: MEDIA_TYPE },
     ...(nonce === undefined ? {} : makeNonceBody(nonce)),
   })
-  const jws = orAbort('invalid_request_object', 'the request object cannot be read', () => readJws(text.trim()))
+  const jws = orRefuseWith('invalid_request_object', 'the request object cannot be read', () => readJws(text.trim()))
   const now = wallet.now()
   const certificate = verifySigner(jws, clientId, now)
   // OpenID4VP 1.0, Request URI Response: the nonce binds the request to this wallet and time.
@@ -97,7 +97,7 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   const chain = own(header, 'x5c')
   const leaf = Array.isArray(chain) ? chain[0] : undefined
   if (typeof leaf !== 'string') return refuseRequestObject('it comes without a certificate (x5c)')
-  const certificate = orAbort('invalid_request_object', 'the certificate of the verifier cannot be read', () =>
+  const certificate = orRefuseWith('invalid_request_object', 'the certificate of the verifier cannot be read', () =>
     // RFC 7515 section 4.1.6: standard base64. Anything that is not a certificate fails when it is parsed.
     parseCertificate(Buffer.from(leaf, 'base64')),
   )
@@ -154,7 +154,11 @@ function readQuery(payload: JsonObject): DcqlQuery {
     return readDcqlQuery(query)
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error
-    return abort('invalid_request_object', `this wallet cannot answer what the verifier asks: ${error.message}`, error)
+    return refuseWith(
+      'invalid_request_object',
+      `this wallet cannot answer what the verifier asks: ${error.message}`,
+      error,
+    )
   }
 }
 
@@ -185,9 +189,12 @@ function readTime(payload: JsonObject, name: string): Date | undefined {
 
 function abortUnsupported(payload: JsonObject, name: string, supportedValues: string): never {
   const value = ownString(payload, name) ?? 'of another kind'
-  return abort('unsupported', `the verifier wants a ${name} ${value}, and this wallet supports ${supportedValues} only`)
+  return refuseWith(
+    'unsupported',
+    `the verifier wants a ${name} ${value}, and this wallet supports ${supportedValues} only`,
+  )
 }
 
 function refuseRequestObject(reason: string): never {
-  return abort('invalid_request_object', `the request cannot be trusted, and nothing was sent: ${reason}`)
+  return refuseWith('invalid_request_object', `the request cannot be trusted, and nothing was sent: ${reason}`)
 }

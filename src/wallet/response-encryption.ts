@@ -1,18 +1,18 @@
 /** Encrypts the response of the wallet to the key in the request. OpenID4VP 1.0, Encrypted Responses. */
-import { isObject, type JsonObject, own } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
 import { encryptJwe, findEncryptionKey, type JweEncryption, type JweParameters, jweEncryptions } from '../keys/jwe.ts'
 import { thumbprint } from '../keys/jwk.ts'
 import { DEFAULT_ENCRYPTION } from '../protocol/oid4vp.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 
 /** Chooses the encryption with the first usable key. Refuses with `unsupported` when there is none. */
 export function readEncryption(payload: JsonObject): JweParameters {
   const metadata = own(payload, 'client_metadata')
   const clientMetadata = isObject(metadata) ? metadata : {}
   const key = findEncryptionKey(own(clientMetadata, 'jwks'))
-  if (!('problems' in key)) return { ...key, enc: chooseEncryption(clientMetadata) }
+  if (!('problems' in key)) return { ...key, enc: chooseVerifierEncryption(clientMetadata) }
   const reason = key.problems.join('; ') || 'client_metadata.jwks has none'
-  return abort(
+  return refuseWith(
     'unsupported',
     `the verifier wants an encrypted answer, and the request has no key for that which this wallet can use (${reason})`,
   )
@@ -33,15 +33,20 @@ export async function encryptMembers(
   return { response: await encryptJwe(JSON.stringify(members), encryption) }
 }
 
-/** Chooses the strongest encryption that the verifier supports. */
-function chooseEncryption(metadata: JsonObject): JweEncryption {
-  const encryptionNames = own(metadata, 'encrypted_response_enc_values_supported') ?? [DEFAULT_ENCRYPTION]
+function chooseVerifierEncryption(metadata: JsonObject): JweEncryption {
+  const name = 'encrypted_response_enc_values_supported'
+  const verifier = 'the verifier wants an encrypted answer, and'
+  return chooseEncryption(own(metadata, name) ?? [DEFAULT_ENCRYPTION], verifier, name)
+}
+
+/**
+ * Chooses the strongest of the encryptions that `recipient` supports in its member `name`. Refuses with `unsupported`
+ * when this wallet has none of them.
+ */
+export function chooseEncryption(values: Json | undefined, recipient: string, name: string): JweEncryption {
   const strongestFirst = [...jweEncryptions].reverse()
   return (
-    strongestFirst.find((enc) => Array.isArray(encryptionNames) && encryptionNames.includes(enc)) ??
-    abort(
-      'unsupported',
-      `the verifier wants an encrypted answer, and takes none of ${strongestFirst.join(', ')} (encrypted_response_enc_values_supported)`,
-    )
+    strongestFirst.find((enc) => Array.isArray(values) && values.includes(enc)) ??
+    refuseWith('unsupported', `${recipient} takes none of ${strongestFirst.join(', ')} (${name})`)
   )
 }

@@ -8,9 +8,9 @@ import { malformed } from '../codec/malformed.ts'
 import { algorithmOf } from '../keys/algorithm.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import { verifySignature } from '../keys/signature.ts'
-import { orAbort } from './error.ts'
+import { orRefuseWith } from './error.ts'
 import { makeHolderKey, readHolderKey } from './holder-key.ts'
-import { receive } from './receive.ts'
+import { receiveOffer } from './receive.ts'
 import { findCredential, listCredentials } from './stored-credential.ts'
 
 describe('stored credentials', () => {
@@ -24,7 +24,7 @@ describe('stored credentials', () => {
     const made = testWallet(services.fetch, services.clock)
     for (let i = 0; i < count; i += 1) {
       services.clock.now = new Date(services.clock.now.getTime() + 1000)
-      await receive(made.wallet, (await startIssuance(services)).link)
+      await receiveOffer(made.wallet, (await startIssuance(services)).link)
     }
     return made
   }
@@ -89,7 +89,7 @@ describe('stored credentials', () => {
     expect(unreadable[0]?.problem).toMatch(problem)
     const error = await errorOf(findCredential(wallet.store, id))
     expect([error.code, error.message]).toEqual(['unreadable_credential', expect.stringMatching(problem)])
-    await receive(wallet, (await startIssuance(services)).link)
+    await receiveOffer(wallet, (await startIssuance(services)).link)
     expect(texts.get(id)).toBe(text)
     expect(texts.size).toBe(3)
   })
@@ -97,11 +97,11 @@ describe('stored credentials', () => {
 
 describe('orAbort', () => {
   it('refuses what is malformed, and lets mistakes of ours through', () => {
-    expect(() => orAbort('invalid_offer', 'it', () => malformed('why'))).toThrow('it: why')
+    expect(() => orRefuseWith('invalid_offer', 'it', () => malformed('why'))).toThrow('it: why')
     const mistake = () => {
       throw new TypeError('ours')
     }
-    expect(() => orAbort('invalid_offer', 'it', mistake)).toThrow(TypeError)
+    expect(() => orRefuseWith('invalid_offer', 'it', mistake)).toThrow(TypeError)
   })
 })
 

@@ -8,7 +8,7 @@ import { formatOf } from '../credential/formats.ts'
 import { type Certificate, parseCertificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { HolderKey, HolderKeys, WalletContext, WalletStore } from './context.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 import type { ClaimName } from './issuer-metadata.ts'
 
 export interface StoredCredential {
@@ -132,13 +132,17 @@ export async function listCredentials(store: WalletStore): Promise<{
 /** Finds the credential whose id begins with `prefix`. Refuses with `not_found` or `unreadable_credential`. */
 export async function findCredential(store: WalletStore, prefix: string): Promise<StoredCredential> {
   const [id, ...others] = (await store.list()).filter((name) => name.startsWith(prefix))
-  if (id === undefined || prefix === '') return abort('not_found', `the wallet has no credential ${prefix}`)
+  if (id === undefined || prefix === '') return refuseWith('not_found', `the wallet has no credential ${prefix}`)
   if (others.length > 0)
-    abort('not_found', `${others.length + 1} credentials begin with ${prefix}; give more of the id`)
+    refuseWith('not_found', `${others.length + 1} credentials begin with ${prefix}; give more of the id`)
   const text = await store.read(id)
   return readStoredCredential(id, text, store.keys).catch((error: unknown) => {
     if (!(error instanceof MalformedError)) throw error
-    return abort('unreadable_credential', `credential ${id} is damaged and was left as it is: ${error.message}`, error)
+    return refuseWith(
+      'unreadable_credential',
+      `credential ${id} is damaged and was left as it is: ${error.message}`,
+      error,
+    )
   })
 }
 

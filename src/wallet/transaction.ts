@@ -13,9 +13,9 @@ import {
   type RequestedTransaction,
   TRANSACTION_CHECK,
 } from '../protocol/transaction-data.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 
-/** The most characters of all transactions: nobody agrees to what takes too long to read. */
+/** The most members and elements of one transaction: nobody agrees to what takes too long to read. */
 const MAX_VALUES = 1000
 
 /** A transaction, and the credential query whose presentation would approve it. */
@@ -71,10 +71,10 @@ function readTransaction(text: unknown, at: string, query: DcqlQuery): Requested
       return refuseTransactionData(`${at}.credential_ids names a credential that is not asked for`)
     const problem = approvalProblem(credential)
     if (problem !== undefined)
-      abort('unsupported', `the verifier wants a transaction approved with ${id}, and ${problem}`)
+      refuseWith('unsupported', `the verifier wants a transaction approved with ${id}, and ${problem}`)
   }
   if (readOrRefuseTransactionData(at, () => findCommonHashes([text])).length === 0) {
-    abort('unsupported', 'the verifier wants a transaction approved by a hash that this wallet does not know')
+    refuseWith('unsupported', 'the verifier wants a transaction approved by a hash that this wallet does not know')
   }
   return transaction
 }
@@ -102,7 +102,7 @@ function readOrRefuseTransactionData<T>(at: string, read: () => T): T {
 }
 
 function refuseTransactionData(reason: string, cause?: unknown): never {
-  return abort(
+  return refuseWith(
     'invalid_request_object',
     `the request cannot be trusted, and nothing was sent: transaction_data ${reason}`,
     cause,

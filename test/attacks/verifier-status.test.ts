@@ -868,7 +868,7 @@ describe('who is asked, and how often', () => {
     const uri = newUri()
     network.at.set(uri, () => Promise.reject(new Error('a mistake of ours')))
     expect(await statusOfCredential(tokenAt(uri))).toMatch(
-      /^failed: could not be decided, by a mistake of this service; its log has request [A-Za-z0-9_-]{16}$/,
+      /^failed: could not be decided because of an error in this service; its log has the error, under request [A-Za-z0-9_-]{16}$/,
     )
     network.at.set(uri, () => Promise.reject(new OutboundError('slow')))
     expect(await statusOfCredential(tokenAt(uri))).toMatch(/looked at: slow$/)

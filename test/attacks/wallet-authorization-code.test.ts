@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WalletErrorCode } from '../../src/wallet/error.ts'
-import { receive, receiveUnoffered } from '../../src/wallet/receive.ts'
+import { receiveOffer, receiveWalletInitiated } from '../../src/wallet/receive.ts'
 import { declareWithScope, offerFor, SCOPE, startCodeFlow } from '../support/code-flow.ts'
 import { visitor } from '../support/code-flow-visitor.ts'
 import { ISSUER_URL, type Services } from '../support/services.ts'
@@ -79,7 +79,7 @@ describe('a response by the browser', () => {
     const { wallet, sent, texts } = testWallet(services.fetch, services.clock, {
       openBrowser: visitor(services, { change }).browser,
     })
-    const error = await errorOf(receiveUnoffered(wallet, ask))
+    const error = await errorOf(receiveWalletInitiated(wallet, ask))
     expect([error.code, error.message]).toEqual([code, expect.stringMatching(why)])
     expect(sent.filter(({ to }) => to.includes('token-endpoint'))).toEqual([])
     expect(texts.size).toBe(0)
@@ -88,13 +88,13 @@ describe('a response by the browser', () => {
   it('is taken when nothing is wrong, by scope, by id and for an offer', async () => {
     const went = visitor(services)
     const { wallet, sent } = testWallet(services.fetch, services.clock, { openBrowser: went.browser })
-    await receiveUnoffered(wallet, ask)
-    await receiveUnoffered(wallet, { credentialIssuer: ISSUER_URL, credential: { configurationId } })
+    await receiveWalletInitiated(wallet, ask)
+    await receiveWalletInitiated(wallet, { credentialIssuer: ISSUER_URL, credential: { configurationId } })
     const { sessionId } = await offerFor(services, configurationId)
     const approved = visitor(services, { decision: { approved: true } })
     const uri = `${ISSUER_URL}/issuance/oid4vci/credential-offer/${sessionId}`
     const offer = (await (await services.fetch(uri)).json()) as { grants: Record<string, { issuer_state: string }> }
-    const [stored] = await receive(
+    const [stored] = await receiveOffer(
       { ...wallet, openBrowser: approved.browser },
       `haip-vci://?credential_offer_uri=${encodeURIComponent(uri)}`,
     )
@@ -111,7 +111,7 @@ describe('a response by the browser', () => {
   it('that says no is told to the person in the words of the application', async () => {
     const { browser, ended } = visitor(services, { decision: { denied: true, reason: 'Not a student.' } })
     const { wallet, texts } = testWallet(services.fetch, services.clock, { openBrowser: browser })
-    const error = await errorOf(receiveUnoffered(wallet, ask))
+    const error = await errorOf(receiveWalletInitiated(wallet, ask))
     expect([error.code, error.message]).toEqual(['refused', expect.stringContaining('Not a student. (access_denied)')])
     expect(error.server).toEqual({ error: 'access_denied', error_description: 'Not a student.' })
     expect([texts.size, ended()]).toEqual([0, 1])
@@ -123,7 +123,7 @@ describe('an authorization server', () => {
     const fetch = changing(services.fetch, SERVER, withMembers(members))
     const { browser, went } = visitor(services)
     const error = await errorOf(
-      receiveUnoffered(testWallet(fetch, services.clock, { openBrowser: browser }).wallet, ask),
+      receiveWalletInitiated(testWallet(fetch, services.clock, { openBrowser: browser }).wallet, ask),
     )
     expect(went()).toEqual([])
     return [error.code, error.message]
@@ -149,14 +149,14 @@ describe('an authorization server', () => {
       response.ok ? withMembers({ token_type: 'Bearer' })(response) : response,
     )
     const { wallet, texts } = testWallet(fetch, services.clock, { openBrowser: visitor(services).browser })
-    const error = await errorOf(receiveUnoffered(wallet, ask))
+    const error = await errorOf(receiveWalletInitiated(wallet, ask))
     expect([error.code, error.message, texts.size]).toEqual(['invalid_response', expect.stringMatching(/not DPoP/), 0])
   })
 })
 
 it('a wallet without a browser says so, and asks nobody', async () => {
   const { wallet, sent } = testWallet(services.fetch, services.clock)
-  const error = await errorOf(receiveUnoffered(wallet, ask))
+  const error = await errorOf(receiveWalletInitiated(wallet, ask))
   expect([error.code, error.message]).toEqual(['unsupported', expect.stringContaining('vouchsafe wallet receive')])
   expect(sent).toEqual([])
 })

@@ -5,7 +5,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import type { WalletContext } from '../../src/wallet/context.ts'
 import { decline, planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { memoryStore } from '../support/wallet.ts'
 import { describeInBrowser, faultsForSomebody, type OpenPage, PHONE, readCode } from './browser.ts'
 import { type RunningConsole, startConsole } from './console-process.ts'
@@ -70,7 +70,7 @@ describeInBrowser('the console', (openWindow) => {
     const offered = await offer(page)
     await page.locator('svg.qr').scrollIntoViewIfNeeded()
     expect(await readCode(page)).toBe(offered)
-    await receive(wallet, offered)
+    await receiveOffer(wallet, offered)
     await page.getByText('A credential was issued.').waitFor()
     await sendPresentation(wallet, await planPresentation(wallet, await ask(page)))
     await page.getByRole('heading', { name: 'Report' }).waitFor()
@@ -93,15 +93,15 @@ describeInBrowser('the console', (openWindow) => {
     const code = await page.locator('strong.code').innerText()
     expect(code).toMatch(/^\d{6}$/)
     const wrong = String((Number(code) + 1) % 1_000_000).padStart(6, '0')
-    await expect(receive(wallet, offered, { askTxCode: () => Promise.resolve(wrong) })).rejects.toThrow()
+    await expect(receiveOffer(wallet, offered, { askTxCode: () => Promise.resolve(wrong) })).rejects.toThrow()
     await page.getByText(/refused at the token endpoint: invalid_grant/).waitFor()
-    await receive(wallet, offered, { askTxCode: () => Promise.resolve(code) })
+    await receiveOffer(wallet, offered, { askTxCode: () => Promise.resolve(code) })
     await page.getByText('A credential was issued.').waitFor()
   })
 
   it('completes a deferred session with its data, for a wallet that waits', async () => {
     const { page, faults } = await open('issue')
-    const received = receive(wallet, await offerLater(page))
+    const received = receiveOffer(wallet, await offerLater(page))
     await page.getByText('Requests of wallets that wait for the data: 1.').waitFor()
     await page.getByLabel('given_name').fill('Grace')
     await page.getByRole('button', { name: 'Complete the session' }).click()
@@ -113,7 +113,7 @@ describeInBrowser('the console', (openWindow) => {
 
   it('denies a deferred session, tells the wallet why, and has that at its time', async () => {
     const { page } = await open('issue')
-    const received = receive(wallet, await offerLater(page)).catch((error: unknown) => String(error))
+    const received = receiveOffer(wallet, await offerLater(page)).catch((error: unknown) => String(error))
     await page.getByText('Requests of wallets that wait for the data: 1.').waitFor()
     await page.getByLabel('Reason, for the wallet').fill('The board has not met.')
     await page.getByRole('button', { name: 'Deny the credential' }).click()
@@ -127,7 +127,7 @@ describeInBrowser('the console', (openWindow) => {
 
   it('says until when a verifier may not have seen a suspension, and that it ended', async () => {
     const { page, faults } = await open('issue')
-    await receive(wallet, await offer(page))
+    await receiveOffer(wallet, await offer(page))
     await page.getByRole('button', { name: 'Suspend' }).click()
     const still = page.locator('.warning')
     await still.getByText(/^Until .* a verifier that fetched .* may still accept the credential\.$/).waitFor()

@@ -10,7 +10,7 @@ import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { WalletContext } from '../../src/wallet/context.ts'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { startCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
 import { sendBackTo, startProvider } from '../support/oidc-provider.ts'
@@ -74,7 +74,7 @@ describeInBrowser('a person who signs in', (openWindow) => {
       readonly credential_offer_uri: string
     }
     const wallet = newWallet()
-    await receive(wallet, link)
+    await receiveOffer(wallet, link)
     first.kill('SIGKILL')
     const presentation = { ...authentication.presentation, verificationQueryId: query }
     addSettings(issuerHome, { authentication: { presentation } })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { WalletContext } from '../../src/wallet/context.ts'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { COMMAND, filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
 import { memoryStore } from '../support/wallet.ts'
@@ -192,7 +192,7 @@ describe('vouchsafe demo that stays', () => {
     const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
     const [, rest = ''] = running.output().split('Now with a wallet of your own')
     expect(rest).toMatch(/█▄▄▄▄▄▄▄█/)
-    await receive(wallet, /^haip-vci:\S+$/m.exec(rest)?.[0] ?? '')
+    await receiveOffer(wallet, /^haip-vci:\S+$/m.exec(rest)?.[0] ?? '')
     await running.says('A wallet has received the student card.')
     await sendPresentation(wallet, await planPresentation(wallet, /^haip-vp:\S+$/m.exec(rest)?.[0] ?? ''))
     await running.says('A wallet has answered the request: VERIFICATION_SUCCEEDED')
@@ -288,7 +288,7 @@ describe('vouchsafe demo', () => {
     expect([offer, request]).toEqual([expect.stringContaining(`=${baseUrl}/`), expect.stringContaining(`=${baseUrl}/`)])
     const { fetch } = globalThis
     const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memoryStore(new Map()) }
-    await receive(wallet, /^haip-vci:\S+$/m.exec(rest)?.[0] ?? '')
+    await receiveOffer(wallet, /^haip-vci:\S+$/m.exec(rest)?.[0] ?? '')
     await sendPresentation(wallet, await planPresentation(wallet, /^haip-vp:\S+$/m.exec(rest)?.[0] ?? ''))
     await running.says('A wallet has answered the request: VERIFICATION_SUCCEEDED')
     const key = /ISSUER_KEY=(\S+)/.exec(running.output())?.[1] ?? ''

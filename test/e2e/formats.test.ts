@@ -9,7 +9,7 @@ import { readJws, writeJws } from '../../src/codec/jws.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { decline, planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { profiles, queryFor } from '../support/profiles.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { changing, errorOf, testWallet } from '../support/wallet.ts'
@@ -27,7 +27,7 @@ describe.each(profiles)('a credential of the format $format', (profile) => {
     const id = await declare(services, { ...profile.configuration, ...more })
     const { link } = await startIssuance(services, { credential_configurations: [id], credential_dataset: data })
     const made = testWallet(services.fetch, services.clock)
-    return { ...made, id, stored: await receive(made.wallet, link) }
+    return { ...made, id, stored: await receiveOffer(made.wallet, link) }
   }
   const verified = async (wallet: Awaited<ReturnType<typeof issued>>['wallet'], query: JsonObject) => {
     const { sessionId, link } = await startVerification(services, { credentials: [query] })
@@ -95,7 +95,7 @@ describe.each(profiles)('a credential of the format $format', (profile) => {
       })
     })
     const { wallet, texts } = testWallet(lying, services.clock)
-    const error = await errorOf(receive(wallet, link))
+    const error = await errorOf(receiveOffer(wallet, link))
     expect([error.code, error.message]).toEqual([
       'invalid_credential',
       expect.stringMatching(/not of the type .*Ticket/),
@@ -157,7 +157,7 @@ it('an SD-JWT VC without iss is kept under the name of its certificate', async (
     const signed = await writeJws(header, payload, (data) => signer.sign(data))
     return Response.json({ credentials: [{ credential: [signed, ...disclosures].join('~') }] })
   })
-  const [stored] = await receive(testWallet(unnamed, services.clock).wallet, link)
+  const [stored] = await receiveOffer(testWallet(unnamed, services.clock).wallet, link)
   expect(stored?.issuer).toBe('CN=issuer.localhost')
   await services.close()
 })

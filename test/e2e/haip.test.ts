@@ -7,7 +7,7 @@ import { readSdJwt } from '../../src/codec/sd-jwt.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive, receiveUnoffered } from '../../src/wallet/receive.ts'
+import { receiveOffer, receiveWalletInitiated } from '../../src/wallet/receive.ts'
 import { renewCredential } from '../../src/wallet/renewal.ts'
 import type { StoredCredential } from '../../src/wallet/stored-credential.ts'
 import { authorizeUrl, newVisitor, PAR, SCOPE, visit, walletAsking } from '../support/code-flow.ts'
@@ -196,7 +196,7 @@ describe('a wallet under HAIP', () => {
   ])('gets no token %s', async (_, left, error) => {
     const { wallet } = await haipWallet(world)
     const fetch = leavingOut(world.services.fetch, '/token-endpoint', left)
-    const refused = await errorOf(receiveUnoffered({ ...wallet, fetch }, ask))
+    const refused = await errorOf(receiveWalletInitiated({ ...wallet, fetch }, ask))
     expect(refused.server).toMatchObject({ error })
   })
 })
@@ -285,7 +285,7 @@ describe('a wallet that only knows HAIP', () => {
       await sendPresentation(wallet, await planPresentation(wallet, link)).catch(() => undefined)
       return (await statusOf(services, VERIFIER_URL, sessionId)).status
     }
-    const [first] = await receiveUnoffered(wallet, { ...ask, credential: { scope: walk.scope } })
+    const [first] = await receiveWalletInitiated(wallet, { ...ask, credential: { scope: walk.scope } })
     expectBatch(first, walk.format, COPIES)
     expect(await verify()).toBe('VERIFICATION_SUCCEEDED')
 
@@ -314,7 +314,7 @@ describe('a wallet that only knows HAIP', () => {
       const [id = ''] = Object.entries(all ?? {}).find(([, each]) => (each as { scope: string }).scope === scope) ?? []
       const { link } = await startIssuance(services, { credential_configurations: [id], credential_dataset: dataset })
       const { wallet } = await haipWallet(walked, { decision: { approved: true } })
-      const [stored] = await receive({ ...wallet, fetch: haipOnly(wallet.fetch) }, link)
+      const [stored] = await receiveOffer({ ...wallet, fetch: haipOnly(wallet.fetch) }, link)
       expectBatch(stored, format, COPIES)
     }
   })

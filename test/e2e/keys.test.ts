@@ -14,7 +14,7 @@ import { createSigner } from '../../src/keys/file-signer.ts'
 import { makeCertificate, toPem, usualExtensions } from '../../src/keys/make-certificate.ts'
 import { WalletError } from '../../src/wallet/error.ts'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { type Authority, certify, makeAuthority } from '../support/forge.ts'
 import {
   ISSUER_URL,
@@ -63,7 +63,7 @@ function saying(members: JsonObject): typeof globalThis.fetch {
 /** Receives and presents a credential with the reference wallet; the credential, and what became of the session. */
 async function wholeWay(fetch = services.fetch) {
   const { wallet, sent } = testWallet(fetch, services.clock)
-  const [stored] = await receive(wallet, (await startIssuance(services)).link)
+  const [stored] = await receiveOffer(wallet, (await startIssuance(services)).link)
   const { sessionId, link } = await startVerification(services)
   const plan = await planPresentation(wallet, link)
   // The verifier says no to a presentation that does not hold, and its report says why.

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { WalletContext } from '../../src/wallet/context.ts'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { vouchsafe } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
 import { start } from '../support/service-process.ts'
@@ -62,7 +62,7 @@ describe('the example of a library', () => {
 
   it('issues a card, hears of it, lets its holder in, and nobody once the card is lost', async () => {
     const { id = '', link = '' } = await post('/cards', { name: 'Ada' })
-    await receive(wallet, link)
+    await receiveOffer(wallet, link)
     await expect
       .poll(() => get(`/cards/${id}`))
       .toMatchObject({

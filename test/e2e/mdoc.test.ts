@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/codec/json.ts'
 import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { MDL, mdocConfiguration, mdocDataset, mdocQuery, NAMESPACE, OTHER_NAMESPACE } from '../support/mdoc.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { changing, errorOf, testWallet } from '../support/wallet.ts'
@@ -47,7 +47,7 @@ describe('a mobile document', () => {
 
   it('goes from the issuer to the wallet and from there to the verifier, with what was asked for and no more', async () => {
     const { wallet, link } = await issued()
-    const [stored] = await receive(wallet, link)
+    const [stored] = await receiveOffer(wallet, link)
     expect(stored).toMatchObject({ format: 'mso_mdoc', name: 'Driving licence', types: [MDL] })
     expect(stored?.hidable).toHaveLength(8)
     const claims = [
@@ -80,7 +80,7 @@ describe('a mobile document', () => {
 
   it('is shown without any element where none was asked for', async () => {
     const { wallet, link } = await issued()
-    await receive(wallet, link)
+    await receiveOffer(wallet, link)
     const { sessionId, plan } = await asked(wallet, { claims: undefined })
     await sendPresentation(wallet, plan)
     const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
@@ -90,7 +90,7 @@ describe('a mobile document', () => {
 
   it('does not answer a query for another type, or for an element that it lacks', async () => {
     const { wallet, link } = await issued()
-    await receive(wallet, link)
+    await receiveOffer(wallet, link)
     const other = await errorOf(asked(wallet, { meta: { doctype_value: 'org.example.other' } }).then(send))
     expect(other.code).toBe('cannot_answer')
     const element = await errorOf(asked(wallet, { claims: [{ path: [NAMESPACE, 'weight'] }] }).then(send))
@@ -103,7 +103,7 @@ describe('a mobile document', () => {
 
   it('is not said to be bound by a signature that nobody asked for', async () => {
     const { wallet, link } = await issued()
-    await receive(wallet, link)
+    await receiveOffer(wallet, link)
     const { sessionId, plan } = await asked(wallet, { require_cryptographic_holder_binding: false })
     await sendPresentation(wallet, plan)
     const { result } = await statusOf(services, VERIFIER_URL, sessionId)
@@ -121,7 +121,7 @@ describe('a mobile document', () => {
       return new Response(text.replaceAll(MDL, 'org.example.other'), response)
     })
     const { wallet, link, texts } = await issued(lying)
-    const error = await errorOf(receive(wallet, link))
+    const error = await errorOf(receiveOffer(wallet, link))
     expect([error.code, error.message]).toEqual([
       'invalid_credential',
       expect.stringMatching(/not of the type org\.example\.other/) as string,
@@ -198,7 +198,7 @@ describe('with a certificate of this hour', () => {
       credential_dataset: mdocDataset,
     })
     const { wallet } = testWallet(services.fetch, services.clock)
-    await receive(wallet, link)
+    await receiveOffer(wallet, link)
     const { sessionId, link: request } = await startVerification(services, mdocQuery)
     await sendPresentation(wallet, await planPresentation(wallet, request))
     expect((await statusOf(services, VERIFIER_URL, sessionId)).status).toBe('VERIFICATION_SUCCEEDED')

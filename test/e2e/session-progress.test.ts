@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { digestOf } from '../../src/codec/digest.ts'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { boundSession, dpopProof, postToken } from '../support/dpop.ts'
 import {
   expectIssued,
@@ -240,7 +240,7 @@ describe('a verification session', () => {
   it('has log lines by the digest of its id, with what became of it', async () => {
     const { wallet } = testWallet(services.fetch, services.clock)
     const { link: offer } = await startIssuance(services)
-    await receive(wallet, offer)
+    await receiveOffer(wallet, offer)
     const { sessionId, link } = await startVerification(services)
     const response = `${VERIFIER_URL}/presentation/oid4vp/authorization-response/${sessionId}`
     await postForm(services, response, { state: 'made up' })
@@ -259,7 +259,7 @@ describe('a verification session', () => {
   it('that failed has a line with the checks that failed, by the request of its line of refusal', async () => {
     const { wallet, sent } = testWallet(services.fetch, services.clock)
     const { link: offer } = await startIssuance(services)
-    await receive(wallet, offer)
+    await receiveOffer(wallet, offer)
     const other = await startVerification(services)
     await sendPresentation(wallet, await planPresentation(wallet, other.link))
     const { sessionId, request } = await startVerification(services)

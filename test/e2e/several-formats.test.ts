@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { formatOf } from '../../src/credential/formats.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { mdocConfiguration, NAMESPACE } from '../support/mdoc.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -38,7 +38,7 @@ describe('a session with configurations of several formats', () => {
   }
   /** The claims of each credential that a wallet receives, in the place where its format has those of the dataset. */
   const claimsReceived = async (link: string) => {
-    const stored = await receive(testWallet(services.fetch, services.clock).wallet, link)
+    const stored = await receiveOffer(testWallet(services.fetch, services.clock).wallet, link)
     return Object.fromEntries(
       stored.map(({ format, credential }) => {
         const { claims = {}, envelope = [] } = formatOf(format)?.hold(credential) ?? {}

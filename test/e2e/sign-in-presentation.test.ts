@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Outbound, OutboundError } from '../../src/http/outbound.ts'
 import { decline, planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { declareWithScope, newVisitor, redeemCode, tokenBody, tokenForm, visit } from '../support/code-flow.ts'
 import { expectRefusal } from '../support/issuance.ts'
 import { openLinkPage, type Presenting, startPresenting } from '../support/presenting.ts'
@@ -19,7 +19,7 @@ const INVALID = { status: 400, error: 'invalid_request' } as const
 /** Makes a wallet with the card that the verifier asks for. */
 async function walletWithCard(services: Services) {
   const { wallet } = testWallet(services.fetch, services.clock)
-  await receive(wallet, (await startIssuance(services)).link)
+  await receiveOffer(wallet, (await startIssuance(services)).link)
   return wallet
 }
 

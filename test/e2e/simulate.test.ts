@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
 import { partOfLimit } from '../support/processor-time.ts'
 import { profiles } from '../support/profiles.ts'
@@ -266,7 +266,7 @@ describe('the dry run of a query', () => {
   it('foretells what the wallet does and the verifier finds', async () => {
     const { services } = world
     const made = testWallet(services.fetch, services.clock)
-    const [received] = await receive(made.wallet, (await startIssuance(services)).link)
+    const [received] = await receiveOffer(made.wallet, (await startIssuance(services)).link)
     const queries = [
       [claim('given_name')],
       [claim('email')],

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { receiveUnoffered } from '../../src/wallet/receive.ts'
+import { receiveWalletInitiated } from '../../src/wallet/receive.ts'
 import { declareWithScope, SCOPE, startCodeFlow } from '../support/code-flow.ts'
 import { visitor } from '../support/code-flow-visitor.ts'
 import { endOf, temporaryDirectory, vouchsafe } from '../support/command.ts'
@@ -175,11 +175,11 @@ describe('a wallet whose provider attests it', () => {
     const { browser } = visitor(services)
     const ask = { credentialIssuer: ISSUER_URL, credential: { scope: SCOPE } }
     const { wallet, sent } = testWallet(services.fetch, services.clock, { openBrowser: browser, attestation })
-    expect(await receiveUnoffered(wallet, ask)).toHaveLength(1)
+    expect(await receiveWalletInitiated(wallet, ask)).toHaveLength(1)
     const forms = sent.filter(({ to }) => /par$|token-endpoint$/.test(to)).map(({ body }) => new URLSearchParams(body))
     expect(new Set(forms.map((form) => form.get('client_id')))).toEqual(new Set([WALLET]))
     const { wallet: stranger } = testWallet(services.fetch, services.clock, { openBrowser: browser })
-    expect((await errorOf(receiveUnoffered(stranger, ask))).server).toMatchObject({ error: 'invalid_client' })
+    expect((await errorOf(receiveWalletInitiated(stranger, ask))).server).toMatchObject({ error: 'invalid_client' })
   })
 
   it('says by what names an issuer can be asked, in the words of whoever asked by another', async () => {
@@ -189,7 +189,7 @@ describe('a wallet whose provider attests it', () => {
     const { browser } = visitor(services)
     const { wallet } = testWallet(services.fetch, services.clock, { openBrowser: browser })
     const messageFor = async (credential: { scope: string } | { configurationId: string }) =>
-      (await errorOf(receiveUnoffered(wallet, { credentialIssuer: ISSUER_URL, credential }))).message
+      (await errorOf(receiveWalletInitiated(wallet, { credentialIssuer: ISSUER_URL, credential }))).message
     expect(await messageFor({ scope: 'library_card' })).toMatch(/ with the scope library_card to .*: student_card$/)
     const { length } = ids
     expect((await messageFor({ configurationId: 'x' })).split(/: |, /).slice(-length).sort()).toEqual(ids.sort())

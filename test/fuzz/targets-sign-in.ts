@@ -2,7 +2,7 @@
  * A right request for each page at which the issuer finds out who a person is, by a provider or by another credential.
  */
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { openLinkPage, startPresenting } from '../support/presenting.ts'
 import type { Services } from '../support/services.ts'
 import { type AtPage, comeToPage, leaveForProvider, SIGN_IN, startSigningIn } from '../support/sign-in.ts'
@@ -58,7 +58,7 @@ export async function startSignInWorld(): Promise<FuzzWorld> {
 export async function startPresentingWorld(): Promise<FuzzWorld> {
   const { services, close } = await startPresenting()
   const { wallet } = testWallet(services.fetch, services.clock)
-  await receive(wallet, (await startIssuance(services)).link)
+  await receiveOffer(wallet, (await startIssuance(services)).link)
   const presented: Target = {
     name: `issuer GET ${signInPath}/presented`,
     make: async () => {

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
-import { receive } from '../../src/wallet/receive.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
 import { temporaryDirectory } from '../support/command.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -144,7 +144,7 @@ describe('types that openapi-typescript makes of the documents', () => {
     const client = (await import(await compiled(bodies))) as Client
 
     const { wallet } = testWallet(services.fetch, services.clock)
-    await receive(wallet, await client.issue(call))
+    await receiveOffer(wallet, await client.issue(call))
     const { sessionId, requestUri } = await client.ask(call)
     await sendPresentation(wallet, await planPresentation(wallet, requestUri))
     expect(await client.report(call, sessionId)).toEqual({

@@ -1,7 +1,7 @@
 /**
  * Digests, public keys and their signatures for a browser: as much of `node:crypto` as the wallet uses, under Node's
  * names. Node's functions answer at once, and WebCrypto's do not, so these are of the libraries `@noble/curves` and
- * `@noble/hashes`. Private keys of credentials are none of this module's: WebCrypto has them (`../keys.ts`).
+ * `@noble/hashes`. Private keys of credentials are none of this module's: WebCrypto has them (`../store.ts`).
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { p256, p384, p521 } from '@noble/curves/nist.js'

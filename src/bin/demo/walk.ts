@@ -2,7 +2,7 @@
 import type { WalletContext } from '../../wallet/context.ts'
 import { WalletError } from '../../wallet/error.ts'
 import { type PresentationPlan, planPresentation, sendPresentation } from '../../wallet/present.ts'
-import { receive } from '../../wallet/receive.ts'
+import { receiveOffer } from '../../wallet/receive.ts'
 import { hangingIndent, paint } from '../terminal.ts'
 import { callService, fetchStatus, readStartedSession, requireSuccess, type StartedSession } from './calls.ts'
 import { CLAIM_COUNT, configuration, dataset, dcqlQuery, REQUESTED_CLAIM_NAMES } from './data.ts'
@@ -32,7 +32,7 @@ export async function walkThroughOffer(cast: Cast): Promise<DeclaredIds> {
   const configurationId = await declareConfiguration(cast)
   const offer = await startIssuance(cast, configurationId)
   narrator.beginPart('The wallet receives it')
-  const [receivedCredential] = await receive(wallet, offer.link)
+  const [receivedCredential] = await receiveOffer(wallet, offer.link)
   if (receivedCredential === undefined) throw new Error('the offer had no credential')
   await readIssuanceStatus(cast, offer)
   const queryId = await storeQuery(cast)

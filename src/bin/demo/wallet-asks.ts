@@ -1,6 +1,6 @@
 /** The second walk of the demo: a wallet asks for the card by itself, in the authorization code flow. */
 import type { BrowserVisit } from '../../wallet/context.ts'
-import { receiveUnoffered } from '../../wallet/receive.ts'
+import { receiveWalletInitiated } from '../../wallet/receive.ts'
 import type { ApiResult } from './calls.ts'
 import { CLAIM_COUNT } from './data.ts'
 import type { Narrator, ShownStep } from './narrator.ts'
@@ -22,7 +22,7 @@ export async function walkWithoutOffer(
   portal.onCall = (result) => narrator.tellStep(stepOfPortal(result))
   try {
     const ask = { credentialIssuer: issuer.baseUrl, credential: { configurationId } }
-    await receiveUnoffered({ ...wallet, openBrowser: () => Promise.resolve(openBrowser(narrator)) }, ask)
+    await receiveWalletInitiated({ ...wallet, openBrowser: () => Promise.resolve(openBrowser(narrator)) }, ask)
   } finally {
     delete portal.onCall
   }

@@ -10,7 +10,7 @@ import { MalformedError, malformed } from '../../codec/malformed.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import { importPrivateKey } from '../../keys/private-jwk.ts'
 import type { TextStore, WalletAttestation, WalletStore } from '../../wallet/context.ts'
-import { abort } from '../../wallet/error.ts'
+import { refuseWith } from '../../wallet/error.ts'
 import { createJwkHolderKeys } from '../../wallet/holder-key.ts'
 import { makeDirectory, PRIVATE } from '../directory.ts'
 import { random } from '../effects.ts'
@@ -67,7 +67,7 @@ export async function readAttestationFile(home: string): Promise<StoredAttestati
     return text === undefined ? undefined : readWalletAttestation(text)
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return abort('unsupported', `${path} is not a wallet attestation with its key: ${error.message}`, error)
+    return refuseWith('unsupported', `${path} is not a wallet attestation with its key: ${error.message}`, error)
   }
 }
 

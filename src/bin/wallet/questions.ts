@@ -1,6 +1,6 @@
 /** The questions that the command `vouchsafe wallet` asks a person: whether to present, and for a transaction code. */
 import { createInterface } from 'node:readline'
-import { abort } from '../../wallet/error.ts'
+import { refuseWith } from '../../wallet/error.ts'
 import type { TxCodeDescription } from '../../wallet/offer.ts'
 import { removeControlCharacters, wrapIndented } from '../terminal.ts'
 
@@ -24,7 +24,7 @@ function createStandingConsent(show: (text: string) => void): AskConsent {
 function createConsentRefusal(show: (text: string) => void): AskConsent {
   return (what) => {
     show(what)
-    return abort('not_agreed', 'Nothing was sent: there is no terminal to ask at. To agree beforehand, add --yes')
+    return refuseWith('not_agreed', 'Nothing was sent: there is no terminal to ask at. To agree beforehand, add --yes')
   }
 }
 
@@ -37,7 +37,7 @@ export function askTxCodeAtTerminal({ inputMode, length, description }: TxCodeDe
   const kind = `${length === undefined ? '' : `${length} `}${inputMode === 'text' ? 'characters' : 'digits'}`
   const hint = description === undefined ? '' : ` The issuer says: "${removeControlCharacters(description)}".`
   const what = `The issuer wants a transaction code (${kind}), which it has given you another way.${hint}`
-  if (!process.stdin.isTTY) abort('needs_tx_code', `${what} Send it with --tx-code CODE`)
+  if (!process.stdin.isTTY) refuseWith('needs_tx_code', `${what} Send it with --tx-code CODE`)
   return askAtTerminal(wrapIndented(what), 'Transaction code: ')
 }
 

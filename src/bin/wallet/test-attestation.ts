@@ -13,7 +13,7 @@ import { importPrivateKey } from '../../keys/private-jwk.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
 import type { KeyAttester } from '../../wallet/context.ts'
-import { abort } from '../../wallet/error.ts'
+import { refuseWith } from '../../wallet/error.ts'
 import { makeHolderKey } from '../../wallet/holder-key.ts'
 import { now, random } from '../effects.ts'
 
@@ -99,7 +99,7 @@ async function readProvider(directory: string): Promise<Signer> {
     )
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return abort('unsupported', `${directory} is not a provider of wallets for tests: ${error.message}`, error)
+    return refuseWith('unsupported', `${directory} is not a provider of wallets for tests: ${error.message}`, error)
   }
 }
 
@@ -107,7 +107,7 @@ function readProviderFile(directory: string, name: string): Promise<string> {
   return readFile(join(directory, name), 'utf8').catch((error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException
     const how = 'vouchsafe init issuer --profile haip makes a provider for tests'
-    return abort('unsupported', `${join(directory, name)} cannot be read (${code ?? message}); ${how}`, error)
+    return refuseWith('unsupported', `${join(directory, name)} cannot be read (${code ?? message}); ${how}`, error)
   })
 }
 

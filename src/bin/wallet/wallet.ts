@@ -3,10 +3,10 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
 import type { WalletContext } from '../../wallet/context.ts'
-import { abort, WalletError } from '../../wallet/error.ts'
+import { refuseWith, WalletError } from '../../wallet/error.ts'
 import type { TxCodeDescription } from '../../wallet/offer.ts'
 import { decline, planPresentation, sendPresentation } from '../../wallet/present.ts'
-import { receive, receiveUnoffered, type UnofferedRequest } from '../../wallet/receive.ts'
+import { receiveOffer, receiveWalletInitiated, type WalletInitiatedRequest } from '../../wallet/receive.ts'
 import { collectPendingCredentials, listOutstandingCredentials, renewCredential } from '../../wallet/renewal.ts'
 import { findCredential, listCredentials } from '../../wallet/stored-credential.ts'
 import { commandName, readWords, shellWord, UsageError } from '../command-line.ts'
@@ -36,7 +36,7 @@ interface WalletCommand {
   /** The word after the command's name. */
   readonly subject: string
   /** The credential to ask for without an offer. */
-  readonly unofferedRequest: UnofferedRequest | undefined
+  readonly unofferedRequest: WalletInitiatedRequest | undefined
   /** Returns a command line of this wallet for copying. */
   readonly formatCommandLine: (...words: readonly string[]) => string
   /** Shows a text to a person at once; programs get one object at the end. */
@@ -127,7 +127,7 @@ function readUnofferedRequest(values: {
   readonly issuer?: string | undefined
   readonly configuration?: string | undefined
   readonly scope?: string | undefined
-}): UnofferedRequest | undefined {
+}): WalletInitiatedRequest | undefined {
   const { issuer: credentialIssuer, configuration: configurationId, scope } = values
   if (credentialIssuer === undefined && configurationId === undefined && scope === undefined) return undefined
   if (credentialIssuer === undefined || (configurationId === undefined) === (scope === undefined)) {
@@ -161,8 +161,8 @@ async function runReceive({
 }: WalletCommand): Promise<Outcome> {
   const waiting = { ...wallet, wait: createWaitWithNotice(show) }
   const credentials = await (unofferedRequest === undefined
-    ? receive(waiting, subject, { askTxCode })
-    : receiveUnoffered(waiting, unofferedRequest))
+    ? receiveOffer(waiting, subject, { askTxCode })
+    : receiveWalletInitiated(waiting, unofferedRequest))
   show(credentials.map(formatCard).join('\n\n'))
   show(
     `\n${paint('green', '✓')} Received and kept. Show it with: ${formatCommandLine('show', credentials[0]?.id ?? '')}`,
@@ -230,9 +230,9 @@ async function runPresent({ wallet, subject, formatCommandLine, show, askConsent
   const declining = `To tell the verifier: ${formatCommandLine('decline', subject)}`
   if (plan.problem !== undefined) {
     show(planText(plan))
-    abort('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}. ${declining}`)
+    refuseWith('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}. ${declining}`)
   }
-  if (!(await askConsent(planText(plan)))) abort('not_agreed', `Nothing was sent. ${declining}`)
+  if (!(await askConsent(planText(plan)))) refuseWith('not_agreed', `Nothing was sent. ${declining}`)
   const { redirect_uri: redirectUri } = await sendPresentation(wallet, plan)
   show(`\n${paint('green', '✓')} Presented, and ${verifierName(plan)} accepted it.`)
   if (redirectUri !== undefined) show(`Go on at ${removeControlCharacters(redirectUri)}`)

@@ -2,7 +2,7 @@
 import { toBase64url } from '../../src/codec/base64url.ts'
 import type { WalletContext } from '../../src/wallet/context.ts'
 
-export interface Misreceipt {
+export interface ReceivingMisbehaviour {
   readonly id: string
   readonly title: string
   /** The misbehaviour in a sentence. */
@@ -14,7 +14,7 @@ export interface Misreceipt {
 
 const AN_HOUR_MS = 3_600_000
 
-export const misreceipts: readonly Misreceipt[] = [
+export const receivingMisbehaviours: readonly ReceivingMisbehaviour[] = [
   {
     id: 'nonce',
     title: 'Wrong nonce',

@@ -7,9 +7,9 @@ import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJs
 import { malformed, orUndefined } from '../codec/malformed.ts'
 import type { AccessToken } from './access-token.ts'
 import type { TextStore, WalletContext } from './context.ts'
-import { abort } from './error.ts'
+import { refuseWith } from './error.ts'
 
-export interface KeptAuthorization {
+export interface StoredAuthorization {
   readonly name: string
   readonly credentialIssuer: string
   readonly authorizationServer: string
@@ -35,7 +35,7 @@ export async function storeAuthorization(
   wallet: WalletContext,
   servers: { readonly credentialIssuer: string; readonly authorizationServer: string },
   { refreshToken, clientId, dpop }: AccessToken,
-): Promise<KeptAuthorization | undefined> {
+): Promise<StoredAuthorization | undefined> {
   if (refreshToken === undefined || wallet.store.authorizations === undefined) return undefined
   const name = toBase64url(wallet.random(9))
   const authorization = { name, ...servers, clientId, refreshToken, dpopKey: dpop?.keyRecord, pending: [] }
@@ -43,7 +43,7 @@ export async function storeAuthorization(
   return authorization
 }
 
-export async function writeAuthorization(wallet: WalletContext, authorization: KeptAuthorization): Promise<void> {
+export async function writeAuthorization(wallet: WalletContext, authorization: StoredAuthorization): Promise<void> {
   const record = {
     credential_issuer: authorization.credentialIssuer,
     authorization_server: authorization.authorizationServer,
@@ -61,7 +61,7 @@ export async function writeAuthorization(wallet: WalletContext, authorization: K
 }
 
 /** Reads an authorization; undefined when it is not there, or damaged. */
-export async function readAuthorization(wallet: WalletContext, name: string): Promise<KeptAuthorization | undefined> {
+export async function readAuthorization(wallet: WalletContext, name: string): Promise<StoredAuthorization | undefined> {
   const authorizations = requireAuthorizationStore(wallet)
   if (!(await authorizations.list()).includes(name)) return undefined
   const text = await authorizations.read(name)
@@ -69,21 +69,21 @@ export async function readAuthorization(wallet: WalletContext, name: string): Pr
 }
 
 /** Lists the authorizations that can be read. */
-export async function listAuthorizations(wallet: WalletContext): Promise<readonly KeptAuthorization[]> {
+export async function listAuthorizations(wallet: WalletContext): Promise<readonly StoredAuthorization[]> {
   const names = (await wallet.store.authorizations?.list()) ?? []
   const authorizations = await Promise.all(names.map((name) => readAuthorization(wallet, name)))
   return authorizations.filter((each) => each !== undefined)
 }
 
-export async function removeAuthorization(wallet: WalletContext, { name }: KeptAuthorization): Promise<void> {
+export async function removeAuthorization(wallet: WalletContext, { name }: StoredAuthorization): Promise<void> {
   await requireAuthorizationStore(wallet).remove(name)
 }
 
 function requireAuthorizationStore({ store }: WalletContext): TextStore {
-  return store.authorizations ?? abort('unsupported', 'this wallet keeps no authorizations to ask issuers again')
+  return store.authorizations ?? refuseWith('unsupported', 'this wallet keeps no authorizations to ask issuers again')
 }
 
-function readAuthorizationRecord(name: string, record: JsonObject): KeptAuthorization {
+function readAuthorizationRecord(name: string, record: JsonObject): StoredAuthorization {
   const dpopKey = own(record, 'dpop_key')
   const pending = own(record, 'pending')
   return {

@@ -4,7 +4,7 @@ import type { Guide } from './guide.ts'
 import type { PresentationMemory } from './misbehaviour.ts'
 import { type BrowserStore, openBrowserStore } from './store.ts'
 
-export interface Desk {
+export interface WalletPage {
   readonly wallet: WalletContext
   readonly store: BrowserStore
   readonly guide: Guide
@@ -26,7 +26,7 @@ export interface IssuanceSessions {
 
 const SESSIONS = 'vouchsafe-wallet-sessions'
 
-export async function openDesk(guide: Guide, signal: AbortSignal): Promise<Desk> {
+export async function openWalletPage(guide: Guide, signal: AbortSignal): Promise<WalletPage> {
   const store = await openBrowserStore()
   const steps: Step[] = []
   const wallet: WalletContext = {
