@@ -1,5 +1,6 @@
-/** The concerns of whoever operates a service: what is not well in its overview, or will soon not be. */
+/** The concerns of whoever operates services and engines: what is not well, or will soon not be. */
 import type { IssuerSchemas, VerifierSchemas } from '../sdk/server/index.ts'
+import type { ContractStatus, SeenEngine } from './engine-data.ts'
 
 export type Overview = IssuerSchemas['IssuerOverview'] | VerifierSchemas['VerifierOverview']
 
@@ -16,6 +17,9 @@ const DAY = 86_400
 export const SOON_DAYS = 30
 /** The time after which somebody should look at an event that waits. */
 const LONG_WAIT = 3600
+
+/** The states in which an engine cannot serve a contract. */
+const UNWELL: ReadonlySet<ContractStatus['state']> = new Set(['failed', 'reconciling'])
 
 /** Returns the whole days from `now` until `time`; negative once it is over. */
 export function daysUntil(time: number, now: number): number {
@@ -86,4 +90,30 @@ function callbackConcerns(name: string, { at, callbacks }: Overview): readonly C
 /** Returns a count as a text; the services count no further than to a thousand. */
 export function countText(count: number): string {
   return count >= 1000 ? '1000 or more' : String(count)
+}
+
+/** Tests whether the engine answers, and sees its chain. */
+export function isEngineWell(answer: SeenEngine): boolean {
+  return 'status' in answer && !answer.status.stale
+}
+
+/** Finds what is not well at an engine. */
+export function findEngineConcerns(answer: SeenEngine): readonly Concern[] {
+  const page = 'engines'
+  const where = `The engine ${answer.engine.url}`
+  if ('problem' in answer) return [{ look: 'bad', page, text: `${where} does not answer: ${answer.problem}` }]
+  const { stale, contracts } = answer.status
+  const unwell = contracts.filter(({ state }) => UNWELL.has(state)).length
+  const dead = contracts.filter(({ state_change: change }) => change === 'dead').length
+  return [
+    ...(stale
+      ? [{ look: 'bad', page, text: `${where} sees nothing new of its chain, and refuses requests.` } as const]
+      : []),
+    ...(unwell === 0
+      ? []
+      : [{ look: 'bad', page, text: `${where} cannot serve some of its contracts now: ${unwell}.` } as const]),
+    ...(dead === 0
+      ? []
+      : [{ look: 'warning', page, text: `${where} has given up state change hooks of contracts: ${dead}.` } as const]),
+  ]
 }

@@ -1,9 +1,18 @@
 /** The first page: whether all is well, what ends and what waits, and what became of the sessions of a day. */
 import type { ShowPage } from './app.ts'
 import { isReady, type ServiceName, type ShownEngine } from './clients.ts'
-import { type Concern, countText, daysText, daysUntil, findConcerns, type Overview, SOON_DAYS } from './concerns.ts'
+import {
+  type Concern,
+  countText,
+  daysText,
+  daysUntil,
+  findConcerns,
+  findEngineConcerns,
+  isEngineWell,
+  type Overview,
+  SOON_DAYS,
+} from './concerns.ts'
 import { drawTime, element, introduction, localTime } from './dom.ts'
-import { findEngineConcerns, isEngineWell } from './engine-concerns.ts'
 import { askEngines } from './engine-data.ts'
 import { drawHours } from './hours-chart.ts'
 import { keepFresh, updateChildren } from './refresh.ts'

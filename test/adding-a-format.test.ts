@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { formatOf, supportedFormats } from '../src/credential/formats.ts'
-import { FORMAT_IDS, FORMATS_IN_WORDS } from '../src/protocol/format-ids.ts'
+import { FORMAT_IDS, FORMATS_IN_WORDS } from '../src/protocol/credential-configuration.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const page = readFileSync(join(ROOT, 'docs/adding-a-format.md'), 'utf8')
@@ -59,7 +59,7 @@ describe('docs/adding-a-format.md', () => {
     const found = source.filter(({ path, text }) => {
       return path.startsWith('src/') && !/\.(test|contract)\.ts$/.test(path) && !folders.test(path) && asks.test(text)
     })
-    expect(found.map(({ path }) => path)).toEqual(['src/protocol/format-ids.ts'])
+    expect(found.map(({ path }) => path)).toEqual(['src/protocol/credential-configuration.ts'])
     expect(supportedFormats.every((id) => formatOf(id) !== undefined)).toBe(true)
   })
 })

@@ -46,21 +46,34 @@ export async function showOffer(place: HTMLElement, page: WalletPage, link: stri
     page.guide.report('dropped')
     return end.showCards(drawProblem(error as Error))
   }
-  const buttons = element('p', { class: 'buttons' }, button('Receive', take), button('Not now', leave))
-  // A code is good once: a second click would be refused what the first one has.
-  function button(text: string, act: () => Promise<void>): HTMLButtonElement {
-    const onclick = (): void => {
-      for (const each of buttons.querySelectorAll('button')) each.disabled = true
-      void act().catch(fail)
-    }
-    return element('button', { type: 'button', onclick, class: text === 'Not now' ? 'second' : undefined }, text)
-  }
   place.replaceChildren(
     element('h3', {}, `${issuer.name ?? issuer.credentialIssuer} offers`),
     ...offeredCredentials.map(({ name, display }) => drawCard(name, (display ?? {}) as Display)),
     switches.drawn,
-    buttons,
+    drawButtons(take, leave, fail),
   )
+}
+
+/**
+ * Draws the buttons of an offer, which are good for one click: a code is spent by the first, and a second one would be
+ * refused.
+ */
+function drawButtons(
+  take: () => Promise<void>,
+  leave: () => Promise<void>,
+  fail: (error: unknown) => Promise<void>,
+): HTMLElement {
+  const act = (work: () => Promise<void>) => (): void => {
+    for (const each of buttons.querySelectorAll('button')) each.disabled = true
+    void work().catch(fail)
+  }
+  const buttons = element(
+    'p',
+    { class: 'buttons' },
+    element('button', { type: 'button', onclick: act(take) }, 'Receive'),
+    element('button', { type: 'button', class: 'second', onclick: act(leave) }, 'Not now'),
+  )
+  return buttons
 }
 
 /**

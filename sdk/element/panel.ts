@@ -1,8 +1,7 @@
 /** The content of the element. It is changed in place, so that focus and screen readers stay where they are. */
 import type { RequestKind } from './link.ts'
-import { drawCode } from './qr-image.ts'
 import { STYLE } from './style.ts'
-import { createSvg } from './svg.ts'
+import { createSvg, drawCode } from './svg.ts'
 import { type ShownStatus, textsOf } from './texts.ts'
 
 export interface PanelState {

@@ -1,9 +1,8 @@
 /** The form of a query, for the OpenAPI document. `dcql.ts` checks queries, with better messages. */
 
 import * as Type from 'typebox'
-import { ClaimPathSchema } from './credential-configuration.ts'
+import { ClaimPathSchema, FORMATS_IN_WORDS } from './credential-configuration.ts'
 import { MAX_LIST_ELEMENTS } from './dcql-parts.ts'
-import { FORMATS_IN_WORDS } from './format-ids.ts'
 
 const list = { minItems: 1, maxItems: MAX_LIST_ELEMENTS }
 const Id = Type.String({ pattern: '^[A-Za-z0-9_-]+$' })

@@ -1,7 +1,6 @@
 import * as Type from 'typebox'
-import { expect, test } from 'vitest'
-import { compileSchema, dropAbsentMembers } from './json-schema.ts'
-import { describeMistakes } from './mistakes.ts'
+import { describe, expect, it, test } from 'vitest'
+import { compileSchema, describeMistakes, dropAbsentMembers } from './json-schema.ts'
 
 const Place = Type.Object({ host: Type.String(), port: Type.Optional(Type.Integer()) }, { additionalProperties: false })
 const Settings = Type.Object(
@@ -54,4 +53,81 @@ test('a schema without the rules for absent members keeps their names and loses 
 test('a schema is compiled once, apart for the first mistake and for all', () => {
   expect(compileSchema(Place, { all: true })).toBe(compileSchema(Place, { all: true }))
   expect(compileSchema(Place, { all: false })).not.toBe(compileSchema(Place, { all: true }))
+})
+
+const member = (name: string, schema: object) => ({ type: 'object', properties: { [name]: schema } })
+
+describe('a mistake in what a JSON Schema describes', () => {
+  it.each<[string, object, unknown, readonly string[]]>([
+    ['of the whole', { type: 'object' }, 7, ['the body: must be object']],
+    ['of a member', member('a', { type: 'string' }), { a: 7 }, ['a: must be string']],
+    ['of a member of a member', member('a', member('b', { type: 'string' })), { a: { b: 7 } }, ['a.b: must be string']],
+    ['of an element', member('a', { items: { type: 'string' } }), { a: ['x', 7] }, ['a[1]: must be string']],
+    ['of an element of the whole', { items: { type: 'string' } }, [7], ['[0]: must be string']],
+    [
+      'of a member of an element',
+      { items: { properties: { a: { type: 'string' } } } },
+      [{ a: 7 }],
+      ['[0].a: must be string'],
+    ],
+    ['of a name with a digit', member('a1', { type: 'string' }), { a1: 7 }, ['a1: must be string']],
+    ['of a name that begins with a digit', member('1a', { type: 'string' }), { '1a': 7 }, ['1a: must be string']],
+    ['of a name with / and ~', member('a/b~c', { type: 'string' }), { 'a/b~c': 7 }, ['a/b~c: must be string']],
+    ['that it is missing', { required: ['a'] }, {}, ['a: required']],
+    ['that it is missing below', member('a', { required: ['b'] }), { a: {} }, ['a.b: required']],
+    ['that nobody knows it', { additionalProperties: false }, { x: 1 }, ['x: unknown setting or field']],
+    [
+      'that nobody knows it below',
+      member('a', { additionalProperties: false }),
+      { a: { x: 1 } },
+      ['a.x: unknown setting or field'],
+    ],
+    [
+      'that it is nearly another',
+      { properties: { port: {} }, additionalProperties: false },
+      { prot: 1 },
+      ['prot: unknown setting or field; did you mean port?'],
+    ],
+    ['of a constant', member('a', { const: 'x' }), { a: 7 }, ['a: must be "x"']],
+    ['of an enumeration', member('a', { enum: ['x', 'y'] }), { a: 7 }, ['a: must be one of x, y']],
+  ])('is told with its path: %s', (_, schema, value, expected) => {
+    expect(mistakesOf(schema, value)).toEqual(expected)
+  })
+
+  it('is told once, and each of several', () => {
+    const schema = { required: ['a', 'b'], allOf: [{ required: ['a'] }] }
+    expect([...mistakesOf(schema, {})].sort()).toEqual(['a: required', 'b: required'])
+  })
+
+  it('without words of the schema is not valid all the same', () => {
+    const error = { keyword: 'x', instancePath: '/a', schemaPath: '', params: {} }
+    expect(describeMistakes([error])).toEqual(['a: is not valid'])
+  })
+})
+
+describe('a mistake in a value of several allowed forms', () => {
+  const forms = [{ const: 'all' }, { const: 'none' }, { type: 'array', items: { type: 'string' } }]
+
+  it('names the forms when it has none of them, each once', () => {
+    expect(mistakesOf(member('a', { anyOf: forms }), { a: 7 })).toEqual(['a: must be "all" or "none" or array'])
+    const twice = [{ type: 'string', minLength: 1 }, { type: 'string' }]
+    expect(mistakesOf(member('a', { anyOf: twice }), { a: 7 })).toEqual(['a: must be string'])
+  })
+
+  it('names no form that is one by something else', () => {
+    const odd = [{ type: 'string' }, { minimum: 8 }]
+    expect(mistakesOf(member('a', { anyOf: odd }), { a: 7 })).toEqual(['a: must be string'])
+  })
+
+  it('is the one inside where a form was met', () => {
+    expect(mistakesOf(member('a', { anyOf: forms }), { a: [7] })).toEqual(['a[0]: must be string'])
+  })
+
+  it('is told beside those of other members, also of one whose name begins alike', () => {
+    const schema = { properties: { a: { anyOf: forms }, ab: { type: 'string' } } }
+    expect([...mistakesOf(schema, { a: 7, ab: 7 })].sort()).toEqual([
+      'a: must be "all" or "none" or array',
+      'ab: must be string',
+    ])
+  })
 })

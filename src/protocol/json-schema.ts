@@ -1,6 +1,10 @@
-/** Compiles JSON Schemas of this project into functions. */
-import { Ajv, type ValidateFunction } from 'ajv'
+/** Compiles JSON Schemas of this project into functions, and describes their errors as sentences. */
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { isObject } from '../codec/json.ts'
+import { nearestName } from '../codec/misspelling.ts'
+
+/** The most characters of a name that messages repeat: no setting and no known member has a longer one. */
+const MAX_NAME = 48
 
 const validators = { first: new WeakMap<object, ValidateFunction>(), all: new WeakMap<object, ValidateFunction>() }
 
@@ -43,4 +47,60 @@ export function dropAbsentMembers<Schema extends { readonly properties?: object 
     rules.map(([name, rule]) => [name, Object.hasOwn(value, name) ? dropAbsentMembers(rule, value[name]) : {}]),
   )
   return { ...schema, properties }
+}
+
+/** Describes the errors as sentences that begin with the path: `credentials[0].id: must be string`. */
+export function describeMistakes(errors: readonly ErrorObject[]): string[] {
+  const choices = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'anyOf' ? instancePath : [])))
+  // The keyword `if` only leads to the error that stands beside it.
+  const specific = errors.filter(({ keyword, instancePath }) => keyword !== 'if' && !choices.has(instancePath))
+  const single = specific.map(describeMistake)
+  // A mistake inside a form that matched says more than the list of forms.
+  const unmet = [...choices].filter((path) => !errors.some((error) => error.instancePath.startsWith(`${path}/`)))
+  return [...new Set([...single, ...unmet.map((path) => describeChoice(path, errors))])]
+}
+
+/** Describes the allowed forms of a value: `selective_disclosure: must be "all", "none" or array`. */
+function describeChoice(instancePath: string, errors: readonly ErrorObject[]): string {
+  const forms = errors
+    .filter((error) => error.instancePath === instancePath)
+    .flatMap(({ keyword, params }): string[] => {
+      if (keyword === 'const') return [JSON.stringify(params.allowedValue)]
+      return keyword === 'type' ? [String(params.type)] : []
+    })
+  return `${formatPointer(instancePath)}: must be ${[...new Set(forms)].join(' or ')}`
+}
+
+function describeMistake({ instancePath, keyword, message, params, parentSchema }: ErrorObject): string {
+  const path = formatPointer(instancePath)
+  const member = (name: unknown): string =>
+    path === '' ? shortenName(String(name)) : `${path}.${shortenName(String(name))}`
+  if (keyword === 'additionalProperties')
+    return `${member(params.additionalProperty)}: unknown setting or field${suggestionText(String(params.additionalProperty), parentSchema)}`
+  if (keyword === 'required') return `${member(params.missingProperty)}: required`
+  if (keyword === 'const') return `${path}: must be ${JSON.stringify(params.allowedValue)}`
+  if (keyword === 'enum') return `${path}: must be one of ${(params.allowedValues as unknown[]).join(', ')}`
+  return `${path === '' ? 'the body' : path}: ${message ?? 'is not valid'}`
+}
+
+/** Shortens a name that is longer than any of ours: it may be a key that stands in a wrong place. */
+function shortenName(name: string): string {
+  return name.length > MAX_NAME ? `${name.slice(0, 8)}…` : name
+}
+
+function suggestionText(name: string, schema: object | undefined): string {
+  const { properties = {} } = (schema ?? {}) as { readonly properties?: object }
+  const nearest = nearestName(name, Object.keys(properties))
+  return nearest === undefined ? '' : `; did you mean ${nearest}?`
+}
+
+/** Formats a JSON pointer (RFC 6901), such as `/credentials/0/id`, for people. */
+function formatPointer(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`))
+    .join('')
+    .replace(/^\./, '')
 }

@@ -1,10 +1,11 @@
-/** The context of the verification service: its configuration, keys, store and effects. */
+/** The context of the verification service: its configuration, keys, store and effects, and the terms that follow. */
 
 import type { StatusPolicy } from '../check/status/lists.ts'
 import type { Effects } from '../http/effects.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
+import type { OperatorTerms } from './checks/context.ts'
 import type { VerifierCollections } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
 
@@ -19,4 +20,18 @@ export interface VerifierContext extends Effects<VerifierCollections> {
   readonly parseCertificate: (der: Uint8Array) => Certificate
   /** The policy for the status of credentials. */
   readonly status: StatusPolicy
+}
+
+/** Returns the terms of the operator at this time, for a presentation in a session or without one. */
+export function getOperatorTerms({ config, now, parseCertificate, status }: VerifierContext): OperatorTerms {
+  const { clockSkewSeconds, trustAnchors, issuerIdentifier, acceptTlsServerCertificates } = config
+  return {
+    now: now(),
+    clockSkewSeconds,
+    trustAnchors,
+    issuerIdentifier,
+    acceptTlsServerCertificates,
+    parseCertificate,
+    status,
+  }
 }

@@ -7,9 +7,8 @@ import type { TrustAnchor, TrustPath } from '../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../keys/x5c.ts'
 import { refuse } from '../protocol/error.ts'
 import { issuerCertificateChecks } from './checks/issuer.ts'
-import type { VerifierContext } from './context.ts'
+import { getOperatorTerms, type VerifierContext } from './context.ts'
 import { createIssuerPathFinder } from './issuer-path.ts'
-import { getOperatorTerms } from './operator-terms.ts'
 import type { ChainTest, ChainTestResult, TrustAnchorList } from './trust-schemas.ts'
 
 type ListedAnchor = Static<typeof TrustAnchorList>['anchors'][number]

@@ -6,10 +6,9 @@ import { pathText } from '../protocol/claim-path.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
 import { answersAuthorities } from '../protocol/dcql-authorities.ts'
 import { answerClaims, type ClaimsAnswer } from '../protocol/dcql-match.ts'
-import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
+import { CLOCK_SKEW_SECONDS } from './context.ts'
 import { type Disclosure, disclosureFor } from './disclosure.ts'
-import { heldFormatsText } from './held-format.ts'
-import { metaText } from './meta-text.ts'
+import { heldFormatsText, metaText } from './held-format.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
 export type AnsweredQuery = Disclosure & { readonly query: CredentialQuery; readonly credential: StoredCredential }

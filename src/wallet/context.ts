@@ -4,6 +4,9 @@ import type { Algorithm } from '../keys/algorithm.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import type { Signer } from '../keys/signer.ts'
 
+/** The tolerance for the clocks of issuers and verifiers. */
+export const CLOCK_SKEW_SECONDS = 60
+
 export interface WalletContext {
   readonly fetch: typeof globalThis.fetch
   readonly now: () => Date

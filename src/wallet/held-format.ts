@@ -1,4 +1,5 @@
-/** The formats of the credentials that this wallet holds. */
+/** The formats of the credentials that this wallet holds, and their types for people. */
+import type { Json, JsonObject } from '../codec/json.ts'
 import type { CredentialFormat } from '../credential/format.ts'
 import { formatOf, supportedFormats } from '../credential/formats.ts'
 import { refuseWith } from './error.ts'
@@ -14,4 +15,21 @@ export function requireHeldFormat(id: string): CredentialFormat {
 /** Lists the formats in words: `this wallet holds …`. */
 export function heldFormatsText(): string {
   return `this wallet holds ${supportedFormats.join(', ')}`
+}
+
+/**
+ * Describes the requested types: `StudentCard or Pass + Gold`; undefined when there are none. Formats have texts, lists
+ * or sets of texts in `meta`.
+ */
+export function metaText(meta: JsonObject): string | undefined {
+  const names = Object.values(meta).flatMap((member) =>
+    Array.isArray(member) ? member.map(joinTypes) : joinTypes(member),
+  )
+  return names.filter((name) => name !== '').join(' or ') || undefined
+}
+
+/** Joins a set of types to a text, without the type of every W3C credential unless it is the only one. */
+function joinTypes(typeSet: Json): string {
+  const types = [typeSet].flat().filter((type) => typeof type === 'string')
+  return types.filter((type) => type !== 'VerifiableCredential').join(' + ') || (types[0] ?? '')
 }

@@ -6,8 +6,7 @@ import type { WalletContext } from './context.ts'
 import { type CredentialEncryption, readCredentialEncryption } from './credential-encryption.ts'
 import { refuseWith } from './error.ts'
 import { exchangeJson } from './exchange.ts'
-import { requireHeldFormat } from './held-format.ts'
-import { metaText } from './meta-text.ts'
+import { metaText, requireHeldFormat } from './held-format.ts'
 import { chooseProofKey, type ProofKey } from './proof-key.ts'
 
 export interface IssuerDescription {

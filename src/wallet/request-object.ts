@@ -16,11 +16,10 @@ import { ProtocolError } from '../protocol/error.ts'
 import { STATIC_AUDIENCE, X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
 import type { RequestedTransaction } from '../protocol/transaction-data.ts'
 import { requireAddress } from './address.ts'
-import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
-import type { WalletContext } from './context.ts'
+import { CLOCK_SKEW_SECONDS, type WalletContext } from './context.ts'
 import { orRefuseWith, refuseWith } from './error.ts'
 import { exchangeText } from './exchange.ts'
-import { readRequestLink } from './request-link.ts'
+import { readLink } from './link.ts'
 import { readEncryption } from './response-encryption.ts'
 import { readTransactions } from './transaction.ts'
 
@@ -40,6 +39,15 @@ export interface AuthorizationRequest {
   readonly transactions: readonly RequestedTransaction[]
 }
 
+/** The link of a request. OpenID4VP 1.0, Authorization Request; HAIP 1.0 for its scheme. */
+interface RequestLink {
+  readonly clientId: string
+  readonly requestUri: string
+  /** The HTTP method to fetch the request object. */
+  readonly method: 'get' | 'post'
+}
+
+const SCHEMES = ['haip-vp', 'openid4vp']
 const MEDIA_TYPE = 'application/oauth-authz-req+jwt'
 
 /**
@@ -70,6 +78,32 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
     spec: 'OpenID4VP 1.0, Client Identifier Prefix x509_hash',
   })
   return readRequestPayload(jws.payload, clientId, certificate, now)
+}
+
+/**
+ * Reads the link of a request. Refuses with `invalid_link`, `insecure_address`, or `unsupported` for a verifier that
+ * this wallet could not authenticate.
+ */
+function readRequestLink(link: string): RequestLink {
+  const parameters = readLink(link, SCHEMES, 'presentation request')
+  const clientId =
+    parameters.get('client_id') ||
+    refuseWith('invalid_link', 'the link has no client_id; was it pasted without quotes?')
+  if (!clientId.startsWith(X509_HASH_PREFIX)) {
+    refuseWith('unsupported', `the verifier identifies itself as ${clientId}, and this wallet knows x509_hash only`)
+  }
+  const requestUri = parameters.get('request_uri')
+  if (requestUri === undefined) {
+    refuseWith(
+      'invalid_link',
+      'the link has no request_uri, and this wallet takes signed requests only; was it pasted without quotes?',
+    )
+  }
+  const method = parameters.get('request_uri_method') ?? 'get'
+  if (method !== 'get' && method !== 'post') {
+    refuseWith('invalid_link', 'request_uri_method of the link is neither get nor post')
+  }
+  return { clientId, requestUri: requireAddress(requestUri, 'request_uri', 'invalid_link'), method }
 }
 
 /**

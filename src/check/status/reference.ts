@@ -7,6 +7,9 @@ import { malformed, within } from '../../codec/malformed.ts'
 import { parseUrl } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
 
+/** A credential, or an attestation of a wallet, as far as its status is concerned. */
+export type StatusEvidence = Pick<Evidence, 'formats' | 'issuer' | 'status' | 'credentialStatus'>
+
 export interface StatusReference {
   readonly kind: 'token' | 'bitstring'
   readonly uri: string
@@ -31,7 +34,7 @@ const MAX_ENTRIES = 8
 export function readStatusReferences({
   status,
   credentialStatus = [],
-}: Pick<Evidence, 'status' | 'credentialStatus'>): StatusReferences {
+}: Pick<StatusEvidence, 'status' | 'credentialStatus'>): StatusReferences {
   if (credentialStatus.length > MAX_ENTRIES) malformed(`credentialStatus has more than ${MAX_ENTRIES} entries`)
   const entries = credentialStatus.map((entry, at) =>
     within(`credentialStatus[${at}]`, () => readBitstringEntry(entry)),

@@ -7,10 +7,23 @@ import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { EXTENDED_KEY_USAGE, isForTlsAlone, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
-import { anchorAsSigner, findTrustPath } from '../../keys/trust-anchors.ts'
+import { anchorAsSigner, findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
-import type { StatusContext } from './context.ts'
+import type { StatusPolicy } from './lists.ts'
 import type { FetchedStatusList } from './status-list.ts'
+
+/** The terms by which status lists are found and trusted. */
+export interface StatusContext {
+  readonly now: Date
+  readonly clockSkewSeconds: number
+  readonly trustAnchors: readonly Certificate[] | undefined
+  readonly parseCertificate: (der: Uint8Array) => Certificate
+  /** Whether certificates for TLS alone may sign status lists below an anchor. */
+  readonly acceptTlsServerCertificates: boolean
+  /** Finds the path of the signer of the evidence to an anchor. */
+  readonly findIssuerPath: (issuer: Evidence['issuer']) => TrustPath
+  readonly status: StatusPolicy
+}
 
 /** Returns the certificates of the list, that of its key first; those of the credential where the list has none. */
 export function readSignerChain(

@@ -5,9 +5,8 @@ import type { Instant } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
 import { strangerText } from '../../keys/certificate-name.ts'
 import { fail, pass, tolerate, type Verdict } from '../check.ts'
-import type { StatusContext, StatusEvidence } from './context.ts'
-import { readStatusReferences, type StatusReference } from './reference.ts'
-import { readSignerChain, signerProblem } from './signer.ts'
+import { readStatusReferences, type StatusEvidence, type StatusReference } from './reference.ts'
+import { readSignerChain, type StatusContext, signerProblem } from './signer.ts'
 import type { FetchedStatusList } from './status-list.ts'
 
 /** The names of status values; all other values are an application's own. Token Status List, Status Types Values. */

@@ -23,8 +23,8 @@ import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import { EXTENDED_KEY_USAGE } from '../../keys/certificate-purpose.ts'
 import { readDcqlQuery } from '../../protocol/dcql.ts'
 import { createIssuerPathFinder } from '../issuer-path.ts'
+import type { PresentationContext } from './context.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './index.ts'
-import type { PresentationContext } from './presentation.ts'
 import type { ResponseContext, ResponseEvidence } from './response.ts'
 
 type Changed<T> = (good: T) => Partial<T>

@@ -6,7 +6,7 @@
 import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { TRANSACTION_CHECK } from '../../protocol/transaction-data.ts'
-import type { PresentationContext } from './presentation.ts'
+import type { PresentationContext } from './context.ts'
 
 const NEEDS = ['holder.binding']
 

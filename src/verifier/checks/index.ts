@@ -2,12 +2,11 @@
 
 import type { Check } from '../../check/check.ts'
 import type { Evidence } from '../../credential/format.ts'
+import type { PresentationContext } from './context.ts'
 import { holderChecks } from './holder.ts'
 import { issuerChecks } from './issuer.ts'
-import { type PresentationContext, readingChecks } from './presentation.ts'
 import { queryChecks } from './query.ts'
-import { responseChecks } from './response.ts'
-import { statusCheck } from './status.ts'
+import { readingChecks, responseChecks } from './response.ts'
 import { validityChecks } from './validity.ts'
 
 export { readingChecks, responseChecks }
@@ -17,7 +16,6 @@ export const evidenceChecks: readonly Check<Evidence, PresentationContext>[] = [
   ...issuerChecks,
   ...holderChecks,
   ...validityChecks,
-  statusCheck,
   ...queryChecks,
 ].map(skipUnasked)
 

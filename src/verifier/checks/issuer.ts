@@ -10,7 +10,7 @@ import { identifierProblem } from '../../keys/identifier.ts'
 import { anchorAsSigner } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
 import { SD_JWT_VC } from '../../protocol/specifications.ts'
-import { CREDIBLE, type PresentationContext } from './presentation.ts'
+import { CREDIBLE, type PresentationContext } from './context.ts'
 
 /** The terms that the checks of the certificate need. */
 export type CertificateTerms = Pick<

@@ -7,7 +7,7 @@ import { type Certificate, isSignedBy } from '../../keys/certificate.ts'
 import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
 import { answerClaims } from '../../protocol/dcql-match.ts'
 import { parseSentChain } from '../issuer-path.ts'
-import { CREDIBLE, type PresentationContext } from './presentation.ts'
+import { CREDIBLE, type PresentationContext } from './context.ts'
 
 export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
   {

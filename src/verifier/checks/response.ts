@@ -1,10 +1,12 @@
-/** Checks of the response as a whole, before and beside its presentations. */
+/** Checks of the response as a whole, and whether each of its presentations can be read. */
 
 import { type Check, fail, pass } from '../../check/check.ts'
-import type { Binding } from '../../credential/format.ts'
+import type { Problem } from '../../codec/malformed.ts'
+import type { Binding, Evidence } from '../../credential/format.ts'
 import type { DcqlQuery } from '../../protocol/dcql.ts'
 import { answerCredentials } from '../../protocol/dcql-match.ts'
 import { parseTransaction } from '../../protocol/transaction-data.ts'
+import type { PresentationContext } from './context.ts'
 
 export interface ResponseContext {
   readonly query: DcqlQuery
@@ -71,3 +73,17 @@ function missingApproval(counts: ResponseEvidence['counts'], { transactionData }
   const missing = transactionData.flatMap((text) => parseTransaction(text).credentialIds).find((id) => !counts.has(id))
   return missing === undefined ? undefined : `${missing} was to approve a transaction, and is not there`
 }
+
+/** The evidence of a presentation, or the reason why it cannot be read, with the error of a library for the log. */
+export type Reading = { readonly evidence: Evidence } | Problem
+
+/** The check that is asked first of each presentation: whether it can be read. */
+export const readingChecks: readonly Check<Reading, PresentationContext>[] = [
+  {
+    id: 'presentation.well_formed',
+    asks: 'Can the presentation be read?',
+    spec: 'RFC 9901, SD-JWT and SD-JWT+KB Data Formats; OpenID4VP 1.0, Credential Format Specific Parameters and Rules',
+    level: 'MUST',
+    run: (reading) => ('problem' in reading ? fail(reading.problem, reading.cause) : pass()),
+  },
+]

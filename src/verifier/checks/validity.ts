@@ -1,8 +1,10 @@
-/** Checks the disclosures, the type and the validity period of the credential. */
+/** Checks the disclosures, the type, the validity period and the status of the credential (`src/check/status/`). */
 
 import { type Check, fail, pass } from '../../check/check.ts'
+import { statusVerdict } from '../../check/status/verdict.ts'
 import type { Evidence, Instant } from '../../credential/format.ts'
-import type { PresentationContext } from './presentation.ts'
+import { TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
+import type { PresentationContext } from './context.ts'
 
 export const validityChecks: readonly Check<Evidence, PresentationContext>[] = [
   {
@@ -37,6 +39,17 @@ export const validityChecks: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     run: ({ validity: { notAfter } }, { now, clockSkewSeconds }) =>
       timeVerdict(notAfter, (at) => now.getTime() < at + clockSkewSeconds * 1000, 'expired on'),
+  },
+  {
+    id: 'status.valid',
+    asks: 'Has the issuer neither revoked nor suspended the credential?',
+    spec: `${TOKEN_STATUS_LIST}, Validation Rules; Bitstring Status List 1.0, Validate Algorithm`,
+    level: 'MUST',
+    // A list is fetched for a trusted issuer only.
+    needs: ['issuer.trusted'],
+    applies: ({ trustAnchors }) =>
+      trustAnchors !== undefined || 'no trust anchors are configured, so that no status is fetched',
+    run: statusVerdict,
   },
 ]
 

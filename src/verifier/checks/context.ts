@@ -1,9 +1,7 @@
-/** The context of the checks of one presentation, and the check that comes before all others. */
+/** The context of the checks of one presentation: what was asked for, and the terms of the operator. */
 
-import { type Check, fail, pass } from '../../check/check.ts'
 import type { StatusPolicy } from '../../check/status/lists.ts'
-import type { Problem } from '../../codec/malformed.ts'
-import type { Binding, CredentialFormat, Evidence } from '../../credential/format.ts'
+import type { Binding, CredentialFormat } from '../../credential/format.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
 import type { FindIssuerPath } from '../issuer-path.ts'
@@ -40,17 +38,3 @@ export interface PresentationContext extends OperatorTerms {
 
 /** The ids of the checks that must hold before another check reads the content of a credential. */
 export const CREDIBLE: readonly string[] = ['issuer.signature', 'issuer.certificate']
-
-/** The evidence of a presentation, or the reason why it cannot be read, with the error of a library for the log. */
-export type Reading = { readonly evidence: Evidence } | Problem
-
-/** The check that is asked first of each presentation: whether it can be read. */
-export const readingChecks: readonly Check<Reading, PresentationContext>[] = [
-  {
-    id: 'presentation.well_formed',
-    asks: 'Can the presentation be read?',
-    spec: 'RFC 9901, SD-JWT and SD-JWT+KB Data Formats; OpenID4VP 1.0, Credential Format Specific Parameters and Rules',
-    level: 'MUST',
-    run: (reading) => ('problem' in reading ? fail(reading.problem, reading.cause) : pass()),
-  },
-]
