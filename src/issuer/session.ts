@@ -152,13 +152,11 @@ export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceSta
   return now.getTime() < endOfIssuance(session) ? 'STARTED' : 'EXPIRED'
 }
 
-/** Returns when the session ends: not before the token of a redeemed code ends, or can be refreshed no more. */
+/** Returns when the session ends: not before the token ends, or can be refreshed no more; or when it was made void. */
 export function endOfIssuance(session: IssuanceSession): number {
-  if (session.lockedAt !== undefined) return session.lockedAt
-  const { expiresAt, expiredAt, token } = session
+  const { expiresAt, expiredAt, lockedAt, token } = session
   const end = token === undefined ? expiresAt : Math.max(expiresAt, endOfAuthorization(session))
-  // A session that a restore made void ends before its time, and the expiry of others is recorded after theirs.
-  return Math.min(end, expiredAt ?? end)
+  return lockedAt ?? Math.min(end, expiredAt ?? end)
 }
 
 /**

@@ -166,7 +166,7 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     await page.getByRole('button', { name: 'Offer one that is valid for five seconds' }).click()
     await page.getByRole('button', { name: 'Receive' }).waitFor()
     await page.evaluate(() => {
-      crypto.subtle.generateKey = () => Promise.reject(new Error('the browser makes no keys'))
+      Object.assign(crypto.subtle, { generateKey: () => Promise.reject(new Error('the browser makes no keys')) })
     })
     await page.getByRole('button', { name: 'Receive' }).click()
     await page.getByRole('alert').filter({ hasText: 'the browser makes no keys' }).waitFor()
