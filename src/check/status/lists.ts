@@ -41,6 +41,8 @@ export interface StatusPolicy {
 
 interface CachedResult {
   readonly result: FetchedAnswer | FetchFailure
+  /** The time of the request; a clock that shows less was set back since, and the result does not count any more. */
+  readonly at: number
   until: number
 }
 
@@ -71,14 +73,17 @@ export function createStatusLists(
       const result = await requestList(outbound, reference, { prefersCwt, allowPrivateAddresses, now })
       const why = 'list' in result ? undefined : 'problem' in result ? result.problem : result.unreachable
       if (why !== undefined) log.warn({ event: 'status_list_not_usable', why }, 'a status list cannot be used')
-      const entry: CachedResult = { result, until: now().getTime() + MIN_TTL_MS }
+      const at = now().getTime()
+      const entry: CachedResult = { result, at, until: at + MIN_TTL_MS }
       cache.set(keyOf(reference), entry)
       return entry
     },
   )
   return async (reference, prefersCwt) => {
     const cachedResult = cache.get(keyOf(reference))
-    if (cachedResult !== undefined && now().getTime() < cachedResult.until) return fetchResultOf(cachedResult, true)
+    const at = now().getTime()
+    if (cachedResult !== undefined && at >= cachedResult.at && at < cachedResult.until)
+      return fetchResultOf(cachedResult, true)
     return fetchResultOf(await fetchList({ reference, prefersCwt }), false)
   }
 }

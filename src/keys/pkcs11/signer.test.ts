@@ -218,6 +218,14 @@ describe('a key in a token', () => {
     expect(await isGood()).toBe(true)
   })
 
+  it('is looked for again at once where the clock was set back since it was not there', async () => {
+    token.present = false
+    await expect(signerOf().sign(data)).rejects.toThrow('there is no token issuer')
+    token.present = true
+    clock -= 3_600_000
+    expect(await isGood()).toBe(true)
+  })
+
   it.each<[string, Partial<Pkcs11Key>, RegExp]>([
     [
       'another module',

@@ -64,16 +64,22 @@ export function createPkcs11Tokens({ loadPackage, now }: Pkcs11Effects): Pkcs11T
 /** Signs a digest with a key of the token; rejects with a Pkcs11Error. */
 type Pkcs11Token = (keyLabel: string, digest: Buffer) => Promise<Buffer>
 
+/** Tests whether a failure is too recent to try again; one of the future is of before the clock was set back. */
+function isRecent(at: number, now: Date): boolean {
+  const ageMs = now.getTime() - at
+  return ageMs >= 0 && ageMs < RETRY_AFTER_MS
+}
+
 function createPkcs11Token(connect: () => Promise<Pkcs11Connection>, now: () => Date): Pkcs11Token {
   let connection: Promise<Pkcs11Connection> | undefined
-  let failure: { readonly error: Pkcs11Error; readonly until: number } | undefined
+  let failure: { readonly error: Pkcs11Error; readonly at: number; readonly isPinRefused: boolean } | undefined
   const connectToken = (): Promise<Pkcs11Connection> => {
-    if (failure !== undefined && now().getTime() < failure.until) return Promise.reject(failure.error)
+    if (failure !== undefined && (failure.isPinRefused || isRecent(failure.at, now())))
+      return Promise.reject(failure.error)
     connection ??= connect().catch((error: unknown) => {
       connection = undefined
       // A wrong PIN is not tried again: the token would lock it.
-      const until = isPinRefused(error) ? Number.POSITIVE_INFINITY : now().getTime() + RETRY_AFTER_MS
-      failure = { error: pkcs11Error(error), until }
+      failure = { error: pkcs11Error(error), at: now().getTime(), isPinRefused: isPinRefused(error) }
       throw failure.error
     })
     return connection
