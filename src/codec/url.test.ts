@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { partOfLimit } from '../../test/support/processor-time.ts'
-import { parseUrl } from './url.ts'
+import { parseInternationalUrl, parseUrl } from './url.ts'
+
+describe('a URL of whoever configures the service', () => {
+  it('may have an international host, also after many that have none', () => {
+    // The engine compiles what runs this often.
+    for (let count = 0; count < 200_000; count += 1) parseInternationalUrl(`https://a.example/${count}`)
+    expect(parseInternationalUrl('https://b\u00fccher.example/x')?.host).toBe('xn--bcher-kva.example')
+    expect(parseInternationalUrl('b\u00fccher.example')).toBe(undefined)
+  })
+})
 
 describe('a URL that a stranger sends', () => {
   it('is read as the parser of the platform reads it', () => {

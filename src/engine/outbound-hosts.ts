@@ -1,11 +1,12 @@
 /**
  * Checks hosts against `outbound.allow`, the hosts that components may ask and be fetched from: `host`, or `host:port`.
  */
+import { parseInternationalUrl } from '../codec/url.ts'
 
 /** Returns the mistakes of the list, in words for the operator. */
 export function hostMistakes(allowed: readonly string[]): string[] {
   return allowed.flatMap((each, index) => {
-    const isHost = /^[^\s/\\@?#]+$/.test(each) && URL.canParse(`https://${each}`)
+    const isHost = /^[^\s/\\@?#]+$/.test(each) && parseInternationalUrl(`https://${each}`) !== undefined
     return isHost ? [] : [`outbound.allow[${index}]: it must be a host such as api.example, or host:port`]
   })
 }
@@ -22,8 +23,9 @@ export function normalizeHost(host: string): string {
  * default port alone.
  */
 export function isAllowed(address: string, allowed: readonly string[]): boolean {
-  if (!URL.canParse(address)) return false
-  const { protocol, host, hostname, port } = new URL(address)
+  const url = parseInternationalUrl(address)
+  if (url === undefined) return false
+  const { protocol, host, hostname, port } = url
   const hostAndPort = port === '' ? `${hostname}:${protocol === 'https:' ? 443 : 80}` : host
   return allowed.includes(host) || allowed.includes(hostAndPort)
 }
