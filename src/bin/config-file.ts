@@ -6,7 +6,7 @@ import { MalformedError } from '../codec/malformed.ts'
 import { utf8Text } from '../codec/utf8.ts'
 import { hasSettings, readEnvironment, type SettingsShape } from '../config/environment.ts'
 import { commandName, shellWord } from './command-line.ts'
-import { files } from './effects.ts'
+import { files, now } from './effects.ts'
 
 /** The number of characters that V8 shows before one that it does not expect. */
 const CONTEXT = 10
@@ -18,6 +18,31 @@ export type ConfigFileResult = { readonly value: unknown } | { readonly mistakes
 export function addEnvironment(settings: SettingsShape, result: ConfigFileResult): ConfigFileResult {
   if ('mistakes' in result) return result
   return readEnvironment(settings, result.value, process.env, (path) => files.read(path))
+}
+
+/** The part of a service's kind by which a command reads its configuration. */
+interface ConfigReader<Config> {
+  readonly settings: SettingsShape
+  readonly readConfig: (
+    value: unknown,
+    configFiles: typeof files,
+    at: Date,
+  ) => { readonly config: Config } | { readonly mistakes: readonly string[] }
+}
+
+/**
+ * Reads the configuration of a service from what its file has and the environment. Throws every mistake as a message
+ * for the operator.
+ */
+export function requireConfig<Config>(
+  { settings, readConfig }: ConfigReader<Config>,
+  configFile: string,
+  fileResult: ConfigFileResult,
+): Config {
+  const settingsResult = addEnvironment(settings, fileResult)
+  const result = 'mistakes' in settingsResult ? settingsResult : readConfig(settingsResult.value, files, now())
+  if ('config' in result) return result.config
+  throw new Error([...result.mistakes, workingDirectoryHint(configFile, result.mistakes) ?? []].flat().join('\n'))
 }
 
 /**

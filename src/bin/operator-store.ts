@@ -6,14 +6,14 @@ import type { EventCollections } from '../event/event.ts'
 import type { IssuerCollections } from '../issuer/collections.ts'
 import type { IssuerConfig } from '../issuer/config.ts'
 import type { Migration, Store } from '../store/store.ts'
-import { addEnvironment, readConfigFile, workingDirectoryHint } from './config-file.ts'
+import { readConfigFile, requireConfig } from './config-file.ts'
 import {
   type CredentialServiceName,
   credentialServiceNames,
   credentialServices,
   isCredentialServiceName,
 } from './credential-services.ts'
-import { files, now, openDatabase } from './effects.ts'
+import { openDatabase } from './effects.ts'
 import { serviceOf, unknownServiceMistake } from './which-service.ts'
 
 /** The service and the configuration file of a command. */
@@ -55,12 +55,7 @@ async function readServiceConfig({
   if (service === 'engine')
     throw new Error(`${config} is an engine's configuration; name one of an issuer or a verifier`)
   if (service === undefined) throw new Error(unknownServiceMistake(config, credentialServiceNames))
-  const { readConfig, settings } = credentialServices[service]
-  const settingsResult = addEnvironment(settings, file)
-  const result = 'mistakes' in settingsResult ? settingsResult : readConfig(settingsResult.value, files, now())
-  if ('mistakes' in result)
-    throw new Error([...result.mistakes, workingDirectoryHint(config, result.mistakes) ?? []].flat().join('\n'))
-  return { service, config: result.config }
+  return { service, config: requireConfig<CommonConfig>(credentialServices[service], config, file) }
 }
 
 async function withDatabase<C, T>(

@@ -59,7 +59,7 @@ it('a timer that is cancelled while its run waits is not told as running', async
 })
 
 describe('timers that are over', () => {
-  it('are remembered, but never more than some of each contract', async () => {
+  async function openBook() {
     const store = await openTestStore<EngineCollections>(engineMigrations)
     const book = createTimerBook(store)
     const now = new Date(1_700_000_000_000)
@@ -68,6 +68,11 @@ describe('timers that are over', () => {
       expect(await store.commit(plan.changes)).toBeUndefined()
       plan.apply()
     }
+    return { store, book, now, commit }
+  }
+
+  it('are remembered, but never more than some of each contract', async () => {
+    const { store, book, commit } = await openBook()
     const ids = Array.from({ length: 20 }, (_, id) => id)
     for (let round = 0; round < 10; round += 1) {
       await commit(ids.map((id) => ({ id: round * 20 + id, delayMs: 1000, payload: new Uint8Array(0) })))
@@ -78,15 +83,9 @@ describe('timers that are over', () => {
     expect(book.list(CONTRACT).at(-1)).toEqual({ id: 199, status: 'cancelled' })
     await store.close()
   })
+
   it('are deleted a day later, however many others are overdue', async () => {
-    const store = await openTestStore<EngineCollections>(engineMigrations)
-    const book = createTimerBook(store)
-    const now = new Date(1_700_000_000_000)
-    const commit = async (effects: Parameters<typeof book.plan>[1]): Promise<void> => {
-      const plan = book.plan(CONTRACT, effects, now)
-      expect(await store.commit(plan.changes)).toBeUndefined()
-      plan.apply()
-    }
+    const { store, book, now, commit } = await openBook()
     await commit(Array.from({ length: 1001 }, (_, id) => ({ id, delayMs: 1000, payload: new Uint8Array(0) })))
     await commit([{ id: 1000, cancel: true }])
     await purgeTimers(store, book, new Date(now.getTime() + 3_600_000))

@@ -16,6 +16,13 @@ function databaseKey({ directory }: ServiceFiles): string {
   return file
 }
 
+/** Runs a statement on the database of the issuer in `directory`, which is made where there is none. */
+async function execute(directory: string, sql: string): Promise<void> {
+  const database = new (await loadDriver())(join(directory, 'data/issuer.db'))
+  database.exec(sql)
+  database.close()
+}
+
 describe('vouchsafe doctor finds', () => {
   itFinds([
     ['a database that is not there yet', 'issuer', () => undefined, 'database', 'ok', /made at the first start/],
@@ -51,10 +58,7 @@ describe('vouchsafe doctor finds', () => {
       'issuer',
       async ({ directory }) => {
         await makeDatabase(join(directory, 'data/issuer.db'), issuerMigrations)
-        const Database = await loadDriver()
-        const database = new Database(join(directory, 'data/issuer.db'))
-        database.exec("insert into migration (id) values ('unfinished-copy')")
-        database.close()
+        await execute(directory, "insert into migration (id) values ('unfinished-copy')")
       },
       'database',
       'problem',
@@ -65,10 +69,7 @@ describe('vouchsafe doctor finds', () => {
       'issuer',
       async ({ directory }) => {
         mkdirSync(join(directory, 'data'))
-        const Database = await loadDriver()
-        const database = new Database(join(directory, 'data/issuer.db'))
-        database.exec('create table customer (id text)')
-        database.close()
+        await execute(directory, 'create table customer (id text)')
       },
       'database',
       'problem',

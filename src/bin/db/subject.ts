@@ -2,9 +2,8 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseConfig } from '../../config/database.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
-import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-file.ts'
+import { readConfigFile, requireConfig } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
-import { files, now } from '../effects.ts'
 import { isKindName, kindLoaders, kindNames } from '../kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service-kind.ts'
 import { serviceOf, unknownServiceMistake } from '../which-service.ts'
@@ -27,12 +26,7 @@ export async function readSubject(words: {
   const file = readConfigFile(path, name)
   if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
   const kind = await kindLoaders[name ?? (await kindOf(file.value, path))]()
-  const settings = addEnvironment(kind.settings, file)
-  const result = 'mistakes' in settings ? settings : kind.readConfig(settings.value, files, now())
-  if ('mistakes' in result) {
-    throw new Error([...result.mistakes, workingDirectoryHint(path, result.mistakes) ?? []].flat().join('\n'))
-  }
-  return { kind, config: result.config }
+  return { kind, config: requireConfig(kind, path, file) }
 }
 
 async function kindOf(value: unknown, path: string): Promise<KindName> {
