@@ -11,6 +11,7 @@ import {
   decodeCbor,
   embedCbor,
   encodeCbor,
+  encodeEmbedded,
   makeTagged,
   readEmbedded,
 } from './cbor.ts'
@@ -86,6 +87,18 @@ describe('CBOR', () => {
     expect(readEmbedded(embedCbor(7), 'it')).toBe(7)
     expect(() => readEmbedded(makeTagged(24, hex('ff')), 'the item')).toThrow(/^the item: /)
     expect(() => asEmbeddedBytes(hex('01'), 'the item')).toThrow('the item is not embedded CBOR (tag 24)')
+  })
+
+  it.each([0, 23, 24, 255, 256, 65_535, 65_536])('embeds %i bytes as the encoder does', (length) => {
+    const bytes = randomBytes(length)
+    expect(encodeEmbedded(bytes)).toEqual(Buffer.from(encodeCbor(makeTagged(CBOR_TAG.encoded, bytes))))
+  })
+
+  it('reads values that do not change with the bytes they were read from', () => {
+    const bytes = hex('82 4101 6161')
+    const value = decodeCbor(bytes)
+    bytes.fill(0)
+    expect(value).toEqual([Uint8Array.of(1), 'a'])
   })
 
   it('reads as it was written', () => {

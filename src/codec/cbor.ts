@@ -3,6 +3,7 @@
  * short as possible, and nothing has an indefinite length. Maps become a `Map`, and tags are kept. RFC 8949; the tokens
  * are cborg's.
  */
+import { isAscii } from 'node:buffer'
 import { encode, Tagged, type Token, Tokenizer, Type } from 'cborg'
 import { MAX_NESTING } from './exact-json.ts'
 import { malformed, within } from './malformed.ts'
@@ -16,6 +17,10 @@ export type { Tagged }
 /** The tag numbers that this code uses. RFC 8949 section 3.4, RFC 8943. */
 export const CBOR_TAG = { dateTime: 0, sign1: 18, encoded: 24, fullDate: 1004 } as const
 
+/** The major type of byte strings, in the bits of a first byte. */
+const BYTE_STRING = 0x40
+const TAG_24 = Uint8Array.of(0xd8, CBOR_TAG.encoded)
+
 const MAX_BYTES = 1024 * 1024
 /** The most values of every kind in one CBOR value; map keys count too. */
 const MAX_VALUES = 20_000
@@ -27,7 +32,10 @@ const OPTIONS = {
   allowInfinity: false,
   allowNaN: false,
   retainStringBytes: true,
+  strict: true,
 }
+/** Integers and lengths may take more bytes than they need. */
+const LONG_NUMBERS = { ...OPTIONS, strict: false }
 /** The decoder of cborg replaces invalid UTF-8 and drops a byte order mark, so that two texts would read as one. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -53,8 +61,9 @@ export function createBudget(): Budget {
  */
 export function decodeCbor(bytes: Uint8Array, { longNumbers = false, budget = createBudget() } = {}): Cbor {
   if (bytes.length > MAX_BYTES) malformed(`the CBOR is larger than ${MAX_BYTES} bytes`)
-  // The copy is a plain Uint8Array, because slices of a Buffer would be views.
-  const tokens = new Tokenizer(new Uint8Array(bytes), { ...OPTIONS, strict: !longNumbers })
+  // The tokenizer gets a plain Uint8Array, whose slices are copies: slices of a Buffer would be views.
+  const plainBytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
+  const tokens = new Tokenizer(plainBytes, longNumbers ? LONG_NUMBERS : OPTIONS)
   const reader = { tokens, budget }
   const value = readValue(reader, readToken(reader), MAX_NESTING)
   return reader.tokens.done() ? value : malformed('bytes follow the CBOR value')
@@ -72,6 +81,15 @@ export function makeTagged(tag: number, value: Cbor): Tagged {
 /** Wraps an encoded value in tag 24, `24(<<value>>)`. RFC 8949 section 3.4.5.1. */
 export function embedCbor(value: Cbor): Tagged {
   return makeTagged(CBOR_TAG.encoded, encodeCbor(value))
+}
+
+/** Encodes `24(bytes)`: what `encodeCbor` returns for it, in a fifth of the time. RFC 8949 section 3.1. */
+export function encodeEmbedded(bytes: Uint8Array): Uint8Array {
+  // A byte string begins as the integer of its length does, with another major type.
+  const head = encodeCbor(bytes.length)
+  const encoded = Buffer.concat([TAG_24, head, bytes])
+  encoded[TAG_24.length] = BYTE_STRING | (head[0] ?? 0)
+  return encoded
 }
 
 /** Returns the content of a value with this tag, and undefined for any other value. */
@@ -172,7 +190,8 @@ function readKey(reader: Reader): CborKey {
     : malformed('a key of a CBOR map is neither a text nor an integer')
 }
 
-function readText({ byteValue }: Token): string {
+function readText({ value, byteValue = new Uint8Array() }: Token): string {
+  if (isAscii(byteValue)) return value as string
   try {
     return utf8.decode(byteValue)
   } catch (cause) {

@@ -7,15 +7,13 @@ import {
   asMap,
   asText,
   type Budget,
-  CBOR_TAG,
   type Cbor,
   type CborMap,
   createBudget,
   decodeCbor,
-  encodeCbor,
+  encodeEmbedded,
   isBytes,
   isMap,
-  makeTagged,
 } from '../../codec/cbor.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { malformed, orProblem } from '../../codec/malformed.ts'
@@ -64,7 +62,7 @@ export function readIdentifier(item: Uint8Array): string {
 
 /** Returns the digest of an item, taken over its bytes with their tag: `24(<<item>>)`. */
 export function digestItem(item: Uint8Array, algorithm = 'sha256'): Buffer {
-  return hash(algorithm, encodeCbor(makeTagged(CBOR_TAG.encoded, item)), 'buffer')
+  return hash(algorithm, encodeEmbedded(item), 'buffer')
 }
 
 function readItems(
