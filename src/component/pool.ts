@@ -41,7 +41,7 @@ const MOST_WORKER_PROGRAMS = 16
 /** The time limit for finding the hooks of a script. */
 const DESCRIBE_MS = 10_000
 /** The time for which a job waits for others before a spare worker is started for it. */
-const PATIENCE_MS = 100
+const SPARE_WORKER_DELAY_MS = 100
 /** The most workers that compute, with the spare ones, as a multiple of `workers`. */
 const SPARE_FACTOR = 2
 
@@ -207,7 +207,7 @@ function dispatch(pool: Pool): void {
     if (task !== undefined) assignTask(pool, slot, task)
   }
   // A worker counts as asleep after some time without an event, so the waiting tasks are checked again later.
-  if (waiting.length > 0) pool.spareTimer ??= setTimeout(() => startSpareWorker(pool), PATIENCE_MS).unref()
+  if (waiting.length > 0) pool.spareTimer ??= setTimeout(() => startSpareWorker(pool), SPARE_WORKER_DELAY_MS).unref()
 }
 
 function findNextTask({ scheduler, waiting, slots }: Pool): number {

@@ -39,7 +39,7 @@ export const problems = {
     status: 500,
     detail: `the component failed, and nothing of what it did was kept; ${FOR_THE_OPERATOR}`,
   },
-  'server-error': { status: 500, detail: 'something went wrong in this engine; the request id names it in the log' },
+  'server-error': { status: 500, detail: `this engine failed to answer; ${FOR_THE_OPERATOR}` },
   'bad-component-response': {
     status: 502,
     detail: `the component answered with what is not an HTTP response; ${FOR_THE_OPERATOR}`,

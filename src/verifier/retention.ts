@@ -21,7 +21,7 @@ import type { CredentialReport } from './verification.ts'
 import type { VerifierEffects } from './verifier.ts'
 
 /** The time for which a callback is waited for before the next look. */
-const PATIENCE_MS = 60_000
+const CALLBACK_WAIT_MS = 60_000
 
 /** Tests whether the application is still to be told of a session. */
 export type HasPendingCallback = (sessionId: string) => Promise<boolean>
@@ -75,7 +75,7 @@ async function planChanges(
 ): Promise<readonly Change<VerifierCollections>[]> {
   const step = nextStepOf(value, retention, now)
   if ((step === 'purge' || step.erases) && (await hasPendingCallback(id))) {
-    const dueAt = new Date(now.getTime() + PATIENCE_MS)
+    const dueAt = new Date(now.getTime() + CALLBACK_WAIT_MS)
     return [{ update: 'verification_session', id, version, value, dueAt }]
   }
   if (step === 'purge') return [{ delete: 'verification_session', id, version, erases: true }]
