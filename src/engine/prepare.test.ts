@@ -9,7 +9,7 @@ const listOf = (...engines: readonly string[]): Uint8Array =>
     .done()
 
 interface World {
-  list: Uint8Array
+  list: Uint8Array | 'overloaded'
   asked: number
 }
 
@@ -33,7 +33,7 @@ const statusOf = async ({ engine }: TestEngine) =>
   (await engine.app.inject('/engine')).json<{ contracts: object[] }>().contracts[0]
 
 it('serves a contract whose component lists this engine, and no other', async () => {
-  const world = { list: listOf(ENGINE), asked: 0 }
+  const world: World = { list: listOf(ENGINE), asked: 0 }
   const engine = await withEngines(world)
   expect(await statusOf(engine)).toMatchObject({ state: 'served' })
   world.list = listOf()
@@ -43,7 +43,7 @@ it('serves a contract whose component lists this engine, and no other', async ()
 })
 
 it('pauses after a list of engines that cannot be read, and says why', async () => {
-  const world = { list: listOf(ENGINE).subarray(0, 12), asked: 0 }
+  const world: World = { list: listOf(ENGINE).subarray(0, 12), asked: 0 }
   const engine = await withEngines(world)
   expect(await statusOf(engine)).toMatchObject({
     state: 'failed',
@@ -60,4 +60,21 @@ it('pauses after a list of engines that cannot be read, and says why', async () 
   engine.chain.mine()
   await engine.rounds()
   expect(await statusOf(engine)).toMatchObject({ state: 'served' })
+})
+
+it('serves a contract on while no worker is free to list its engines, and asks again', async () => {
+  const world: World = { list: listOf(ENGINE), asked: 0 }
+  const engine = await withEngines(world)
+  world.list = 'overloaded'
+  engine.chain.set({ address: CONTRACT })
+  await engine.rounds()
+  expect(await statusOf(engine)).toMatchObject({ state: 'served' })
+  const { asked } = world
+  await engine.rounds()
+  expect(world.asked).toBe(asked)
+  world.list = listOf()
+  engine.clock.now = new Date(engine.clock.now.getTime() + 10_000)
+  engine.chain.mine()
+  await engine.rounds()
+  expect(await statusOf(engine)).toMatchObject({ state: 'not-this-engine' })
 })

@@ -10,7 +10,7 @@ import { findComponent, SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import { performCall } from './perform.ts'
-import { callBackOffMs } from './retry.ts'
+import { callBackOffMs, retryTimeOf } from './retry.ts'
 
 export function needsPreparation(entry: ContractEntry, time: number): boolean {
   const { state, retry, listsThisEngine, contract } = entry
@@ -34,8 +34,8 @@ export async function prepareComponent(context: EngineContext, entry: ContractEn
         'the component can be called',
       )
     }
-    if (contract.engines === undefined) await askEngines(context, entry)
-    entry.retry = { at: 0, attempts: 0 }
+    const askAgainAt = contract.engines === undefined ? await askEngines(context, entry) : undefined
+    entry.retry = { at: askAgainAt ?? 0, attempts: 0 }
   } catch (error) {
     if (!(error instanceof SourceError) && !(error instanceof ComponentError)) throw error
     if (isCurrent()) recordFailure(context, entry, error.message)
@@ -66,17 +66,19 @@ function recordFailure({ log, now }: EngineContext, entry: ContractEntry, why: s
 
 /**
  * Asks the component for the engines, which the component reads from the contract's state. A contract whose component
- * lacks that hook is served, since the operator's filter admits it.
+ * lacks that hook is served, since the operator's filter admits it. Returns when to ask again, if other calls of the
+ * contract left no room for the question.
  */
-async function askEngines(context: EngineContext, entry: ContractEntry): Promise<void> {
+async function askEngines(context: EngineContext, entry: ContractEntry): Promise<number | undefined> {
   const { contract, state } = entry
   const block = context.watcher.getBlock()
-  if (state.kind !== 'ready' || block === undefined) return
+  if (state.kind !== 'ready' || block === undefined) return undefined
   if (!state.hooks.includes('off_chain_engines')) {
     entry.listsThisEngine = true
   } else {
     const target = { entry, contract, component: state.component, block }
     const result = await performCall(context, entry, () => target, { hook: { kind: 'engines' }, mode: 'shared' })
+    if (result.kind === 'overloaded') return retryTimeOf(result)
     if (result.kind !== 'done') throw new SourceError('its component cannot say who its engines are')
     const engines = orProblem(() => readEngines(result.result))
     if ('problem' in engines)
@@ -84,6 +86,7 @@ async function askEngines(context: EngineContext, entry: ContractEntry): Promise
     entry.listsThisEngine = engines.includes(context.engine)
   }
   entry.contractOfEngineList = contract
+  return undefined
 }
 
 function readEngines(result: Uint8Array): readonly string[] {

@@ -54,7 +54,7 @@ export interface Script {
   readonly stateChange?: (hands: Hands) => Promise<unknown>
   readonly timer?: (hands: Hands, id: number, payload: string) => Promise<unknown>
   /** Returns the list of engines, as the bytes of the RPC format. */
-  readonly engines?: (hands: Hands) => Promise<Uint8Array>
+  readonly engines?: (hands: Hands) => Promise<Uint8Array | 'overloaded'>
 }
 
 export interface TestRuntime extends Runtime {
@@ -110,6 +110,7 @@ export function testRuntime(clock: { readonly now: Date }): TestRuntime {
         const response =
           hook.kind === 'http' ? { status: 200, headers: [], body: new Uint8Array(), ...(answer as object) } : undefined
         const result = hook.kind === 'engines' ? await script.engines?.(hands) : undefined
+        if (result === 'overloaded') return { kind: result }
         return { kind: 'done', response, result: result ?? new Uint8Array(), effects }
       } catch (error) {
         return { kind: 'trap', message: (error as Error).message, log: [] }
