@@ -160,11 +160,29 @@ describe('renewing', () => {
     const wallet = { ...made.wallet, fetch }
     expect((await errorOf(renewCredential(wallet, made.id))).code).toBe('not_yet')
     expect([...made.texts.keys()]).toEqual([made.id])
+    expect((await errorOf(renewCredential(wallet, made.id))).code).toBe('not_yet')
+    expect(await listOutstandingCredentials(wallet)).toHaveLength(1)
     isDecided = true
     const { received } = await collectPendingCredentials(wallet)
     expect(received).toMatchObject([{ copies: { all: COPIES, unseen: COPIES } }])
     expect(received[0]?.id).not.toBe(made.id)
     expect([...made.texts.keys()]).toEqual([received[0]?.id])
+  })
+
+  it('asks for the copies that the issuer was to decide about, before it asks for others', async () => {
+    const made = await asked()
+    let [answer, requests]: [unknown, number] = [undefined, 0]
+    const requesting = changing(services.fetch, '/credential-request', async (response) => {
+      answer = await response.json()
+      requests += 1
+      return Response.json({ transaction_id: 'the transaction', interval: 60 }, { status: 202 })
+    })
+    const fetch = changing(requesting, '/deferred-credential', () => Response.json(answer))
+    const wallet = { ...made.wallet, fetch }
+    expect((await errorOf(renewCredential(wallet, made.id))).code).toBe('not_yet')
+    const renewed = await renewCredential(wallet, made.id)
+    expect([...made.texts.keys()]).toEqual([renewed.id])
+    expect([requests, await listOutstandingCredentials(wallet)]).toEqual([1, []])
   })
 
   it('is done with the attestation of the wallet where every wallet has to authenticate itself', async () => {

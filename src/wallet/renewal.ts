@@ -31,8 +31,9 @@ export interface OutstandingCredential {
 }
 
 /**
- * Replaces the copies of a stored credential by new ones. Refuses with `unsupported` one that came without a refresh
- * token, with `not_yet`, and with `refused`.
+ * Replaces the copies of a stored credential by new ones: those that the issuer still had to decide about, or else
+ * those of a new request. Refuses with `unsupported` one that came without a refresh token, with `not_yet`, and with
+ * `refused`.
  */
 export async function renewCredential(wallet: WalletContext, id: string): Promise<StoredCredential> {
   const previous = await findCredential(wallet.store, id)
@@ -43,19 +44,33 @@ export async function renewCredential(wallet: WalletContext, id: string): Promis
       `the issuer gave no way to renew credential ${previous.id}; ask it for a new offer`,
     )
   }
+  const { configurationId } = previous.source
   const access = await refreshAccess(wallet, authorization)
-  const offeredCredential = readOfferedCredential(wallet, access.issuer, previous.source.configurationId)
-  const outcome = await obtainCredential(wallet, access, { offeredCredential, isPatient: true, replaces: previous.id })
+  const pending = authorization.pending.find(({ replaces }) => replaces === previous.id)
+  const credential = await (pending === undefined
+    ? requestNewCopies(wallet, access, { configurationId, replaces: previous.id })
+    : collectCredential(wallet, access, pending))
+  return (
+    credential ??
+    refuseWith('not_yet', 'the issuer has not decided yet; the credential that you have stays, ask again later')
+  )
+}
+
+/** Returns the new credential; undefined while the issuer has not decided. */
+async function requestNewCopies(
+  wallet: WalletContext,
+  access: StoredAccess,
+  { configurationId, replaces }: { readonly configurationId: string; readonly replaces: string },
+): Promise<StoredCredential | undefined> {
+  const offeredCredential = readOfferedCredential(wallet, access.issuer, configurationId)
+  const outcome = await obtainCredential(wallet, access, { offeredCredential, isPatient: true, replaces })
   if ('pending' in outcome) {
-    await writeAuthorization(wallet, {
-      ...access.authorization,
-      pending: [...access.authorization.pending, outcome.pending],
-    })
-    return refuseWith('not_yet', 'the issuer has not decided yet; the credential that you have stays, ask again later')
+    const pending = [...access.authorization.pending, outcome.pending]
+    await writeAuthorization(wallet, { ...access.authorization, pending })
+    return undefined
   }
-  const { credential } = outcome
-  await removePreviousCredential(wallet, previous.id, credential)
-  return credential
+  await removePreviousCredential(wallet, replaces, outcome.credential)
+  return outcome.credential
 }
 
 async function removePreviousCredential(
