@@ -28,7 +28,9 @@ const MOST_EARLIER = 9
 
 /** Adds news of a session to its progress. */
 export function joinProgress(before: SessionProgress, news: SessionProgress): SessionProgress {
-  const refusals = refusalsOf(news).reduce(countRefusal, refusalsOf(before))
+  // News with the most refusals may lack some that lay between its first one and the last one before.
+  const mayLackSome = (news.earlier?.length ?? 0) >= MOST_EARLIER
+  const refusals = refusalsOf(news).reduce(countRefusal, mayLackSome ? [] : refusalsOf(before))
   const [problem, earlier] = [refusals.at(-1), refusals.slice(0, -1).slice(-MOST_EARLIER)]
   return { ...news, ...before, ...(problem && { problem }), ...(earlier.length > 0 && { earlier }) }
 }
