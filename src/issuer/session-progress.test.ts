@@ -17,7 +17,7 @@ it('counts no refusals together that others lay between, in whatever parts their
       const alone = join(parts.flat().map((problem) => ({ problem })))
       const joined = join(parts.map((part) => join(part.map((problem) => ({ problem })))))
       expect(joined.problem).toEqual(alone.problem)
-      // Of the oldest one that is kept, news may have come before that its own part had no room for.
+      // The oldest refusal may have a lower count, as a part with the most refusals drops those before it.
       expect(joined.earlier?.slice(1)).toEqual(alone.earlier?.slice(1))
       expect(joined.earlier?.[0]?.count ?? 0).toBeLessThanOrEqual(alone.earlier?.[0]?.count ?? 0)
     }),
