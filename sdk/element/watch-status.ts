@@ -59,8 +59,9 @@ function secondsOf(response: Response | undefined): number {
   return (Date.parse(response?.headers.get('date') ?? '') || Date.now()) / 1000
 }
 
-/** Follows a stream until it is closed for good. */
+/** Follows a stream until it is closed for good, or the signal is aborted. */
 function followEvents(url: string, onText: (text: string) => void, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const source = new EventSource(url)
     const close = (): void => {
