@@ -11,7 +11,17 @@ export interface CallbackEvent {
   readonly type: string
   /** The time in RFC 3339. */
   readonly timestamp: string
-  readonly data: IssuerSchemas['IssuanceSession'] | VerifierSchemas['VerificationSession']
+  /** The session as its status endpoint gives it. */
+  readonly data: IssuerSchemas['IssuanceSession'] | VerifierSchemas['VerificationSession'] | PurgedIssuanceSession
+}
+
+/** The rest of a session that was deleted before the status of its credentials changed. */
+export interface PurgedIssuanceSession {
+  readonly session_id: string
+  readonly credentials: readonly {
+    readonly credential_configuration_id: string
+    readonly credential_status: 'VALID' | 'SUSPENDED' | 'REVOKED'
+  }[]
 }
 
 /** The keys by which a receiver recognizes its service: `sessionCallback.secret`, `sessionCallback.apiKey`, or both. */

@@ -8,6 +8,7 @@ export {
   type CallbackKeys,
   callbackHandler,
   nodeCallbackHandler,
+  type PurgedIssuanceSession,
   type ReceivedCallback,
   readCallback,
 } from './callback.ts'
