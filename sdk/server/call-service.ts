@@ -25,6 +25,8 @@ export interface ServiceRequest {
   readonly isRepeatable: boolean
   /** Whether the answer is an id as text; it is JSON otherwise. */
   readonly answersText?: boolean
+  /** Ends the call, which then rejects with the reason of the signal. */
+  readonly signal?: AbortSignal
 }
 
 /** An administrative request; resolves with the body of its answer. Rejects with a {@link ServiceError}. */
@@ -44,8 +46,10 @@ const TEMPORARY = [429, 502, 503, 504]
 export function createCallService(options: ServiceOptions): CallService {
   const { timeoutMilliseconds = TIMEOUT_MS } = options
   const { base, send, authorization } = serviceAddress(options)
-  return async ({ method, path, body, headers, isRepeatable, answersText = false }) => {
+  return async ({ method, path, body, headers, isRepeatable, answersText = false, signal }) => {
+    const endsAt = performance.now() + timeoutMilliseconds
     const end = AbortSignal.timeout(timeoutMilliseconds)
+    const stop = signal === undefined ? end : AbortSignal.any([signal, end])
     const init: RequestInit = {
       method,
       headers: {
@@ -56,15 +60,17 @@ export function createCallService(options: ServiceOptions): CallService {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       // A redirect would carry the API key elsewhere; Workers know no other word that follows none.
       redirect: 'manual',
-      signal: end,
+      signal: stop,
     }
     for (let attempt = 0; ; attempt += 1) {
       const result = await attemptOnce(() => send(base + path, init), answersText)
       if (!(result instanceof ServiceError)) return result
+      signal?.throwIfAborted()
       if (end.aborted) throw new ServiceError('deadline', `${base} did not answer within the time`, { cause: result })
-      const pause = PAUSES_MS[attempt]
-      if (!isRepeatable || pause === undefined || !isTemporary(result)) throw result
-      await waitUnlessAborted(Math.max(pause, (result.retryAfterSeconds ?? 0) * 1000), end)
+      const pause = Math.max(PAUSES_MS[attempt] ?? Infinity, (result.retryAfterSeconds ?? 0) * 1000)
+      const isLate = performance.now() + pause >= endsAt
+      if (!isRepeatable || isLate || !isTemporary(result)) throw result
+      await waitUnlessAborted(pause, stop)
     }
   }
 }

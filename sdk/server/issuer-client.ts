@@ -65,7 +65,10 @@ export function createIssuerClient(options: ServiceOptions): IssuerClient {
   const call = createCallService(options)
   const get = (path: string) => call({ method: 'GET', path, isRepeatable: true })
   const post = (path: string, body?: unknown) => call({ method: 'POST', path, body, isRepeatable: true })
-  const getSession = async (id: string) => (await get(`/issuance/oid4vci/status/${encodeURIComponent(id)}`)) as Session
+  const getSession = async (id: string, signal?: AbortSignal) => {
+    const path = `/issuance/oid4vci/status/${encodeURIComponent(id)}`
+    return (await call({ method: 'GET', path, isRepeatable: true, ...(signal && { signal }) })) as Session
+  }
   const changeStatus = async (change: string, id: string) =>
     (await post(`/credential-status/${change}/${encodeURIComponent(id)}`)) as CredentialStatusChange
   return {
@@ -89,9 +92,9 @@ export function createIssuerClient(options: ServiceOptions): IssuerClient {
       const path = `/issuance/oid4vci/complete/${encodeURIComponent(id)}`
       return (await call({ method: 'POST', path, body, isRepeatable: false })) as Session
     },
-    getSession,
+    getSession: (id) => getSession(id),
     listSessions: (filter = {}) => listPages(call, '/issuance/oid4vci/sessions', 'sessions', { ...filter }),
-    waitForSession: (id, waiting = {}) => waitForEnd(() => getSession(id), hasEnded, waiting),
+    waitForSession: (id, waiting = {}) => waitForEnd((signal) => getSession(id, signal), hasEnded, waiting),
     watchSession: createWatchSession<Session>(options, '/issuance/oid4vci/events/'),
     revoke: (id) => changeStatus('revoke', id),
     suspend: (id) => changeStatus('suspend', id),

@@ -37,6 +37,13 @@ beforeAll(async () => {
 afterAll(() => services.close())
 
 const issuer = (fetch = services.fetch) => createIssuerClient({ url: `${ISSUER_URL}/`, apiKey: API_KEY, fetch })
+/** A service that never answers. */
+const hang: typeof globalThis.fetch = (_, init) =>
+  new Promise((_, reject) =>
+    init?.signal?.addEventListener('abort', () => {
+      reject(init.signal?.reason as Error)
+    }),
+  )
 const verifier = (fetch = services.fetch) => createVerifierClient({ url: VERIFIER_URL, apiKey: API_KEY, fetch })
 
 /** Sends the credential request of a wallet that has redeemed the offer of the session. */
@@ -110,6 +117,18 @@ describe('the client of an issuer', () => {
     const waiting = client.waitForSession(session_id, longPause)
     setTimeout(() => controller.abort(new Error('enough of the pause')), 200)
     await expect(waiting).rejects.toThrow('enough of the pause')
+  })
+
+  it('gives up waiting also while the service says nothing', async () => {
+    const client = createIssuerClient({ url: ISSUER_URL, apiKey: API_KEY, fetch: hang })
+    await expect(client.waitForSession('any', { timeoutMilliseconds: 20 })).rejects.toMatchObject({
+      code: 'deadline',
+      message: expect.stringContaining('the session has not ended') as string,
+    })
+    const controller = new AbortController()
+    const waiting = client.waitForSession('any', { signal: controller.signal })
+    controller.abort(new Error('enough of the silence'))
+    await expect(waiting).rejects.toThrow('enough of the silence')
   })
 
   it('says what the service refused, with the id of the request, and never the key', async () => {
@@ -249,9 +268,15 @@ describe('a request that may arrive twice', () => {
   })
 
   it('is given up at the deadline', async () => {
-    const { fetch } = failing([busy('30')])
-    const client = createIssuerClient({ url: ISSUER_URL, apiKey: API_KEY, fetch, timeoutMilliseconds: 50 })
+    const client = createIssuerClient({ url: ISSUER_URL, apiKey: API_KEY, fetch: hang, timeoutMilliseconds: 50 })
     await expect(client.getSession('none')).rejects.toMatchObject({ code: 'deadline' })
+  })
+
+  it('is refused at once where the service asks to come back after the deadline', async () => {
+    const { fetch, calls } = failing([busy('30')])
+    const client = createIssuerClient({ url: ISSUER_URL, apiKey: API_KEY, fetch, timeoutMilliseconds: 20_000 })
+    await expect(client.getSession('none')).rejects.toMatchObject({ status: 503, retryAfterSeconds: 30 })
+    expect(calls).toHaveLength(1)
   })
 
   it.each([

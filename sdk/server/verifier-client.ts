@@ -62,9 +62,10 @@ export function createVerifierClient(options: ServiceOptions): VerifierClient {
   const watch = createWatchSession<Session>(options, '/presentation/oid4vp/events/')
   const get = (path: string) => call({ method: 'GET', path, isRepeatable: true })
   const post = (path: string, body: unknown) => call({ method: 'POST', path, body, isRepeatable: true })
-  const getSession = async (id: string, { responseCode }: ResultOptions = {}) => {
+  const getSession = async (id: string, { responseCode }: ResultOptions = {}, signal?: AbortSignal) => {
     const query = responseCode === undefined ? '' : `?response_code=${encodeURIComponent(responseCode)}`
-    return (await get(`/presentation/oid4vp/status/${encodeURIComponent(id)}${query}`)) as Session
+    const path = `/presentation/oid4vp/status/${encodeURIComponent(id)}${query}`
+    return (await call({ method: 'GET', path, isRepeatable: true, ...(signal && { signal }) })) as Session
   }
   return {
     ...operatorClient(call),
@@ -82,9 +83,9 @@ export function createVerifierClient(options: ServiceOptions): VerifierClient {
       const path = '/presentation/oid4vp/new-session'
       return (await startOnce(call, path, body, idempotencyKey)) as VerifierSchemas['StartedVerificationSession']
     },
-    getSession,
+    getSession: (id, options) => getSession(id, options),
     listSessions: (filter = {}) => listPages(call, '/presentation/oid4vp/sessions', 'sessions', { ...filter }),
-    waitForSession: (id, waiting = {}) => waitForEnd(() => getSession(id, waiting), isOver, waiting),
+    waitForSession: (id, waiting = {}) => waitForEnd((signal) => getSession(id, waiting, signal), isOver, waiting),
     watchSession: withResult(watch, getSession),
     verifyPresentation: async (body) =>
       (await post('/presentation/oid4vp/static-presentation', body)) as VerifierSchemas['VerificationResult'],

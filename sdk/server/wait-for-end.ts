@@ -16,20 +16,24 @@ export interface WaitOptions {
 const TIMEOUT_MS = 600_000
 const EVERY_MS = 1000
 
-/** Reads the session until `isOver` holds. Rejects with a {@link ServiceError}, or with the reason of the signal. */
+/**
+ * Reads the session until `isOver` holds; the signal that `read` gets ends with the wait. Rejects with a
+ * {@link ServiceError}, or with the reason of the signal.
+ */
 export async function waitForEnd<Session>(
-  read: () => Promise<Session>,
+  read: (signal: AbortSignal) => Promise<Session>,
   isOver: (session: Session) => boolean,
   { timeoutMilliseconds = TIMEOUT_MS, everyMilliseconds = EVERY_MS, signal }: WaitOptions,
 ): Promise<Session> {
   const end = AbortSignal.timeout(timeoutMilliseconds)
-  for (;;) {
-    signal?.throwIfAborted()
-    const session = await read()
-    if (isOver(session)) return session
-    if (end.aborted) {
-      throw new ServiceError('deadline', 'the session has not ended within the time; a wallet may still answer')
-    }
-    await waitUnlessAborted(everyMilliseconds, signal)
+  const stop = signal === undefined ? end : AbortSignal.any([signal, end])
+  while (!stop.aborted) {
+    const session = await read(stop).catch((error: unknown) => {
+      if (!stop.aborted) throw error
+    })
+    if (session !== undefined && isOver(session)) return session
+    await waitUnlessAborted(everyMilliseconds, stop)
   }
+  signal?.throwIfAborted()
+  throw new ServiceError('deadline', 'the session has not ended within the time; a wallet may still answer')
 }
