@@ -60,6 +60,19 @@ describe('the settings of the issuer alone', () => {
     expect(warningsOf('https://other.example')).toEqual([expect.stringMatching(warning)])
   })
 
+  it.each([
+    ['http://localhost:8079', 'https://issuer.example', 1],
+    ['http://localhost:8079', 'http://127.0.0.1:8079', 0],
+    ['https://issuer.example', 'https://issuer.example', 0],
+    ['did:web:localhost', 'https://issuer.example', 0],
+  ])('warns of an identifier that is this machine alone: %s at %s', (id, baseUrl, count) => {
+    const value = { ...settings('issuer', ISSUER_URL), baseUrl, issuer: { id, display: { name: 'An issuer' } } }
+    const result = readIssuerConfig(value, filesOf(services.files), now)
+    const warnings = 'warnings' in result ? result.warnings : []
+    const expected = [expect.stringContaining(`set it, and its certificate, to ${baseUrl}`)].slice(0, count)
+    expect(warnings.filter((warning) => warning.includes('this machine;'))).toEqual(expected)
+  })
+
   it('refuses the settings of the verifier', () => {
     const value = { ...settings('issuer', ISSUER_URL), clientMetadata: {}, issuerTrustAnchors: 'anchors' }
     expect([...mistakesOf(readIssuerConfig(value, filesOf(services.files), now))].sort()).toEqual([

@@ -35,6 +35,7 @@ import type { Certificate } from '../keys/certificate.ts'
 import { EXTENDED_KEY_USAGE } from '../keys/certificate-purpose.ts'
 import { identifierProblem } from '../keys/identifier.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
+import { isLoopback } from '../protocol/private-host.ts'
 import {
   addProfileDefaults,
   findProfileKeyMistakes,
@@ -199,6 +200,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     warnings: [
       ...common.warnings,
       ...identifierWarnings(common.config.keys.signing.chain, settings.issuer.id),
+      ...localIdentifierWarnings(settings.issuer.id, common.config.baseUrl),
       ...statusListWarnings(common.config.keys, settings.issuer.id),
       ...warnings,
     ],
@@ -274,6 +276,13 @@ function entriesMistakes(entries: number = ENTRIES.default): string[] {
 function identifierWarnings([leaf]: readonly Certificate[], issuerId: string): string[] {
   const problem = leaf?.hasSubjectAltName ? identifierProblem(leaf, issuerId) : undefined
   return problem === undefined ? [] : [`issuer.id: ${problem}; verifiers that compare the two refuse what it signs`]
+}
+
+/** Returns a warning when credentials would name this machine as their issuer, though wallets come from elsewhere. */
+function localIdentifierWarnings(issuerId: string, baseUrl: string): string[] {
+  const isLocal = (url: string): boolean => URL.canParse(url) && isLoopback(new URL(url).hostname)
+  if (!isLocal(issuerId) || isLocal(baseUrl)) return []
+  return [`issuer.id: credentials name ${issuerId}, which is this machine; set it, and its certificate, to ${baseUrl}`]
 }
 
 /**
