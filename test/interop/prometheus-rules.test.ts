@@ -63,11 +63,14 @@ const cases: readonly Case[] = [
     staysQuiet: {
       [`vouchsafe_issuer_http_requests_total{${INSTANCE},route="/a",status="400"}`]: '0+6x60',
       [`vouchsafe_issuer_http_requests_total{${INSTANCE},route="/a",status="500"}`]: constant(6),
+      // Anybody may ask for a status list of the past.
+      [`vouchsafe_issuer_http_requests_total{${INSTANCE},route="/a",status="501"}`]: '0+6x60',
     },
   },
   {
     alert: 'VouchsafeApiKeysTried',
-    fires: { [`vouchsafe_issuer_http_refusals_total{${INSTANCE},route="/a",error="unauthorized"}`]: '0+120x60' },
+    // By the settings of the page one address has so many keys refused; further requests are `too_many_requests`.
+    fires: { [`vouchsafe_issuer_http_refusals_total{${INSTANCE},route="/a",error="unauthorized"}`]: '0+20x60' },
     staysQuiet: {
       [`vouchsafe_issuer_http_refusals_total{${INSTANCE},route="/a",error="unauthorized"}`]: '0+6x60',
       [`vouchsafe_issuer_http_refusals_total{${INSTANCE},route="/a",error="invalid_request"}`]: '0+120x60',
