@@ -22,6 +22,8 @@ export interface Row {
 
 const credentialServices = (name: string, state = ''): string =>
   `{__name__=~"vouchsafe_(issuer|verifier)_${name}",instance=~"$instance"${state && `,state="${state}"`}}`
+const allServices = (name: string, labels = ''): string =>
+  `{__name__=~"vouchsafe_(issuer|verifier|engine)_${name}",instance=~"$instance"${labels}}`
 const rateOf = (name: string, labels: string): string =>
   `sum by (${labels}) (rate(${credentialServices(name)}[$__rate_interval]))`
 /** Leaves out routes without requests, whose time is not a number. */
@@ -45,7 +47,7 @@ export const rows: readonly Row[] = [
       },
       {
         title: 'The certificate that ends first',
-        expr: `min by (instance) (${credentialServices('certificate_expires_seconds')})`,
+        expr: `min by (instance) (${allServices('certificate_expires_seconds', ',key!~".*[.]previous.*"')})`,
         legend: '{{instance}}',
         unit: 's',
         alarm: { below: 14 * 86_400 },
@@ -112,7 +114,7 @@ export const rows: readonly Row[] = [
         expr: rateOf('http_requests_total', 'status'),
         legend: '{{status}}',
         unit: 'reqps',
-        means: 'Answers a second. One of 500 and more is a fault of the service or its database.',
+        means: 'Answers a second. One of 500 and more is a fault of the service or its database, but for 501.',
       },
       {
         title: 'Refusals',
@@ -181,7 +183,8 @@ export const rows: readonly Row[] = [
         expr: credentialServices('database_connections'),
         legend: '{{instance}} {{state}}',
         unit: 'short',
-        means: 'Where statements wait for a connection, raise database.maxConnections. An embedded database has none.',
+        means:
+          'Where statements wait for a connection, raise database.pool.maxConnections. An embedded database has none.',
       },
       {
         title: 'Batches that wait for SQLite',
@@ -192,7 +195,7 @@ export const rows: readonly Row[] = [
       },
       {
         title: 'Lost lines of the log',
-        expr: `60 * ${rateOf('log_lines_dropped_total', 'instance')}`,
+        expr: `60 * sum by (instance) (rate(${allServices('log_lines_dropped_total')}[$__rate_interval]))`,
         legend: '{{instance}}',
         unit: 'short',
         means: 'Lines that nobody read in time, a minute, or that the disk did not take.',

@@ -116,9 +116,9 @@ it.each(['prometheus-rules.yaml', 'grafana-dashboard.json'])(
   (file) => {
     const metrics = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8')
     const rules = readFileSync(join(import.meta.dirname, '../deploy', file), 'utf8')
-    const named = [...rules.matchAll(/vouchsafe_(\(issuer\|verifier\)|\w+?)_(\w+)/g)].map(
-      ([, service = '', name = '']) => ({
-        services: service.startsWith('(') ? ['issuer', 'verifier'] : [service],
+    const named = [...rules.matchAll(/vouchsafe_(?:\(([a-z|]+)\)|([a-z]+))_(\w+)/g)].map(
+      ([, several, one = '', name = '']) => ({
+        services: several?.split('|') ?? [one],
         name: name.replace(/_bucket$/, ''),
       }),
     )
