@@ -57,6 +57,24 @@ describe('the settings of', () => {
     expect(target(service)).toMatch(new RegExp(`EXPOSE ${port}\\nHEALTHCHECK .*"${port}"\\]\\nCMD \\["${service}"\\]`))
   })
 
+  it('the chart are the values that its schema takes, and no others', () => {
+    interface Schema {
+      readonly additionalProperties?: boolean
+      readonly properties?: Readonly<Record<string, Schema>>
+    }
+    const schema = JSON.parse(read('deploy/helm/vouchsafe/values.schema.json')) as Schema
+    const values = read('deploy/helm/vouchsafe/values.yaml')
+    const names = [...values.matchAll(/^(\w+):/gm)].map(([, name = '']) => name)
+    expect(schema.additionalProperties).toBe(false)
+    expect(Object.keys(schema.properties ?? {})).toEqual([...names, 'global'])
+    for (const [name, { additionalProperties, properties }] of Object.entries(schema.properties ?? {})) {
+      if (additionalProperties !== false) continue
+      const [, block = ''] = new RegExp(`^${name}:\n((?:  .*\n)+)`, 'm').exec(values) ?? []
+      const members = [...block.matchAll(/^ {2}(\w+):/gm)].map(([, member = '']) => member)
+      expect(Object.keys(properties ?? {})).toEqual(members)
+    }
+  })
+
   it.each(['issuer', 'verifier'] as const)('the %s in the compose file are settings of it', (service) => {
     const names = Object.keys(variablesOf(composed(service)))
     expect(names.length).toBeGreaterThan(4)
