@@ -6,7 +6,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const BRANCH = 'main'
-const OTHERS = ['src/bin/command-line.ts', 'deploy/helm/vouchsafe/Chart.yaml']
+const OTHERS = [
+  'src/bin/command-line.ts',
+  'deploy/helm/vouchsafe/Chart.yaml',
+  'docs/how-to/containers.md',
+  'docs/operating.md',
+]
 const EMPTY = '## Unreleased\n\n'
 const SEMVER = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/
 const USAGE = 'Write npm run release -- VERSION, or npm run release -- --notes VERSION.'

@@ -9,7 +9,12 @@ const ROOT = join(import.meta.dirname, '..')
 const INTRODUCTION = '# Changelog\n\nWhat changes.\n\n'
 const NOTES = '### Added\n\n- A thing.\n\n### What you must do when you upgrade\n\n- Nothing.'
 const OLDER = '## 0.1.0\n\n### Added\n\n- The first thing.\n'
-const OTHERS = ['src/bin/command-line.ts', 'deploy/helm/vouchsafe/Chart.yaml']
+const OTHERS = [
+  'src/bin/command-line.ts',
+  'deploy/helm/vouchsafe/Chart.yaml',
+  'docs/how-to/containers.md',
+  'docs/operating.md',
+]
 const today = (): string => new Date().toISOString().slice(0, 10)
 
 /** Returns a repository with the script, and with what the changelog says of unreleased changes. */
@@ -28,6 +33,8 @@ function repository(unreleased = `## Unreleased (0.2.0)\n\n${NOTES}\n\n`) {
     write(file, read(file).replace(/"version": "[^"]*"/, '"version": "0.1.0"'))
   write(OTHERS[0] ?? '', "export const PACKAGE_VERSION = '0.1.0'\n")
   write(OTHERS[1] ?? '', 'version: 0.1.0\nappVersion: "0.1.0"\n')
+  write(OTHERS[2] ?? '', 'docker build --tag vouchsafe-issuer:0.1.0 .\n')
+  write(OTHERS[3] ?? '', 'npm install vouchsafe-0.1.0.tgz\n')
   write('CHANGELOG.md', `${INTRODUCTION}${unreleased}${OLDER}`)
   git('init', '--quiet', '--initial-branch', 'main')
   git('add', '.')
@@ -60,6 +67,8 @@ describe('a release', () => {
     expect(OTHERS.map(read)).toEqual([
       "export const PACKAGE_VERSION = '0.2.0'\n",
       'version: 0.2.0\nappVersion: "0.2.0"\n',
+      'docker build --tag vouchsafe-issuer:0.2.0 .\n',
+      'npm install vouchsafe-0.2.0.tgz\n',
     ])
     const counts = git('diff', '--numstat', '--', 'package.json', 'package-lock.json').toString()
     expect(counts).toBe('2\t2\tpackage-lock.json\n1\t1\tpackage.json\n')
