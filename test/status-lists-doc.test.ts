@@ -57,6 +57,7 @@ it('the timer repeats more often than a list may be kept', () => {
 it('the units have no directive that systemd does not know', () => {
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
     process.stderr.write('NO SYSTEMD, NO TEST OF THESE UNITS: systemd-analyze is not on this machine\n')
+    expect(process.env.VOUCHSAFE_TEST_SYSTEMD).not.toBe('required')
     return
   }
   const folder = temporaryDirectory()

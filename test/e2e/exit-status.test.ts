@@ -11,6 +11,8 @@ import { configuration, dcqlQuery } from '../support/wire.ts'
 
 const GOOD = "import { component } from 'vouchsafe/component'\ncomponent({ http: () => ({ status: 200 }) })\n"
 
+const services = ['issuer', 'verifier', 'engine'] as const
+
 /** Words, with the status that they end with in a directory with the files below. */
 const rows: readonly (readonly [status: 0 | 1 | 2, words: string])[] = [
   [2, 'issuer'],
@@ -140,15 +142,24 @@ describe('the documented exit status', () => {
     expect((await ended).status).toBe(0)
   })
 
+  it.each(services)('75 of %s whose database cannot be reached', async (service) => {
+    const cwd = service === 'engine' ? temporaryDirectory() : await serviceDirectory(service)
+    if (service === 'engine') await vouchsafe(['init', service], { cwd })
+    const env = { VOUCHSAFE_DATABASE__URL: 'postgresql://nobody:none@127.0.0.1:1/none' }
+    const { status, stderr } = await vouchsafe([service], { cwd, env })
+    expect(stderr).toContain('ECONNREFUSED')
+    expect(status).toBe(75)
+  })
+
   it('is seen of every command: here, or 0 of the demo in demo.test.ts', () => {
-    const inProcesses = ['issuer 0', 'verifier 0', 'engine 0', 'issuer 1', 'verifier 1', 'engine 1', 'doctor 0']
-    // postgresql.test.ts has a service whose database cannot be reached.
-    const startedLater = ['issuer 75', 'verifier 75', 'engine 75']
+    const inProcesses = [
+      ...services.flatMap((service) => [`${service} 0`, `${service} 1`, `${service} 75`]),
+      'doctor 0',
+    ]
     const operators = ['callbacks 0', 'audit 0', 'console 0', 'demo 0', 'db 0', 'db 1', 'status-list 0']
     const seen = new Set([
       ...rows.map(([status, words]) => `${words.split(' ')[0] ?? ''} ${status}`),
       ...inProcesses,
-      ...startedLater,
       ...operators,
     ])
     const documented = commandNames.flatMap((name) =>
