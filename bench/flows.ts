@@ -1,6 +1,7 @@
 /**
  * The benchmark: `npm run bench`, or `npm run bench -- QUESTION`. Each question has a file beside this one; floor.ts
- * says what the floor is. The program exits with 1 when a target is missed, and when an answer was wrong.
+ * says what the floor is. The program exits with 1 when an answer was wrong or, but for `performance`, a target was
+ * missed.
  */
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/support/postgres-server.ts'

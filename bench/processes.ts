@@ -85,6 +85,7 @@ export function serverTimeMs(pid: number): number | undefined {
 
 /** Returns the processor time of the processes that a process had started, and that have ended. */
 function endedTimeMs(pid: number): number {
+  // The fields cutime and cstime, which follow those of the process itself.
   const fields = statOf(pid)
   return ((Number(fields[13]) + Number(fields[14])) * 1000) / TICKS_PER_SECOND
 }
@@ -113,12 +114,7 @@ function ownTimeMs(pid: number): number {
 
 /** Returns the processor time of the processes that this one has started and that have ended, in milliseconds. */
 export function childrenTimeMs(): number {
-  if (process.platform !== 'linux') return Number.NaN
-  // The fields cutime and cstime, which follow those of the process itself.
-  const fields = readFileSync('/proc/self/stat', 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ')
-  return ((Number(fields[13]) + Number(fields[14])) * 1000) / TICKS_PER_SECOND
+  return process.platform === 'linux' ? endedTimeMs(process.pid) : Number.NaN
 }
 
 /** Returns the resident memory in megabytes (10^6 bytes), and the most it has ever been where the system says so. */
