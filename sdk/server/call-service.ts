@@ -149,6 +149,7 @@ function parse(text: string): unknown {
 
 /** Resolves after so many milliseconds, or as soon as the signal ends the waiting. */
 export function waitUnlessAborted(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const over = (): void => {
       clearTimeout(timer)

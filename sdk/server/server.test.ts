@@ -126,7 +126,7 @@ describe('the client of an issuer', () => {
       message: expect.stringContaining('the session has not ended') as string,
     })
     const controller = new AbortController()
-    const waiting = client.waitForSession('any', { signal: controller.signal })
+    const waiting = client.waitForSession('any', { everyMilliseconds: 600_000, signal: controller.signal })
     controller.abort(new Error('enough of the silence'))
     await expect(waiting).rejects.toThrow('enough of the silence')
   })
