@@ -250,6 +250,16 @@ describe('a stream', () => {
     await expect(all(url, 300)).rejects.toMatchObject({ code: 'unreachable' })
   })
 
+  it('is given up at once where the service asks to come back later than that', async () => {
+    const { url, calls } = scripted((response) =>
+      response
+        .writeHead(503, { 'content-type': 'application/json', 'retry-after': '60' })
+        .end('{"error":"temporarily_unavailable","error_description":"busy"}'),
+    )
+    await expect(all(url, 5000)).rejects.toMatchObject({ status: 503, retryAfterSeconds: 60 })
+    expect(calls()).toBe(1)
+  })
+
   it.each([
     ['something else', (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<')],
     ['a redirect', (response: ServerResponse) => response.writeHead(307, { location: 'http://127.0.0.1:9/' }).end()],

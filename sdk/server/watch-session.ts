@@ -69,10 +69,11 @@ export function createWatchSession<Session>(
         if (!isTemporary(failure)) throw failure
       }
       failingSince ??= performance.now()
-      if (performance.now() - failingSince >= timeoutMilliseconds) throw failure
+      const leastPause = (failure.retryAfterSeconds ?? 0) * 1000
+      if (performance.now() - failingSince + leastPause >= timeoutMilliseconds) throw failure
       const pause = drawPause(retryMs, attempt)
       attempt += 1
-      await waitUnlessAborted(Math.max(pause, (failure.retryAfterSeconds ?? 0) * 1000), signal)
+      await waitUnlessAborted(Math.max(pause, leastPause), signal)
     }
   }
 }
