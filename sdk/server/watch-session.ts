@@ -71,9 +71,8 @@ export function createWatchSession<Session>(
       failingSince ??= performance.now()
       const leastPause = (failure.retryAfterSeconds ?? 0) * 1000
       if (performance.now() - failingSince + leastPause >= timeoutMilliseconds) throw failure
-      const pause = drawPause(retryMs, attempt)
+      await waitUnlessAborted(Math.max(drawPause(retryMs, attempt), leastPause), signal)
       attempt += 1
-      await waitUnlessAborted(Math.max(pause, leastPause), signal)
     }
   }
 }
