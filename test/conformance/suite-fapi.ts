@@ -56,14 +56,14 @@ export const fapiModules: readonly Row[] = [
   fapiModule('ensure-dpop-auth-code-binding-success', 'The key of `dpop_jkt` redeems', 'RFC 9449 section 10'),
   fapiModule(
     'ensure-different-state-inside-and-outside-request-object',
-    'Another `state` beside a `request_uri` is refused',
-    'RFC 9126 section 4',
+    'Another `state` beside a `request_uri` is ignored',
+    'RFC 9101 section 6.3',
   ),
   fapiModule('ensure-authorization-request-with-long-state', 'A `state` of 1000 characters comes back', FAPI),
   fapiModule(
     'state-only-outside-request-object-not-used',
-    'A `state` beside a `request_uri` is refused',
-    'RFC 9126 section 4',
+    'A `state` beside a `request_uri` is ignored',
+    'RFC 9101 section 6.3',
   ),
   fapiModule('ensure-request-object-without-redirect-uri-fails', 'No redirect URI is refused where it is pushed', FAPI),
   fapiModule(

@@ -164,7 +164,9 @@ describe.each(variants)('%s, FAPI 2.0 of an issuer by HAIP', (variant) => {
 
   it('fapi2-security-profile-final-ensure-different-state-inside-and-outside-request-object', async () => {
     const { form } = await asking(client)
-    await expectErrorPage(client, addressOf(client, await pushForm(client, form), { state: 'another' }))
+    const address = addressOf(client, await pushForm(client, form), { state: 'another' })
+    const { back } = await followAddress(client, newVisitor(), address)
+    expect(back.searchParams.get('state')).toBe(form.state)
   })
 
   it('fapi2-security-profile-final-ensure-authorization-request-with-long-state', async () => {
@@ -174,7 +176,8 @@ describe.each(variants)('%s, FAPI 2.0 of an issuer by HAIP', (variant) => {
   it('fapi2-security-profile-final-state-only-outside-request-object-not-used', async () => {
     const { form } = await asking(client)
     const requestUri = await pushForm(client, without(form, 'state'))
-    await expectErrorPage(client, addressOf(client, requestUri, { state: 'outside' }))
+    const { back } = await followAddress(client, newVisitor(), addressOf(client, requestUri, { state: 'outside' }))
+    expect([back.searchParams.has('code'), back.searchParams.has('state')]).toEqual([true, false])
   })
 
   it('fapi2-security-profile-final-ensure-request-object-without-redirect-uri-fails', async () => {

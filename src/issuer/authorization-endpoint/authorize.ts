@@ -23,7 +23,6 @@ import {
   readAuthorizationRequest,
   requireCodeFlow,
 } from './request.ts'
-import { AuthorizationForm } from './schemas.ts'
 
 /** The address that the browser is sent to. */
 export interface BrowserRedirect {
@@ -102,25 +101,12 @@ async function readIdentifiedRequest(
       refuse('invalid_request', 'request_uri is missing; push the request first')
     return { id: makeRequestId(context), request: await readAuthorizationRequest(context, parameters) }
   }
-  refuseOtherParameters(form)
+  if (clientId === '') refuse('invalid_request', 'client_id is missing')
+  // Every other parameter is ignored: a changed address adds nothing to what was pushed. RFC 9101 section 6.3.
   const identifiedRequest = openPushedRequest(context, requestUri, clientId)
   const { isAtSession, offerSessionId } = identifiedRequest.request
   if ((isAtSession ? offerSessionId : undefined) !== sessionId) {
     refuse('invalid_request_uri', 'request_uri: it was pushed to another issuer; use the endpoints of one metadata')
   }
   return identifiedRequest
-}
-
-/**
- * Refuses with `invalid_request` any parameter beside `client_id` and `request_uri`, so that a changed address adds
- * nothing to what was pushed.
- */
-function refuseOtherParameters(form: AuthorizationForm): void {
-  if (!form.client_id) refuse('invalid_request', 'client_id is missing')
-  const otherName = Object.keys(AuthorizationForm.properties).find(
-    (name) => name !== 'client_id' && name !== 'request_uri' && Object.hasOwn(form, name),
-  )
-  if (otherName !== undefined) {
-    refuse('invalid_request', `${otherName}: with a request_uri there is client_id and nothing else`)
-  }
 }
