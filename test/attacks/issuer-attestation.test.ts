@@ -203,6 +203,12 @@ const attacks: readonly Attack[] = [
     why: /unsupported key: use EC/,
   },
   {
+    attack: 'a key for encryption',
+    module: VCI,
+    change: ({ holder }) => ({ payload: { attested_keys: [{ ...holder.jwk, use: 'enc' }] } }),
+    why: /not for signatures/,
+  },
+  {
     attack: 'a key that is not a point on P-256',
     module: VCI,
     change: ({ holder }) => ({
@@ -230,6 +236,12 @@ const attacks: readonly Attack[] = [
 
 /** The attacks that matter where an attestation is required. */
 const whenRequired: readonly Attack[] = [
+  {
+    attack: 'a certificate of a TLS server',
+    module: VCI,
+    change: certificate({ purposes: [EXTENDED_KEY_USAGE.tlsServer], isCritical: false }),
+    why: /TLS server/,
+  },
   {
     attack: 'an attester that nobody knows',
     module: VCI,

@@ -6,7 +6,8 @@ import { type JsonObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { KeyAttestationRequirement } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
-import { importPublicKey, type PublicJwk, readPublicJwk, thumbprint } from '../../keys/jwk.ts'
+import { isForTlsAlone } from '../../keys/certificate-purpose.ts'
+import { importPublicKey, type PublicJwk, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { readX5c } from '../../keys/x5c.ts'
@@ -100,6 +101,9 @@ function refuseUntrustedSigner(chain: readonly [Certificate, ...Certificate[]], 
   if (requirement === undefined) return
   const trustPath = findTrustPath(chain, anchors, { now, clockSkewSeconds })
   if ('problem' in trustPath) refuse('invalid_proof', `the signer of the key attestation: ${trustPath.problem}`)
+  if (trustPath.path.length > 1 && isForTlsAlone(chain[0])) {
+    refuse('invalid_proof', 'the signer of the key attestation: its certificate is that of a TLS server')
+  }
 }
 
 /** Reads the attested keys. All attestations of a request may have only so many together, since each key costs time. */
@@ -119,11 +123,11 @@ function readAttestedKeys(
 }
 
 /**
- * Returns a key that is a point on its curve. These keys have signed nothing, so that another would get a credential if
- * nobody looked.
+ * Returns a key for signatures that is a point on its curve. These keys have signed nothing, so that another would get
+ * a credential if nobody looked.
  */
 function readCurvePoint(value: unknown): PublicJwk {
-  const jwk = readPublicJwk(value)
+  const jwk = readSigningJwk(value)
   importPublicKey(jwk)
   return jwk
 }
