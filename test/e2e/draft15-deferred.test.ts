@@ -125,6 +125,16 @@ describe('a wallet of draft 15', () => {
     expect(await opened(await poll(ready, { transaction_id: id }))).toMatchObject({ credentials: [{}] })
   })
 
+  it('gets what it waits for encrypted to another key, where it names one later', async () => {
+    const ready = await readySession(services, later)
+    const { transaction_id: id } = await opened(await ask(ready, encryption()))
+    await complete(ready.sessionId)
+    const newPair = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true })
+    const newJwk = { ...(await exportJWK(newPair.publicKey)), kid: 'suite' }
+    const response = await poll(ready, { transaction_id: id, ...encryption({ jwk: newJwk }) })
+    expect(await (await decryptResponse(response, newPair.privateKey)).json()).toMatchObject({ credentials: [{}] })
+  })
+
   it.each<[string, object, RegExp]>([
     ['another algorithm', { alg: 'RSA-OAEP-256' }, /alg/],
     ['an algorithm that its key contradicts', { jwk: { kty: 'EC', alg: 'ECDH-ES+A256KW' } }, /jwk/],

@@ -148,7 +148,7 @@ function addDeferredRoutes(
         openSessionOf(request),
         receivedRequest.request,
       )
-      return sendCredentialResponse(reply, toResponseForm(response, form), { ...receivedRequest.form, ...form })
+      return sendCredentialResponse(reply, toResponseForm(response, form), { ...form, ...receivedRequest.form })
     },
   })
 }
