@@ -9,7 +9,8 @@ import type { App } from './app-type.ts'
 
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'WWW-Authenticate, DPoP-Nonce, Retry-After, X-Request-Id',
+  'access-control-expose-headers':
+    'WWW-Authenticate, DPoP-Nonce, Retry-After, X-Request-Id, OAuth-Client-Attestation-Challenge',
 } as const
 
 const ALLOWED_HEADERS =

@@ -23,7 +23,9 @@ describe.each(endpoints.filter(({ wallet }) => wallet))('$service $method $path'
   it('may be called from any origin, also when it refuses', async () => {
     const answer = await send(endpoint, method, { origin: 'https://a.example' })
     expect(answer.headers['access-control-allow-origin']).toBe('*')
-    expect(answer.headers['access-control-expose-headers']).toMatch(/WWW-Authenticate, DPoP-Nonce, Retry-After/)
+    expect(answer.headers['access-control-expose-headers']).toMatch(
+      /^WWW-Authenticate, DPoP-Nonce, Retry-After, X-Request-Id, OAuth-Client-Attestation-Challenge$/,
+    )
     expect(answer.headers['access-control-allow-credentials']).toBe(undefined)
     expectHeaders(answer)
   })
