@@ -3,7 +3,7 @@ import * as nodeCrypto from 'node:crypto'
 import * as nodeNet from 'node:net'
 import { isDeepStrictEqual as nodeEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { Buffer as BrowserBuffer, isAscii, isUtf8 } from '../console/wallet/node/buffer.ts'
+import { Buffer as BrowserBuffer, isUtf8 } from '../console/wallet/node/buffer.ts'
 import * as crypto from '../console/wallet/node/crypto.ts'
 import * as net from '../console/wallet/node/net.ts'
 import { isDeepStrictEqual } from '../console/wallet/node/util.ts'
@@ -51,7 +51,6 @@ describe('bytes in a browser', () => {
         Buffer.from(bytes).swap16().toString('utf16le'),
       )
     }
-    expect([isAscii(Buffer.from('\u007f')), isAscii(Buffer.of(0x61, 0x80))]).toEqual([true, false])
     expect([isUtf8(Buffer.from('é')), isUtf8(Buffer.of(0xff))]).toEqual([true, false])
   })
 })

@@ -3,10 +3,10 @@
  * short as possible, and nothing has an indefinite length. Maps become a `Map`, and tags are kept. RFC 8949; the tokens
  * are cborg's.
  */
-import { isAscii } from 'node:buffer'
 import { encode, Tagged, type Token, Tokenizer, Type } from 'cborg'
 import { MAX_NESTING } from './exact-json.ts'
 import { malformed, within } from './malformed.ts'
+import { utf8Text } from './utf8.ts'
 
 export type Cbor = string | number | bigint | boolean | null | Uint8Array | Tagged | readonly Cbor[] | CborMap
 /** The types of map keys that the reader accepts. */
@@ -36,8 +36,6 @@ const OPTIONS = {
 }
 /** Integers and lengths may take more bytes than they need. */
 const LONG_NUMBERS = { ...OPTIONS, strict: false }
-/** The decoder of cborg replaces invalid UTF-8 and drops a byte order mark, so that two texts would read as one. */
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** The number of values that may still be read; several calls may share one budget. */
 export interface Budget {
@@ -190,11 +188,6 @@ function readKey(reader: Reader): CborKey {
     : malformed('a key of a CBOR map is neither a text nor an integer')
 }
 
-function readText({ value, byteValue = new Uint8Array() }: Token): string {
-  if (isAscii(byteValue)) return value as string
-  try {
-    return utf8.decode(byteValue)
-  } catch (cause) {
-    return malformed('a CBOR text is not UTF-8', cause)
-  }
+function readText({ byteValue = new Uint8Array() }: Token): string {
+  return utf8Text(byteValue)
 }

@@ -82,10 +82,6 @@ export const Buffer = {
   },
 }
 
-export function isAscii(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte < 0x80)
-}
-
 export function isUtf8(bytes: Uint8Array): boolean {
   try {
     strictUtf8.decode(bytes)
