@@ -47,9 +47,13 @@ const PURPOSE_TEXTS: Readonly<Record<CertificatePurpose, string>> = {
   tls: 'a TLS server',
 }
 
-/** Tests whether the extended key usage lists TLS and nothing else. */
-export function isForTlsAlone({ extendedKeyUsage }: Pick<CertificateExtensions, 'extendedKeyUsage'>): boolean {
-  return extendedKeyUsage?.every((oid) => TLS.includes(oid)) === true
+/**
+ * Tests whether a path to a trust anchor begins with a certificate for TLS and nothing else, which anybody gets who has
+ * a host. An anchor itself was chosen by the operator.
+ */
+export function beginsWithTlsServer(path: readonly Pick<CertificateExtensions, 'extendedKeyUsage'>[]): boolean {
+  const usages = path[0]?.extendedKeyUsage
+  return path.length > 1 && usages?.every((oid) => TLS.includes(oid)) === true
 }
 
 /** Returns why the certificate of a TLS server below a trust anchor may not sign, as a sentence part. */

@@ -5,7 +5,7 @@
 import { MalformedError, type Problem } from '../../codec/malformed.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
-import { EXTENDED_KEY_USAGE, isForTlsAlone, tlsProblem } from '../../keys/certificate-purpose.ts'
+import { beginsWithTlsServer, EXTENDED_KEY_USAGE, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
 import { anchorAsSigner, findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
@@ -61,7 +61,7 @@ export function signerProblem(
   if (isSameKey(leaf, issuer)) return undefined
   const trustPath = findSignerPath(signerChain, context)
   if ('problem' in trustPath) return trustPath.problem
-  if (trustPath.path.length > 1 && !context.acceptTlsServerCertificates && isForTlsAlone(leaf)) return tlsProblem(leaf)
+  if (!context.acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) return tlsProblem(leaf)
   if (isSameIssuer(leaf, issuer, evidence.identifiers)) return undefined
   if (isProvider(leaf, trustPath.path, context.findIssuerPath(evidence))) return undefined
   return `it is signed by ${leaf.subjectText}, who is not the issuer of the credential`

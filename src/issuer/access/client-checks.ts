@@ -7,7 +7,7 @@ import type { StatusPolicy } from '../../check/status/lists.ts'
 import { statusVerdict } from '../../check/status/verdict.ts'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../../keys/certificate.ts'
-import { isForTlsAlone } from '../../keys/certificate-purpose.ts'
+import { beginsWithTlsServer } from '../../keys/certificate-purpose.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
 import { CLIENT_ATTESTATION, TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
@@ -246,8 +246,7 @@ function signerVerdict({ readChain }: ClientEvidence, terms: ClientTerms): Verdi
   const { now, clockSkewSeconds } = terms
   const problem = leafProblem(leaf, now, clockSkewSeconds, 'attestation')
   if (problem !== undefined) return fail(problem)
-  const isTls = trustPath.path.length > 1 && isForTlsAlone(leaf)
-  return isTls
+  return beginsWithTlsServer(trustPath.path)
     ? fail(`the certificate '${leaf.subjectText}' is that of a TLS server, and signs no attestations`)
     : pass()
 }

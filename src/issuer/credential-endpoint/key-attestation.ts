@@ -6,7 +6,7 @@ import { type JsonObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { KeyAttestationRequirement } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
-import { isForTlsAlone } from '../../keys/certificate-purpose.ts'
+import { beginsWithTlsServer } from '../../keys/certificate-purpose.ts'
 import { importPublicKey, type PublicJwk, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { findTrustPath } from '../../keys/trust-anchors.ts'
@@ -101,7 +101,7 @@ function refuseUntrustedSigner(chain: readonly [Certificate, ...Certificate[]], 
   if (requirement === undefined) return
   const trustPath = findTrustPath(chain, anchors, { now, clockSkewSeconds })
   if ('problem' in trustPath) refuse('invalid_proof', `the signer of the key attestation: ${trustPath.problem}`)
-  if (trustPath.path.length > 1 && isForTlsAlone(chain[0])) {
+  if (beginsWithTlsServer(trustPath.path)) {
     refuse('invalid_proof', 'the signer of the key attestation: its certificate is that of a TLS server')
   }
 }

@@ -5,7 +5,7 @@ import { MalformedError, type Problem } from '../../codec/malformed.ts'
 import { MAX_URL } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
-import { isForTlsAlone, tlsProblem } from '../../keys/certificate-purpose.ts'
+import { beginsWithTlsServer, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
 import { anchorAsSigner } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
@@ -48,7 +48,7 @@ export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, C
       const [leaf] =
         'path' in trustPath ? trustPath.path : evidence.chain.slice(0, 1).map((der) => parseCertificate(der))
       if ('problem' in trustPath) return fail(`${trustPath.problem}. ${trustInstruction(leaf)}`, trustPath.cause)
-      if (leaf && trustPath.path.length > 1 && !acceptTlsServerCertificates && isForTlsAlone(leaf)) {
+      if (leaf && !acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) {
         return fail(`${tlsProblem(leaf)}. ${trustInstruction(leaf)}`)
       }
       return pass(`by way of ${trustPath.path.map((each) => each.subjectText).join(', ')}`)
