@@ -20,10 +20,11 @@ export interface Row {
   readonly panels: readonly Panel[]
 }
 
+const selectMetric = (services: string, name: string, labels: string): string =>
+  `{__name__=~"vouchsafe_(${services})_${name}",instance=~"$instance"${labels}}`
 const credentialServices = (name: string, state = ''): string =>
-  `{__name__=~"vouchsafe_(issuer|verifier)_${name}",instance=~"$instance"${state && `,state="${state}"`}}`
-const allServices = (name: string, labels = ''): string =>
-  `{__name__=~"vouchsafe_(issuer|verifier|engine)_${name}",instance=~"$instance"${labels}}`
+  selectMetric('issuer|verifier', name, state && `,state="${state}"`)
+const allServices = (name: string, labels = ''): string => selectMetric('issuer|verifier|engine', name, labels)
 const rateOf = (name: string, labels: string): string =>
   `sum by (${labels}) (rate(${credentialServices(name)}[$__rate_interval]))`
 /** Leaves out routes without requests, whose time is not a number. */

@@ -63,12 +63,11 @@ export interface IssuerClient extends OperatorClient {
 /** Makes the client of the issuance service at `url`. */
 export function createIssuerClient(options: ServiceOptions): IssuerClient {
   const call = createCallService(options)
-  const get = (path: string) => call({ method: 'GET', path, isRepeatable: true })
+  const get = (path: string, signal?: AbortSignal) =>
+    call({ method: 'GET', path, isRepeatable: true, ...(signal && { signal }) })
   const post = (path: string, body?: unknown) => call({ method: 'POST', path, body, isRepeatable: true })
-  const getSession = async (id: string, signal?: AbortSignal) => {
-    const path = `/issuance/oid4vci/status/${encodeURIComponent(id)}`
-    return (await call({ method: 'GET', path, isRepeatable: true, ...(signal && { signal }) })) as Session
-  }
+  const getSession = async (id: string, signal?: AbortSignal) =>
+    (await get(`/issuance/oid4vci/status/${encodeURIComponent(id)}`, signal)) as Session
   const changeStatus = async (change: string, id: string) =>
     (await post(`/credential-status/${change}/${encodeURIComponent(id)}`)) as CredentialStatusChange
   return {

@@ -60,12 +60,12 @@ export interface VerifierClient extends OperatorClient {
 export function createVerifierClient(options: ServiceOptions): VerifierClient {
   const call = createCallService(options)
   const watch = createWatchSession<Session>(options, '/presentation/oid4vp/events/')
-  const get = (path: string) => call({ method: 'GET', path, isRepeatable: true })
+  const get = (path: string, signal?: AbortSignal) =>
+    call({ method: 'GET', path, isRepeatable: true, ...(signal && { signal }) })
   const post = (path: string, body: unknown) => call({ method: 'POST', path, body, isRepeatable: true })
   const getSession = async (id: string, { responseCode }: ResultOptions = {}, signal?: AbortSignal) => {
     const query = responseCode === undefined ? '' : `?response_code=${encodeURIComponent(responseCode)}`
-    const path = `/presentation/oid4vp/status/${encodeURIComponent(id)}${query}`
-    return (await call({ method: 'GET', path, isRepeatable: true, ...(signal && { signal }) })) as Session
+    return (await get(`/presentation/oid4vp/status/${encodeURIComponent(id)}${query}`, signal)) as Session
   }
   return {
     ...operatorClient(call),

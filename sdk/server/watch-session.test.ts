@@ -22,6 +22,13 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
+/** Answers as a busy service does, which asks to come back after some seconds. */
+function refuseBusy(response: ServerResponse, retryAfter: string): void {
+  response
+    .writeHead(503, { 'content-type': 'application/json', 'retry-after': retryAfter })
+    .end('{"error":"temporarily_unavailable","error_description":"busy"}')
+}
+
 async function started(): Promise<Services> {
   const services = await startServices()
   closing.push(() => services.close())
@@ -210,10 +217,7 @@ describe('a stream', () => {
     const { url, calls } = scripted(
       (response) => stream(response).end(`${QUICK}${event(1)}`),
       (response) => response.destroy(),
-      (response) =>
-        response
-          .writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' })
-          .end('{"error":"temporarily_unavailable","error_description":"busy"}'),
+      (response) => refuseBusy(response, '1'),
       (response) => stream(response).write(`${event(1)}${event(2)}`, () => response.destroy()),
       (response) => stream(response).end(`${event(3)}${END}`),
     )
@@ -251,11 +255,7 @@ describe('a stream', () => {
   })
 
   it('is given up at once where the service asks to come back later than that', async () => {
-    const { url, calls } = scripted((response) =>
-      response
-        .writeHead(503, { 'content-type': 'application/json', 'retry-after': '60' })
-        .end('{"error":"temporarily_unavailable","error_description":"busy"}'),
-    )
+    const { url, calls } = scripted((response) => refuseBusy(response, '60'))
     await expect(all(url, 5000)).rejects.toMatchObject({ status: 503, retryAfterSeconds: 60 })
     expect(calls()).toBe(1)
   })
