@@ -57,7 +57,7 @@ export function readPublicJwk(value: unknown): PublicJwk {
 
 /**
  * Returns the public part of a key that signs; throws like {@link readPublicJwk}, and where the key says that it is for
- * something else (`use`, `key_ops`). RFC 7517 sections 4.2 and 4.3.
+ * something else (`use`, `key_ops`, `alg`). RFC 7517 sections 4.2 to 4.4.
  */
 export function readSigningJwk(value: unknown): PublicJwk {
   const jwk = readPublicJwk(value)
@@ -66,7 +66,10 @@ export function readSigningJwk(value: unknown): PublicJwk {
   if (use !== undefined && use !== 'sig') malformed('the key is not for signatures (its use is not sig)')
   // A wallet may list what it does with its private key.
   const signs = operations === undefined || stringsIn(operations).some((each) => each === 'verify' || each === 'sign')
-  return signs ? jwk : malformed('the key is not for signatures (its key_ops name neither verify nor sign)')
+  if (!signs) malformed('the key is not for signatures (its key_ops name neither verify nor sign)')
+  const alg = own(value, 'alg')
+  const names: readonly unknown[] = Object.values(algorithms).find((each) => each.crv === jwk.crv)?.jose ?? []
+  return alg === undefined || names.includes(alg) ? jwk : malformed(`the key on ${jwk.crv} is not for its alg`)
 }
 
 /**

@@ -209,6 +209,18 @@ const attacks: readonly Attack[] = [
     why: /not for signatures/,
   },
   {
+    attack: 'a key for an algorithm of encryption',
+    module: VCI,
+    change: ({ holder }) => ({ payload: { attested_keys: [{ ...holder.jwk, alg: 'ECDH-ES' }] } }),
+    why: /not for its alg/,
+  },
+  {
+    attack: 'a key for the algorithm of another curve',
+    module: VCI,
+    change: ({ holder }) => ({ payload: { attested_keys: [{ ...holder.jwk, alg: 'ES512' }] } }),
+    why: /not for its alg/,
+  },
+  {
     attack: 'a key that is not a point on P-256',
     module: VCI,
     change: ({ holder }) => ({
@@ -427,6 +439,28 @@ describe('a key attestation that is wrong', () => {
     await refused(session, () => request(session, { proof: { proof_type: 'jwt', jwt } }), /must be a JWT/)
   })
 
+  it.each<[string, unknown, RegExp]>([
+    ['another key', '0', /signature of the key proof is not by the key/],
+    ['no key, so that the first one is meant', undefined, /signature of the key proof is not by the key/],
+    ['a key behind the last', '2', /kid of the key proof names no key/],
+    ['an index that is not written in decimal', '01', /kid of the key proof names no key/],
+    ['a kid that no key has', 'k9', /kid of the key proof names no key/],
+    ['a member that every list has', 'length', /kid of the key proof names no key/],
+    ['a number', 1, /must be a did:jwk or did:key/],
+  ])('is beside a kid that names %s: refused', async (_, kid, why) => {
+    for (const id of [needing, plain]) {
+      const session = await ready(id)
+      const jwt = await proofOf(session, { header: { kid, key_attestation: await right(session) } })
+      await refused(session, () => request(session, { proof: { proof_type: 'jwt', jwt } }), why)
+    }
+  })
+
+  it('is missing beside a kid that is an index: refused', async () => {
+    const session = await ready(plain)
+    const jwt = await proofOf(session, { header: { kid: '0' } })
+    await refused(session, () => request(session, { proof: { proof_type: 'jwt', jwt } }), /key proof cannot be read/)
+  })
+
   it('is missing: refused where it is required', async () => {
     const session = await ready(needing)
     await refused(session, () => request(session), /needs a key attestation/)
@@ -491,6 +525,29 @@ describe('a key attestation', () => {
     const nonce = what === 'with the nonce of the proof' ? { nonce: session.nonce } : {}
     const jwt = await right(session, { ...changes, payload: { ...changes.payload, ...nonce } })
     expect(await boundKey(await attested(session, jwt))).toEqual(session.holder.jwk)
+  })
+
+  it.each<[string, string | undefined, (key: object, other: object) => readonly object[]]>([
+    ['its index', '1', (key, other) => [other, key]],
+    [
+      'its kid',
+      'k1',
+      (key, other) => [
+        { ...other, kid: 'k0' },
+        { ...key, kid: 'k1' },
+      ],
+    ],
+    ['its kid, which is the index of another', '0', (key, other) => [other, { ...key, kid: '0' }]],
+    ['nothing, as the first key is meant', undefined, (key, other) => [key, other]],
+  ])('has the key that the key proof names by %s', async (_, kid, keysOf) => {
+    for (const posted of [{ key_attestations_required: required }, {}]) {
+      const session = await ready(posted)
+      const keys = keysOf(session.holder.jwk, (await holderSigner()).jwk)
+      const attestation = await attestationOf(attester, keys, services.clock.now)
+      const jwt = await proofOf(session, { header: { kid, key_attestation: attestation } })
+      const response = await request(session, { proof: undefined, proofs: { jwt: [jwt] } })
+      expect(await boundKey(response)).toEqual(session.holder.jwk)
+    }
   })
 
   it('is enough when any will do, and when it is not wanted at all', async () => {

@@ -12,7 +12,7 @@ import { readJws, writeJws } from '../../codec/jws.ts'
 import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { verifyKeyAttestation, verifyKeysAttestedBeside } from './key-attestation.ts'
+import { verifyAttestationOfProof, verifyKeyAttestation } from './key-attestation.ts'
 import { readKeyProof, refuseUnlessSigned } from './key-proof.ts'
 
 const now = new Date()
@@ -44,8 +44,9 @@ const readers = {
   'the key attestation of a key proof': (text: string) => verifyKeyAttestation(text, 'jwt', policy()),
   'a key proof': (text: string) => {
     const keyProof = readKeyProof(text, { ...clock, audiences: [AUDIENCE] })
-    refuseUnlessSigned(keyProof)
-    return verifyKeysAttestedBeside(keyProof, policy())
+    const attestedProof = verifyAttestationOfProof(keyProof, policy())
+    refuseUnlessSigned(keyProof, attestedProof.holderKey)
+    return attestedProof
   },
 }
 

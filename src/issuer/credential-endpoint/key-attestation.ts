@@ -2,7 +2,7 @@
  * Key attestations: how the maker of a wallet vouches for where keys are kept and who can use them.
  * OpenID4VCI 1.0, Key Attestation in JWT format, and attestation Proof Type.
  */
-import { type JsonObject, own } from '../../codec/json.ts'
+import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { KeyAttestationRequirement } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
@@ -25,7 +25,15 @@ export interface KeyAttestationPolicy extends ProofClock {
 
 export interface KeyAttestation {
   readonly attestedKeys: readonly [PublicJwk, ...PublicJwk[]]
+  /** The `kid` of each attested key, where the key has one. */
+  readonly keyIds: readonly (string | undefined)[]
   readonly nonce: string | undefined
+}
+
+/** The key that a key proof is by, and the keys that are attested beside it and get credentials too. */
+export interface AttestedProof {
+  readonly holderKey: PublicJwk
+  readonly attestedKeys: readonly PublicJwk[]
 }
 
 const KIND = 'key attestation'
@@ -46,26 +54,40 @@ export function verifyKeyAttestation(
 }
 
 /**
- * Returns the keys that are attested beside a key that was proved. An attestation that is sent must hold, required or
- * not, and gives keys only where one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type:
- * `key_attestation`.
+ * Verifies the key attestation of a key proof, and returns the key that the proof is by, whose signature is not looked
+ * at, and the keys attested beside it. An attestation that is sent must hold, required or not, and gives keys only
+ * where one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type: `key_attestation`.
  */
-export function verifyKeysAttestedBeside(keyProof: KeyProof, policy: KeyAttestationPolicy): readonly PublicJwk[] {
-  const { keyAttestation: attestationJwt } = keyProof
-  if (attestationJwt === undefined) {
-    if (policy.requirement === undefined) return []
+export function verifyAttestationOfProof(keyProof: KeyProof, policy: KeyAttestationPolicy): AttestedProof {
+  const { headerKey, keyAttestation: attestationJwt } = keyProof
+  if (headerKey !== undefined && attestationJwt === undefined) {
+    if (policy.requirement === undefined) return { holderKey: headerKey, attestedKeys: [] }
     refuse('invalid_proof', 'this credential needs a key attestation: key_attestation in the header of the key proof')
   }
   if (typeof attestationJwt !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
-  const { attestedKeys, nonce } = verifyKeyAttestation(attestationJwt, 'jwt', policy)
-  const provedThumbprint = thumbprint(keyProof.holderKey)
-  if (!attestedKeys.some((key) => thumbprint(key) === provedThumbprint)) {
+  const attestation = verifyKeyAttestation(attestationJwt, 'jwt', policy)
+  const holderKey = headerKey ?? findNamedKey(attestation, own(keyProof.jws.header, 'kid'))
+  const holderThumbprint = thumbprint(holderKey)
+  if (!attestation.attestedKeys.some((key) => thumbprint(key) === holderThumbprint)) {
     refuse('invalid_proof', 'the key of the key proof is not among the attested_keys of its key attestation')
   }
-  if (nonce !== undefined && nonce !== keyProof.nonce) {
+  if (attestation.nonce !== undefined && attestation.nonce !== keyProof.nonce) {
     refuse('invalid_proof', 'nonce of the key attestation is not that of the key proof')
   }
-  return policy.requirement === undefined ? [] : attestedKeys
+  return { holderKey, attestedKeys: policy.requirement === undefined ? [] : attestation.attestedKeys }
+}
+
+/**
+ * Finds the attested key that the `kid` of a key proof names: by the `kid` of the key, or else by its index in decimal.
+ * A key proof without `kid` is by the first key. OpenID4VCI 1.0, jwt Proof Type: `kid`; TS3 of the EU Digital Identity
+ * Wallet, Transport of WUA.
+ */
+function findNamedKey({ attestedKeys, keyIds }: KeyAttestation, kid: Json | undefined): PublicJwk {
+  if (kid === undefined) return attestedKeys[0]
+  const key =
+    attestedKeys.find((_, index) => keyIds[index] === kid) ?? attestedKeys.find((_, index) => String(index) === kid)
+  const hint = 'send its kid, its index in attested_keys, or a did:jwk or did:key'
+  return key ?? refuse('invalid_proof', `kid of the key proof names no key of its key attestation; ${hint}`)
 }
 
 function verifyAttestationJwt(
@@ -85,13 +107,13 @@ function verifyAttestationJwt(
     refuse('invalid_proof', 'the key attestation of a key proof must say until when it is good (exp)')
   }
   refuseUnlessFresh(payload, KIND, policy, true)
-  const attestedKeys = orInvalidProof(KIND, () => readAttestedKeys(payload, policy))
+  const { attestedKeys, keyIds } = orInvalidProof(KIND, () => readAttestedKeys(payload, policy))
   refuseLowLevels(payload, policy)
   const nonce = own(payload, 'nonce')
   if (nonce !== undefined && typeof nonce !== 'string') {
     return refuse('invalid_proof', 'nonce of the key attestation must be a string')
   }
-  return { attestedKeys, nonce }
+  return { attestedKeys, keyIds, nonce }
 }
 
 function refuseUntrustedSigner(chain: readonly [Certificate, ...Certificate[]], policy: KeyAttestationPolicy): void {
@@ -110,7 +132,7 @@ function refuseUntrustedSigner(chain: readonly [Certificate, ...Certificate[]], 
 function readAttestedKeys(
   payload: JsonObject,
   { verifiedAttestations }: KeyAttestationPolicy,
-): KeyAttestation['attestedKeys'] {
+): Pick<KeyAttestation, 'attestedKeys' | 'keyIds'> {
   const keys = own(payload, 'attested_keys')
   if (!Array.isArray(keys)) return malformed('attested_keys is not an array')
   const earlierKeyCount = [...verifiedAttestations.values()].reduce(
@@ -119,7 +141,9 @@ function readAttestedKeys(
   )
   if (earlierKeyCount + keys.length > MAX_KEYS) malformed(`attested_keys has more than ${MAX_KEYS} keys`)
   const [first, ...others] = keys.map((key) => readCurvePoint(key))
-  return first === undefined ? malformed('attested_keys is empty') : [first, ...others]
+  if (first === undefined) return malformed('attested_keys is empty')
+  const keyIds = keys.map((key) => (isObject(key) ? ownString(key, 'kid') : undefined))
+  return { attestedKeys: [first, ...others], keyIds }
 }
 
 /**

@@ -18,8 +18,9 @@ const policy = {
 /** Returns the key and the nonce that the proof has shown. */
 function shownBy(text: string): JsonObject {
   const proof = readKeyProof(text, policy)
-  refuseUnlessSigned(proof)
-  return { key: { ...proof.holderKey }, nonce: proof.nonce }
+  if (proof.headerKey === undefined) throw new Error('the proof has no key in its header')
+  refuseUnlessSigned(proof, proof.headerKey)
+  return { key: { ...proof.headerKey }, nonce: proof.nonce }
 }
 
 describe('what a key proof has shown', () => {

@@ -81,8 +81,8 @@ export interface ProofPolicy extends ProofClock {
 /** A key proof as it was read. */
 export interface KeyProof {
   readonly jws: Jws
-  /** The key that the proof names: the wallet's, once `refuseUnlessSigned` has looked at the signature. */
-  readonly holderKey: PublicJwk
+  /** The key that the header holds, or undefined where the header leaves it to the key attestation. */
+  readonly headerKey: PublicJwk | undefined
   /** The nonce of the proof; whether it is ours, and not spent, is for the caller to decide. */
   readonly nonce: string
   /** The `key_attestation` in the header of the proof, not yet looked at. */
@@ -107,12 +107,12 @@ export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
   refuseUnlessFresh(payload, 'key proof', policy)
   const nonce = ownString(payload, 'nonce')
   if (!nonce) return refuse('invalid_proof', NO_NONCE)
-  const holderKey = orInvalidProof('key proof', () => readHeaderKey(header, policy))
-  return { jws, holderKey, nonce, keyAttestation: own(header, 'key_attestation') }
+  const headerKey = orInvalidProof('key proof', () => readHeaderKey(header, policy))
+  return { jws, headerKey, nonce, keyAttestation: own(header, 'key_attestation') }
 }
 
-/** Refuses with `invalid_proof` a key proof that its own key did not sign. */
-export function refuseUnlessSigned({ jws, holderKey }: KeyProof): void {
+/** Refuses with `invalid_proof` a key proof that `holderKey` did not sign. */
+export function refuseUnlessSigned({ jws }: KeyProof, holderKey: PublicJwk): void {
   const publicKey = orInvalidProof('key proof', () => importPublicKey(holderKey))
   if (!isJwsSignedBy(jws, publicKey))
     refuse('invalid_proof', 'the signature of the key proof is not by the key it names')
@@ -120,10 +120,14 @@ export function refuseUnlessSigned({ jws, holderKey }: KeyProof): void {
 
 /**
  * Reads the key that exactly one of `kid`, `jwk` and `x5c` names in the header; none of them makes the key a trusted
- * one.
+ * one. Returns undefined where the key is among those of the key attestation in the header.
  */
-function readHeaderKey(header: JsonObject, clock: ProofClock): PublicJwk {
+function readHeaderKey(header: JsonObject, clock: ProofClock): PublicJwk | undefined {
   const [kid, jwk, x5c] = [own(header, 'kid'), own(header, 'jwk'), own(header, 'x5c')]
+  const isAttestedKeyId = kid === undefined || (typeof kid === 'string' && !kid.startsWith('did:'))
+  if (isAttestedKeyId && own(header, 'key_attestation') !== undefined && jwk === undefined && x5c === undefined) {
+    return undefined
+  }
   if ([kid, jwk, x5c].filter((name) => name !== undefined).length !== 1) {
     const names = 'kid (a did:jwk or did:key), jwk or x5c'
     return refuse('invalid_proof', `the header of the key proof must name its key by exactly one of ${names}`)

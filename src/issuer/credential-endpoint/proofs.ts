@@ -15,8 +15,8 @@ import { credentialIssuerIdentifier, type IssuanceSession } from '../session.ts'
 import {
   type KeyAttestation,
   type KeyAttestationPolicy,
+  verifyAttestationOfProof,
   verifyKeyAttestation,
-  verifyKeysAttestedBeside,
 } from './key-attestation.ts'
 import { readKeyProof, refuseUnlessSigned } from './key-proof.ts'
 
@@ -55,16 +55,17 @@ export async function verifyProofs(
   // A proof that was sent a hundred times is refused as a text: no signature is verified before all keys are different.
   if (new Set(jwts).size < jwts.length) refuseSameKey()
   const keyProofs = await runInTurn(jwts, (jwt) => readKeyProof(jwt, { ...clock, audiences }))
-  const holderKeys = keyProofs.map(({ holderKey }) => holderKey)
   const [nonce = '', ...others] = new Set(keyProofs.map((each) => each.nonce))
   if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
-  refuseRepeatedKeys(holderKeys)
-  const attestedKeySets = await runInTurn(keyProofs, (keyProof) => {
-    refuseUnlessSigned(keyProof)
-    const needsNoAttestation = keyProof.keyAttestation === undefined && requirement === undefined
-    return needsNoAttestation ? [] : verifyKeysAttestedBeside(keyProof, keyAttestations)
+  refuseRepeatedKeys(keyProofs.flatMap(({ headerKey }) => headerKey ?? []))
+  const attestedProofs = await runInTurn(keyProofs, (keyProof) => {
+    const attestedProof = verifyAttestationOfProof(keyProof, keyAttestations)
+    refuseUnlessSigned(keyProof, attestedProof.holderKey)
+    return attestedProof
   })
-  const attestedKeys = attestedKeySets.flat()
+  const holderKeys = attestedProofs.map(({ holderKey }) => holderKey)
+  refuseRepeatedKeys(holderKeys)
+  const attestedKeys = attestedProofs.flatMap((each) => each.attestedKeys)
   await refuseInvalidPoints(attestedKeys)
   return firstKeys({ holderKeys: [...holderKeys, ...attestedKeys], nonce }, maxKeys)
 }
