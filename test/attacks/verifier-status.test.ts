@@ -248,7 +248,7 @@ describe('what a list says', () => {
     expect(await ofBitstring(suspension, purpose)).toMatch(/^passed: not suspended by/)
   })
 
-  it('of the W3C, with several purposes, in the vc of VCDM 1.1, and without a type', async () => {
+  it('of the W3C, with several purposes, in the vc of VCDM 1.1, without a type, and with a line end', async () => {
     expect(await ofBitstring(inSubject({ statusPurpose: ['suspension', 'revocation'] }))).toMatch(/^passed/)
     const inVc: Change<ListParts> = (parts) => {
       parts.payload = { iss: parts.payload.issuer as string, vc: parts.payload }
@@ -256,6 +256,8 @@ describe('what a list says', () => {
     }
     expect(await ofBitstring(inVc)).toMatch(/^passed/)
     expect(await ofBitstring(({ header }) => void Reflect.deleteProperty(header, 'typ'))).toMatch(/^passed/)
+    const withLineEnd = { afterwards: (text: string) => `${text}\n` }
+    expect(await ofBitstring((parts) => void Object.assign(parts, withLineEnd))).toMatch(/^passed/)
   })
 
   it('of both kinds: one that says no is enough', async () => {
@@ -440,6 +442,7 @@ describe('a token that does not count', () => {
     ['over for 59 s', claims(() => ({ exp: now() - 59 }))],
     ['without exp and ttl', without('exp', 'ttl')],
     ['without certificates, by the key of the credential', ({ header }) => void Reflect.deleteProperty(header, 'x5c')],
+    ['with a line end', (parts) => void Object.assign(parts, { afterwards: (text: string) => `${text}\r\n` })],
     [
       'with a charset',
       (parts) => void Object.assign(parts, { contentType: 'Application/statuslist+JWT; charset=utf-8' }),

@@ -20,7 +20,7 @@ const MIN_BYTES = 131_072 / 8
 
 /** Reads a status list credential. Throws a MalformedError when the text is none for `uri`. */
 export async function readBitstringCredential(text: string, uri: string): Promise<FetchedStatusList> {
-  const jws = readJws(text.trim())
+  const jws = readJws(text)
   const { header, payload } = jws
   if (!TYPES.includes(own(header, 'typ'))) malformed('its type is not vc+jwt')
   // VCDM 1.1 has the credential in a member of its own.

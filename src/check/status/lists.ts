@@ -161,7 +161,8 @@ async function readList(
   uri: string,
   { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array },
 ): Promise<FetchedStatusList> {
-  const text = (): string => Buffer.from(body).toString('latin1')
+  // A list that is served from a file may end with a line end.
+  const text = (): string => Buffer.from(body).toString('latin1').trimEnd()
   if (kind === 'bitstring') return readBitstringCredential(text(), uri)
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   if (type === TOKEN_TYPES.cwt) return readStatusListCwt(body, uri)
