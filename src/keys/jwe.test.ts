@@ -1,4 +1,4 @@
-import { createCipheriv, createPublicKey, generateKeyPair, hash, randomBytes } from 'node:crypto'
+import { createCipheriv, createPublicKey, generateKeyPair, generateKeyPairSync, hash, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { CompactEncrypt, compactDecrypt } from 'jose'
@@ -211,6 +211,19 @@ describe('a key to encrypt to', () => {
     const value = { ...publicPart, alg: 'ECDH-ES', use: 'enc', kid: 'k1', x5c: ['…'] }
     expect(readEncryptionKey(value)).toEqual({ jwk: publicPart, alg: 'ECDH-ES', kid: 'k1' })
     expect(readEncryptionKey({ ...publicPart, alg: 'ECDH-ES' }).kid).toBeUndefined()
+  })
+
+  it('without alg is for the algorithm that its owner names elsewhere', () => {
+    expect(readEncryptionKey(publicPart, 'ECDH-ES')).toEqual({ jwk: publicPart, alg: 'ECDH-ES', kid: undefined })
+    expect(() => readEncryptionKey({ ...publicPart, alg: 'RSA-OAEP' }, 'ECDH-ES')).toThrow(/alg/)
+  })
+
+  it.each(['P-384', 'P-521'])('may be on %s', async (namedCurve) => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve })
+    const recipient = readEncryptionKey({ ...publicKey.export({ format: 'jwk' }), alg: 'ECDH-ES' })
+    const text = await encryptJwe('{"a":1}', { ...recipient, enc: 'A128GCM' })
+    const { plaintext } = await compactDecrypt(text, privateKey)
+    expect(Buffer.from(plaintext).toString()).toBe('{"a":1}')
   })
 
   it.each([

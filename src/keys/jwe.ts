@@ -101,14 +101,14 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
 }
 
 /**
- * Returns a public JWK that somebody wants to be answered with. Throws a MalformedError when it is not for ECDH-ES on
- * P-256, not for encryption, or private. OpenID4VP 1.0, Encrypted Responses; OpenID4VCI 1.0, Encrypted Messages: `alg`
- * is required.
+ * Returns a public JWK that somebody wants to be answered with. Throws a MalformedError when it is not for ECDH-ES,
+ * not for encryption, or private. A key without `alg` is for `defaultAlg`. OpenID4VP 1.0, Encrypted Responses;
+ * OpenID4VCI 1.0, Encrypted Messages: there `alg` is required.
  */
-export function readEncryptionKey(value: unknown): JweRecipient {
+export function readEncryptionKey(value: unknown, defaultAlg?: JweAlgorithm): JweRecipient {
   const jwk = readPublicJwk(value)
-  const { alg, kid, use } = value as JsonObject
-  if (jwk.crv !== 'P-256') malformed(`the key is on ${jwk.crv}, and only P-256 is supported`)
+  const { alg = defaultAlg, kid, use } = value as JsonObject
+  if (jwk.kty !== 'EC') malformed(`the key is on ${jwk.crv}, and only P-256, P-384 and P-521 are supported`)
   if (alg !== 'ECDH-ES') malformed('the alg of the key is not ECDH-ES')
   if (use !== undefined && use !== 'enc') malformed('the use of the key is not enc')
   if (kid !== undefined && !isKid(kid)) malformed(`the kid of the key is not a text of up to ${MAX_KID} characters`)
@@ -120,12 +120,15 @@ export function readEncryptionKey(value: unknown): JweRecipient {
  * Returns the first key of a JWK Set that {@link readEncryptionKey} takes, or what is wrong with each that was looked
  * at.
  */
-export function findEncryptionKey(jwks: unknown): JweRecipient | { readonly problems: readonly string[] } {
+export function findEncryptionKey(
+  jwks: unknown,
+  defaultAlg?: JweAlgorithm,
+): JweRecipient | { readonly problems: readonly string[] } {
   const keys = isObject(jwks) ? own(jwks, 'keys') : undefined
   const problems: string[] = []
   for (const value of Array.isArray(keys) ? keys.slice(0, MAX_KEYS) : []) {
     try {
-      return readEncryptionKey(value)
+      return readEncryptionKey(value, defaultAlg)
     } catch (error) {
       if (!(error instanceof MalformedError)) throw error
       problems.push(error.message)

@@ -3,7 +3,14 @@
  * object to. Other metadata of the wallet is not needed. OpenID4VP 1.0, Request URI Method post.
  */
 import { type JsonObject, own, parseJsonObject } from '../codec/json.ts'
-import { encryptJwe, findEncryptionKey, type JweEncryption, type JweRecipient, jweEncryptions } from '../keys/jwe.ts'
+import {
+  encryptJwe,
+  findEncryptionKey,
+  type JweEncryption,
+  type JweRecipient,
+  jweAlgorithms,
+  jweEncryptions,
+} from '../keys/jwe.ts'
 import { orRefuse, refuse } from '../protocol/error.ts'
 import { DEFAULT_ENCRYPTION } from '../protocol/oid4vp.ts'
 import type { RequestObjectForm } from './schemas.ts'
@@ -38,10 +45,15 @@ export async function encryptForWallet({ encryption }: WalletRequest, requestObj
   return encryptJwe(requestObject, { ...encryption.key, enc: encryption.enc, cty: 'JWT' })
 }
 
-/** Returns the first key that we can encrypt to. A wallet that has none, or other ones, gets what everybody gets. */
+/**
+ * Returns the first key that we can encrypt to. A wallet that has none, or other ones, gets what everybody gets. The
+ * metadata may name the algorithm in the place of the key (`request_object_encryption_alg_values_supported`).
+ */
 function encryptionOf(metadata: JsonObject): WalletRequest['encryption'] {
   const encs = own(metadata, 'request_object_encryption_enc_values_supported') ?? [DEFAULT_ENCRYPTION]
   const enc = Array.isArray(encs) ? jweEncryptions.find((each) => encs.includes(each)) : undefined
-  const key = findEncryptionKey(own(metadata, 'jwks'))
+  const algs = own(metadata, 'request_object_encryption_alg_values_supported')
+  const alg = Array.isArray(algs) ? jweAlgorithms.find((each) => algs.includes(each)) : undefined
+  const key = findEncryptionKey(own(metadata, 'jwks'), alg)
   return 'problems' in key || enc === undefined ? undefined : { key, enc }
 }

@@ -2,13 +2,15 @@
  * Attacks on what a session may ask for besides: the way back to the application and its code, transactions, and
  * requests that a wallet fetches by POST.
  */
-import { createPublicKey } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { compactDecrypt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readJws } from '../../src/codec/jws.ts'
 import { makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
 import { makeKey, VERIFIER_URL } from '../support/services.ts'
 import { call, dcqlQuery, postForm, startVerification } from '../support/wire.ts'
+
+const makeP256Jwk = () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
 
 const REDIRECT = 'https://shop.example/done?order=1'
 const SESSIONS = `${VERIFIER_URL}/presentation/oid4vp`
@@ -252,8 +254,20 @@ describe('attacks on what a session may ask for besides', () => {
       expect(readJws(Buffer.from(plaintext).toString()).payload).toEqual({ ...session.request, wallet_nonce: 'n' })
     })
 
+    it('is encrypted to a key without alg, where the metadata of the wallet names the algorithm', async () => {
+      const session = await started({})
+      const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-521' })
+      const keys = [{ ...publicKey.export({ format: 'jwk' }), use: 'enc' }]
+      const algs = { request_object_encryption_alg_values_supported: ['ECDH-ES+A128KW', 'ECDH-ES'] }
+      const form = { wallet_metadata: JSON.stringify({ jwks: { keys }, ...algs }) }
+      const response = await postForm(world.services, url(session.sessionId), form)
+      const { plaintext } = await compactDecrypt(await response.text(), privateKey)
+      expect(readJws(Buffer.from(plaintext).toString()).payload).toEqual(session.request)
+    })
+
     it.each([
       ['no keys', {}],
+      ['a key that nobody says the algorithm of', { jwks: { keys: [makeP256Jwk()] } }],
       ['keys of other kinds', { jwks: { keys: [{ kty: 'RSA', n: 'AQAB', e: 'AQAB' }, null, 1] } }],
       ['keys that are none', { jwks: 'x' }],
       ['formats that do not include ours', { vp_formats_supported: { ldp_vc: {} } }],
