@@ -45,6 +45,7 @@ export const after = {
     'holder.fresh',
     'holder.sd_hash',
     'holder.transaction_data',
+    'status.valid',
   ],
   signature: doubtful,
   certificate: doubtful,
@@ -53,6 +54,15 @@ export const after = {
   disclosures: ['query.claims', 'query.values'],
   claims: ['query.values'],
 } satisfies Readonly<Record<string, readonly string[]>>
+
+/** The checks after whose failure the status is not looked up. Token Status List, Validation Rules. */
+const BEFORE_STATUS = [
+  'holder.signature',
+  'holder.nonce',
+  'disclosures.valid',
+  'validity.not_before',
+  'validity.not_expired',
+]
 
 /** The settings for credentials without a status. */
 export const noStatus: StatusPolicy = {
@@ -81,6 +91,7 @@ export function expectedOutcomes(
       return 'not_applicable'
     if (id === TRANSACTION_CHECK && row.transactions === undefined) return 'not_applicable'
     if (id === row.fails) return 'failed'
+    if (id === 'status.valid' && BEFORE_STATUS.includes(row.fails ?? '')) return 'not_run'
     return row.notRun?.includes(id) ? 'not_run' : 'passed'
   }
   return Object.fromEntries(checks.map(({ id }) => [id, outcome(id)]))

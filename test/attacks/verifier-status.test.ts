@@ -2,6 +2,7 @@
  * Every way in which the status list of a good credential can say no, or say nothing that counts: one thing wrong,
  * signed again with the right keys. `status.valid` fails for the reason of the row, and everything else passes.
  */
+import type { KeyObject } from 'node:crypto'
 import { constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
@@ -702,6 +703,31 @@ describe('who is asked, and how often', () => {
     expect(outcomesOf(Object.values(free.credentials)[0]?.[0])['status.valid']).toBe('not_applicable')
     expect(network.requests).toEqual([])
     await trusting.services.close()
+  })
+
+  it.each<[string, (forgery: Forgery, otherKey: KeyObject) => void, string]>([
+    ['has expired', ({ payload }) => void Object.assign(payload, { exp: now() - 500 }), 'validity.not_expired'],
+    ['is not valid yet', ({ payload }) => void Object.assign(payload, { nbf: now() + 500 }), 'validity.not_before'],
+    [
+      'was made for another nonce',
+      ({ binding }) => void Object.assign(binding?.payload ?? {}, { nonce: 'x' }),
+      'holder.nonce',
+    ],
+    [
+      'is by another key',
+      ({ binding }, key) => void Object.assign(binding ?? {}, { sign: signWith(key) }),
+      'holder.signature',
+    ],
+    ['has a disclosure too many', ({ disclosures }) => void disclosures.push('WyJhIiwiYiIsMV0'), 'disclosures.valid'],
+  ])('nobody, for a presentation that %s', async (_, change, fails) => {
+    const otherKey = await makeKey()
+    const report = await presented(world, queryFor(usualProfile), (forgery) => {
+      Object.assign(forgery.payload, tokenAt(newUri()))
+      change(forgery, otherKey)
+    })
+    const outcomes = outcomesOf(Object.values(report.credentials)[0]?.[0])
+    expect([outcomes[fails], outcomes['status.valid']]).toEqual(['failed', 'not_run'])
+    expect(network.requests).toEqual([])
   })
 
   it('once for as long as the list says, and anew after that', async () => {

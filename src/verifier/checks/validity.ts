@@ -6,6 +6,19 @@ import type { Evidence, Instant } from '../../credential/format.ts'
 import { TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import type { PresentationContext } from './context.ts'
 
+/**
+ * A list is fetched for a presentation that is good otherwise. Token Status List, Validation Rules: the status of a
+ * credential that is invalid for another reason must not be looked up.
+ */
+const STATUS_NEEDS = [
+  'issuer.trusted',
+  'holder.signature',
+  'holder.nonce',
+  'disclosures.valid',
+  'validity.not_before',
+  'validity.not_expired',
+]
+
 export const validityChecks: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'disclosures.valid',
@@ -45,8 +58,7 @@ export const validityChecks: readonly Check<Evidence, PresentationContext>[] = [
     asks: 'Has the issuer neither revoked nor suspended the credential?',
     spec: `${TOKEN_STATUS_LIST}, Validation Rules; Bitstring Status List 1.0, Validate Algorithm`,
     level: 'MUST',
-    // A list is fetched for a trusted issuer only.
-    needs: ['issuer.trusted'],
+    needs: STATUS_NEEDS,
     applies: ({ trustAnchors }) =>
       trustAnchors !== undefined || 'no trust anchors are configured, so that no status is fetched',
     run: statusVerdict,
