@@ -1,9 +1,21 @@
 /** Digests of secrets, which are stored in place of the secrets, and of files; comparison in constant time. */
 import { hash, timingSafeEqual } from 'node:crypto'
 
-/** Returns the SHA-256 of the text in base64url. */
-export function digestOf(text: string): string {
-  return hash('sha256', text, 'base64url')
+/**
+ * The hash algorithms that a text of others may name, with their names in Node; the preferred one comes first. IANA,
+ * Named Information Hash Algorithm Registry.
+ */
+const HASHES = { 'sha-256': 'sha256', 'sha-384': 'sha384', 'sha-512': 'sha512' } as const
+export type HashName = keyof typeof HASHES
+export const hashNames = Object.keys(HASHES) as readonly HashName[]
+
+export function isHashName(name: unknown): name is HashName {
+  return typeof name === 'string' && Object.hasOwn(HASHES, name)
+}
+
+/** Returns the digest of the text in base64url. */
+export function digestOf(text: string, hashName: HashName = 'sha-256'): string {
+  return hash(HASHES[hashName], text, 'base64url')
 }
 
 /** Returns the SHA-256 of the bytes in hexadecimal. */

@@ -142,7 +142,9 @@ describe('what RFC 9901 section 7.1 rejects', () => {
   )
 
   it.each<[string, JsonObject, readonly string[], RegExp]>([
-    ['a hash that is not SHA-256', { _sd_alg: 'sha-512' }, [], /_sd_alg/],
+    ['a hash that is not known', { _sd_alg: 'md5' }, [], /_sd_alg is not one of sha-256, sha-384, sha-512/],
+    ['a hash by the name of a member of every object', { _sd_alg: 'constructor' }, [], /_sd_alg/],
+    ['a digest by another hash', { _sd: [digestOf(given)], _sd_alg: 'sha-512' }, [given], /not referred to/],
     ['a hash in capital letters', { _sd_alg: 'SHA-256' }, [], /_sd_alg/],
     ['a hash that is null', { _sd_alg: null }, [], /_sd_alg/],
     ['_sd that is not an array', { _sd: digestOf(given) }, [given], /_sd is not an array/],

@@ -3,7 +3,7 @@
  * and trees only: the formats in `credential/` decide which claims may be concealed, and who signs.
  */
 import { fromBase64url, toBase64url } from './base64url.ts'
-import { digestOf } from './digest.ts'
+import { digestOf, type HashName, hashNames, isHashName } from './digest.ts'
 import { MAX_NESTING } from './exact-json.ts'
 import { isObject, type Json, type JsonObject, parseJson } from './json.ts'
 import { type Jws, readJws } from './jws.ts'
@@ -45,6 +45,15 @@ export function readSdJwt(text: string): SdJwt {
   if (disclosures.length > MAX_DISCLOSURES) malformed(`it has more than ${MAX_DISCLOSURES} disclosures`)
   const rest = text.slice(end + 1)
   return { jws: readJws(jwt), disclosures, keyBinding: rest === '' ? undefined : readJws(rest), sdHashInput }
+}
+
+/**
+ * Computes the `sd_hash` of a key binding by the hash of the SD-JWT; one of an unknown hash is refused elsewhere. RFC
+ * 9901, Key Binding JWT.
+ */
+export function computeSdHash({ jws, sdHashInput }: Pick<SdJwt, 'jws' | 'sdHashInput'>): string {
+  const { _sd_alg: hashName } = jws.payload
+  return digestOf(sdHashInput, isHashName(hashName) ? hashName : 'sha-256')
 }
 
 /** Completes a credential to an SD-JWT: some issuers send plain JWTs, which conceal nothing and lack the tilde. */
@@ -100,10 +109,9 @@ export function concealClaims(
  * than 32.
  */
 export function revealClaims(payload: JsonObject, texts: readonly string[]): RevealedClaims {
-  const { _sd_alg: algorithm, ...root } = payload
-  if (algorithm !== undefined && algorithm !== 'sha-256') malformed('_sd_alg is not sha-256')
+  const { _sd_alg: hashName, ...root } = payload
   const state: RevealState = {
-    disclosures: readDisclosures(texts),
+    disclosures: readDisclosures(texts, readHashName(hashName)),
     seenDigests: new Set(),
     appliedDisclosures: [],
     values: 0,
@@ -111,6 +119,11 @@ export function revealClaims(payload: JsonObject, texts: readonly string[]): Rev
   const claims = revealObject(root, [], state)
   if (state.appliedDisclosures.length !== texts.length) malformed('a disclosure is not referred to by any digest')
   return { claims, appliedDisclosures: state.appliedDisclosures }
+}
+
+/** Reads the `_sd_alg` of an SD-JWT. Throws a MalformedError for an unknown one. RFC 9901, Hash Function Claim. */
+function readHashName(name: Json = 'sha-256'): HashName {
+  return isHashName(name) ? name : malformed(`_sd_alg is not one of ${hashNames.join(', ')}`)
 }
 
 interface RevealState {
@@ -188,10 +201,10 @@ interface Disclosure {
   readonly value: Json
 }
 
-function readDisclosures(texts: readonly string[]): ReadonlyMap<string, Disclosure> {
+function readDisclosures(texts: readonly string[], hashName: HashName): ReadonlyMap<string, Disclosure> {
   const byDigest = new Map<string, Disclosure>()
   for (const text of texts) {
-    const digest = digestOf(text)
+    const digest = digestOf(text, hashName)
     if (byDigest.has(digest)) malformed('a disclosure is sent twice')
     byDigest.set(digest, readDisclosure(text))
   }

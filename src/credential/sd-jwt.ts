@@ -4,13 +4,13 @@
  * key binding.
  */
 
-import { digestOf } from '../codec/digest.ts'
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { malformed, orProblem } from '../codec/malformed.ts'
 import {
   type ClaimPosition,
   completeSdJwt,
+  computeSdHash,
   concealClaims,
   readSdJwt,
   revealClaims,
@@ -116,7 +116,7 @@ export async function bindSdJwt(
       iat: toEpochSeconds(binding.at),
       aud: binding.audience,
       nonce: binding.nonce,
-      sd_hash: digestOf(sdJwt),
+      sd_hash: computeSdHash(readSdJwt(sdJwt)),
       ...makeApproval(binding.transactionData),
     },
     (data) => holder.sign(data),
@@ -151,7 +151,8 @@ export function revealSdJwt(
 }
 
 /** Returns the key binding; undefined when there is none. */
-export function keyBindingOf({ keyBinding, sdHashInput }: SdJwt): HolderEvidence | undefined {
+export function keyBindingOf(sdJwt: SdJwt): HolderEvidence | undefined {
+  const { keyBinding } = sdJwt
   if (keyBinding === undefined) return undefined
   const { header, payload } = keyBinding
   return {
@@ -162,7 +163,7 @@ export function keyBindingOf({ keyBinding, sdHashInput }: SdJwt): HolderEvidence
     // A key binding without iat is invalid. RFC 9901, Key Binding JWT
     presentedAt: readPresentationTime(payload) ?? new Date(Number.NaN),
     validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
-    coversPresentation: own(payload, 'sd_hash') === digestOf(sdHashInput),
+    coversPresentation: own(payload, 'sd_hash') === computeSdHash(sdJwt),
     approves: (transactionData) => isApproval(payload, transactionData),
   }
 }

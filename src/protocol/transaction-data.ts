@@ -2,9 +2,9 @@
  * Transactions that a presentation has to approve. The holder of an SD-JWT approves them by hashes in the key binding.
  * OpenID4VP 1.0, `transaction_data` and Transaction Data; A Profile of Transaction Data in SD-JWT VC.
  */
-import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { fromBase64url } from '../codec/base64url.ts'
+import { digestOf, type HashName, hashNames, isHashName } from '../codec/digest.ts'
 import { isObject, type Json, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 
@@ -13,12 +13,7 @@ export const TRANSACTION_CHECK = 'holder.transaction_data'
 
 export const MAX_TRANSACTIONS = 10
 
-/**
- * The names of hash algorithms in IANA's registry (Named Information Hash Algorithm) and in Node; the preferred one
- * comes first.
- */
-const HASHES: Readonly<Record<string, string>> = { 'sha-256': 'sha256', 'sha-384': 'sha384', 'sha-512': 'sha512' }
-const DEFAULT_HASH = 'sha-256'
+const DEFAULT_HASH: HashName = 'sha-256'
 
 export interface RequestedTransaction {
   /** The encoded text of the request, which is hashed. */
@@ -52,9 +47,9 @@ export function parseTransactionContent(
  * Returns the hash algorithms that all transactions accept. Throws a MalformedError when a transaction cannot be
  * parsed.
  */
-export function findCommonHashes(transactionData: readonly string[]): readonly string[] {
+export function findCommonHashes(transactionData: readonly string[]): readonly HashName[] {
   const acceptedHashes = transactionData.map(readNamedHashes)
-  return Object.keys(HASHES).filter((name) => acceptedHashes.every((names) => (names ?? [DEFAULT_HASH]).includes(name)))
+  return hashNames.filter((name) => acceptedHashes.every((names) => (names ?? [DEFAULT_HASH]).includes(name)))
 }
 
 /** Creates the members of a key binding that approve these transactions; none when there are none. */
@@ -73,7 +68,7 @@ export function isApproval(payload: JsonObject, transactionData: readonly string
   const { transaction_data_hashes: hashes, transaction_data_hashes_alg: statedName } = payload
   if (transactionData.length === 0) return hashes === undefined
   const name = statedName ?? DEFAULT_HASH
-  if (typeof name !== 'string' || !findCommonHashes(transactionData).includes(name)) return false
+  if (!isHashName(name) || !findCommonHashes(transactionData).includes(name)) return false
   const expectedApproval = makeApprovalByHash(name, transactionData)
   // The name is required when the request names hash algorithms.
   if (statedName === undefined && Object.hasOwn(expectedApproval, 'transaction_data_hashes_alg')) return false
@@ -88,10 +83,10 @@ function requireNames(value: Json | undefined, name: string): readonly string[] 
   return names
 }
 
-function makeApprovalByHash(name: string, transactionData: readonly string[]): JsonObject {
+function makeApprovalByHash(name: HashName, transactionData: readonly string[]): JsonObject {
   const isNamed = transactionData.some((text) => readNamedHashes(text) !== undefined)
   return {
-    transaction_data_hashes: transactionData.map((text) => hash(HASHES[name] ?? '', text, 'base64url')),
+    transaction_data_hashes: transactionData.map((text) => digestOf(text, name)),
     ...(isNamed ? { transaction_data_hashes_alg: name } : {}),
   }
 }

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { configurationOf } from '../../../test/support/configuration.ts'
 import { toBase64url } from '../../codec/base64url.ts'
+import { digestOf, hashNames } from '../../codec/digest.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
@@ -128,6 +129,22 @@ describe('SD-JWT VC', () => {
   })
 
   describe('a credential of somebody else', () => {
+    it.each(hashNames)('has digests by %s, and so has the key binding', async (name) => {
+      const disclosure = toBase64url('["salt","given_name","Ada"]')
+      const credential = await foreign({ vct: 'urn:a', _sd: [digestOf(disclosure, name)], _sd_alg: name })
+      const presentation = await sdJwtVc.present(`${credential}${disclosure}~`, [['given_name']], binding, signer)
+      const { claims: shown, holder } = sdJwtVc.read(presentation)
+      expect([shown.given_name, holder?.coversPresentation]).toEqual(['Ada', true])
+      const { sdHashInput, keyBinding } = readSdJwt(presentation)
+      expect(keyBinding?.payload.sd_hash).toBe(digestOf(sdHashInput, name))
+      const other = hashNames.find((each) => each !== name)
+      const forged = await foreign(
+        { ...keyBinding?.payload, sd_hash: digestOf(sdHashInput, other) },
+        { typ: 'kb+jwt', alg: 'ES256' },
+      )
+      expect(sdJwtVc.read(sdHashInput + forged.slice(0, -1)).holder?.coversPresentation).toBe(false)
+    })
+
     it('has the types that its issuer knows it by', async () => {
       const evidence = sdJwtVc.read(await foreign({ vct: 'urn:a', aka_vcts: ['urn:b', 1, 'urn:c'] }))
       expect(evidence.types).toEqual(['urn:a', 'urn:b', 'urn:c'])
