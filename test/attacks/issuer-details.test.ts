@@ -105,7 +105,7 @@ describe('a token that authorization details narrow', () => {
     ],
     ['null', () => asking({ credential_identifier: null }), 'unknown_credential_identifier'],
     ['both names', ({ identifier }: Narrowed) => ({ credential_identifier: identifier }), 'invalid_credential_request'],
-    ['the other configuration', () => ({ credential_configuration_id: other }), 'invalid_credential_request'],
+    ['the other configuration', () => ({ credential_configuration_id: other }), 'insufficient_scope'],
     ['an unknown configuration', () => ({ credential_configuration_id: 'x' }), 'unknown_credential_configuration'],
     [
       'another kind of credential',
@@ -114,7 +114,10 @@ describe('a token that authorization details narrow', () => {
     ],
   ] as const)('refuses %s, and stays good', async (_, members, error) => {
     const session = await narrowed()
-    await expectWithoutEffect(services, () => request(session, members(session)), { status: 400, error })
+    await expectWithoutEffect(services, () => request(session, members(session)), {
+      status: error === 'insufficient_scope' ? 403 : 400,
+      error,
+    })
     const response = await request(session, asking({ credential_identifier: session.identifier }))
     expect(response.status).toBe(200)
   })

@@ -185,6 +185,12 @@ const payloadAttacks: readonly Attack[] = [
     proof: ({ audience }) => ({ payload: { aud: `${audience}/x` } }),
     why: /aud/,
   },
+  {
+    attack: 'an aud for us and for another',
+    module: PROOF,
+    proof: ({ audience }) => ({ payload: { aud: [audience, 'https://a.example'] } }),
+    why: /aud .* and no other/,
+  },
   { attack: 'an aud in upper case', module: PROOF, proof: payload({ aud: ISSUER_URL.toUpperCase() }), why: /aud/ },
   {
     attack: 'the aud of another session',

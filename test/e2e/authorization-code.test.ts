@@ -297,7 +297,7 @@ describe('the authorization code flow', () => {
     })
     const token = await tokenBody(await redeemCode(services, done.form))
     const ready = await readyWith(done, token.access_token, other)
-    await expectRefusal(await request(ready), { status: 400, error: 'invalid_credential_request' })
+    await expectRefusal(await request(ready), { status: 403, error: 'insufficient_scope' })
     const nonce = await fetchNonce(services, done.sessionId)
     await expectIssued({ ...ready, nonce, configurationId })
   })

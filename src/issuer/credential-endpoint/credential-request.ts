@@ -55,8 +55,8 @@ export async function requestCredential(
 /**
  * Returns the configuration that a request is for. A token that authorization details narrowed has one credential for
  * each configuration, so that a wallet may name the configuration in the place of its identifier. Refuses with
- * `unknown_credential_configuration`, `unknown_credential_identifier`, `insufficient_scope`, or
- * `invalid_credential_request` when the request says neither, or names a credential that the token is not for.
+ * `unknown_credential_configuration`, `unknown_credential_identifier`, `insufficient_scope` when the request names a
+ * credential that the token is not for, or `invalid_credential_request` when it says neither or both.
  * OpenID4VCI 1.0, Credential Request.
  */
 async function findRequestedConfiguration(
@@ -77,7 +77,7 @@ async function findRequestedConfiguration(
   }
   if (authorizedIds !== undefined && !authorizedIds.includes(id)) {
     const hint = 'send one of the credential_identifiers of the token response'
-    refuse('invalid_credential_request', `the access token is for other credentials; ${hint}`)
+    refuse('insufficient_scope', `the access token is for other credentials; ${hint}`)
   }
   return requestedConfiguration
 }

@@ -100,9 +100,9 @@ const NO_NONCE =
 export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
   const jws = readProofJwt(text, 'key proof')
   const { header, payload } = jws
-  const audiences = [own(payload, 'aud')].flat()
-  if (!audiences.some((audience) => typeof audience === 'string' && policy.audiences.includes(audience))) {
-    refuse('invalid_proof', 'aud of the key proof must be the credential issuer identifier of the offer')
+  const [audience, ...otherAudiences] = [own(payload, 'aud')].flat()
+  if (typeof audience !== 'string' || !policy.audiences.includes(audience) || otherAudiences.length > 0) {
+    refuse('invalid_proof', 'aud of the key proof must be the credential issuer identifier of the offer, and no other')
   }
   refuseUnlessFresh(payload, 'key proof', policy)
   const nonce = ownString(payload, 'nonce')
