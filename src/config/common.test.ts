@@ -186,6 +186,14 @@ describe('a right configuration', () => {
     expect(verifier({ ...common, clientMetadata, requestLifetimeSeconds: 60 })).toMatchObject({
       config: { clientMetadata: { client_name: 'Shop', logo_uri: 'https://shop.example/logo.png' } },
     })
+    for (const logoUri of ['javascript:alert(1)', 'logo.png', 'http://shop.example/logo.png', 'data:text/html,x', '']) {
+      expect(verifier({ clientMetadata: { logoUri } }).mistakes).toEqual([
+        'clientMetadata.logoUri: it must be an https: URL, or a data: URI of an image',
+      ])
+    }
+    expect(verifier({ clientMetadata: { clientName: '' } }).mistakes).toEqual([
+      expect.stringMatching(/^clientMetadata\.clientName/),
+    ])
     expect(verifier({ profile: 'haip' })).toMatchObject({ config: { profile: 'haip' } })
     expect(verifier({ profile: 'hiap' }).mistakes).toEqual(['profile: must be "haip"'])
     expect(issuer({ profile: 'hiap' }).mistakes).toEqual(['profile: must be "haip"'])

@@ -9,8 +9,8 @@ import { YEAR_SECONDS } from '../credential/configuration.ts'
 import { type ClaimPath, pathText } from '../protocol/claim-path.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
+import { IMAGE_URI_RULE, isImageUri } from '../protocol/image-uri.ts'
 import { refuseMisspeltMember } from '../protocol/misspelt.ts'
-import { isSecureTransport } from '../protocol/private-host.ts'
 
 type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>
 type LocalizedEntries = readonly { readonly locale?: string }[]
@@ -20,7 +20,7 @@ const MAX_DATA_URI = 64 * 1024
 
 /**
  * Refuses with `invalid_request`, naming the path: a locale that is none or repeated, an image from nowhere or of more
- * than 64 KiB in a data: URI, a claim described twice, a name that is nearly another.
+ * than 64 KiB in a data: URI, a colour that is none, a claim described twice, a name that is nearly another.
  */
 export function checkCredentialMetadata(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata } = configuration
@@ -29,9 +29,12 @@ export function checkCredentialMetadata(configuration: CredentialConfiguration):
   refuseMisspeltDisclosures(configuration)
   const { display = [], claims = [] } = metadata ?? {}
   refuseLocales(display, 'credential_metadata.display')
-  for (const [index, { logo, background_image: background }] of display.entries()) {
+  for (const [index, each] of display.entries()) {
+    const { logo, background_image: background, background_color: backgroundColor, text_color: textColor } = each
     refuseImage(logo?.uri, `credential_metadata.display[${index}].logo.uri`)
     refuseImage(background?.uri, `credential_metadata.display[${index}].background_image.uri`)
+    refuseColor(backgroundColor, `credential_metadata.display[${index}].background_color`)
+    refuseColor(textColor, `credential_metadata.display[${index}].text_color`)
   }
   for (const [index, claim] of claims.entries()) {
     refuseLocales(claim.display ?? [], `credential_metadata.claims[${index}].display`)
@@ -144,9 +147,13 @@ function canonicalLocale(locale: string, path: string): string {
  * for trying out, from this machine and its network.
  */
 function refuseImage(uri: string | undefined, path: string): void {
-  if (uri === undefined || /^data:image\/[\w.+-]+[;,]/i.test(uri)) return
-  if (URL.canParse(uri) && isSecureTransport(new URL(uri))) return
-  refuse('invalid_request', `${path}: it must be an https: URL, or a data: URI of an image`)
+  if (uri !== undefined && !isImageUri(uri)) refuse('invalid_request', `${path}: ${IMAGE_URI_RULE}`)
+}
+
+/** Refuses with `invalid_request` a colour that is not in hexadecimal, since each wallet reads other words. */
+function refuseColor(color: string | undefined, path: string): void {
+  if (color === undefined || /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(color)) return
+  refuse('invalid_request', `${path}: it must be a colour in hexadecimal, like #102030`)
 }
 
 /**

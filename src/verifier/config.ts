@@ -15,6 +15,7 @@ import type { Files } from '../config/files.ts'
 import { algorithmOf } from '../keys/algorithm.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { TrustAnchor } from '../keys/trust-anchors.ts'
+import { IMAGE_URI_RULE, isImageUri } from '../protocol/image-uri.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
 
 export const VerifierSettings = Type.Object(
@@ -23,7 +24,7 @@ export const VerifierSettings = Type.Object(
     clientMetadata: Type.Optional(
       Type.Object(
         {
-          clientName: Type.Optional(Type.String({ description: 'Verifier name shown to the holder' })),
+          clientName: Type.Optional(Type.String({ minLength: 1, description: 'Verifier name shown to the holder' })),
           logoUri: Type.Optional(
             Type.String({ maxLength: 65_536, description: 'Logo shown to the holder; a data: URI has 64 KiB at most' }),
           ),
@@ -120,10 +121,13 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
   const { settings } = shape
   const common = readCommon(shape, files, verifierDefaults, now)
   const anchors = readAnchorDirectory('issuerTrustAnchors', settings.issuerTrustAnchors, files, now)
-  if ('mistakes' in common || 'mistakes' in anchors) {
-    return { mistakes: [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }
-  }
   const { clientName, logoUri } = settings.clientMetadata ?? {}
+  const isLogo = logoUri === undefined || isImageUri(logoUri)
+  const logoMistakes = isLogo ? [] : [`clientMetadata.logoUri: ${IMAGE_URI_RULE}`]
+  if ('mistakes' in common || 'mistakes' in anchors || !isLogo) {
+    const mistakes = [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : []))
+    return { mistakes: [...mistakes, ...logoMistakes] }
+  }
   const trustAnchors = settings.issuerTrustAnchors === undefined ? undefined : anchors.certificates
   return {
     config: {

@@ -151,6 +151,13 @@ const describedMistakes: readonly Mistake[] = [
     body: imaged(uri),
     why: /credential_metadata\.display\[0\]\.logo\.uri: .*https/,
   })),
+  ...['red', '#GGGGGG', '#1', '#12345', '#1020301', '', '"><script>', '#fff;position:fixed'].flatMap((color) =>
+    ['background_color', 'text_color'].map((member) => ({
+      mistake: `the colour "${color}" for ${member}`,
+      body: displayed({ name: 'a', [member]: color }),
+      why: new RegExp(`credential_metadata\\.display\\[0\\]\\.${member}: .*#102030`),
+    })),
+  ),
   {
     mistake: 'a background image that is not an image',
     body: displayed({ name: 'a', background_image: { uri: 'file:///etc/passwd' } }),

@@ -6,17 +6,22 @@
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { refuse } from '../../protocol/error.ts'
 import { refuseUnlessStrings } from '../schema.ts'
+import { VCDM_1_CONTEXT, VCDM_2_CONTEXT } from '../w3c/members.ts'
 import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
 
 /**
- * Parses the members of this format. Refuses with `invalid_request` a `credential_definition` without contexts or
- * without `VerifiableCredential`.
+ * Parses the members of this format. Refuses with `invalid_request` a `credential_definition` whose contexts do not
+ * begin with that of the data model, or without `VerifiableCredential`. VCDM 2.0 and 1.1, Contexts.
  */
 export function parseMembers(postedConfiguration: CredentialConfiguration): W3cMembers {
   const { types, contexts = refuseUnlessStrings(undefined, 'credential_definition.@context') } = parseDefinition(
     postedConfiguration,
     '@context and type',
   )
+  if (contexts[0] !== VCDM_2_CONTEXT && contexts[0] !== VCDM_1_CONTEXT) {
+    const hint = `it begins with ${VCDM_2_CONTEXT}, or with ${VCDM_1_CONTEXT}`
+    refuse('invalid_request', `credential_definition.@context: ${hint}`)
+  }
   const { selective_disclosure: disclosure } = postedConfiguration
   for (const [index, path] of (Array.isArray(disclosure) ? disclosure : []).entries()) {
     if (path[0] !== 'credentialSubject' || path.length < 2) {

@@ -13,6 +13,7 @@ import {
 import type { Evidence, Order, Validity } from '../format.ts'
 
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
+export const VCDM_2_CONTEXT = 'https://www.w3.org/ns/credentials/v2'
 
 /** Returns the evidence of the JWT (`payload`) and of the credential in it (`claims`), which the checks compare. */
 export function w3cEvidence(

@@ -1,12 +1,12 @@
 /** The types of W3C credentials, as they stand there and as their contexts expand them. */
 import { type Json, type JsonObject, memberOf, own, stringsIn } from '../../codec/json.ts'
-import { VCDM_1_CONTEXT } from './members.ts'
+import { VCDM_1_CONTEXT, VCDM_2_CONTEXT } from './members.ts'
 
 const CREDENTIALS = 'https://www.w3.org/2018/credentials#'
 
 /** The expansions of types by the contexts that this file knows. */
 const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
-  ['https://www.w3.org/ns/credentials/v2', VCDM_1_CONTEXT].map((context) => [
+  [VCDM_2_CONTEXT, VCDM_1_CONTEXT].map((context) => [
     context,
     new Map(['VerifiableCredential', 'VerifiablePresentation'].map((type) => [type, `${CREDENTIALS}${type}`])),
   ]),
