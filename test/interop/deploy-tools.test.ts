@@ -93,6 +93,16 @@ else {
       )
     })
 
+    it.each<[string, readonly string[], readonly string[]]>([
+      ['a verifier with trust anchors', ['service=verifier'], ['trust-anchors']],
+      ['a verifier that names others', ['service=verifier', 'settings.VOUCHSAFE_ISSUER_TRUST_ANCHORS=x'], ['x']],
+      ['an issuer', [], []],
+    ])('has the setting of trust anchors for %s', (_, values, expected) => {
+      const { stdout } = render(['trustAnchors.configMap.name=anchors', ...values])
+      const setting = /VOUCHSAFE_ISSUER_TRUST_ANCHORS\n\s+value: "?([\w-]+)/g
+      expect([...stdout.matchAll(setting)].map(([, value]) => value)).toEqual(expected)
+    })
+
     it('has a word for the files of the secret in the pod, so that an upgrade with others makes other pods', () => {
       expect(render([]).stdout).toMatch(/checksum\/conf: "?[\da-f]{64}/)
     })

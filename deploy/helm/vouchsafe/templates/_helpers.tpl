@@ -52,6 +52,10 @@ securityContext:
   value: "0.0.0.0"
 - name: VOUCHSAFE_MANAGEMENT__PORT
   value: {{ .Values.managementPort | quote }}
+{{- if and .Values.trustAnchors (eq .Values.service "verifier") (not (hasKey .Values.settings "VOUCHSAFE_ISSUER_TRUST_ANCHORS")) }}
+- name: VOUCHSAFE_ISSUER_TRUST_ANCHORS
+  value: trust-anchors
+{{- end }}
 {{- range $name, $value := .Values.settings }}
 - name: {{ $name }}
   value: {{ $value | quote }}
