@@ -238,5 +238,13 @@ export const peers: Section = {
         ['test/attacks/offchain-authentication.test.ts', 'is not when it $attack'],
       ],
     },
+    {
+      id: 'peers-23',
+      asks: 'Every request for the metadata writes a configuration into the log',
+      source: 'OpenID4VCI 1.0, Credential Issuer Metadata',
+      tests: [
+        ['test/e2e/issuer-metadata.test.ts', 'costs no line of the log, at whichever place a wallet asks for it'],
+      ],
+    },
   ],
 }

@@ -61,6 +61,12 @@ describe('issuer metadata', () => {
     ])
   })
 
+  it('costs no line of the log, at whichever place a wallet asks for it', async () => {
+    const linesBefore = services.logLines.length
+    for (const [path = ''] of places()) await get(path)
+    expect(services.logLines.slice(linesBefore)).toEqual([])
+  })
+
   it('has a scope only where one was posted', async () => {
     const other = await declare(services)
     const { credential_configurations_supported: shown } = await get(PATH)
