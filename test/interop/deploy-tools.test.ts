@@ -72,7 +72,7 @@ else {
       ['several processes without a database', ['replicas=2', 'persistence.enabled=false'], 'VOUCHSAFE_DATABASE__URL'],
       ['several processes on a volume', ['replicas=2', DATABASE], 'a volume belongs to one process'],
       ['several engines', ['service=engine', 'replicas=2', 'persistence.enabled=false', DATABASE], 'an engine is one'],
-      ['a service of another name', ['service=issuers'], 'must be issuer, verifier or engine'],
+      ['a service of another name', ['service=issuers'], "value must be one of 'issuer', 'verifier', 'engine'"],
     ])('refuses %s, and says what to set', (_, values, sentence) => {
       const { status, said } = render(values)
       expect(status).toBe(1)
