@@ -7,6 +7,8 @@ export interface EngineStatus {
   readonly block: { readonly number: number; readonly time: string } | null
   readonly stale: boolean
   readonly contracts: readonly ContractStatus[]
+  /** The address after which the next page of contracts begins. */
+  readonly next?: string
 }
 
 export interface ContractStatus {
@@ -46,17 +48,32 @@ export type SeenEngine =
   | { readonly engine: ShownEngine; readonly status: EngineStatus }
   | { readonly engine: ShownEngine; readonly problem: string }
 
+/** The most pages of contracts that are read of an engine, whose chain may have any number of contracts. */
+const MOST_PAGES = 20
+
 /** Asks all engines at once. */
 export function askEngines(engines: readonly ShownEngine[]): Promise<readonly SeenEngine[]> {
   return Promise.all(
     engines.map(async (engine, at) => {
       try {
-        return { engine, status: (await readFrom(at, '/engine')) as EngineStatus }
+        return { engine, status: await readStatus(at) }
       } catch (error) {
         return { engine, problem: (error as Error).message }
       }
     }),
   )
+}
+
+async function readStatus(at: number): Promise<EngineStatus> {
+  const first = (await readFrom(at, '/engine')) as EngineStatus
+  const contracts = [...first.contracts]
+  let { next } = first
+  for (let page = 2; next !== undefined && page <= MOST_PAGES; page += 1) {
+    const status = (await readFrom(at, `/engine?after=${encodeURIComponent(next)}`)) as EngineStatus
+    contracts.push(...status.contracts)
+    next = status.next
+  }
+  return { ...first, contracts }
 }
 
 /** Reads what the operator of an engine may know of a contract. Rejects with what the engine says against it. */

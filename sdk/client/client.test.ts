@@ -70,6 +70,20 @@ const caught = (promise: Promise<unknown>): Promise<SharingError> =>
   )
 const codes = (errors: readonly EngineError[]) => errors.map(({ engine, code }) => [engine.address, code])
 
+it('finds the key of an engine of an earlier version, which lists many contracts in one document', async () => {
+  const contract = { address: `0x${'ab'.repeat(20)}`, state: 'served', component: 'cd'.repeat(32), hooks: [] }
+  const contracts = Array.from({ length: 4000 }, () => contract)
+  const fetchLong: typeof fetch = async (...request) => {
+    const response = await fetch(...request)
+    if (!response.url.endsWith('/engine')) return response
+    return Response.json({ contracts, ...((await response.json()) as object) })
+  }
+  client = clientWith({ fetch: fetchLong })
+  owner = somebody()
+  const id = await shared()
+  expect(await downloadSecret(owner, { id, askAll: true })).toEqual({ secret, errors: [] })
+})
+
 describe('a shared secret', () => {
   it('comes back, and each engine was sent a request of its own', async () => {
     const id = await shared()

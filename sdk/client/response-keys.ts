@@ -13,7 +13,8 @@ import { EngineError } from './errors.ts'
 /** Keys that were seen to be an engine's: its address and the key, in hexadecimal. */
 export type ResponseKeys = Map<string, string>
 
-const MAX_DOCUMENT_BYTES = 65_536
+/** The most bytes of the document with the key: engines of earlier versions list all their contracts in it. */
+const MAX_DOCUMENT_BYTES = 1_048_576
 
 interface KeyContext {
   readonly fetch: typeof fetch

@@ -178,7 +178,7 @@ function answerPreflight(context: EngineContext, request: FastifyRequest, reply:
 
 function addRoutes(app: App, context: EngineContext, checkReady: () => Promise<void>): void {
   app.setErrorHandler((error, request, reply) => answerError(context, error, request, reply))
-  app.get('/engine', () => describeEngine(context))
+  app.get<{ Querystring: { after?: unknown } }>('/engine', ({ query }) => describeEngine(context, query.after))
   const authenticate = createAuthenticator(context.config.apiKeys, context.random)
   app.get<{ Params: { contract: string } }>(`${CONTRACT_PATH}:contract`, ({ headers, params }) => {
     requireApiKey(authenticate, headers.authorization)

@@ -5,6 +5,7 @@
 import { CALL_OUTCOMES } from './call-history.ts'
 import { CONTRACT_STATES } from './contract-entry.ts'
 import { type ProblemCode, problems } from './problem.ts'
+import { MOST_HOOKS, MOST_REASON_CHARACTERS } from './status.ts'
 
 const problemSchema = {
   type: 'object',
@@ -113,7 +114,11 @@ const engineSchema = {
     },
     response_key: text,
     endorsement: { type: 'object', description: 'The signature of the identity of the engine over that key' },
-    contracts: listOf(statusProperties, STATUS_MEMBERS),
+    contracts: {
+      ...listOf(statusProperties, STATUS_MEMBERS),
+      description: `Those of a page, by their addresses: ${MOST_HOOKS} hooks of each at most, and ${MOST_REASON_CHARACTERS} characters of \`why\``,
+    },
+    next: { ...text, description: 'The address to give as `after` for the following page; absent when there is none' },
   },
 }
 
@@ -197,9 +202,22 @@ export const openApi = {
         ['get', 'put', 'post', 'patch', 'delete'].map((method) => [method, componentOperation(method)]),
       ),
     },
-    '/engine': engineOperation('getEngine', 'Who this engine is, what it serves, and the key of its answers', ['429'], {
-      $ref: '#/components/schemas/Engine',
-    }),
+    '/engine': {
+      parameters: [
+        {
+          name: 'after',
+          in: 'query',
+          schema: text,
+          description: 'The address after which the list of contracts begins',
+        },
+      ],
+      ...engineOperation(
+        'getEngine',
+        'Who this engine is, what it serves, and the key of its answers',
+        ['400', '429'],
+        { $ref: '#/components/schemas/Engine' },
+      ),
+    },
     '/engine/contracts/{contract}': contractDetails,
     '/health/live': engineOperation('getLiveness', 'Whether the process runs', []),
     '/health/ready': engineOperation('getReadiness', 'Whether the chain can be seen and the database can be written', [

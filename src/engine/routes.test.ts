@@ -490,11 +490,71 @@ describe('GET /engine', () => {
   })
 })
 
+describe('the contracts in GET /engine', () => {
+  interface Page {
+    readonly endorsement?: object
+    readonly contracts: readonly { readonly address: string; readonly why?: string; readonly hooks: string[] }[]
+    readonly next?: string
+  }
+
+  /** Reads all pages, each of which a client of any version can read. */
+  async function readPages({ engine }: TestEngine): Promise<readonly Page[]> {
+    const pages: Page[] = []
+    for (let query = ''; ; query = `?after=${pages.at(-1)?.next}`) {
+      const { body, json } = await engine.app.inject(`/engine${query}`)
+      expect(Buffer.byteLength(body)).toBeLessThan(65_536)
+      const page = json<Page>()
+      expect(page.endorsement).toBeDefined()
+      pages.push(page)
+      if (page.next === undefined) return pages
+    }
+  }
+
+  const addressAt = (at: number) => `00${at.toString(16).padStart(40, '0')}`
+
+  it('come in pages, all of them, each once, however many there are', async () => {
+    const engine = await kept(startEngine())
+    const addresses = Array.from({ length: 600 }, (_, at) => addressAt(at * 7919))
+    for (const address of addresses.toReversed()) engine.chain.set({ address, engines: [] })
+    await engine.task('chain')
+    const pages = await readPages(engine)
+    expect(pages.length).toBeGreaterThan(1)
+    const listed = pages.flatMap(({ contracts }) => contracts.map(({ address }) => address))
+    expect(listed).toEqual(addresses.map(evmAddress))
+  })
+
+  it('do not make it longer than clients read, whatever their components are', async () => {
+    const engine = await kept(startEngine())
+    const hooks = Array.from({ length: 4000 }, (_, at) => `off_chain_thread_${at.toString(16).padStart(4, '0')}`)
+    const { sha256, bytes } = engine.runtime.add('many timers', {})
+    engine.files.set(sha256, bytes)
+    engine.runtime.describe = () => Promise.resolve({ kind: 'wasm', hooks: ['off_chain_on_http_request', ...hooks] })
+    engine.chain.set({ address: addressAt(0), component: { sha256, uri: '' } })
+    const uri = `https://example.com/${'\u0000'.repeat(2000)}`
+    for (let at = 1; at <= 60; at += 1) {
+      engine.chain.set({ address: addressAt(at), component: { sha256: 'ab'.repeat(32), uri } })
+    }
+    await engine.rounds()
+    const [manyTimers, ...failed] = (await readPages(engine)).flatMap(({ contracts }) => contracts)
+    expect(manyTimers?.hooks.slice(0, 2)).toEqual(['off_chain_on_http_request', 'off_chain_thread_0000'])
+    expect(manyTimers?.hooks.length).toBe(20)
+    expect(failed).toHaveLength(60)
+    expect(failed[0]?.why).toMatch(/^the component ab.{484}…$/s)
+  })
+
+  it.each(['?after=', '?after=0x12', '?after=0x12&after=0x13'])('begin after no such address: %s', async (query) => {
+    const { engine } = await kept(startEngine())
+    const { statusCode, headers, json } = await engine.app.inject(`/engine${query}`)
+    expect([statusCode, headers['x-engine-error']]).toEqual([400, 'bad-address'])
+    expect(json<{ detail: string }>().detail).toContain('`next` of the page before')
+  })
+})
+
 describe('the OpenAPI document', () => {
   it.each([
     ['/health/ready', ['200', '503']],
     ['/health/live', ['200']],
-    ['/engine', ['200', '429']],
+    ['/engine', ['200', '400', '429']],
   ] as const)('has the statuses of %s', async (path, described) => {
     const { get } = openApi.paths[path]
     expect(Object.keys(get.responses)).toEqual(described)

@@ -1,10 +1,26 @@
 /** `GET /engine`: shows the engine's address, its contracts, and the key of its answers, all of which are public. */
 import type { Chain } from '../chain/chain.ts'
-import { type Address, evmAddress } from '../offchain/address.ts'
+import { orUndefined } from '../codec/malformed.ts'
+import { type Address, evmAddress, parseAddress } from '../offchain/address.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, contractStateOf, type HookState } from './contract-entry.ts'
+import { makeProblem, ProblemError } from './problem.ts'
 
-export function describeEngine({ chain, engine, watcher, signer }: EngineContext) {
+/**
+ * The most bytes of the contracts in one page. Clients read the key of the engine's answers in the same document, and
+ * earlier versions of the client read 65,536 bytes of it: contracts of strangers must not make it longer.
+ */
+const PAGE_BYTES = 49_152
+/** The most hooks of a contract in a page, by name: those of timers come last. */
+export const MOST_HOOKS = 20
+/** The most characters of a reason in a page: a reason may repeat the address of a component. */
+export const MOST_REASON_CHARACTERS = 500
+
+/**
+ * Describes the engine, with the contracts whose addresses come after `after`, or with the first ones. Throws a
+ * ProblemError with `bad-address`.
+ */
+export function describeEngine({ chain, engine, watcher, signer }: EngineContext, after: unknown) {
   const block = watcher.getBlock()
   return {
     address: formatAddress(chain, engine),
@@ -13,8 +29,40 @@ export function describeEngine({ chain, engine, watcher, signer }: EngineContext
     stale: block === undefined || watcher.isStale(),
     response_key: signer.endorsement.public_key,
     endorsement: signer.endorsement,
-    contracts: [...watcher.entries()].map((entry) => describeContract(chain, entry)),
+    ...listContracts(chain, watcher.entries(), parseAfter(after)),
   }
+}
+
+function parseAfter(after: unknown): Address {
+  if (after === undefined) return ''
+  const address = typeof after === 'string' ? orUndefined(() => parseAddress(after)) : undefined
+  if (address !== undefined) return address
+  throw new ProblemError(
+    makeProblem('bad-address', { detail: '`after` must be one address, as in `next` of the page before' }),
+  )
+}
+
+/** Returns a page of contracts by their addresses, and the last address of the page when more contracts follow. */
+function listContracts(chain: Chain, entries: Iterable<ContractEntry>, after: Address) {
+  const following = [...entries].filter(({ address }) => address > after)
+  following.sort((one, other) => (one.address < other.address ? -1 : 1))
+  const contracts: PublicStatus[] = []
+  let bytes = 0
+  for (const entry of following) {
+    const contract = shorten(describeContract(chain, entry))
+    bytes += Buffer.byteLength(JSON.stringify(contract)) + 1
+    if (bytes > PAGE_BYTES) return { contracts, next: contracts.at(-1)?.address }
+    contracts.push(contract)
+  }
+  return { contracts }
+}
+
+type PublicStatus = ReturnType<typeof describeContract>
+
+function shorten({ why, hooks, ...status }: PublicStatus): PublicStatus {
+  const end = (why?.length ?? 0) > MOST_REASON_CHARACTERS ? '…' : ''
+  const shortWhy = why === undefined ? {} : { why: why.slice(0, MOST_REASON_CHARACTERS) + end }
+  return { ...status, hooks: hooks.slice(0, MOST_HOOKS), ...shortWhy }
 }
 
 /** Formats the address as the tools of its chain do; commands and paths accept either form. */

@@ -53,7 +53,7 @@ const ENDPOINTS: Readonly<Record<'issuer' | 'verifier' | 'engine', readonly RegE
     /^GET \/presentation\/oid4vp\/events\/[\w-]+$/,
     /^(GET|POST) \/verification-query\/[\w-]+$/,
   ],
-  engine: [/^GET \/health\/ready$/, /^GET \/engine(\/contracts\/\w+)?$/],
+  engine: [/^GET \/health\/ready$/, /^GET \/engine(\?after=\w+|\/contracts\/\w+)?$/],
 }
 
 /** Finds the service and the target of a request of the pages; undefined when these use no such endpoint. */

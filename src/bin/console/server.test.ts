@@ -190,9 +190,11 @@ describe('a browser that is signed in', () => {
     const { send, signIn, requests } = await started()
     const { cookie, base } = await signIn()
     for (const at of [0, 1]) await send('GET', `${base}/api/engine/${at}/engine/contracts/0x12`, { cookie })
+    await send('GET', `${base}/api/engine/1/engine?after=0x12`, { cookie })
     expect(requests.map(({ target, key }) => [target, key])).toEqual([
       ['GET /engine/contracts/0x12', `Bearer ${ENGINE_KEY}`],
       ['GET /engine/contracts/0x12', undefined],
+      ['GET /engine?after=0x12', undefined],
     ])
     const { body } = await send('GET', `${base}/api/services`, { cookie })
     expect(JSON.parse(body)).toMatchObject({ engines: [{ has_key: true }, { has_key: false }] })
