@@ -12,6 +12,7 @@ import { createTokenBucket } from '../http/rate-limit.ts'
 import { createReadinessCheck } from '../http/readiness.ts'
 import { traceRequests } from '../http/request-tracer.ts'
 import { addCommonHeaders, createServer } from '../http/server.ts'
+import { limitUnreadResponses } from '../http/unread-responses.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import type { EngineContext } from './context.ts'
 import { readContractDetails } from './contract-details.ts'
@@ -19,7 +20,7 @@ import { preflightHeaders } from './cors.ts'
 import { answerRequest } from './exchange.ts'
 import { openApi } from './openapi.ts'
 import { makeProblem, ProblemError, type ProblemResponse } from './problem.ts'
-import { sendProblem } from './send.ts'
+import { sendProblem, takeResponse } from './send.ts'
 import { describeEngine } from './status.ts'
 import { readTarget, type Target } from './target.ts'
 
@@ -59,6 +60,7 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
   app.server.maxHeadersCount = 0
   addContinueHandler(app)
   if (context.tracer) traceRequests(app, context.tracer, ({ raw }) => (targets.has(raw) ? COMPONENT_ROUTE : undefined))
+  limitUnreadResponses(app)
   addHooks(app, context, targets)
   addRoutes(app, context, checkReady)
   await app.ready()
@@ -92,8 +94,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
     const target = targets.get(request.raw)
     if (request.method === 'OPTIONS' && config.cors) answerPreflight(context, request, reply)
     else if (target !== undefined) {
-      reply.hijack()
-      void answerRequest(context, { request: request.raw, response: reply.raw, target, id: request.id })
+      void answerRequest(context, { ...takeResponse(request, reply), target })
     } else if (request.is404) {
       sendOwnProblem(context, request, reply, unroutedProblem(request))
     } else {
@@ -155,9 +156,8 @@ function sendOwnProblem(
   reply: FastifyReply,
   response: ProblemResponse,
 ): void {
-  reply.hijack()
   context.tracer?.recordRefusal(request.raw, response.code)
-  sendProblem(context, { request: request.raw, response: reply.raw, id: request.id }, response)
+  sendProblem(context, takeResponse(request, reply), response)
 }
 
 /** Adds the headers that answers of the engine's own routes have. */

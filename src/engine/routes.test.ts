@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { METHODS } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { CONTRACT, ENGINE, serving, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
 import { evmAddress } from '../offchain/address.ts'
@@ -465,6 +465,26 @@ describe('a thousand connections', () => {
     expect(statuses.filter((status) => status !== '200' && status !== '503')).toEqual([])
     expect(statuses.filter((status) => status === '200').length).toBeGreaterThan(70)
     expect(await ask()).toMatch(/^HTTP\/1.1 200/)
+  })
+})
+
+describe('answers of components that nobody reads', () => {
+  it('hold so much memory together and no more', async () => {
+    const MIB = 1024 * 1024
+    const { engine } = await kept(serving({ http: () => Promise.resolve({ body: Buffer.alloc(16 * MIB) }) }))
+    await engine.app.listen({ port: 0, host: '127.0.0.1' })
+    const { port } = engine.app.server.address() as AddressInfo
+    const accepted: Socket[] = []
+    engine.app.server.on('connection', (socket: Socket) => accepted.push(socket))
+    const sockets = Array.from({ length: 6 }, () => {
+      const socket = connect(port, '127.0.0.1')
+      socket.pause().on('error', () => undefined)
+      socket.write(`GET /offchain/${CONTRACT}/ HTTP/1.1\r\nHost: e\r\n\r\n`)
+      return socket
+    })
+    const countClosed = () => accepted.filter(({ destroyed }) => destroyed).length
+    await expect.poll(countClosed, { timeout: 20_000 }).toBe(2)
+    for (const socket of sockets) socket.destroy()
   })
 })
 

@@ -1,5 +1,7 @@
 /** Sends an answer over HTTP, also to a client that may still be sending its request. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { App } from '../http/app-type.ts'
 import type { EngineContext } from './context.ts'
 import { corsHeaders } from './cors.ts'
 import type { ProblemResponse } from './problem.ts'
@@ -9,9 +11,17 @@ export interface PendingResponse {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly id: string
+  readonly countUnreadBytes: App['countUnreadBytes']
 }
 
 export type HeaderPair = readonly [name: string, value: string]
+
+/** Takes the response from the router. */
+export function takeResponse(request: FastifyRequest, reply: FastifyReply): PendingResponse {
+  reply.hijack()
+  const { countUnreadBytes } = request.server
+  return { request: request.raw, response: reply.raw, id: request.id, countUnreadBytes }
+}
 
 /** Sends an answer of the engine itself. */
 export function sendProblem(
@@ -35,16 +45,17 @@ export function sendResponse(
   headers: readonly HeaderPair[],
   body: Uint8Array,
 ): void {
-  const { request, response, id } = pending
+  const { request, response, id, countUnreadBytes } = pending
   if (response.headersSent || response.destroyed) return
   const isRequestUnread = hasUnreadBody(request)
   const hasLength = status !== 204 && status !== 304
   const fields = fieldsOf([['x-request-id', id], ['x-content-type-options', 'nosniff'], ...headers])
   if (hasLength) fields.set('content-length', String(body.length))
   if (isRequestUnread) fields.set('connection', 'close')
+  const sentBody = hasLength && request.method !== 'HEAD' ? body : undefined
+  countUnreadBytes(response, sentBody?.length ?? 0)
   // All fields go to one call, since Node checks and stores each field that is set on its own.
   response.writeHead(status, [...fields].flat(1))
-  const sentBody = hasLength && request.method !== 'HEAD' ? body : undefined
   if (isRequestUnread) drainRequest(pending, sentBody)
   else response.end(sentBody)
 }

@@ -1,7 +1,7 @@
 /** The type of the servers, and what the routes add to the types of Fastify. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyTypeProvider, RawServerDefault } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { ErrorCode } from '../protocol/error.ts'
 import type { TakeIn } from './close-listener.ts'
@@ -45,7 +45,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     connections: ServerConnections
     /** Counts the bytes of a response that its client has not read, and closes the oldest responses over the limit. */
-    countUnreadBytes: (reply: FastifyReply, bytes: number) => void
+    countUnreadBytes: (response: ServerResponse, bytes: number) => void
   }
   interface FastifyRequest {
     /** The label of the API key, on administrative routes. */

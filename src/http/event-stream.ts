@@ -38,7 +38,7 @@ export function openEventStream(
   let unsent = 0
   const countUnsent = (change: number): void => {
     unsent += change
-    if (!response.destroyed) countUnreadBytes(reply, unsent)
+    if (!response.destroyed) countUnreadBytes(response, unsent)
   }
   const isOpen = (): boolean => !response.destroyed && !response.writableEnded
   const write = (text: string): void => {

@@ -4,7 +4,6 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyReply } from 'fastify'
 import type { App } from './app-type.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024
@@ -25,15 +24,15 @@ interface UnreadResponse {
  */
 export function limitUnreadResponses(app: App, maxBytes = MAX_BYTES): void {
   const unread = createUnreadResponses()
-  const countUnreadBytes = ({ raw: response, request }: FastifyReply, bytes: number): void => {
-    const { socket } = request.raw
+  const countUnreadBytes = (response: ServerResponse, bytes: number): void => {
+    const { socket } = response.req
     // A client that disconnected while the response was made has nothing to count.
     if (!socket.destroyed) unread.setBytes(socket, response, bytes)
     while (unread.countBytes() > maxBytes) unread.closeOldest()
   }
   app.decorate('countUnreadBytes', countUnreadBytes)
   app.addHook('onSend', (_request, reply, payload, done) => {
-    countUnreadBytes(reply, sizeOf(payload))
+    countUnreadBytes(reply.raw, sizeOf(payload))
     done()
   })
 }
