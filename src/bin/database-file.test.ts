@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -125,6 +125,81 @@ describe('a log that begins with what is purged', () => {
   })
 })
 
+/** Changes a database whose journal is no log, and copies its files in the middle of that. */
+async function cutOffChange(file: string, copy: string, sql: string): Promise<void> {
+  // A closed connection may keep its lock until its statements are collected.
+  const changed = `${file}.changed`
+  copyFileSync(file, changed)
+  const database = new (await loadDriver())(changed)
+  database.exec('pragma journal_mode = delete; pragma cache_size = 5; begin')
+  database.exec(sql)
+  // The cache holds few pages: the others are written to the file, and their earlier state to the journal.
+  database.exec("update thing set value = json_set(value, '$.more', hex(zeroblob(500)))")
+  for (const end of ['', '-journal']) copyFileSync(`${changed}${end}`, `${copy}${end}`)
+  database.exec('rollback')
+  database.close()
+}
+
+describe('the journal beside a database file', () => {
+  it.each([
+    ['without the first page', ''],
+    ['with the first page', 'create table more (id text)'],
+  ])('belongs to it where a change was cut off, and is refused beside another state: %s', async (_, sql) => {
+    const { file, at } = place()
+    let store = await open(file)
+    await write(store, 0, 200)
+    await store.close()
+    copyFileSync(file, at('before'))
+    store = await open(file)
+    await write(store, 200, 200)
+    await store.close()
+    copyFileSync(file, at('later'))
+    await cutOffChange(file, at('cut off'), sql)
+    copyFileSync(`${at('cut off')}-journal`, `${at('before')}-journal`)
+    expect(fileProblem(at('before'))).toMatch(/before-journal is the journal of another state/)
+    expect(fileProblem(at('cut off'))).toBe(undefined)
+    const again = await open(at('cut off'))
+    expect(await again.list('thing')).toHaveLength(400)
+    await again.close()
+    expect(fileProblem(at('cut off'))).toBe(undefined)
+  })
+
+  it('belongs to it wherever a rewrite of the file was killed', async () => {
+    const { file: first, at } = place()
+    const store = await open(first)
+    await store.commit(Array.from({ length: 2000 }, (_, n) => ({ insert: 'thing', id: `${n}`, value: { n } })))
+    await store.close()
+    const file = at('copy')
+    copyFileSync(first, file)
+    let journals = 0
+    for (let delay = 0; delay < 40; delay += 2) {
+      const child = spawn(process.execPath, ['-e', REWRITING, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+      await once(child.stdout, 'data')
+      await new Promise((resolve) => setTimeout(resolve, delay))
+      child.kill('SIGKILL')
+      await once(child, 'close')
+      if (existsSync(`${file}-journal`)) journals += 1
+      expect([delay, fileProblem(file)]).toEqual([delay, undefined])
+    }
+    expect(journals).toBeGreaterThan(0)
+    expect(await (await open(file)).list('thing')).toHaveLength(2000)
+  })
+
+  it('is refused beside no file, and beside an empty one', async () => {
+    const { file, at } = place()
+    const store = await open(file)
+    await write(store, 0, 200)
+    await store.close()
+    await cutOffChange(file, at('cut off'), '')
+    truncateSync(at('cut off'), 0)
+    expect(fileProblem(at('cut off'))).toMatch(/missing or empty, and its journal/)
+    rmSync(at('cut off'))
+    expect(fileProblem(at('cut off'))).toMatch(/missing or empty, and its journal/)
+    truncateSync(`${at('cut off')}-journal`, 0)
+    expect(fileProblem(at('cut off'))).toBe(undefined)
+  })
+})
+
 describe('a database file', () => {
   it('is refused when it was cut off', async () => {
     const { file } = place()
@@ -136,6 +211,15 @@ describe('a database file', () => {
     expect(fileProblem(file)).toMatch(/it was cut off; put back a backup/)
   })
 })
+
+/** The program of a process that rewrites a database again and again. */
+const REWRITING = `
+  const { DatabaseSync } = process.getBuiltinModule?.('node:sqlite') ?? require('@photostructure/sqlite')
+  const database = new DatabaseSync(process.argv[1])
+  database.exec('pragma journal_mode = delete; pragma cache_size = 5')
+  console.log('begins')
+  for (;;) database.exec('vacuum')
+`
 
 /** The program of a process that lets a database grow, and moves each change into the file at once. */
 const GROWING = `

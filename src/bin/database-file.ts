@@ -1,10 +1,17 @@
 /**
- * Checks the file of an embedded database before SQLite opens it: SQLite reads any log that lies beside a file, also
- * that of another database, and makes an empty database where there is none. SQLite documentation, Database File
- * Format, The Database Header and The Write-Ahead Log.
+ * Checks the file of an embedded database before SQLite opens it: SQLite reads any log or journal that lies beside a
+ * file, also that of another database, and makes an empty database where there is none. SQLite documentation, Database
+ * File Format, The Database Header and The Write-Ahead Log.
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { generationFile } from './generation-file.ts'
+import { readJournal } from './rollback-journal.ts'
+
+/**
+ * The ends of the names of the files of a database: its main file, its write-ahead log, the index of the log, and its
+ * rollback journal.
+ */
+export const FILE_ENDS = ['', '-wal', '-shm', '-journal'] as const
 
 const HEADER_BYTES = 100
 const LOG_HEADER_BYTES = 32
@@ -18,6 +25,8 @@ interface Header {
   readonly pageBytes: number
   readonly pages: number
   readonly version: number
+  /** The number of changes, modulo 2^32, which SQLite raises with each transaction that writes the first page. */
+  readonly changeCount: number
   /** The number of write-ahead logs that the database has had, which the store raises with each that it begins. */
   readonly logCount: number
   /** Whether the number of pages was written together with the rest. */
@@ -29,11 +38,14 @@ export function fileProblem(file: string): string | undefined {
   if (file === ':memory:') return undefined
   const size = sizeOf(file)
   const logSize = sizeOf(`${file}-wal`)
-  if (size === 0) return missingProblem(file, logSize)
+  if (size === 0) return missingProblem(file)
   const header = readPart(file, 0, HEADER_BYTES)
   // SQLite itself refuses a file that is not a database.
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, 15) !== 'SQLite format 3') return undefined
   const main = headerOf(header)
+  // A transaction of another process may begin between the two reads.
+  const journalProblem = findForeignJournalProblem(file) && findForeignJournalProblem(file)
+  if (journalProblem !== undefined) return journalProblem
   if (logSize > LOG_HEADER_BYTES) return findForeignLogProblem(file, main)
   if (main.isCurrent && size < main.pages * main.pageBytes) {
     return `the file has ${size} bytes and says that it has ${main.pages * main.pageBytes}: it was cut off; put back a backup`
@@ -102,9 +114,12 @@ function hasPages(
   return true
 }
 
-function missingProblem(file: string, logSize: number): string | undefined {
-  if (logSize > 0) {
+function missingProblem(file: string): string | undefined {
+  if (sizeOf(`${file}-wal`) > 0) {
     return `the file is missing or empty, and its log ${file}-wal is there; put the file back, or take the log away to begin an empty database`
+  }
+  if (readJournal(`${file}-journal`) !== undefined) {
+    return `the file is missing or empty, and its journal ${file}-journal is there; put the file back, or take the journal away to begin an empty database`
   }
   const witnessFile = generationFile(file)
   if (!existsSync(witnessFile)) return undefined
@@ -122,6 +137,23 @@ function findForeignLogProblem(file: string, main: Header): string | undefined {
   if (counts === undefined) return advice
   const [first] = counts
   return first === undefined || main.logCount === first - 1 || counts.includes(main.logCount) ? undefined : advice
+}
+
+/**
+ * Checks that the journal is of the last transaction on this file: before it, the first page was as the journal has it;
+ * a journal without the first page is of a file whose first page has not changed since.
+ */
+function findForeignJournalProblem(file: string): string | undefined {
+  const main = headerOf(readPart(file, 0, HEADER_BYTES))
+  const journal = readJournal(`${file}-journal`)
+  if (journal === undefined) return undefined
+  const before = journal.firstPage && headerOf(journal.firstPage)
+  const changes = before && (main.changeCount - before.changeCount) >>> 0
+  const belongs = before
+    ? (changes === 0 || changes === 1) && main.logCount === before.logCount
+    : main.pages === journal.pages
+  if (belongs) return undefined
+  return `${file}-journal is the journal of another state of the database, as it is left where a backup is put back: take it away if the file is the one that you want, or put back the file that the journal belongs to`
 }
 
 /**
@@ -157,6 +189,7 @@ function headerOf(bytes: Buffer): Header {
   return {
     pageBytes: size === 1 ? 65_536 : size,
     version: bytes.readUInt8(18),
+    changeCount: bytes.readUInt32BE(24),
     pages: bytes.readUInt32BE(28),
     logCount: bytes.readInt32BE(60),
     isCurrent: bytes.readUInt32BE(24) === bytes.readUInt32BE(92),

@@ -6,6 +6,8 @@ import {
   copyFileSync,
   existsSync,
   openSync,
+  readdirSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -271,6 +273,52 @@ describe('a backup by the command', () => {
     expect(await stateOf()).toEqual(before)
   })
 })
+
+describe.skipIf(IS_POSTGRESQL)('the journal of a database that was moved away', () => {
+  it('is kept with what was there before a restore, and not read into the backup', async () => {
+    const place = await startedIssuer()
+    await underLoad(place, () => Promise.resolve())
+    await done(place.db('backup', 'backup.db', '--json'))
+    await place.stop()
+    const file = join(place.directory, 'data', 'issuer.db')
+    await journalBeside(file)
+    renameSync(file, join(place.directory, 'elsewhere.db'))
+    await done(place.db('restore', 'backup.db', '--json'))
+    expect(existsSync(`${file}-journal`)).toBe(false)
+    expect(readdirSync(join(place.directory, 'data'))).toContainEqual(expect.stringMatching(/before-\d+-journal$/))
+    await place.start()
+    await place.lists.issue(1)
+  })
+
+  it('is refused at the start beside a backup that was put back by hand', async () => {
+    const place = await startedIssuer()
+    await underLoad(place, () => Promise.resolve())
+    await done(place.db('backup', 'backup.db', '--json'))
+    await place.stop()
+    const file = join(place.directory, 'data', 'issuer.db')
+    await journalBeside(file)
+    copyFileSync(join(place.directory, 'backup.db'), file)
+    for (const words of [['issuer'], ['doctor', 'issuer'], ['db', 'status']]) {
+      const { status, stdout, stderr } = await startCommand(words, { cwd: place.directory }).ended
+      expect([words, status]).toEqual([words, 2])
+      expect(`${stdout}${stderr}`).toMatch(/issuer\.db-journal is\s+the\s+journal\s+of\s+another\s+state/)
+    }
+    rmSync(`${file}-journal`)
+    await place.start()
+  })
+})
+
+/** Rewrites the file, and leaves the journal as a process does that is killed meanwhile. */
+async function journalBeside(file: string): Promise<void> {
+  const database = new (await loadDriver())(file)
+  database.exec('pragma journal_mode = delete; pragma cache_size = 5; begin')
+  database.exec('create table more (id text)')
+  database.exec("update issuance_session set value = json_set(value, '$.more', hex(zeroblob(500)))")
+  copyFileSync(`${file}-journal`, `${file}-kept`)
+  database.exec('rollback')
+  database.close()
+  renameSync(`${file}-kept`, `${file}-journal`)
+}
 
 async function changed(file: string, sql: string): Promise<void> {
   const database = new (await loadDriver())(file)

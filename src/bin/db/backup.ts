@@ -10,6 +10,7 @@ import { findDamage } from '../../store/sqlite-check.ts'
 import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
+import { FILE_ENDS } from '../database-file.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { countTables, refuseMissingFile, type Subject, withTables } from './subject.ts'
 
@@ -40,8 +41,7 @@ export async function backUp({ kind, config }: Subject, file: string): Promise<C
   } catch (error) {
     throw new Error(`${file}: not made: ${(error as Error).message}`, { cause: error })
   } finally {
-    for (const each of [partial, `${partial}-wal`, `${partial}-shm`, `${partial}-journal`])
-      rmSync(each, { force: true })
+    for (const end of FILE_ENDS) rmSync(partial + end, { force: true })
   }
 }
 

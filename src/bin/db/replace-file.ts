@@ -2,7 +2,7 @@
 import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { loadDriver } from '../../store/sqlite.ts'
-import { fileProblem } from '../database-file.ts'
+import { FILE_ENDS, fileProblem } from '../database-file.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { generationFile, readWitnesses, writeWitnesses } from '../generation-file.ts'
 import { fetchTitle } from '../who-listens.ts'
@@ -27,8 +27,8 @@ export function replaceFile({ file, copy, keptFile, witness = '' }: FileReplacem
   // The file has both generations while the database changes, as the process may end in between.
   writeWitnesses(witnessFile, [...readWitnesses(witnessFile), witness])
   const hasFile = existsSync(file)
-  for (const suffix of ['', '-wal', '-shm']) {
-    if (existsSync(file + suffix)) renameSync(file + suffix, keptFile + suffix)
+  for (const end of FILE_ENDS) {
+    if (existsSync(file + end)) renameSync(file + end, keptFile + end)
   }
   renameSync(copy, file)
   flushToDisk(dirname(file))

@@ -11,6 +11,7 @@ import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { copyTables, stepsLike, type TableReader } from '../../store/tables.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'
+import { FILE_ENDS } from '../database-file.ts'
 import { makeDirectory } from '../directory.ts'
 import { now } from '../effects.ts'
 import { generationFile } from '../generation-file.ts'
@@ -66,9 +67,9 @@ function isSameFile(one: string, other: string): boolean {
 
 async function restoreCopy({ kind, config }: Subject, file: string, copy: string): Promise<RestoreResult> {
   const { database } = config
-  // A plain copy of the database of a stopped service may have a -wal file, which holds a part of its data.
-  for (const suffix of ['', '-wal']) {
-    if (existsSync(file + suffix)) copyFileSync(file + suffix, copy + suffix, constants.COPYFILE_FICLONE)
+  // A plain copy of the database of a stopped service may have a log or a journal, which hold a part of its data.
+  for (const end of FILE_ENDS.filter((each) => each !== '-shm')) {
+    if (existsSync(file + end)) copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
   }
   const { damage } = await findDamage(copy, Infinity)
   if (damage !== undefined) throw new Error(`${file}: it is damaged (${damage}); use another backup`)
@@ -133,7 +134,7 @@ async function countAll(reader: TableReader): Promise<Pick<RestoreResult, 'rows'
 }
 
 function databaseFilesOf(copy: string): readonly string[] {
-  return [copy, `${copy}-wal`, `${copy}-shm`, generationFile(copy)]
+  return [...FILE_ENDS.map((end) => copy + end), generationFile(copy)]
 }
 
 function resultOf({ kind, config: { database } }: Subject, file: string, restoreResult: RestoreResult): CommandResult {

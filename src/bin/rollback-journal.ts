@@ -1,0 +1,68 @@
+/**
+ * Reads the rollback journal beside a database file, which SQLite writes back into whatever file has the name of the
+ * journal. SQLite documentation, Database File Format, The Rollback Journal.
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+
+const MAGIC = Buffer.from('d9d505f920a163d7', 'hex')
+const JOURNAL_HEADER_BYTES = 28
+/** The number and the checksum around the page of a record. */
+const RECORD_FRAME_BYTES = 8
+/** The count of records that stands for all records up to the end of the journal. */
+const TO_THE_END = 0xff_ff_ff_ff
+
+/** A journal that SQLite would write back. */
+export interface Journal {
+  /** The number of pages that the database had before. */
+  readonly pages: number
+  /** The first page of the database as it was before; undefined where the journal does not have it. */
+  readonly firstPage: Buffer | undefined
+}
+
+/** Reads a journal; undefined where there is none, or none that SQLite would write back. */
+export function readJournal(file: string): Journal | undefined {
+  let descriptor: number
+  try {
+    descriptor = openSync(file, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    const header = readHeader(descriptor, 0)
+    return header && { pages: header.pages, firstPage: findFirstPage(descriptor) }
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function findFirstPage(descriptor: number): Buffer | undefined {
+  const end = fstatSync(descriptor).size
+  for (let start = 0; ; ) {
+    const header = readHeader(descriptor, start)
+    if (header === undefined) return undefined
+    const { count, sectorBytes, pageBytes } = header
+    const recordBytes = pageBytes + RECORD_FRAME_BYTES
+    let at = start + sectorBytes
+    const last = count === TO_THE_END ? end : Math.min(end, at + count * recordBytes)
+    for (; at + recordBytes <= last; at += recordBytes) {
+      const record = readFrom(descriptor, at, 4 + pageBytes)
+      if (record.readUInt32BE(0) === 1) return record.subarray(4)
+    }
+    // Each header begins a sector.
+    start = Math.ceil(at / sectorBytes) * sectorBytes
+  }
+}
+
+function readHeader(descriptor: number, at: number) {
+  const header = readFrom(descriptor, at, JOURNAL_HEADER_BYTES)
+  if (header.length < JOURNAL_HEADER_BYTES || !header.subarray(0, 8).equals(MAGIC)) return undefined
+  const [count, pages, sectorBytes, pageBytes] = [8, 16, 20, 24].map((offset) => header.readUInt32BE(offset))
+  if (!count || !pages || !sectorBytes || !pageBytes) return undefined
+  return { count, pages, sectorBytes, pageBytes }
+}
+
+function readFrom(descriptor: number, from: number, bytes: number): Buffer {
+  const part = Buffer.alloc(bytes)
+  return part.subarray(0, readSync(descriptor, part, 0, bytes, from))
+}
