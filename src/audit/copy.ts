@@ -1,4 +1,5 @@
 /** Exports an audit log as text: one JSON object a line, each checkpoint after the records that it signs. */
+import { DamagedValueError } from '../store/statements.ts'
 import { partOf, type Store } from '../store/store.ts'
 import { type AuditCollections, blockId, HEAD } from './collections.ts'
 import { writeRecord } from './record.ts'
@@ -10,12 +11,28 @@ export async function* exportLog<C extends AuditCollections>(serviceStore: Store
   for (let block = 1; block <= (head?.value.block ?? 0); block += 1) yield* await readBlockLines(store, block)
 }
 
-/** Reads the lines of a block; none where there is no such block. */
+/**
+ * Reads the lines of a block; none where there is no such block. The line of a block that cannot be read names it, and
+ * a copy with that line is not intact.
+ */
 export async function readBlockLines(store: Store<AuditCollections>, block: number): Promise<readonly string[]> {
   const id = blockId(block)
-  const [blockRow, checkpointRow] = await Promise.all([store.get('audit_block', id), store.get('audit_checkpoint', id)])
-  const records = blockRow?.value.records.map(writeRecord) ?? []
-  return checkpointRow === undefined
-    ? records
-    : [...records, JSON.stringify({ checkpoint: checkpointRow.value.checkpoint })]
+  const [records, checkpoints] = await Promise.all([
+    readLines(block, async () => (await store.get('audit_block', id))?.value.records.map(writeRecord) ?? []),
+    readLines(block, async () => {
+      const row = await store.get('audit_checkpoint', id)
+      return row === undefined ? [] : [JSON.stringify({ checkpoint: row.value.checkpoint })]
+    }),
+  ])
+  return [...records, ...checkpoints]
+}
+
+async function readLines(block: number, read: () => Promise<readonly string[]>): Promise<readonly string[]> {
+  try {
+    return await read()
+  } catch (error) {
+    // A value that is JSON, and no block, has members of other types.
+    if (error instanceof DamagedValueError || error instanceof TypeError) return [JSON.stringify({ damaged: block })]
+    throw error
+  }
 }

@@ -3,7 +3,7 @@
  * and agrees with the copy. The chain alone proves nothing, as anyone can make one; checkpoints do, above all those
  * that were kept elsewhere.
  */
-import { type JsonObject, ownString, parseJsonObject } from '../codec/json.ts'
+import { type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Checkpoint, type CheckpointKeys, readCheckpoint } from './checkpoint.ts'
 import { findChainProblem, LOG_START_TYPE, type LogPosition, ORIGIN, readRecord } from './record.ts'
@@ -126,6 +126,11 @@ function readKeptCheckpoint(compact: string, keys: CheckpointKeys, problems: str
 function readLine(state: VerificationState, line: string, reportProblem: (problem: string) => void): void {
   try {
     const value = parseJsonObject(line)
+    const damagedBlock = own(value, 'damaged')
+    if (typeof damagedBlock === 'number') {
+      reportProblem(`block ${damagedBlock} of the log cannot be read in the database`)
+      return
+    }
     const compact = ownString(value, 'checkpoint')
     if (compact !== undefined && Object.keys(value).length === 1) {
       const problem = compareCheckpoint(state, readCheckpoint(compact, state.keys))

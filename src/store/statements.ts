@@ -44,9 +44,16 @@ export function createdRow<T>({ id, value, created_at: at }: Readonly<Record<str
   return { id: id as string, createdAt: new Date(Number(at)), value: parseColumn(value) as T }
 }
 
-/** Reads a column that holds what `JSON.stringify` wrote. */
+/** The error of a value that a store did not write; its message says nothing of the value, which may be personal. */
+export class DamagedValueError extends Error {}
+
+/** Reads a column that holds what `JSON.stringify` wrote. Throws a DamagedValueError for anything else. */
 export function parseColumn(value: unknown): unknown {
-  return JSON.parse(value as string)
+  try {
+    return JSON.parse(value as string)
+  } catch {
+    throw new DamagedValueError('a value in the database is damaged: it is not JSON; look for a backup')
+  }
 }
 
 /** Returns the row that a change is about. */
