@@ -16,8 +16,10 @@ import {
   registerLogMetrics,
   registerReadinessMetrics,
   registerSessionMetrics,
+  registerTaskMetrics,
 } from './state-metrics.ts'
 import { createStepTimer, type StepTimer } from './step-metrics.ts'
+import { failedRounds } from './tasks.ts'
 
 export interface ServiceMetrics {
   readonly registry: Registry
@@ -55,6 +57,7 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', sources: Metri
   registerReadinessMetrics(prefix, registry, sources.checkReady)
   registerSessionMetrics(prefix, registry, sources.listNewestStates, sources.now)
   registerLogMetrics(prefix, registry, logCounts)
+  registerTaskMetrics(prefix, registry, failedRounds)
   const observeCommit = registerOutcomeMetrics(name, prefix, registry)
   return {
     registry,

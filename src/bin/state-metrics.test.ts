@@ -5,6 +5,7 @@ import {
   registerLogMetrics,
   registerReadinessMetrics,
   registerSessionMetrics,
+  registerTaskMetrics,
 } from './state-metrics.ts'
 
 const now = new Date('2026-11-26T12:00:00Z')
@@ -50,6 +51,12 @@ describe('the metrics of the state of a service', () => {
     expect(await registry.metrics()).toContain('\nv_log_lines_dropped_total 0\n')
     counts.dropped = 7
     expect(await registry.metrics()).toContain('\nv_log_lines_dropped_total 7\n')
+  })
+
+  it('count the rounds of tasks that failed', async () => {
+    const registry = new Registry()
+    registerTaskMetrics('v_', registry, new Map([['events', 3]]))
+    expect(await registry.metrics()).toContain('\nv_task_failures_total{task="events"} 3\n')
   })
 
   it('count the newest sessions by state, and look again after ten seconds', async () => {

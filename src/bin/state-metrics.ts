@@ -75,6 +75,20 @@ export function registerLogMetrics(prefix: string, registry: Registry, counts: L
   })
 }
 
+/** Registers the counter of failed rounds of background tasks. `counts` has them by the names of the tasks. */
+export function registerTaskMetrics(prefix: string, registry: Registry, counts: ReadonlyMap<string, number>): void {
+  new Counter({
+    name: `${prefix}task_failures_total`,
+    help: 'Rounds of background tasks that failed, each of which is tried again',
+    labelNames: ['task'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [task, count] of counts) this.inc({ task }, count)
+    },
+  })
+}
+
 /**
  * Registers the gauge of the newest sessions by state. All sessions are never counted: their states are in their
  * values, which may be encrypted, so that a count would read every row of them.

@@ -3,6 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Task } from '../async/task.ts'
 
+/** The rounds that have failed in this process, by the name of their task, for metrics. */
+export const failedRounds = new Map<string, number>()
+
 /** The time for which a running round may keep the service from stopping. The next start finds what was left. */
 const STOP_WAIT_MS = 3000
 
@@ -13,7 +16,10 @@ const STOP_WAIT_MS = 3000
 export function runTasks(tasks: readonly Task[], log: Logger): () => Promise<void> {
   const stop = new AbortController()
   const rounds = tasks.map(async (task) => {
-    while (await waitOrAbort(task.everyMs, stop.signal)) await runRound(task, log, stop.signal)
+    let failures = 0
+    while (await waitOrAbort(task.everyMs, stop.signal)) {
+      failures = await runRound(task, log, { earlierFailures: failures, stop: stop.signal })
+    }
   })
   return async () => {
     stop.abort()
@@ -24,10 +30,27 @@ export function runTasks(tasks: readonly Task[], log: Logger): () => Promise<voi
   }
 }
 
-async function runRound(task: Task, log: Logger, stop?: AbortSignal): Promise<void> {
-  await task.run(stop).catch((err: unknown) => {
-    log.error({ event: 'upkeep_failed', task: task.name, err }, 'a background task failed; its next round tries again')
-  })
+/**
+ * Runs a round, and returns how many rounds of the task have failed without a good one between them. The log has the
+ * first of these, the second, the fourth and so on, since a task may fail three times a second for a day.
+ */
+async function runRound(
+  { name, run }: Task,
+  log: Logger,
+  { earlierFailures = 0, stop }: { readonly earlierFailures?: number; readonly stop?: AbortSignal } = {},
+): Promise<number> {
+  try {
+    await run(stop)
+    return 0
+  } catch (err) {
+    const failures = earlierFailures + 1
+    failedRounds.set(name, (failedRounds.get(name) ?? 0) + 1)
+    if (Number.isInteger(Math.log2(failures))) {
+      const line = { event: 'upkeep_failed', task: name, failures, err }
+      log.error(line, 'a background task failed; its next round tries again')
+    }
+    return failures
+  }
 }
 
 /** Resolves with true after the time, and with false as soon as the signal is given. */

@@ -111,6 +111,11 @@ const cases: readonly Case[] = [
     staysQuiet: { [`vouchsafe_engine_log_lines_dropped_total{${INSTANCE}}`]: constant(6) },
   },
   {
+    alert: 'VouchsafeUpkeepFails',
+    fires: { [`vouchsafe_issuer_task_failures_total{${INSTANCE},task="events"}`]: '0+180x60' },
+    staysQuiet: { [`vouchsafe_issuer_task_failures_total{${INSTANCE},task="events"}`]: '0x20 3x40' },
+  },
+  {
     alert: 'VouchsafeEngineUnread',
     fires: { [`vouchsafe_engine_chain_unseen_seconds{${INSTANCE}}`]: '0+60x60' },
     staysQuiet: { [`vouchsafe_engine_chain_unseen_seconds{${INSTANCE}}`]: constant(3) },

@@ -2,7 +2,13 @@
 import { collectDefaultMetrics, type Registry } from 'prom-client'
 import { logCounts } from '../log.ts'
 import { type CertificateSettings, listCertificates } from '../measured-certificates.ts'
-import { registerCertificateMetrics, registerLogMetrics, registerReadinessMetrics } from '../state-metrics.ts'
+import {
+  registerCertificateMetrics,
+  registerLogMetrics,
+  registerReadinessMetrics,
+  registerTaskMetrics,
+} from '../state-metrics.ts'
+import { failedRounds } from '../tasks.ts'
 
 const PREFIX = 'vouchsafe_engine_'
 
@@ -17,4 +23,5 @@ export function addEngineState(registry: Registry, { config, checkReady, now }: 
   registerCertificateMetrics(PREFIX, registry, () => listCertificates({ tls: config.tls }), now)
   registerReadinessMetrics(PREFIX, registry, checkReady)
   registerLogMetrics(PREFIX, registry, logCounts)
+  registerTaskMetrics(PREFIX, registry, failedRounds)
 }
