@@ -19,6 +19,8 @@ export interface ScriptCall {
 
 /** A script in its machine, as it was after it had been evaluated. */
 export interface Script {
+  /** The bytes of its memory, with those of the copy that restores it. */
+  readonly heldBytes: number
   readonly listHooks: () => readonly string[]
   /**
    * Returns the result of the hook. Throws a Trap, or what WebAssembly throws; the caller must restore the script after
@@ -55,6 +57,7 @@ export function loadScript(module: WebAssembly.Module, source: string, limits: R
   const image = machine.bytes().slice()
   const stackPointer = exports.__stack_pointer.value
   return {
+    heldBytes: 2 * image.length,
     listHooks: () => machine.textOf(callFunction(machine, hooks, [])).split(' '),
     run: ({ hook, input, stateLength, now }, hosted) => {
       runningCall = { now, hosted }

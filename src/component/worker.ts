@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { createLru } from '../async/lru.ts'
 import { type AuthenticationInput, authenticate } from '../offchain/authentication/authenticate.ts'
 import { loadRecovery } from '../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../offchain/authentication/recover.ts'
@@ -32,8 +33,16 @@ type LoadedComponent = LoadedModule | Script
 
 const port = parentPort as MessagePort
 const { signal, limits, quickjs } = workerData as WorkerData
+/**
+ * The most bytes of the scripts that stay loaded: two of the largest, or many small ones. A script that was dropped is
+ * evaluated again at its next call; a module holds nothing between calls.
+ */
+const SCRIPT_BYTES = Math.max(4 * limits.memoryBytes, 32 * 1024 * 1024)
+
 const programs = new Map<string, Program>()
-const components = new Map<string, LoadedComponent>()
+const components = createLru<string, LoadedComponent>(SCRIPT_BYTES, (each) =>
+  'heldBytes' in each ? each.heldBytes : 0,
+)
 const storedValues = cacheStoredValues(STORED_BYTES)
 
 /** Asks the engine, and drops its answers to other jobs. */

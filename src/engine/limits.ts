@@ -27,7 +27,12 @@ const table = {
   responseBytes: limit(DEFAULT_LIMITS.responseBytes, 'Response of a component'),
   httpSeconds: limit(5, 'How long a component may take for a request', 1, 600),
   stateChangeSeconds: limit(30, 'How long a component may take for a change of state, or a timer', 1, 3600),
-  memoryBytes: limit(DEFAULT_LIMITS.memoryBytes, 'Memory of a running component', 64 * KIB, 4096 * MIB),
+  memoryBytes: limit(
+    DEFAULT_LIMITS.memoryBytes,
+    'Memory of a running component; the scripts that a worker keeps loaded take at most four times that',
+    64 * KIB,
+    4096 * MIB,
+  ),
   moduleBytes: limit(DEFAULT_LIMITS.moduleBytes, 'Bytes of a component', KIB, 256 * MIB),
   logBytes: limit(DEFAULT_LIMITS.logBytes, 'Bytes that a component may log in a call', 0),
   outboundRequests: limit(DEFAULT_LIMITS.outboundRequests, 'Requests of a call to other hosts', 0, 1000),

@@ -153,6 +153,19 @@ describe('a script that', () => {
     })
   })
 
+  it('fills its memory when it is loaded does not stay loaded beside many like it', async () => {
+    const MIB = 1024 * 1024
+    const large = await pool({ memoryBytes: 64 * MIB }, 1)
+    const fill = (n: number) =>
+      script(`off_chain_on_state_change() { return ${NOTHING} }`, `const all${n} = new Uint8Array(5e7).fill(1)`)
+    const bytesBefore = process.memoryUsage.rss()
+    for (let n = 0; n < 16; n++) {
+      expect(await large.run(call(fill(n), stateChange), noHost)).toMatchObject({ kind: 'done' })
+    }
+    expect(process.memoryUsage.rss() - bytesBefore).toBeLessThan(900 * MIB)
+    await large.close()
+  })
+
   it('writes a long log has it cut', async () => {
     const outcome = await runtime.run(
       call(body('for (let i = 0; i < 500; i++) console.log("0123456789")'), stateChange),
