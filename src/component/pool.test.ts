@@ -96,6 +96,20 @@ describe('the pool', () => {
     await two.close()
   })
 
+  it('has hooks of many contracts that spin leave workers to requests', async () => {
+    const two = await pool({}, 2)
+    const contracts = Array.from({ length: 10 }, (_, n) => `00${String(n).repeat(40)}`)
+    const flood = contracts.map((contract) => two.run(call(spins, { ...state, contract, deadlineMs: 3000 }), noHost))
+    let ended = 0
+    for (const each of flood) void each.then(() => ended++)
+    for (let calls = 0; calls < 10; calls += 1) {
+      expect(await two.run(call(script(SCRIPT)), noHost)).toMatchObject({ kind: 'done' })
+    }
+    expect(ended).toBe(0)
+    await two.close()
+    await Promise.all(flood)
+  })
+
   it('ends a call that waited for a worker for longer than it may, which has not run', async () => {
     const one = await pool({}, 1)
     const ended: string[] = []

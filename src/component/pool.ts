@@ -20,6 +20,7 @@ import {
   type ComponentCode,
   type ComponentDescription,
   ComponentError,
+  type Hook,
   type Runtime,
   type RuntimeLimits,
 } from './runtime.ts'
@@ -88,7 +89,7 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
       }
       const { contract: owner, deadlineMs, queueMs } = call
       const task = { owner, component: sha256, program: prepared.program, call: message, host, deadlineMs, queueMs }
-      return runOutcomeOf(await enqueue(pool, task))
+      return runOutcomeOf(await enqueue(pool, { ...task, isBackground: isBackgroundHook(call.hook) }))
     },
     getLoad: () => {
       const running = [...pool.slots].filter(({ state }) => state === 'busy').length
@@ -98,13 +99,17 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
   }
 }
 
+function isBackgroundHook({ kind }: Hook): boolean {
+  return kind === 'state-change' || kind === 'timer'
+}
+
 async function describeComponent(
   pool: Pool,
   { sha256 }: ComponentCode,
   { program, hooks }: PreparedProgram,
 ): Promise<ComponentDescription> {
   if (hooks !== undefined) return { kind: 'wasm', hooks }
-  const task = { owner: sha256, component: sha256, program, call: undefined, host: undefined }
+  const task = { owner: sha256, isBackground: true, component: sha256, program, call: undefined, host: undefined }
   const outcome = await enqueue(pool, { ...task, deadlineMs: DESCRIBE_MS, queueMs: undefined })
   if (outcome.report !== 'hooks') {
     throw new ComponentError(

@@ -1,14 +1,16 @@
 /**
  * A scheduler that chooses the next call, so that no contract takes the workers from the others, neither by many calls
- * nor by slow ones.
+ * nor by slow ones, and hooks and timers do not take all of them from requests.
  */
 
 export interface WorkerScheduler {
   /**
-   * Returns the index of the next call: the first of the owner that holds the fewest workers. An owner computes on no
-   * more than `workers` at once, and on one less when its calls computed for long (but always on one). Together with
-   * the workers that wait for an answer an owner holds no more than are left for all others, so that each owner leaves
-   * workers to the next. Returns -1 where all that wait belong to owners that have enough.
+   * Returns the index of the next call: the first of the owner that holds the fewest workers, where an owner whose
+   * calls computed for long comes after others that hold as many. An owner computes on no more than `workers` at once,
+   * and on one less when its calls computed for long (but always on one). Together with the workers that wait for an
+   * answer an owner holds no more than are left for all others, so that each owner leaves workers to the next.
+   * Background calls compute on no more than `workers`, which leaves the spare ones to requests. Returns -1 where
+   * nothing that waits may begin.
    */
   readonly findNext: (waiting: readonly OwnedItem[], heldWorkers: Iterable<HeldWorker>) => number
   /** Notes for how many milliseconds a call of `owner` computed. */
@@ -17,6 +19,8 @@ export interface WorkerScheduler {
 
 export interface OwnedItem {
   readonly owner: string
+  /** Whether nobody waits for its answer, as of a hook or a timer. */
+  readonly isBackground: boolean
 }
 
 export interface HeldWorker extends OwnedItem {
@@ -48,20 +52,24 @@ export function createScheduler(workers: number, now: () => number): WorkerSched
   const slowUntil = new Map<string, number>()
   return {
     findNext: (waiting, heldWorkers) => {
-      const counts = countWorkers(heldWorkers)
+      const held = [...heldWorkers]
+      const counts = countWorkers(held)
       const time = now()
-      const freeWorkers = mostWorkers(workers) - [...counts.values()].reduce((sum, { all }) => sum + all, 0)
+      const isSlow = (owner: string): boolean => (slowUntil.get(owner) ?? 0) > time
+      const freeWorkers = mostWorkers(workers) - held.length
+      const inBackground = held.filter(({ isBackground, computes }) => isBackground && computes).length
+      const isBackgroundFull = inBackground >= workers
       const hasEnough = (owner: string, { all, computing }: Count): boolean =>
-        computing >= workers ||
-        all >= freeWorkers ||
-        (computing > 0 && computing >= workers - 1 && (slowUntil.get(owner) ?? 0) > time)
+        computing >= workers || all >= freeWorkers || (computing > 0 && computing >= workers - 1 && isSlow(owner))
       let best = -1
       let least = Number.POSITIVE_INFINITY
-      for (const [index, { owner }] of waiting.entries()) {
+      for (const [index, { owner, isBackground }] of waiting.entries()) {
+        if (isBackground && isBackgroundFull) continue
         const count = counts.get(owner) ?? NONE
-        if (count.all >= least || hasEnough(owner, count)) continue
+        const rank = count.all + (isSlow(owner) ? 0.5 : 0)
+        if (rank >= least || hasEnough(owner, count)) continue
         best = index
-        least = count.all
+        least = rank
         if (least === 0) break
       }
       return best

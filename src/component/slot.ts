@@ -9,6 +9,7 @@ import type { HeldWorker } from './scheduler.ts'
 export interface WorkerTask {
   /** The contract of the call; the component itself for a task that finds the hooks of a component. */
   readonly owner: string
+  readonly isBackground: boolean
   readonly component: string
   readonly program: PreparedProgram['program']
   readonly call: CallMessage | undefined
@@ -46,7 +47,11 @@ export interface Slot {
 const ASLEEP_AFTER_MS = 100
 
 export function* listHeldWorkers(slots: Iterable<Slot>): Generator<HeldWorker> {
-  for (const slot of slots) if (slot.task !== undefined) yield { owner: slot.task.owner, computes: !isAsleep(slot) }
+  for (const slot of slots) {
+    if (slot.task === undefined) continue
+    const { owner, isBackground } = slot.task
+    yield { owner, isBackground, computes: !isAsleep(slot) }
+  }
 }
 
 /** Tests whether the component of `slot` waits for an answer of the engine and computes nothing meanwhile. */
