@@ -33,14 +33,14 @@ export async function describeListenMistake(
 /** The exit status of a service that may start later with the same settings: EX_TEMPFAIL of BSD's sysexits. */
 export const TRY_LATER = 75
 
-/** The failure of a start that may succeed later, since only the reachability of a server is missing. */
+/** The failure of a start that may succeed later: the database cannot be reached, or another process has it. */
 export class TemporaryFailure extends Error {}
 
 /** Tells why the service does not start now, in the log and to people; the exit status is {@link TRY_LATER}. */
 export function reportTemporaryFailure(log: Logger, { message }: TemporaryFailure): void {
-  log.fatal({ event: 'start_later', why: message }, 'not started: the database cannot be reached; start again later')
+  log.fatal({ event: 'start_later', why: message }, 'not started: the database cannot be used now; start again later')
   process.stderr.write(
-    `not started, since the database cannot be reached; start again later:\n  - ${removeControlCharacters(message)}\n`,
+    `not started, since the database cannot be used now; start again later:\n  - ${removeControlCharacters(message)}\n`,
   )
   process.exitCode = TRY_LATER
 }

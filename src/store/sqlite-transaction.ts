@@ -88,9 +88,14 @@ function tryBegin(database: DatabaseSync, kind: 'immediate' | 'exclusive', isLas
     database.exec(`begin ${kind}`)
     return true
   } catch (error) {
-    if (isLast || ((error as { readonly errcode?: number }).errcode ?? 0) % 256 !== BUSY) throw error
+    if (isLast || !isBusy(error)) throw error
     return false
   }
+}
+
+/** Tests whether an error says that another connection has the lock. */
+export function isBusy(error: unknown): boolean {
+  return ((error as { readonly errcode?: number }).errcode ?? 0) % 256 === BUSY
 }
 
 const sleepCell = new Int32Array(new SharedArrayBuffer(4))

@@ -36,6 +36,26 @@ describe('vouchsafe engine', () => {
     expect([second.status, third.status]).toEqual([2, 2])
   })
 
+  it('does not start beside one on the same database, and starts as soon as that one has ended, however it ended', async () => {
+    const first = await made()
+    await first.start()
+    const file = join(first.directory, 'conf/server.json')
+    const settings = JSON.parse(readFileSync(file, 'utf8')) as object
+    writeFileSync(file, JSON.stringify({ ...settings, port: await freePort() }))
+    const second = await vouchsafe(['engine'], { cwd: first.directory })
+    expect([second.status, second.stderr]).toEqual([
+      75,
+      expect.stringMatching(
+        /^not started, .*start again later:\n {2}- database\.url: .*engine\.db is in use by another process of an engine; stop it first/,
+      ),
+    ])
+    expect((await vouchsafe(['db', 'status', '--config', file], { cwd: first.directory })).status).toBe(0)
+    await first.kill('SIGKILL')
+    await first.start()
+    expect((await first.kill('SIGTERM')).status).toBe(0)
+    await first.start()
+  })
+
   it('says that a configuration is that of another service', async () => {
     const { directory } = await made()
     const issuer = await vouchsafe(['issuer'], { cwd: directory })

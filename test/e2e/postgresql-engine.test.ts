@@ -3,7 +3,7 @@
  * taken once.
  */
 import { randomBytes } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -11,6 +11,7 @@ import { readSharing, sharingMethods } from '../../sdk/client/sharing-contract.t
 import { keySigner } from '../../sdk/client/signers.ts'
 import { transact } from '../../src/bin/chain/transactions.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
+import { vouchsafe } from '../support/command.ts'
 import { deployComponent, place, send } from '../support/engine-contracts.ts'
 import {
   type EngineProcess,
@@ -19,6 +20,7 @@ import {
   makeEngine,
   waitUntilServed,
 } from '../support/engine-process.ts'
+import { freePort } from '../support/free-port.ts'
 import { freshUrl, postgresOf } from '../support/store.ts'
 
 const SHARING = join(import.meta.dirname, '..', '..', 'dist', 'components', 'secret-sharing.js')
@@ -97,6 +99,35 @@ it(
     })
     expect(got.bytes).toEqual(share)
     expect((await got.again()).status).toBe(401)
+  },
+  STARTS_MS,
+)
+
+it(
+  'is the only process on its database, also after the server ended its connections',
+  async () => {
+    const file = join(engine.directory, 'conf/server.json')
+    const settings = JSON.parse(readFileSync(file, 'utf8')) as object
+    writeFileSync(file, JSON.stringify({ ...settings, port: await freePort() }))
+    const startSecond = () => vouchsafe(['engine'], { cwd: engine.directory })
+    const refusal = [75, expect.stringContaining('is in use by another process of an engine; stop it first')]
+    const second = await startSecond()
+    expect([second.status, second.stderr]).toEqual(refusal)
+    const schema = new URL(url).searchParams.get('currentSchema') ?? ''
+    await withConnection(postgresOf(url), async (run) => {
+      const ofEngine = 'application_name = $1 and pid <> pg_backend_pid()'
+      const holders = `select pid from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted and ${ofEngine}`
+      const values = [`vouchsafe ${schema}`]
+      const findHolder = async () => (await run({ text: holders, values })).rows[0]?.pid
+      const before = await findHolder()
+      expect(before).toBeDefined()
+      await run({ text: `select pg_terminate_backend(pid) from pg_stat_activity where ${ofEngine}`, values })
+      await eventually(async () => ![undefined, before].includes(await findHolder()))
+    })
+    const third = await startSecond()
+    expect([third.status, third.stderr]).toEqual(refusal)
+    await engine.kill('SIGKILL')
+    await engine.start()
   },
   STARTS_MS,
 )

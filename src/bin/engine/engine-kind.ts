@@ -6,20 +6,25 @@ import type { Runtime } from '../../component/runtime.ts'
 import { type EngineStore, engineMigrations } from '../../engine/collections.ts'
 import { type EngineConfig, EngineSettings, readEngineConfig } from '../../engine/config.ts'
 import { createEngine } from '../../engine/engine.ts'
+import type { ProcessLock } from '../../store/process-lock.ts'
 import { checkBuiltFiles, startRuntime } from '../../toolchain/places.ts'
 import { createConflictTask } from '../conflict-log.ts'
 import { now, outbound, random, retryOnConflict } from '../effects.ts'
-import type { BuiltService, Outputs, ServiceKind } from '../service-kind.ts'
+import type { BuiltService, OpeningMistake, Outputs, ServiceKind } from '../service-kind.ts'
 import { createTracedEffects } from '../telemetry.ts'
 import { chainComponents, createOncePerText, openChain } from './chain.ts'
 import { createComponentFiles } from './component-files.ts'
+import { lockDatabase } from './database-lock.ts'
 import { openStore } from './store.ts'
 
 const MOST_WORKERS = 8
+/** The pause between two looks at the lock on the database, which a server that restarts has forgotten. */
+const KEEP_LOCK_MS = 1000
 
 /** The open parts of an engine. */
 interface EngineParts {
   readonly chain: Chain
+  readonly lock: ProcessLock
   readonly store: EngineStore
   readonly runtime: Runtime
 }
@@ -35,9 +40,10 @@ export const engineKind: ServiceKind<EngineConfig, EngineParts> = {
   },
   openParts,
   buildServer,
-  closeParts: async ({ runtime, store }) => {
+  closeParts: async ({ runtime, store, lock }) => {
     await runtime.close()
     await store.close()
+    await lock.release()
   },
   findRestartMistakes: findIdentityMistakes,
   onListening: () => {
@@ -53,10 +59,7 @@ function findIdentityMistakes({ identity: before }: EngineConfig, { identity: af
     : ['identity.keyFile: the key is another than at the start; an engine has one for good']
 }
 
-async function openParts(
-  config: EngineConfig,
-  log: Logger,
-): Promise<{ readonly parts: EngineParts } | { readonly mistake: string }> {
+async function openParts(config: EngineConfig, log: Logger): Promise<{ readonly parts: EngineParts } | OpeningMistake> {
   checkBuiltFiles()
   let chain: Chain
   try {
@@ -65,10 +68,16 @@ async function openParts(
   } catch (error) {
     return { mistake: (error as Error).message }
   }
+  // First of all, so that no newer version changes the schema below an engine that runs.
+  const lock = await lockDatabase(config.database)
+  if ('mistake' in lock) return lock
   const store = await openStore(config, { log })
-  if ('mistake' in store) return store
+  if ('mistake' in store) {
+    await lock.release()
+    return store
+  }
   const workers = Math.max(2, Math.min(MOST_WORKERS, availableParallelism()))
-  return { parts: { chain, store, runtime: await startRuntime(workers, config.limits) } }
+  return { parts: { chain, lock, store, runtime: await startRuntime(workers, config.limits) } }
 }
 
 async function buildServer(
@@ -89,7 +98,7 @@ async function buildServer(
   }
   return {
     app,
-    tasks: [...tasks, createConflictTask(log)],
+    tasks: [...tasks, createConflictTask(log), { name: 'database lock', everyMs: KEEP_LOCK_MS, run: parts.lock.keep }],
     metrics: metrics.registry,
     facts: { address: parts.chain.createAccount(config.identity.privateKey).address },
     // A hook that takes longer than a service waits for leaves nothing, and runs again at the next start.

@@ -1,0 +1,33 @@
+/**
+ * The lock of an engine on its database: an engine keeps values in memory, and two processes with one identity would
+ * answer with values that differ.
+ */
+import { dirname } from 'node:path'
+import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
+import type { ProcessLock } from '../../store/process-lock.ts'
+import { lockSqlite } from '../../store/sqlite-lock.ts'
+import { openingMistakeOf } from '../checked-database.ts'
+import { makeDirectory } from '../directory.ts'
+import type { OpeningMistake } from '../service-kind.ts'
+
+/** Takes the lock, or returns a mistake that begins with the setting when another process has it. */
+export async function lockDatabase(database: DatabaseConfig): Promise<ProcessLock | OpeningMistake> {
+  try {
+    return (await takeLock(database)) ?? { mistake: describeUse(database), isTemporary: true }
+  } catch (error) {
+    return openingMistakeOf(database, error)
+  }
+}
+
+async function takeLock(database: DatabaseConfig): Promise<ProcessLock | undefined> {
+  // The code for PostgreSQL is loaded only when it is used.
+  if (database.kind === 'postgresql') return (await import('../../store/postgres-lock.ts')).lockPostgres(database)
+  if (database.file === ':memory:') return { keep: () => Promise.resolve(), release: () => Promise.resolve() }
+  makeDirectory(dirname(database.file), 0o700)
+  return lockSqlite(database.file)
+}
+
+function describeUse(database: DatabaseConfig): string {
+  const advice = 'stop it first, or give this engine a database and a key of its own'
+  return `database.url: ${describeDatabase(database)} is in use by another process of an engine; ${advice}`
+}

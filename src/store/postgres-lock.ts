@@ -1,0 +1,85 @@
+/**
+ * The lock of a process on a schema of a PostgreSQL server: an advisory lock, held by a transaction on a connection of
+ * its own. A pooler keeps the connection for the transaction, also in transaction mode, and the transaction has no
+ * snapshot that would keep old rows.
+ */
+import { setTimeout } from 'node:timers/promises'
+import { type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
+import type { ProcessLock } from './process-lock.ts'
+
+/** The number of this kind of lock: any number that no other program takes; a second number is of the schema. */
+const PROCESS_LOCK = 0x766f7564
+/** The time that another process has to end. */
+const PATIENCE_MS = 5000
+const PAUSE_MS = 250
+/** The time in which a connection that works answers. */
+const ANSWER_MS = 10_000
+/**
+ * The settings of the transaction: no time limit ends it, and the server notices within a minute when the machine of
+ * the process is gone.
+ */
+const SETTINGS = `select set_config(name, value, true) from pg_settings join (values
+  ('idle_in_transaction_session_timeout', '0'), ('transaction_timeout', '0'),
+  ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')
+) as wanted (name, value) using (name)`
+
+/** Takes the lock, or returns undefined when another process has it and does not end within some seconds. */
+export async function lockPostgres(server: PostgresServer): Promise<ProcessLock | undefined> {
+  let heldLock = await holdLock(server)
+  if (heldLock === undefined) return undefined
+  return {
+    keep: async () => {
+      if (await heldLock?.isAlive()) return
+      // The connection may still have the lock at the server, which has not noticed yet that it was lost.
+      void heldLock?.release()
+      heldLock = await holdLock(server)
+      if (heldLock === undefined) throw new Error('the lock on the database was lost, and another process has it')
+    },
+    release: async () => heldLock?.release(),
+  }
+}
+
+/** A transaction that has the lock. */
+interface HeldLock {
+  isAlive(): Promise<boolean>
+  /** Ends the transaction, and resolves when its connection is closed. */
+  release(): Promise<void>
+}
+
+function holdLock(server: PostgresServer): Promise<HeldLock | undefined> {
+  return new Promise((resolve, reject) => {
+    let end = (): void => undefined
+    const untilReleased = new Promise<void>((resolveRelease) => {
+      end = resolveRelease
+    })
+    const connection = withConnection(server, async (run) => {
+      await run({ text: 'begin isolation level read committed', values: [] })
+      await run({ text: SETTINGS, values: [] })
+      if (!(await takeLock(run, server))) {
+        resolve(undefined)
+        return
+      }
+      const ask = () => run({ text: 'select 1', values: [] }).then(() => true)
+      resolve({
+        isAlive: () => Promise.race([ask(), setTimeout(ANSWER_MS, false, { ref: false })]).catch(() => false),
+        release: () => {
+          end()
+          return connection
+        },
+      })
+      await untilReleased
+    })
+    connection.catch(reject)
+  })
+}
+
+async function takeLock(run: StatementRunner, { schema = '' }: PostgresServer): Promise<boolean> {
+  // Before the first start there may be no schema yet.
+  const text = 'select pg_try_advisory_xact_lock($1, hashtext(coalesce(current_schema(), $2))) as taken'
+  for (const until = performance.now() + PATIENCE_MS; ; ) {
+    const { rows } = await run({ text, values: [PROCESS_LOCK, schema] })
+    if (rows[0]?.taken === true) return true
+    if (performance.now() >= until) return false
+    await setTimeout(PAUSE_MS)
+  }
+}
