@@ -54,9 +54,11 @@ export interface CallContext {
 export async function callEngine(
   context: CallContext,
   engine: ListedEngine,
-  request: EngineRequest,
+  wantedRequest: EngineRequest,
   signal?: AbortSignal,
 ): Promise<EngineAnswer> {
+  // Some methods are sent in upper case however they are written, and what is signed must be what is sent.
+  const request = { ...wantedRequest, method: wantedRequest.method.toUpperCase() }
   if (engine.endpoint === '') throw new EngineError(engine, 'no-endpoint')
   const { url, uri } = target(context, engine, request.path)
   const recipient = { engine: engine.address, contract: context.contract, chain: context.chain }

@@ -70,6 +70,15 @@ const caught = (promise: Promise<unknown>): Promise<SharingError> =>
   )
 const codes = (errors: readonly EngineError[]) => errors.map(({ engine, code }) => [engine.address, code])
 
+it('signs the method as it is sent, which is in upper case', async () => {
+  const [engine = expect.unreachable()] = (await client.engines()).engines
+  for (const method of ['get', 'patch']) {
+    expect(await client.call(engine, { method, path: '/nothing' })).toMatchObject({ status: 404, signed: true })
+  }
+  const targets = world.engines.flatMap(({ requests }) => requests.map(({ target }) => target))
+  expect(targets.slice(-2)).toEqual(['GET /nothing', 'PATCH /nothing'])
+})
+
 it('finds the key of an engine of an earlier version, which lists many contracts in one document', async () => {
   const contract = { address: `0x${'ab'.repeat(20)}`, state: 'served', component: 'cd'.repeat(32), hooks: [] }
   const contracts = Array.from({ length: 4000 }, () => contract)

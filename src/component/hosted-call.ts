@@ -211,7 +211,7 @@ function authenticateSigner(
   const addresses = from.list(() => addressOf(from.raw(21)))
   if (message.expects !== 'response') return undefined
   const input = reader(message.input.subarray(42 + message.stateLength))
-  const request = readHttpRequest(input)
+  const request = { ...readHttpRequest(input), ...(message.isHead && { method: 'HEAD' }) }
   const { engine, contract, chain, now } = message
   const signature = authenticate({ engine, contract, chain, request, now: new Date(now), addresses })
   if (signature === undefined) return undefined

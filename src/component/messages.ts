@@ -42,6 +42,8 @@ export interface CallMessage {
   /** The context, the state, and what the hook is about. */
   readonly input: Uint8Array
   readonly stateLength: number
+  /** Whether the request of the input was sent and signed as HEAD. */
+  readonly isHead?: boolean
   readonly contract: Address
   readonly engine: Address
   readonly chain: { readonly id: string; readonly addresses: 'evm' | 'partisia' }
@@ -134,6 +136,7 @@ export function callMessage(call: ComponentCall): CallMessage {
     hook: hookName(hook),
     input: input.done(),
     stateLength: state.length,
+    isHead: hook.kind === 'http' && hook.isHead === true,
     contract,
     engine,
     chain: { id: chain.id, addresses: chain.addresses },

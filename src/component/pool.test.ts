@@ -59,6 +59,23 @@ describe('the pool', () => {
     ])
   })
 
+  it.each([
+    ['HEAD', 200],
+    ['GET', 201],
+  ])('says who signed a request by HEAD, which a component sees as GET: signed as %s', async (method, status) => {
+    const signer = keySigner(new Uint8Array(32).fill(9), 'evm')
+    const asks = script(`off_chain_on_http_request(input) {
+      const found = hosted(0x80, Uint8Array.of(0, 0, 0, 1, ${Buffer.from(signer.address, 'hex').join()}))
+      return Uint8Array.of(0x22, 0, 0, 0, 12, 0, 0, 0, found ? 200 : 201, 0, 0, 0, 0, 0, 0, 0, 0)
+    }`)
+    const made = call(asks)
+    const request = { method, uri: '/', headers: [], body: new Uint8Array() }
+    const moment = { now: made.now, random: (length: number) => new Uint8Array(length).fill(1) }
+    const headers = [{ name: 'authorization', values: [await signer.authorize(request, made, moment)] }]
+    const hook = { kind: 'http', request: { ...request, method: 'GET', headers }, isHead: true } as const
+    expect(await runtime.run({ ...made, hook }, noHost)).toMatchObject({ response: { status } })
+  })
+
   const state = { hook: { kind: 'state-change' } } as const
   const quick = script('off_chain_on_state_change() { return new Uint8Array(0) }')
   const spins = script('off_chain_on_state_change() { for (;;); }')

@@ -19,7 +19,8 @@ export interface ComponentDescription {
 }
 
 export type Hook =
-  | { readonly kind: 'http'; readonly request: HttpRequestData }
+  /** With `isHead`, the request was sent and signed as HEAD, and the component sees it as GET. */
+  | { readonly kind: 'http'; readonly request: HttpRequestData; readonly isHead?: boolean }
   | { readonly kind: 'state-change' }
   | { readonly kind: 'timer'; readonly id: number; readonly payload: Uint8Array }
   | { readonly kind: 'engines' }

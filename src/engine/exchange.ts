@@ -43,7 +43,7 @@ async function callComponent(context: EngineContext, exchange: Exchange): Promis
     const { uri } = exchange.target
     const data = { method, uri, headers: requestHeaders(request.rawHeaders), body: body.bytes }
     const call: CallRequest = {
-      hook: { kind: 'http', request: data },
+      hook: { kind: 'http', request: data, isHead: request.method === 'HEAD' },
       request: exchange.id,
       mode: method === 'GET' ? 'shared' : 'serial',
       isAbandoned: () => exchange.response.destroyed || request.socket.destroyed,
