@@ -30,7 +30,7 @@ const OFFCHAIN = '/offchain'
 /** The route by which the trace names every request to a component. */
 const COMPONENT_ROUTE = '/offchain/:contract/*'
 const PATHS = ['/engine', ...COMMON_PATHS]
-const CONTRACT_PATH = '/engine/contracts/'
+const CONTRACT_ROUTE = '/engine/contracts/:contract'
 const CONTRACT_PATTERN = /^\/engine\/contracts\/[^/]+$/
 
 type Targets = WeakMap<IncomingMessage, Target>
@@ -80,6 +80,7 @@ function addContinueHandler(app: App): void {
 function addHooks(app: App, context: EngineContext, targets: Targets): void {
   const { config, now, metrics } = context
   const { requestsPerSecond, requestBurst } = config.limits
+  const authenticate = createAuthenticator(config.apiKeys, context.random)
   const requestTokens = createTokenBucket(requestBurst, requestsPerSecond / 1000, now)
   app.addHook('onRequest', (request, reply, done) => {
     const refusal =
@@ -92,8 +93,12 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
       return
     }
     const target = targets.get(request.raw)
-    if (request.method === 'OPTIONS' && config.cors) answerPreflight(context, request, reply)
-    else if (target !== undefined) {
+    const isAdministrativeRequest = isAdministrative(request)
+    // An error that is thrown here is answered by the handler of errors.
+    if (isAdministrativeRequest) requireApiKey(authenticate, request.headers.authorization)
+    if (request.method === 'OPTIONS' && config.cors && !isAdministrativeRequest) {
+      answerPreflight(context, request, reply)
+    } else if (target !== undefined) {
       void answerRequest(context, { ...takeResponse(request, reply), target })
     } else if (request.is404) {
       sendOwnProblem(context, request, reply, unroutedProblem(request))
@@ -126,11 +131,20 @@ function answerError(context: EngineContext, err: unknown, request: FastifyReque
 }
 
 /** Returns the problem of a request that the router has no route for: its path is unknown, or its method. */
-function unroutedProblem({ method, url }: FastifyRequest): ProblemResponse {
+function unroutedProblem(request: FastifyRequest): ProblemResponse {
+  const { method, url } = request
   const path = url.split('?', 1)[0] ?? ''
-  const isKnown = PATHS.includes(path) || CONTRACT_PATTERN.test(path)
+  const isKnown = PATHS.includes(path) || isAdministrative(request)
   const isRead = method === 'GET' || method === 'HEAD'
   return makeProblem(isKnown && !isRead ? 'method-not-allowed' : 'not-found')
+}
+
+/**
+ * Tests whether the path takes an API key, and so no script of another origin: by its route, which the router also
+ * finds by an encoded path, and by the path where the method has no route.
+ */
+function isAdministrative({ url, routeOptions }: FastifyRequest): boolean {
+  return routeOptions.url === CONTRACT_ROUTE || CONTRACT_PATTERN.test(url.split('?', 1)[0] ?? '')
 }
 
 function hostProblem(request: IncomingMessage): ProblemResponse | undefined {
@@ -157,13 +171,13 @@ function sendOwnProblem(
   response: ProblemResponse,
 ): void {
   context.tracer?.recordRefusal(request.raw, response.code)
-  sendProblem(context, takeResponse(request, reply), response)
+  sendProblem(context, takeResponse(request, reply), response, context.config.cors && !isAdministrative(request))
 }
 
 /** Adds the headers that answers of the engine's own routes have. */
 function addOwnHeaders({ config }: EngineContext, request: FastifyRequest, reply: FastifyReply): void {
   addCommonHeaders(request, reply)
-  if (config.cors) reply.header('access-control-allow-origin', '*')
+  if (config.cors && !isAdministrative(request)) reply.header('access-control-allow-origin', '*')
 }
 
 function answerPreflight(context: EngineContext, request: FastifyRequest, reply: FastifyReply): void {
@@ -179,11 +193,9 @@ function answerPreflight(context: EngineContext, request: FastifyRequest, reply:
 function addRoutes(app: App, context: EngineContext, checkReady: () => Promise<void>): void {
   app.setErrorHandler((error, request, reply) => answerError(context, error, request, reply))
   app.get<{ Querystring: { after?: unknown } }>('/engine', ({ query }) => describeEngine(context, query.after))
-  const authenticate = createAuthenticator(context.config.apiKeys, context.random)
-  app.get<{ Params: { contract: string } }>(`${CONTRACT_PATH}:contract`, ({ headers, params }) => {
-    requireApiKey(authenticate, headers.authorization)
-    return readContractDetails(context, params.contract)
-  })
+  app.get<{ Params: { contract: string } }>(CONTRACT_ROUTE, ({ params }) =>
+    readContractDetails(context, params.contract),
+  )
   addCommonRoutes(app, {
     checkReady,
     makeStoppingRefusal: () => new ProblemError(makeProblem('overloaded', { detail: 'the engine is stopping' })),

@@ -114,6 +114,15 @@ it.each([
   ])
 })
 
+it.each(['/engine/%63ontracts/', '//engine/contracts/', '/engine/contracts/%30'])(
+  'tells nobody by %s either',
+  async (path) => {
+    const { engine } = await engineOf({ http: () => Promise.resolve(text('')) })
+    const { statusCode } = await engine.app.inject(`${path}${evmAddress(CONTRACT).slice(path.endsWith('/') ? 0 : 1)}`)
+    expect([401, 404]).toContain(statusCode)
+  },
+)
+
 it('tells nobody where the configuration has no key', async () => {
   const answer = await ask(await engineOf({ http: () => Promise.resolve(text('')) }, {}))
   expect(answer.statusCode).toBe(401)
@@ -126,3 +135,21 @@ it.each([
   const answer = await ask(await engineOf({ http: () => Promise.resolve(text('')) }), contract)
   expect([answer.statusCode, answer.headers['x-engine-error']]).toEqual([status, code])
 })
+
+it.each(['POST', 'DELETE', 'OPTIONS'] as const)(
+  'answers %s without a key by 401, and lets no other origin call',
+  async (method) => {
+    const { engine } = await engineOf({ http: () => Promise.resolve(text('')) })
+    const url = `/engine/contracts/${evmAddress(CONTRACT)}`
+    const preflight = { origin: 'https://app.example', 'access-control-request-method': 'GET' }
+    const answer = await engine.app.inject({ method, url, headers: preflight })
+    expect([answer.statusCode, answer.headers['x-engine-error']]).toEqual([401, 'unauthorized'])
+    const withKey = await engine.app.inject({ method, url, headers: { ...preflight, authorization: `Bearer ${KEY}` } })
+    expect([withKey.statusCode, withKey.headers.allow]).toEqual([405, 'GET, HEAD'])
+    const read = await engine.app.inject({ url, headers: { authorization: `Bearer ${KEY}` } })
+    expect(read.statusCode).toBe(200)
+    for (const { headers } of [answer, withKey, read]) {
+      expect(Object.keys(headers).filter((name) => name.startsWith('access-control-'))).toEqual([])
+    }
+  },
+)

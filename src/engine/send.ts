@@ -28,12 +28,13 @@ export function sendProblem(
   context: Pick<EngineContext, 'watcher' | 'config'>,
   pending: PendingResponse,
   { status, headers, body }: ProblemResponse,
+  cors = context.config.cors,
 ): void {
   const block = context.watcher.getBlock()
   const allHeaders: HeaderPair[] = [
     ...Object.entries(headers),
     ...(block === undefined ? [] : [['x-engine-block', String(block.number)] as const]),
-    ...corsHeaders(context.config.cors),
+    ...corsHeaders(cors),
   ]
   sendResponse(pending, status, allHeaders, body)
 }
