@@ -52,6 +52,7 @@ describe('the result of a hook', () => {
       },
       /more than one content-type/,
     ],
+    ['a content encoding', header('Content-Encoding', 'gzip'), /has a content-encoding/],
     ['headers that are too long', header('a', 'x'.repeat(40_000)), /more than 32768/],
   ]
   it.each(rows)('is refused with %s', (_name, response, expected) => {

@@ -78,6 +78,9 @@ function checkResponse({ status, headers, body }: HttpResponseData, limits: Runt
   const contentTypes = headers.filter(({ name }) => name.toLowerCase() === 'content-type')
   if (contentTypes.flatMap((header) => header.values).length > 1)
     refuseResult('the response has more than one content-type; give one value')
+  // The engine signs the body as it is, and a client that decodes it would find the signature wrong.
+  if (headers.some(({ name }) => name.toLowerCase() === 'content-encoding'))
+    refuseResult('the response has a content-encoding; give the body without one')
   const size = headers.reduce((sum, { name, values }) => sum + name.length + values.join('').length, 0)
   if (size > HEADERS_BYTES) refuseResult(`the headers of the response have more than ${HEADERS_BYTES} characters`)
 }
