@@ -204,3 +204,16 @@ describe('what a node answers', () => {
     expect('contracts' in chainOf({})).toBe(false)
   })
 })
+
+it('of another chain is not believed that a block was taken back, where it took the place of the node unseen', async () => {
+  let chainId = '0x7'
+  let hash = BLOCK.hash
+  const rpc: JsonRpc = (method) => Promise.resolve(method === 'eth_chainId' ? chainId : { ...NEWEST, hash })
+  const chain = evmChain(rpc, { id: '7', confirmations: 0 })
+  expect(await chain.hasBlock(BLOCK)).toBe(true)
+  hash = `0x${'06'.repeat(32)}`
+  expect(await chain.hasBlock(BLOCK)).toBe(false)
+  chainId = '0x8'
+  await expect(chain.hasBlock(BLOCK)).rejects.toThrow('the node is of chain 8, and the configuration says 7')
+  await expect(chain.fetchHead()).rejects.toThrow('the node is of chain 8')
+})

@@ -60,7 +60,11 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
     },
     hasBlock: async ({ number, hash }) => {
       await connection.checkChain()
-      return (await node.fetchBlock(number))?.hash === hash
+      if ((await node.fetchBlock(number))?.hash === hash) return true
+      // A node of another chain may have taken the place of this one without a broken connection.
+      connection.forgetCheck()
+      await connection.checkChain()
+      return false
     },
     ...(registry === undefined ? {} : { listContracts: createRegistryReader(node, registry, connection.checkChain) }),
     fetchContract: async (address, block) => {
@@ -100,11 +104,13 @@ function plainBlock({ number, hash, time }: Block): Block {
 interface Connection {
   readonly rpc: JsonRpc
   readonly checkChain: () => Promise<void>
+  /** Makes the next check ask the node again. */
+  readonly forgetCheck: () => void
 }
 
 /**
  * Makes a connection that asks the node which chain it is of, and again whenever the node could not be reached in
- * between, since it may be of another chain then.
+ * between or lacks a block, since it may be of another chain then.
  */
 function createConnection(rpc: JsonRpc, id: string): Connection {
   const chainCheck = cacheValue(async () => {
@@ -122,6 +128,7 @@ function createConnection(rpc: JsonRpc, id: string): Connection {
         throw error
       }),
     checkChain: chainCheck.get,
+    forgetCheck: chainCheck.invalidate,
   }
 }
 
