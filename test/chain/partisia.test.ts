@@ -134,6 +134,12 @@ describe('a reader node of Partisia Blockchain', () => {
     ['says nonsense', { '/chain': 'no' }, 'it is not an object'],
     ['is broken', { '/chain': 500 }, 'with status 500'],
     ['lacks a shard', { '/chain/shards/Shard1/blocks': 404 }, 'lacks the blocks of a shard'],
+    ['has a block of no height', { '/chain/shards/Shard1/blocks': block(-1) }, 'it has no blockTime'],
+    [
+      'has a block of no time',
+      { '/chain/shards/Shard1/blocks': { ...(block(101) as object), productionTime: 9e15 } },
+      'its productionTime is out of range',
+    ],
     ['has a block without a height', { '/chain/shards/Shard1/blocks': { identifier: 'b' } }, 'it has no blockTime'],
   ])('%s: it is refused', async (_, changes, message) => {
     await expect(answering(changes).chain.fetchHead()).rejects.toMatchObject({

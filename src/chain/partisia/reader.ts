@@ -111,7 +111,7 @@ function readText(body: JsonObject, name: string): string {
 
 function readNumber(body: JsonObject, name: string): number {
   const value = own(body, name)
-  return typeof value === 'number' && Number.isSafeInteger(value) ? value : malformed(`it has no ${name}`)
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : malformed(`it has no ${name}`)
 }
 
 function readBase64(body: JsonObject, name: string): Uint8Array {
@@ -128,6 +128,7 @@ function readShards(value: Json | undefined): readonly string[] {
 
 function readBlock(shard: string, body: JsonObject): ShardBlock {
   const [blockTime, productionTime] = [readNumber(body, 'blockTime'), readNumber(body, 'productionTime')]
+  if (Number.isNaN(new Date(productionTime).getTime())) malformed('its productionTime is out of range')
   return { shard, identifier: readText(body, 'identifier'), blockTime, productionTime }
 }
 
