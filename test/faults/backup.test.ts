@@ -308,6 +308,41 @@ describe.skipIf(IS_POSTGRESQL)('the journal of a database that was moved away', 
   })
 })
 
+describe.skipIf(IS_POSTGRESQL)('a command that was interrupted', () => {
+  it('leaves nothing that spoils the next one, once the file that the message names is deleted', async () => {
+    const place = await startedIssuer()
+    await underLoad(place, () => Promise.resolve())
+    await done(place.db('backup', 'backup.db', '--json'))
+    const file = join(place.directory, 'data', 'issuer.db')
+    const unfinished = `${file}.restoring`
+    // A log of another state, as an interrupted restore leaves one of an older backup.
+    copyFileSync(`${file}-wal`, `${unfinished}-wal`)
+    await place.stop()
+    writeFileSync(unfinished, '')
+    expect(await place.db('restore', 'backup.db')).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/restoring: another restore is running.*delete this file/) as string,
+    })
+    expect(existsSync(unfinished)).toBe(true)
+    rmSync(unfinished)
+    await done(place.db('restore', 'backup.db', '--json'))
+    expect(readdirSync(join(place.directory, 'data')).filter((name) => name.includes('restoring'))).toEqual([])
+    await place.start()
+  })
+
+  it('is never the other one of two backups to the same file', async () => {
+    const place = await startedIssuer()
+    await underLoad(place, () => Promise.resolve())
+    const ends = await Promise.all([1, 2, 3].map(() => place.db('backup', 'backup.db')))
+    expect(ends.filter(({ status }) => status === 0)).toHaveLength(1)
+    for (const { stderr } of ends.filter(({ status }) => status !== 0)) {
+      expect(stderr).toMatch(/another backup is running|there is such a file already/)
+    }
+    const names = readdirSync(place.directory).filter((name) => name.startsWith('backup.db'))
+    expect(names).toEqual(['backup.db'])
+  })
+})
+
 /** Rewrites the file, and leaves the journal as a process does that is killed meanwhile. */
 async function journalBeside(file: string): Promise<void> {
   const database = new (await loadDriver())(file)

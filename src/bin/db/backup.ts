@@ -2,7 +2,7 @@
  * `vouchsafe db backup`: a consistent copy of the database while it is used, in one file, which is an SQLite database
  * for either kind. docs/decisions/0019-backups.md.
  */
-import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
@@ -10,9 +10,9 @@ import { findDamage } from '../../store/sqlite-check.ts'
 import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
-import { FILE_ENDS } from '../database-file.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { countTables, refuseMissingFile, type Subject, withTables } from './subject.ts'
+import { beginFile, removeFiles } from './unfinished-file.ts'
 
 const BUSY_TIMEOUT_MS = 5000
 
@@ -20,15 +20,23 @@ const BUSY_TIMEOUT_MS = 5000
  * Makes a backup. Throws a message for the operator; then there is no file of this name, or the one that was there
  * before.
  */
-export async function backUp({ kind, config }: Subject, file: string): Promise<CommandResult> {
-  if (existsSync(file)) throw new Error(`${file}: there is such a file already; name another, or take that one away`)
-  const { database } = config
+export async function backUp(subject: Subject, file: string): Promise<CommandResult> {
   const partial = `${file}.partial`
-  if (existsSync(partial)) {
-    throw new Error(
-      `${partial}: another backup is running, or one was interrupted; delete this file if none is running`,
-    )
+  beginFile(partial, 'backup')
+  try {
+    // Another backup to this file may have ended just now.
+    if (existsSync(file)) throw new Error(`${file}: there is such a file already; name another, or take that one away`)
+    return await writeBackup(subject, file, partial)
+  } finally {
+    removeFiles(partial)
   }
+}
+
+async function writeBackup(
+  { kind, config: { database } }: Subject,
+  file: string,
+  partial: string,
+): Promise<CommandResult> {
   try {
     await copyToFile(database, kind.migrations, partial)
     const { damage } = await findDamage(partial, Infinity)
@@ -40,8 +48,6 @@ export async function backUp({ kind, config }: Subject, file: string): Promise<C
     return resultOf(database, file, counts)
   } catch (error) {
     throw new Error(`${file}: not made: ${(error as Error).message}`, { cause: error })
-  } finally {
-    for (const end of FILE_ENDS) rmSync(partial + end, { force: true })
   }
 }
 

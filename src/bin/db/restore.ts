@@ -14,10 +14,10 @@ import { type CommandResult, rowsText } from '../command-result.ts'
 import { FILE_ENDS } from '../database-file.ts'
 import { makeDirectory } from '../directory.ts'
 import { now } from '../effects.ts'
-import { generationFile } from '../generation-file.ts'
 import type { OpenedStore } from '../service-kind.ts'
 import { refuseWhileOpen, replaceFile } from './replace-file.ts'
 import { countTables, findNewestTime, refuseMissingFile, type Subject, withTables } from './subject.ts'
+import { beginFile, removeFiles } from './unfinished-file.ts'
 
 /** The result of a restore. */
 interface RestoreResult {
@@ -50,22 +50,26 @@ export async function restoreBackup(subject: Subject, file: string): Promise<Com
 
 async function restoreByCopy(subject: Subject, file: string, copy: string): Promise<CommandResult> {
   makeDirectory(dirname(copy), 0o700)
-  if (existsSync(copy)) {
-    throw new Error(`${copy}: another restore is running, or one was interrupted; delete this file if none is running`)
-  }
+  beginFile(copy, 'restore')
+  let replacement: Pick<RestoreResult, 'kept' | 'voided'>
   try {
-    const result = await restoreCopy(subject, file, copy)
-    return resultOf(subject, file, result)
+    replacement = await restoreCopy(subject, file, copy)
   } finally {
-    for (const each of databaseFilesOf(copy)) rmSync(each, { force: true })
+    // Before anything else: a file of this name that comes later is that of another restore.
+    removeFiles(copy)
   }
+  return resultOf(subject, file, { ...replacement, ...(await withTables(subject.config.database, countAll)) })
 }
 
 function isSameFile(one: string, other: string): boolean {
   return existsSync(other) && realpathSync(one) === realpathSync(other)
 }
 
-async function restoreCopy({ kind, config }: Subject, file: string, copy: string): Promise<RestoreResult> {
+async function restoreCopy(
+  { kind, config }: Subject,
+  file: string,
+  copy: string,
+): Promise<Pick<RestoreResult, 'kept' | 'voided'>> {
   const { database } = config
   // A plain copy of the database of a stopped service may have a log or a journal, which hold a part of its data.
   for (const end of FILE_ENDS.filter((each) => each !== '-shm')) {
@@ -81,9 +85,7 @@ async function restoreCopy({ kind, config }: Subject, file: string, copy: string
     }
   })
   const voided = await prepareCopy({ kind, config: { ...config, database: fileDatabase(database, copy) } })
-  const kept = await replaceDatabase({ kind, config }, copy)
-  const rowCount = await withTables(database, countAll)
-  return { kept, voided, ...rowCount }
+  return { kept: await replaceDatabase({ kind, config }, copy), voided }
 }
 
 function fileDatabase({ generation }: DatabaseConfig, file: string): DatabaseConfig {
@@ -131,10 +133,6 @@ async function countAll(reader: TableReader): Promise<Pick<RestoreResult, 'rows'
   const counts = await countTables(reader)
   const rows = counts.reduce((sum, { rows: count }) => sum + count, 0)
   return { rows, schema: reader.steps.at(-1), newest: await findNewestTime(reader) }
-}
-
-function databaseFilesOf(copy: string): readonly string[] {
-  return [...FILE_ENDS.map((end) => copy + end), generationFile(copy)]
 }
 
 function resultOf({ kind, config: { database } }: Subject, file: string, restoreResult: RestoreResult): CommandResult {
