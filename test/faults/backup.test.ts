@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import {
+  chmodSync,
   closeSync,
   copyFileSync,
   existsSync,
@@ -304,6 +305,18 @@ describe.skipIf(IS_POSTGRESQL)('the journal of a database that was moved away', 
       expect(`${stdout}${stderr}`).toMatch(/issuer\.db-journal is\s+the\s+journal\s+of\s+another\s+state/)
     }
     rmSync(`${file}-journal`)
+    await place.start()
+  })
+})
+
+describe.skipIf(IS_POSTGRESQL)('a restored file', () => {
+  it.each([0o444, 0o664])('is for the user of the service alone, whatever the mode of the backup: %o', async (mode) => {
+    const place = await startedIssuer()
+    await done(place.db('backup', 'backup.db', '--json'))
+    await place.stop()
+    chmodSync(join(place.directory, 'backup.db'), mode)
+    await done(place.db('restore', 'backup.db', '--json'))
+    expect(statSync(join(place.directory, 'data', 'issuer.db')).mode & 0o777).toBe(0o600)
     await place.start()
   })
 })

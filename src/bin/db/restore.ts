@@ -3,7 +3,7 @@
  * database as a service would open it, and replaces the database only when that succeeded.
  * docs/decisions/0019-backups.md.
  */
-import { constants, copyFileSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { chmodSync, constants, copyFileSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pino } from 'pino'
@@ -12,7 +12,7 @@ import { findDamage } from '../../store/sqlite-check.ts'
 import { copyTables, stepsLike, type TableReader } from '../../store/tables.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'
 import { FILE_ENDS } from '../database-file.ts'
-import { makeDirectory } from '../directory.ts'
+import { makeDirectory, PRIVATE } from '../directory.ts'
 import { now } from '../effects.ts'
 import type { OpenedStore } from '../service-kind.ts'
 import { refuseWhileOpen, replaceFile } from './replace-file.ts'
@@ -73,7 +73,10 @@ async function restoreCopy(
   const { database } = config
   // A plain copy of the database of a stopped service may have a log or a journal, which hold a part of its data.
   for (const end of FILE_ENDS.filter((each) => each !== '-shm')) {
-    if (existsSync(file + end)) copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
+    if (!existsSync(file + end)) continue
+    copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
+    // A copy has the mode of what it was made of, and is to be the database of this user alone.
+    chmodSync(copy + end, PRIVATE)
   }
   const { damage } = await findDamage(copy, Infinity)
   if (damage !== undefined) throw new Error(`${file}: it is damaged (${damage}); use another backup`)
