@@ -14,7 +14,7 @@ const IN_USE = [5, 6]
 export interface FileReplacement {
   readonly file: string
   readonly copy: string
-  /** The new path of the previous file. */
+  /** The new path of the previous file; where a file was kept there before, a number is added. */
   readonly keptFile: string
   /** The text that the generation of the copy has, for the file beside it. */
   readonly witness: string | undefined
@@ -27,13 +27,22 @@ export function replaceFile({ file, copy, keptFile, witness = '' }: FileReplacem
   // The file has both generations while the database changes, as the process may end in between.
   writeWitnesses(witnessFile, [...readWitnesses(witnessFile), witness])
   const hasFile = existsSync(file)
+  const freeFile = findFreeName(keptFile)
   for (const end of FILE_ENDS) {
-    if (existsSync(file + end)) renameSync(file + end, keptFile + end)
+    if (existsSync(file + end)) renameSync(file + end, freeFile + end)
   }
   renameSync(copy, file)
   flushToDisk(dirname(file))
   writeWitnesses(witnessFile, [witness])
-  return hasFile ? keptFile : undefined
+  return hasFile ? freeFile : undefined
+}
+
+/** Returns the name, or the first one with a number after it of which there are no files. */
+function findFreeName(file: string): string {
+  const isTaken = (name: string): boolean => FILE_ENDS.some((end) => existsSync(name + end))
+  let free = file
+  for (let number = 2; isTaken(free); number += 1) free = `${file}.${number}`
+  return free
 }
 
 /**

@@ -117,7 +117,7 @@ async function replaceDatabase(
   { kind, config: { database, port } }: Subject,
   copy: string,
 ): Promise<string | undefined> {
-  const stamp = now().toISOString().replace(/\D/g, '').slice(0, 14)
+  const stamp = now().toISOString().replace(/\D/g, '')
   const preparedCopy: DatabaseConfig = { kind: 'sqlite', file: copy }
   if (database.kind === 'sqlite') {
     const witness = await withTables(preparedCopy, ({ generation }) => Promise.resolve(generation?.witness))
