@@ -75,6 +75,17 @@ beforeEach(async () => {
 })
 afterEach(() => store.close())
 
+describe('the pace', () => {
+  it('is not slowed down by events of deleted sessions, which say nothing about the receiver', async () => {
+    for (let n = 0; n < 20; n += 1) await wait(`gone ${n}`, `gone ${n}`)
+    await wait('s1', 'e1')
+    const loadCallbackData = (session_id: string) =>
+      Promise.resolve(session_id.startsWith('gone') ? undefined : { session_id })
+    await process({ loadCallbackData })()
+    expect([told(), (await dead()).length, await pending()]).toEqual([['e1'], 20, []])
+  })
+})
+
 describe('a callback', () => {
   it('that cannot be sent by a mistake of this service is tried again, and the log has the place of the mistake', async () => {
     await wait('s1', 'e1')

@@ -56,8 +56,10 @@ const MAX_CLOCK_DIFFERENCE_MS = 60_000
 export function createDelivery(context: DeliveryContext): (stop?: AbortSignal) => Promise<void> {
   let pace: Pace = FIRST_PACE
   const deliverAndAdjustPace = async (claim: Claim): Promise<void> => {
-    const delivered = await deliverClaim(context, claim)
-    pace = delivered ? paceAfterSuccess(pace) : paceAfterFailure(pace, claim.sessionId, context.now())
+    const outcome = await deliverClaim(context, claim)
+    if (outcome === 'delivered') pace = paceAfterSuccess(pace)
+    // A deleted session says nothing about the receiver.
+    else if (outcome === 'failed') pace = paceAfterFailure(pace, claim.sessionId, context.now())
   }
   const detectSetBack = createClockWatch()
   return async (stop) => {
@@ -132,21 +134,19 @@ async function claimDueRows(
   return { due: rows.length, claims: claims.flat() }
 }
 
-/**
- * Delivers the event of a claim, and returns whether it was delivered. Errors of our own are logged, and the claim then
- * expires.
- */
-async function deliverClaim(context: DeliveryContext, claim: Claim): Promise<boolean> {
+/** Delivers the event of a claim. Errors of our own are logged, and the claim then expires. */
+async function deliverClaim(context: DeliveryContext, claim: Claim): Promise<'delivered' | 'failed' | 'session gone'> {
   const { sessionId, event } = claim
   try {
     const data = await context.loadCallbackData(sessionId, event.data)
     const result: ClaimResult =
       data === undefined ? SESSION_GONE : await postCallback(context, event, data, context.now())
     await recordResult(context, claim, result)
-    return result.delivered
+    if (result === SESSION_GONE) return 'session gone'
+    return result.delivered ? 'delivered' : 'failed'
   } catch (err) {
     context.log.error({ event: 'callback_error', callback: event.id, err }, 'a callback could not be made or recorded')
-    return false
+    return 'failed'
   }
 }
 
