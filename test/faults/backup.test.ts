@@ -6,6 +6,7 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   openSync,
   readdirSync,
   renameSync,
@@ -367,6 +368,22 @@ async function journalBeside(file: string): Promise<void> {
   database.close()
   renameSync(`${file}-kept`, `${file}-journal`)
 }
+
+describe.runIf(IS_POSTGRESQL)('a restore that a signal ends', () => {
+  it('leaves no copy of the backup in the temporary directory', async () => {
+    const place = await startedIssuer()
+    await done(place.db('backup', 'backup.db', '--json'))
+    await place.stop()
+    const temporary = join(place.directory, 'temporary')
+    mkdirSync(temporary)
+    const options = { cwd: place.directory, env: { TMPDIR: temporary } }
+    const { child, ended } = startCommand(['db', 'restore', 'backup.db'], options)
+    await expect.poll(() => readdirSync(temporary), { interval: 2 }).toHaveLength(1)
+    child.kill('SIGINT')
+    expect(await ended).toMatchObject({ status: null, signal: 'SIGINT' })
+    expect(readdirSync(temporary)).toEqual([])
+  })
+})
 
 async function changed(file: string, sql: string): Promise<void> {
   const database = new (await loadDriver())(file)

@@ -19,6 +19,8 @@ import { refuseWhileOpen, replaceFile } from './replace-file.ts'
 import { countTables, findNewestTime, refuseMissingFile, type Subject, withTables } from './subject.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
+const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const
+
 /** The result of a restore. */
 interface RestoreResult {
   /** Where the previous database is; undefined where there was none. */
@@ -39,12 +41,25 @@ export async function restoreBackup(subject: Subject, file: string): Promise<Com
   }
   if (database.kind === 'sqlite') await refuseWhileOpen(database.file, subject.config.port)
   if (database.kind === 'sqlite') return restoreByCopy(subject, file, `${database.file}.restoring`)
+  return withPrivateDirectory((directory) => restoreByCopy(subject, file, join(directory, 'backup.db')))
+}
+
+/** Runs `work` with a directory that is removed afterwards, also where a signal ends the process. */
+async function withPrivateDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
   // The directory is new, so that nobody can have put a link into it.
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-restore-'))
+  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  const end = (signal: NodeJS.Signals): void => {
+    remove()
+    // Nothing listens any more, so that this ends the process.
+    process.kill(process.pid, signal)
+  }
+  for (const signal of END_SIGNALS) process.once(signal, end)
   try {
-    return await restoreByCopy(subject, file, join(directory, 'backup.db'))
+    return await work(directory)
   } finally {
-    rmSync(directory, { recursive: true, force: true })
+    for (const signal of END_SIGNALS) process.off(signal, end)
+    remove()
   }
 }
 
