@@ -20,6 +20,9 @@ export interface SizeLimits {
 
 export interface ModuleOutline {
   readonly imports: readonly { readonly module: string; readonly name: string; readonly type: FunctionType }[]
+  readonly types: readonly FunctionType[]
+  /** The types of all functions: of those that are imported, and then of the module's own. */
+  readonly signatures: readonly FunctionType[]
   /** The functions that are exported, also those that were imported. */
   readonly functions: ReadonlyMap<string, FunctionType>
   /** The name under which the memory is exported. */
@@ -44,6 +47,9 @@ interface Section {
 
 export const PAGE_BYTES = 65_536
 
+/** The id of the section with the bodies of functions. */
+export const CODE = 10
+
 const CUSTOM = 0
 const TYPE = 1
 const IMPORT = 2
@@ -55,7 +61,7 @@ const EXPORT = 7
  * The ids of sections in the order in which sections come; a section that is not listed is not part of the core
  * language.
  */
-const SECTION_ORDER = [TYPE, IMPORT, FUNCTION, TABLE, MEMORY, 6, EXPORT, 8, 9, 12, 10, 11]
+const SECTION_ORDER = [TYPE, IMPORT, FUNCTION, TABLE, MEMORY, 6, EXPORT, 8, 9, 12, CODE, 11]
 const VALUE_TYPES: Readonly<Record<number, string>> = { 127: 'i', 126: 'I', 125: 'f', 124: 'F' }
 const REFERENCES = [0x70, 0x6f]
 const MOST_TABLES = 16
@@ -85,7 +91,7 @@ export function readModule(bytes: Uint8Array): ModuleOutline {
     .filter(({ kind }) => kind === 0)
     .map(({ name, index }) => [name, typeAt(signatures, index)] as const)
   const memoryName = exports.find(({ kind }) => kind === 2)?.name
-  return { imports, functions: new Map(functions), memoryName, memory, tables, sections }
+  return { imports, types, signatures, functions: new Map(functions), memoryName, memory, tables, sections }
 }
 
 /**
@@ -160,7 +166,19 @@ function readFunctionType(from: ModuleReader): FunctionType {
   return { parameters: readValueTypes(), results: readValueTypes() }
 }
 
-function typeAt(types: readonly FunctionType[], index: number): FunctionType {
+/** Reads the type of a block: none, one result, or the number of a type. */
+export function readBlockType(from: ModuleReader, types: readonly FunctionType[]): FunctionType {
+  const start = from.at()
+  const code = from.u32()
+  // The number of a type has a sign: from 64 it takes two bytes.
+  if (code < 0x40 || from.at() > start + 1) return typeAt(types, code)
+  return code === 0x40 ? EMPTY : { parameters: '', results: VALUE_TYPES[code] ?? 'x' }
+}
+
+const EMPTY: FunctionType = { parameters: '', results: '' }
+
+/** Returns the type at that number, where the module has it. */
+export function typeAt(types: readonly FunctionType[], index: number): FunctionType {
   return types[index] ?? refuseModule('The module is broken: it names a type or a function that is not there.')
 }
 

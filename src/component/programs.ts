@@ -4,6 +4,7 @@
  */
 
 import { createPromiseCache } from '../async/cache.ts'
+import { checkFunctions } from './function-check.ts'
 import type { Program } from './messages.ts'
 import { boundModule, PAGE_BYTES, readModule } from './module.ts'
 import { type ComponentCode, ComponentError, type RuntimeLimits } from './runtime.ts'
@@ -30,7 +31,8 @@ export function createProgramCache(
 async function prepareProgram(component: ComponentCode, limits: RuntimeLimits): Promise<PreparedProgram> {
   const vettedComponent = vetComponent(component, limits)
   if (vettedComponent.kind === 'javascript') return { program: vettedComponent, hooks: undefined }
-  const { bytes, hooks, memoryName } = vettedComponent
+  const { bytes, outline, hooks, memoryName } = vettedComponent
+  await checkFunctions(component.bytes, outline)
   const module = await WebAssembly.compile(bytes).catch((error: unknown) => {
     throw new ComponentError(`The module is not valid: ${(error as Error).message}`, { cause: error })
   })

@@ -1,4 +1,7 @@
-/** Vets components: the imports of a module, the types of its hooks, its size, and the maximum of its memory. */
+/**
+ * Vets components: the imports of a module, the types of its hooks, its size, and the maximum of its memory. Its
+ * functions are checked by `function-check.ts`.
+ */
 import { hook } from '../offchain/hosted.ts'
 import { importTable } from './import-table.ts'
 import { boundModule, type FunctionType, type ModuleOutline, PAGE_BYTES, quoteImport, readModule } from './module.ts'
@@ -10,6 +13,7 @@ export type VettedComponent =
   | {
       readonly kind: 'wasm'
       readonly bytes: Uint8Array
+      readonly outline: ModuleOutline
       readonly hooks: readonly string[]
       readonly memoryName: string
     }
@@ -44,7 +48,8 @@ function vetModule(bytes: Uint8Array, limits: RuntimeLimits): VettedComponent {
   }
   const memoryName = outline.memoryName ?? refuseModule('The module does not export its memory; export it as "memory".')
   const hooks = readHooks(outline)
-  return { kind: 'wasm', bytes: boundModule(bytes, outline, pages, MOST_ELEMENTS), hooks, memoryName }
+  const boundBytes = boundModule(bytes, outline, pages, MOST_ELEMENTS)
+  return { kind: 'wasm', bytes: boundBytes, outline, hooks, memoryName }
 }
 
 function vetImport(module: string, name: string, actual: FunctionType): void {

@@ -1,0 +1,40 @@
+/** Checks before a module is compiled that each of its functions can be compiled in little memory. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { estimateFunction } from './function-cost.ts'
+import { CODE, type ModuleOutline, typeAt } from './module.ts'
+import { createModuleReader, refuseModule } from './module-reader.ts'
+
+/**
+ * The most values of a function, for which V8 needs about 200 MB at the worst; the largest function of QuickJS has
+ * 216,000.
+ */
+export const MOST_VALUES = 600_000
+/** The time after which the thread does its other work before the check goes on. */
+const TURN_MS = 10
+
+/** Checks all functions of a module. Rejects with a ComponentError, in words for the author of the module. */
+export async function checkFunctions(bytes: Uint8Array, outline: ModuleOutline): Promise<void> {
+  const { types, signatures, imports, sections } = outline
+  const code = sections.find(({ id }) => id === CODE)
+  if (code === undefined) return
+  const from = createModuleReader(bytes, code.start, code.end, 'its code')
+  const count = from.u32()
+  let turnEnd = performance.now() + TURN_MS
+  for (let number = imports.length; number < imports.length + count; number++) {
+    const length = from.u32()
+    const start = from.at()
+    from.skip(length)
+    const body = bytes.subarray(start, start + length)
+    const called = { types, functions: signatures }
+    if (estimateFunction(body, typeAt(signatures, number), called, MOST_VALUES) > MOST_VALUES) refuseFunction(number)
+    if (performance.now() < turnEnd) continue
+    await nextTurn()
+    turnEnd = performance.now() + TURN_MS
+  }
+}
+
+function refuseFunction(number: number): never {
+  refuseModule(
+    `Function ${number} of the module has too many branches for its number of locals and operands, or too many instructions: divide it into smaller ones.`,
+  )
+}

@@ -1,0 +1,178 @@
+/**
+ * Estimates what V8 needs to compile a function: memory that belongs to no component, and that no deadline ends. The
+ * estimate is a number of values. Where ways through the function part or meet, compilers keep every local and every
+ * operand on the stack; any other instruction counts as a value, or as several where V8 makes more of it.
+ * WebAssembly Core Specification, "Instructions".
+ */
+import { BULK, type Instruction, LEB, PLAIN, VECTOR } from './instruction-table.ts'
+import { type FunctionType, readBlockType, typeAt } from './module.ts'
+import { createModuleReader, type ModuleReader, refuseModule } from './module-reader.ts'
+
+/** The types to which instructions refer by number. */
+export interface Signatures {
+  readonly types: readonly FunctionType[]
+  /** The types of all functions, also those that are imported. */
+  readonly functions: readonly FunctionType[]
+}
+
+interface Block {
+  readonly type: FunctionType
+  /** The height of the stack below the operands of the block. */
+  readonly base: number
+}
+
+interface Walk extends Signatures {
+  readonly from: ModuleReader
+  /** The number of locals, with the parameters. */
+  readonly locals: number
+  readonly blocks: Block[]
+  /** The number of operands on the stack; for some instructions a few too many. */
+  height: number
+  values: number
+}
+
+/**
+ * Returns the number of values of a function, or one above `most`; `body` is from the code section. Refuses
+ * instructions that are not of core WebAssembly.
+ */
+export function estimateFunction(body: Uint8Array, type: FunctionType, signatures: Signatures, most: number): number {
+  const from = createModuleReader(body, 0, body.length, 'a function')
+  let locals = type.parameters.length
+  let groups = from.u32()
+  if (groups > most) return groups
+  for (; groups > 0; groups--) {
+    locals += from.u32()
+    from.byte()
+  }
+  const walk = { ...signatures, from, locals, blocks: [{ type, base: 0 }], height: 0, values: locals }
+  while (!from.atEnd() && walk.values <= most) readInstruction(walk)
+  return walk.values
+}
+
+function readInstruction(walk: Walk): void {
+  const { from } = walk
+  const code = from.byte()
+  const control = CONTROL[code]
+  if (control !== undefined) {
+    walk.values++
+    control(walk)
+    return
+  }
+  const { net, immediates, values } =
+    (code === 0xfc ? BULK[from.u32()] : code === 0xfd ? VECTOR[from.u32()] : PLAIN[code]) ?? refuseInstruction(code)
+  walk.values += values
+  for (const immediate of immediates) {
+    if (immediate === LEB) skipLeb(from)
+    else from.skip(immediate)
+  }
+  moveStack(walk, -net, 0)
+}
+
+function refuseInstruction(code: number): Instruction {
+  return refuseModule(`The module has an instruction 0x${code.toString(16)}, which is not of core WebAssembly.`)
+}
+
+function skipLeb(from: ModuleReader): void {
+  while (from.byte() >= 0x80);
+}
+
+/** Takes operands from the stack and puts others there. Code that is never reached may take more than there are. */
+function moveStack(walk: Walk, taken: number, put: number): void {
+  walk.height = Math.max(baseOf(walk), walk.height - taken) + put
+}
+
+function baseOf({ blocks }: Walk): number {
+  return blocks.at(-1)?.base ?? 0
+}
+
+/** The values of a place at which ways part or meet, beside those that compilers keep for it. */
+const WAY = 8
+
+/** Counts a number of places at which ways part or meet. */
+function countWays(walk: Walk, ways: number): void {
+  walk.values += ways * (WAY + walk.locals + walk.height)
+}
+
+/** Reads the way out of a block after which no instruction is reached. */
+function leaveBlock(walk: Walk): void {
+  countWays(walk, 1)
+  walk.height = baseOf(walk)
+}
+
+function openBlock(walk: Walk, taken: number, ways: number): void {
+  const type = readBlockType(walk.from, walk.types)
+  moveStack(walk, taken + type.parameters.length, 0)
+  walk.blocks.push({ type, base: walk.height })
+  walk.height += type.parameters.length
+  countWays(walk, ways)
+}
+
+function closeBlock(walk: Walk): void {
+  const block = walk.blocks.pop() ?? refuseModule('The module is broken: a function goes on behind its end.')
+  walk.height = block.base + block.type.results.length
+  countWays(walk, 1)
+}
+
+function openElse(walk: Walk): void {
+  countWays(walk, 1)
+  walk.height = baseOf(walk) + (walk.blocks.at(-1)?.type.parameters.length ?? 0)
+}
+
+function branch(walk: Walk): void {
+  walk.from.u32()
+  countWays(walk, 1)
+}
+
+function branchByTable(walk: Walk): void {
+  const targets = walk.from.u32() + 1
+  if (targets > MOST_TARGETS) refuseModule(`The module has a table of more than ${MOST_TARGETS} branches.`)
+  for (let target = 0; target < targets; target++) walk.from.u32()
+  countWays(walk, targets)
+  leaveBlock(walk)
+}
+
+/** The most targets of a branch, as in V8. */
+const MOST_TARGETS = 65_521
+
+/** The values of a call beside its parameters and results. */
+const CALL = 8
+const INDIRECT_CALL = 24
+
+function callFunction(walk: Walk): void {
+  countCall(walk, typeAt(walk.functions, walk.from.u32()), CALL)
+}
+
+function callIndirectly(walk: Walk): void {
+  const type = typeAt(walk.types, walk.from.u32())
+  walk.from.u32()
+  moveStack(walk, 1, 0)
+  countCall(walk, type, INDIRECT_CALL)
+}
+
+function countCall(walk: Walk, { parameters, results }: FunctionType, values: number): void {
+  walk.values += values + parameters.length + results.length
+  moveStack(walk, parameters.length, results.length)
+}
+
+/** The instructions that open, leave or close a block, and those whose operands depend on a type. */
+const CONTROL: readonly (((walk: Walk) => void) | undefined)[] = Object.assign(new Array(256).fill(undefined), {
+  0: leaveBlock,
+  2: (walk: Walk) => openBlock(walk, 0, 0),
+  3: (walk: Walk) => openBlock(walk, 0, 1),
+  4: (walk: Walk) => openBlock(walk, 1, 1),
+  5: openElse,
+  11: closeBlock,
+  12: (walk: Walk) => {
+    branch(walk)
+    walk.height = baseOf(walk)
+  },
+  13: branch,
+  14: branchByTable,
+  15: leaveBlock,
+  16: callFunction,
+  17: callIndirectly,
+  28: (walk: Walk) => {
+    walk.from.vector(walk.from.byte)
+    moveStack(walk, 2, 0)
+  },
+})
