@@ -61,12 +61,10 @@ export function createServer(options: ServerOptions): App {
     // Requests on an open connection while the service stops are still answered, and the connection then closed.
     return503OnClosing: false,
     logger: false,
-    genReqId: () => toBase64url(random(12)),
+    genReqId: () => makeRequestId(random),
     schemaController: makeSchemaController(validatorOf),
     clientErrorHandler: (error: ConnectionError, socket: Socket) =>
-      app.connections.answerUnreadableBytes(socket, () =>
-        answerUnreadableBytes(options.describeBrokenRequest, error, socket),
-      ),
+      app.connections.answerUnreadableBytes(socket, () => answerUnreadableBytes(options, error, socket)),
     frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) =>
       options.answerUnreadableRequest(request, reply),
   } as unknown as Parameters<typeof Fastify>[0]) as unknown as App
@@ -87,6 +85,10 @@ export function makeSchemaController(validatorOf: ServerOptions['validatorOf'] =
   }
 }
 
+function makeRequestId(random: ServerOptions['random']): string {
+  return toBase64url(random(12))
+}
+
 /** Adds the headers that every answer has. */
 export function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
@@ -95,16 +97,22 @@ export function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
 }
 
 function answerUnreadableBytes(
-  describe: ServerOptions['describeBrokenRequest'],
+  { describeBrokenRequest, random }: ServerOptions,
   error: ConnectionError,
   socket: Socket,
 ): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   // Before its handshake, a connection takes no answer.
   if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') return void socket.destroy()
-  const { status, title, headers, body } = describe(error)
+  const { status, title, headers, body } = describeBrokenRequest(error)
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
-  const fields = { ...headers, 'content-length': String(bytes.length), connection: 'close' }
+  const fields = {
+    ...headers,
+    'x-request-id': makeRequestId(random),
+    'x-content-type-options': 'nosniff',
+    'content-length': String(bytes.length),
+    connection: 'close',
+  }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n`
   if (socket.writable) socket.write(Buffer.concat([Buffer.from(head), bytes]))
