@@ -1,5 +1,4 @@
 /** Checks the credential configurations in the database of an issuer against its settings. */
-import { existsSync } from 'node:fs'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { parseConfiguration } from '../../credential/configuration.ts'
 import { mappingsOf } from '../../issuer/claims-dataset.ts'
@@ -10,8 +9,8 @@ import { refuseUnattestable } from '../../issuer/proof-types.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { loadDriver } from '../../store/sqlite.ts'
-import { fileProblem } from '../database-file.ts'
 import type { Finding } from './finding.ts'
+import { isUsableFile } from './usable-file.ts'
 
 const SUBJECT = 'credential configurations'
 const QUERY = 'select id, value from credential_configuration order by id'
@@ -75,7 +74,7 @@ async function readRows(database: DatabaseConfig) {
 }
 
 async function rowsOfFile(file: string) {
-  if (!existsSync(file) || fileProblem(file) !== undefined) return []
+  if (!isUsableFile(file)) return []
   const database = new (await loadDriver())(file)
   try {
     return database.prepare(QUERY).all()

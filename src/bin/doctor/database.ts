@@ -27,12 +27,12 @@ async function sqliteFindings(file: string, migrations: readonly Migration[]): P
   } catch (error) {
     return [makeFinding('problem', (error as Error).message)]
   }
-  const problem = fileProblem(file)
-  if (problem !== undefined) return [makeFinding('problem', `${file} cannot be used: ${problem}`)]
-  if (!existsSync(file)) return [creationFinding(file)]
-  const { damage } = await findDamage(file, CHECK_MS)
-  if (damage !== undefined) return [makeFinding('problem', `${file} is damaged (${damage}); put back a backup`)]
   try {
+    const problem = fileProblem(file)
+    if (problem !== undefined) return [makeFinding('problem', `${file} cannot be used: ${problem}`)]
+    if (!existsSync(file)) return [creationFinding(file)]
+    const { damage } = await findDamage(file, CHECK_MS)
+    if (damage !== undefined) return [makeFinding('problem', `${file} is damaged (${damage}); put back a backup`)]
     return [checkExistingDatabase(new Database(file), file, migrations), ...privateFileFindings('database', file)]
   } catch (error) {
     return [makeFinding('problem', `${file} cannot be used: ${(error as Error).message}`)]

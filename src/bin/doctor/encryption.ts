@@ -1,5 +1,4 @@
 /** Checks whether the data of a service is encrypted, and whether it has the keys for it. */
-import { existsSync } from 'node:fs'
 import type { ServiceDefaults } from '../../config/common.ts'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { readEncryptionKeys } from '../../config/encryption-keys.ts'
@@ -7,9 +6,9 @@ import type { Files } from '../../config/files.ts'
 import { longestRetentionMs, resolveRetention } from '../../config/retention.ts'
 import { makeEncryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
 import { loadDriver } from '../../store/sqlite.ts'
-import { fileProblem } from '../database-file.ts'
 import type { Finding } from './finding.ts'
 import { privateFileFindings } from './private-file.ts'
+import { isUsableFile } from './usable-file.ts'
 
 const SETTING = 'database.encryptionKeyFile'
 
@@ -48,7 +47,7 @@ export async function encryptionFindings(
 /** Reads the ids of the keys in the database; none when it does not exist or is of an earlier release. */
 async function readStoredKeys(file: string): Promise<Parameters<typeof missingKeyProblem>[0]> {
   // SQLite applies a log that lies beside the file when it opens the file, also the log of another database.
-  if (!existsSync(file) || fileProblem(file) !== undefined) return []
+  if (!isUsableFile(file)) return []
   try {
     const Database = await loadDriver()
     const database = new Database(file)
