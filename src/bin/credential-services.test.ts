@@ -76,7 +76,7 @@ describe('the database of a service', () => {
     database.exec("update encryption_key set value = 'damaged'")
     database.close()
     expect(await credentialServiceKind('verifier').openStore(config, { log })).toEqual({
-      mistake: expect.stringMatching(/^database\.url: .*verifier\.db: .*is not valid JSON/) as string,
+      mistake: expect.stringMatching(/^database\.url: .*verifier\.db: .*is damaged: it is not JSON/) as string,
       isTemporary: false,
     })
     rmSync(directory, { recursive: true, force: true })

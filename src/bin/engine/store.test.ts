@@ -37,7 +37,7 @@ it('a database whose keys cannot be read says so, and nothing of another key', a
   database.exec("update encryption_key set value = 'damaged'")
   database.close()
   expect(await openStore(config)).toEqual({
-    mistake: expect.stringMatching(/^database\.url: .*engine\.db: .*is not valid JSON/) as string,
+    mistake: expect.stringMatching(/^database\.url: .*engine\.db: .*is damaged: it is not JSON/) as string,
     isTemporary: false,
   })
 })
