@@ -18,9 +18,15 @@ export interface ModuleReader {
   readonly u32: () => number
   readonly skip: (length: number) => void
   readonly name: () => string
-  /** Reads as many items as a count before them says. */
-  readonly vector: <T>(read: () => T) => T[]
+  /** Reads as many items as a count before them says, which are `most` or fewer. */
+  readonly vector: <T>(read: () => T, most?: number) => T[]
 }
+
+/**
+ * The most items of a list: more than the modules of any compiler have, and few enough to be read in a moment, in which
+ * the engine answers nobody.
+ */
+const MOST_ITEMS = 50_000
 
 /** Makes a reader of the bytes from `start` to `end`; errors name that part by `what`. */
 export function createModuleReader(bytes: Uint8Array, start: number, end: number, what: string): ModuleReader {
@@ -52,8 +58,10 @@ export function createModuleReader(bytes: Uint8Array, start: number, end: number
     skip(length)
     return decodeName(bytes.subarray(position - length, position), what)
   }
-  const vector = <T>(read: () => T): T[] => {
+  const vector = <T>(read: () => T, most = MOST_ITEMS): T[] => {
     const count = u32()
+    if (count > most)
+      refuseModule(`The module is too large: a list in ${what} has ${count} items, and ${most} are allowed.`)
     // Each item takes at least a byte, so that a count beyond the rest of the part is refused without reading.
     requireBytes(count)
     return Array.from({ length: count }, read)

@@ -4,6 +4,7 @@ import { LIMITS } from '../../test/support/components.ts'
 import { TIMES } from '../../test/support/seeds.ts'
 import { binaryOf, moduleText, readsStorage } from '../../test/support/wat.ts'
 import { boundModule, readModule } from './module.ts'
+import { writeU32 } from './module-reader.ts'
 import { ComponentError } from './runtime.ts'
 import { timerIdOf, vetComponent } from './vet.ts'
 
@@ -38,6 +39,20 @@ describe('the reader of modules', () => {
     expect(
       ['off_chain_thread_44', 'off_chain_thread_0a', 'off_chain_thread_ffffffff', 'off_chain_thread_g'].map(timerIdOf),
     ).toEqual([0x44, 10, -1, undefined])
+  })
+
+  it.each([
+    ['types', 1, writeU32(10_001), 10_000],
+    ['parameters', 1, [1, 0x60, ...writeU32(101)], 100],
+    ['results', 1, [1, 0x60, 0, ...writeU32(101)], 100],
+    ['imports', 2, writeU32(50_001), 50_000],
+    ['functions', 3, writeU32(50_001), 50_000],
+    ['exports', 7, writeU32(2 ** 31), 50_000],
+  ])('refuses a list that takes long to read, before it reads: %s', (_, id, content, most) => {
+    const bytes = Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, id, ...writeU32(content.length), ...content])
+    expect(() => readModule(bytes)).toThrow(ComponentError)
+    expect(() => readModule(bytes)).toThrow(`The module is too large: a list in its`)
+    expect(() => readModule(bytes)).toThrow(`and ${most} are allowed`)
   })
 
   it('throws a ComponentError, and nothing else, for whatever bytes there are', async () => {

@@ -65,6 +65,9 @@ const SECTION_ORDER = [TYPE, IMPORT, FUNCTION, TABLE, MEMORY, 6, EXPORT, 8, 9, 1
 const VALUE_TYPES: Readonly<Record<number, string>> = { 127: 'i', 126: 'I', 125: 'f', 124: 'F' }
 const REFERENCES = [0x70, 0x6f]
 const MOST_TABLES = 16
+/** The most parameters of a function, and the most results. */
+const MOST_PARAMETERS = 100
+const MOST_TYPES = 10_000
 
 /**
  * Reads the outline of a module. Throws a ComponentError where the module is broken, or is more than core WebAssembly
@@ -76,7 +79,7 @@ export function readModule(bytes: Uint8Array): ModuleOutline {
     const section = sections.find((section) => section.id === id)
     return section && createModuleReader(bytes, section.start, section.end, what)
   }
-  const types = readItems(openSection(TYPE, 'its types'), readFunctionType)
+  const types = readItems(openSection(TYPE, 'its types'), readFunctionType, MOST_TYPES)
   const imports = readItems(openSection(IMPORT, 'its imports'), (from) => readImport(from, types))
   const ownFunctions = readItems(openSection(FUNCTION, 'its functions'), (from) => typeAt(types, from.u32()))
   const tables = readItems(openSection(TABLE, 'its tables'), readTableLimits)
@@ -153,16 +156,16 @@ function readSections(bytes: Uint8Array): Section[] {
 const HEADER = Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0])
 
 /** Reads the items of a section. Refuses the module when the section does not end with the last item. */
-function readItems<T>(from: ModuleReader | undefined, read: (from: ModuleReader) => T): T[] {
+function readItems<T>(from: ModuleReader | undefined, read: (from: ModuleReader) => T, most?: number): T[] {
   if (from === undefined) return []
-  const items = from.vector(() => read(from))
+  const items = from.vector(() => read(from), most)
   if (!from.atEnd()) refuseModule('The module is broken: a section is longer than what is in it.')
   return items
 }
 
 function readFunctionType(from: ModuleReader): FunctionType {
   if (from.byte() !== 0x60) refuseModule('The module has a type that is not of core WebAssembly.')
-  const readValueTypes = (): string => from.vector(() => VALUE_TYPES[from.byte()] ?? 'x').join('')
+  const readValueTypes = (): string => from.vector(() => VALUE_TYPES[from.byte()] ?? 'x', MOST_PARAMETERS).join('')
   return { parameters: readValueTypes(), results: readValueTypes() }
 }
 
