@@ -2,7 +2,8 @@
  * Opens the database of a service that is about to run: refuses one that is damaged, notices one that is a restored
  * copy, and watches its file from then on.
  */
-import { join } from 'node:path'
+import { accessSync, constants } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Logger } from 'pino'
 import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
 import type { GenerationCollections } from '../store/generation.ts'
@@ -18,6 +19,10 @@ import { watchDatabase } from './watched-database.ts'
 
 /** The time for which the check of a large database may delay the start. */
 const CHECK_MS = 5000
+/** The codes of a disk that takes nothing now. */
+const DISK_CODES = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']
+/** The result codes of SQLite for it: SQLITE_IOERR and SQLITE_FULL. */
+const DISK_ERRORS = [10, 13]
 
 /**
  * Opens a database like `openDatabase`. Throws a message for the operator also when the file is damaged, or the setting
@@ -44,7 +49,20 @@ export async function openServiceDatabase<C>(
 /** Returns the mistake of a database that could not be opened. */
 export function openingMistakeOf(database: DatabaseConfig, error: unknown): OpeningMistake {
   const mistake = `database.url: ${describeDatabase(database)}: ${(error as Error).message}`
-  return { mistake, isTemporary: database.kind === 'postgresql' && isUnreachable(error) }
+  const isTemporary = database.kind === 'postgresql' ? isUnreachable(error) : isDiskProblem(error, database.file)
+  return { mistake, isTemporary }
+}
+
+/** Tests whether a disk that is full, fails or is mounted for reading alone is the reason, and not the settings. */
+function isDiskProblem(error: unknown, file: string): boolean {
+  const { code, errcode = 0 } = error as { readonly code?: string; readonly errcode?: number }
+  if (DISK_CODES.includes(code ?? '') || DISK_ERRORS.includes(errcode & 0xff)) return true
+  try {
+    accessSync(dirname(file), constants.W_OK)
+    return false
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === 'EROFS'
+  }
 }
 
 function openInThreads<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {

@@ -185,15 +185,15 @@ function isWithdrawn(error: unknown): boolean {
   return /^(25006|57P0\d)$/.test((error as { readonly code?: string }).code ?? '')
 }
 
-/** Matches the codes of connections that fail while a machine, a network or a server is away. */
+/** Matches the codes of what fails while a machine, a network or a server is away, full, or can only be read. */
 const UNREACHABLE_CODES =
-  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EAI_AGAIN|57P0\d|53300|08\d{3})$/
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EAI_AGAIN|57P0\d|25006|53[123]00|08\d{3})$/
 /** Matches the sentences that `pg` has for such a connection, without a code. */
 const UNREACHABLE_MESSAGES = /^PostgreSQL: (timeout expired$|Connection terminated)/
 
 /**
- * Tests whether an error of this file says that the server cannot be reached, or takes no connections yet: that ends
- * without a change of the settings.
+ * Tests whether an error of this file says that the server cannot be reached, takes no connections yet or no changes:
+ * that ends without a change of the settings.
  */
 export function isUnreachable(error: unknown): boolean {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
