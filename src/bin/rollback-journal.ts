@@ -25,7 +25,7 @@ export function readJournal(file: string): Journal | undefined {
   try {
     descriptor = openSync(file, 'r')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
     throw error
   }
   try {

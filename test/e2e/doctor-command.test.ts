@@ -1,6 +1,6 @@
 /** The command `vouchsafe doctor`: its output, its exit status, and files that it cannot read. */
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { temporaryDirectory, vouchsafe } from '../support/command.ts'
@@ -39,6 +39,13 @@ it('ends with 2 when there is a problem, in JSON as well', async () => {
   expect(JSON.parse(ofVerifier.stdout)).toMatchObject({ service: 'verifier', ready: false })
   expect(ofVerifier.stdout).toContain('"subject": "issuer"')
   expect(ofVerifier.stdout).toContain("this is an issuer's configuration, and not the verifier's")
+})
+
+it('warns of a configuration that others can read, since it has API keys', async () => {
+  const { directory } = await writeServiceFiles('issuer')
+  chmodSync(join(directory, 'conf/server.json'), 0o644)
+  const { stdout } = await vouchsafe(['doctor'], { cwd: directory })
+  expect(stdout.replace(/\s+/g, ' ')).toMatch(/warning configuration: other users .*conf\/server\.json \(mode 644\)/)
 })
 
 it('has what support asks for, and nothing secret, however wrong the configuration is', async () => {
