@@ -37,7 +37,6 @@ interface Header {
 export function fileProblem(file: string): string | undefined {
   if (file === ':memory:') return undefined
   const size = sizeOf(file)
-  const logSize = sizeOf(`${file}-wal`)
   if (size === 0) return missingProblem(file)
   const header = readPart(file, 0, HEADER_BYTES)
   // SQLite itself refuses a file that is not a database.
@@ -46,7 +45,7 @@ export function fileProblem(file: string): string | undefined {
   // A transaction of another process may begin between the two reads.
   const journalProblem = findForeignJournalProblem(file) && findForeignJournalProblem(file)
   if (journalProblem !== undefined) return journalProblem
-  if (logSize > LOG_HEADER_BYTES) return findForeignLogProblem(file, main)
+  if (sizeOf(`${file}-wal`) > LOG_HEADER_BYTES) return findForeignLogProblem(file, main)
   if (main.isCurrent && size < main.pages * main.pageBytes) {
     return `the file has ${size} bytes and says that it has ${main.pages * main.pageBytes}: it was cut off; put back a backup`
   }

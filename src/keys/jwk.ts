@@ -68,8 +68,13 @@ export function readSigningJwk(value: unknown): PublicJwk {
   const signs = operations === undefined || stringsIn(operations).some((each) => each === 'verify' || each === 'sign')
   if (!signs) malformed('the key is not for signatures (its key_ops name neither verify nor sign)')
   const alg = own(value, 'alg')
-  const names: readonly unknown[] = Object.values(algorithms).find((each) => each.crv === jwk.crv)?.jose ?? []
-  return alg === undefined || names.includes(alg) ? jwk : malformed(`the key on ${jwk.crv} is not for its alg`)
+  if (alg !== undefined && !namesOnCurve(jwk.crv).includes(alg)) malformed(`the key on ${jwk.crv} is not for its alg`)
+  return jwk
+}
+
+/** Returns the names that JOSE has for the algorithm of a curve. */
+function namesOnCurve(crv: PublicJwk['crv']): readonly unknown[] {
+  return Object.values(algorithms).find((each) => each.crv === crv)?.jose ?? []
 }
 
 /**

@@ -277,13 +277,19 @@ describe('a backup by the command', () => {
 })
 
 describe.skipIf(IS_POSTGRESQL)('the journal of a database that was moved away', () => {
-  it('is kept with what was there before a restore, and not read into the backup', async () => {
+  /** Stops an issuer that has a backup, with a journal of another state beside its file. */
+  async function stoppedBesideJournal() {
     const place = await startedIssuer()
     await underLoad(place, () => Promise.resolve())
     await done(place.db('backup', 'backup.db', '--json'))
     await place.stop()
     const file = join(place.directory, 'data', 'issuer.db')
     await journalBeside(file)
+    return { place, file }
+  }
+
+  it('is kept with what was there before a restore, and not read into the backup', async () => {
+    const { place, file } = await stoppedBesideJournal()
     renameSync(file, join(place.directory, 'elsewhere.db'))
     await done(place.db('restore', 'backup.db', '--json'))
     expect(existsSync(`${file}-journal`)).toBe(false)
@@ -293,12 +299,7 @@ describe.skipIf(IS_POSTGRESQL)('the journal of a database that was moved away', 
   })
 
   it('is refused at the start beside a backup that was put back by hand', async () => {
-    const place = await startedIssuer()
-    await underLoad(place, () => Promise.resolve())
-    await done(place.db('backup', 'backup.db', '--json'))
-    await place.stop()
-    const file = join(place.directory, 'data', 'issuer.db')
-    await journalBeside(file)
+    const { place, file } = await stoppedBesideJournal()
     copyFileSync(join(place.directory, 'backup.db'), file)
     for (const words of [['issuer'], ['doctor', 'issuer'], ['db', 'status']]) {
       const { status, stdout, stderr } = await startCommand(words, { cwd: place.directory }).ended

@@ -64,7 +64,7 @@ export async function verifyProofs(
     return attestedProof
   })
   const holderKeys = attestedProofs.map(({ holderKey }) => holderKey)
-  refuseRepeatedKeys(holderKeys)
+  if (keyProofs.some(({ headerKey }) => headerKey === undefined)) refuseRepeatedKeys(holderKeys)
   const attestedKeys = attestedProofs.flatMap((each) => each.attestedKeys)
   await refuseInvalidPoints(attestedKeys)
   return firstKeys({ holderKeys: [...holderKeys, ...attestedKeys], nonce }, maxKeys)
