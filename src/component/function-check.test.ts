@@ -13,7 +13,7 @@ import { createModuleReader } from './module-reader.ts'
 import { createProgramCache } from './programs.ts'
 import { ComponentError } from './runtime.ts'
 
-const prepare = createProgramCache(LIMITS, 1)
+const { prepare } = createProgramCache(LIMITS, () => undefined)
 const repeat = (times: number, text: string): string => Array(times).fill(text).join(' ')
 
 /** Estimates the last function of a module. */

@@ -32,7 +32,6 @@ export interface Job {
   readonly component: string
   /** The program of the component, with its first job. */
   readonly program: Program | undefined
-  readonly forget: string | undefined
   /** Undefined asks for the hooks of a script. */
   readonly call: CallMessage | undefined
 }
@@ -60,6 +59,11 @@ export interface CallMessage {
 export interface QuestionMessage {
   readonly job: number
   readonly question: HostQuestion
+}
+
+/** The engine's word to a worker that a component is not cached any more. */
+export interface ForgetMessage {
+  readonly forget: string
 }
 
 export interface AnswerMessage {

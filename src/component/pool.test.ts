@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { keySigner } from '../../sdk/client/signers.ts'
 import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
-import { call, component, LIMITS, noHost, pool, script } from '../../test/support/components.ts'
+import { call, component, LIMITS, module, noHost, pool, script } from '../../test/support/components.ts'
 import { binaryOf, readsStorage } from '../../test/support/wat.ts'
 import { createPool } from './pool.ts'
 import type { ComponentCode, RunOutcome, Runtime } from './runtime.ts'
@@ -34,6 +34,21 @@ describe('the pool', () => {
     const outcome = await runtime.run(call(await make()), host)
     expect(bodyOf(outcome)).toBe('hello')
     expect(outcome).toMatchObject({ kind: 'done', response: { status: 200 }, effects: { reads: 1, storage: [] } })
+  })
+
+  it.each(both)('runs what was dropped for many others while it waited for an answer: %s', async (_kind, make) => {
+    const component = await make()
+    const others = await Promise.all(Array.from({ length: 80 }, (_, number) => module(`(i64.const ${number})`)))
+    const describeOthers = async (): Promise<void> => {
+      for (const each of others) await runtime.describe(each)
+    }
+    const load = (): Promise<Buffer> => describeOthers().then(() => Buffer.from('hello'))
+    for (const host of [
+      { ...noHost, load },
+      { ...noHost, load },
+    ]) {
+      expect(bodyOf(await runtime.run(call(component), host))).toBe('hello')
+    }
   })
 
   it.each(['secp256k1', 'offchain-v2'] as const)('says who signed: %s', async (profile) => {

@@ -5,7 +5,6 @@
  * the engine answers it computes nothing, so that another worker may start in its place.
  */
 import { Worker } from 'node:worker_threads'
-import { createLru } from '../async/lru.ts'
 import {
   callMessage,
   type Job,
@@ -15,7 +14,7 @@ import {
   type WorkerData,
   type WorkerReport,
 } from './messages.ts'
-import { compileQuickJs, createProgramCache, type PreparedProgram } from './programs.ts'
+import { compileQuickJs, createProgramCache, type PreparedProgram, type ProgramCache } from './programs.ts'
 import {
   type ComponentCode,
   type ComponentDescription,
@@ -25,7 +24,17 @@ import {
   type RuntimeLimits,
 } from './runtime.ts'
 import { createScheduler, mostWorkers, type WorkerScheduler } from './scheduler.ts'
-import { answerQuestion, computedMs, findIdle, isAsleep, listHeldWorkers, type Slot, type WorkerTask } from './slot.ts'
+import {
+  answerQuestion,
+  beginTask,
+  computedMs,
+  findIdle,
+  forgetComponent,
+  isAsleep,
+  listHeldWorkers,
+  type Slot,
+  type WorkerTask,
+} from './slot.ts'
 import { isHook } from './vet.ts'
 
 export interface PoolSettings {
@@ -37,8 +46,6 @@ export interface PoolSettings {
   readonly quickjs: Uint8Array
 }
 
-const MOST_PROGRAMS = 64
-const MOST_WORKER_PROGRAMS = 16
 /** The time limit for finding the hooks of a script. */
 const DESCRIBE_MS = 10_000
 /** The time for which a job waits for others before a spare worker is started for it. */
@@ -50,6 +57,7 @@ interface Pool {
   readonly settings: PoolSettings
   readonly data: Omit<WorkerData, 'signal'>
   readonly slots: Set<Slot>
+  readonly programs: ProgramCache
   readonly waiting: WorkerTask[]
   readonly scheduler: WorkerScheduler
   isClosed: boolean
@@ -62,24 +70,26 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
   const { limits } = settings
   const data = { limits, quickjs: await compileQuickJs(settings.quickjs, limits) }
   const scheduler = createScheduler(settings.workers, () => performance.now())
+  const slots = new Set<Slot>()
   const pool: Pool = {
     settings,
     data,
-    slots: new Set(),
+    slots,
+    programs: createProgramCache(limits, (component) => forgetComponent(slots, component)),
     waiting: [],
     scheduler,
     isClosed: false,
     spareTimer: undefined,
   }
-  const getProgram = createProgramCache(limits, MOST_PROGRAMS)
+  const { prepare } = pool.programs
   startMissingWorkers(pool)
   return {
-    describe: async (component) => describeComponent(pool, component, await getProgram(component)),
+    describe: async (component) => describeComponent(pool, component, await prepare(component)),
     run: async (call, host) => {
       const { sha256 } = call.component
       let prepared: PreparedProgram
       try {
-        prepared = await getProgram(call.component)
+        prepared = await prepare(call.component)
       } catch (error) {
         return { kind: 'trap', message: (error as Error).message, log: [] }
       }
@@ -88,7 +98,7 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
         return { kind: 'trap', message: `the component has no ${message.hook}`, log: [] }
       }
       const { contract: owner, deadlineMs, queueMs } = call
-      const task = { owner, component: sha256, program: prepared.program, call: message, host, deadlineMs, queueMs }
+      const task = { owner, component: sha256, prepared, call: message, host, deadlineMs, queueMs }
       return runOutcomeOf(await enqueue(pool, { ...task, isBackground: isBackgroundHook(call.hook) }))
     },
     getLoad: () => {
@@ -106,10 +116,10 @@ function isBackgroundHook({ kind }: Hook): boolean {
 async function describeComponent(
   pool: Pool,
   { sha256 }: ComponentCode,
-  { program, hooks }: PreparedProgram,
+  prepared: PreparedProgram,
 ): Promise<ComponentDescription> {
-  if (hooks !== undefined) return { kind: 'wasm', hooks }
-  const task = { owner: sha256, isBackground: true, component: sha256, program, call: undefined, host: undefined }
+  if (prepared.hooks !== undefined) return { kind: 'wasm', hooks: prepared.hooks }
+  const task = { owner: sha256, isBackground: true, component: sha256, prepared, call: undefined, host: undefined }
   const outcome = await enqueue(pool, { ...task, deadlineMs: DESCRIBE_MS, queueMs: undefined })
   if (outcome.report !== 'hooks') {
     throw new ComponentError(
@@ -170,7 +180,7 @@ function startWorker(pool: Pool): Slot {
   const slot: Slot = {
     worker,
     signal,
-    components: createLru(MOST_WORKER_PROGRAMS),
+    components: new Set(),
     state: 'starting',
     task: undefined,
     jobs: 0,
@@ -236,18 +246,15 @@ function startSpareWorker(pool: Pool): void {
 }
 
 function assignTask(pool: Pool, slot: Slot, task: WorkerTask): void {
-  const { component, program, call, deadlineMs } = task
-  const hasComponent = slot.components.get(component) !== undefined
-  const [forget] = hasComponent ? [] : slot.components.set(component, true)
-  slot.state = 'busy'
-  slot.since = performance.now()
-  slot.askedAt = undefined
-  slot.sleptMs = 0
-  slot.task = task
-  slot.jobs += 1
-  slot.worker.ref()
+  const { component, prepared, call, deadlineMs } = task
+  const hasComponent = slot.components.has(component)
+  if (!hasComponent) {
+    pool.programs.keep(component, prepared)
+    slot.components.add(component)
+  }
+  beginTask(slot, task)
   slot.timer = setTimeout(() => removeSlot(pool, slot, { report: 'deadline' }), deadlineMs)
-  const job: Job = { number: slot.jobs, component, program: hasComponent ? undefined : program, forget, call }
+  const job: Job = { number: slot.jobs, component, program: hasComponent ? undefined : prepared.program, call }
   slot.worker.postMessage(job)
 }
 

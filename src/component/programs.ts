@@ -3,7 +3,8 @@
  * and cached.
  */
 
-import { createPromiseCache } from '../async/cache.ts'
+import { createLru } from '../async/lru.ts'
+import { singleFlightByKey } from '../async/single-flight.ts'
 import { checkFunctions } from './function-check.ts'
 import type { Program } from './messages.ts'
 import { boundModule, PAGE_BYTES, readModule } from './module.ts'
@@ -12,31 +13,55 @@ import { vetComponent } from './vet.ts'
 
 export interface PreparedProgram {
   readonly program: Program
+  /** The bytes of the component. */
+  readonly bytes: number
   /** The hooks of a module. Those of a script are known when the script has run. */
   readonly hooks: readonly string[] | undefined
 }
 
+export interface ProgramCache {
+  /** Returns the program of a component, and prepares it where the cache lacks it. Rejects with a ComponentError. */
+  prepare(component: ComponentCode): Promise<PreparedProgram>
+  /** Caches a program that a worker is about to get, in case that it was evicted while its task waited. */
+  keep(sha256: string, prepared: PreparedProgram): void
+}
+
+/** The least bytes of the components whose programs are cached: those of four components of the usual limit. */
+const LEAST_CACHED_BYTES = 32 * 1024 * 1024
+/** The bytes that a program takes whatever its size, so that at most 67 small ones are cached by the usual limit. */
+const PROGRAM_BYTES = 512 * 1024
+
 /**
- * Makes a function that prepares the program of a component, and keeps the `most` programs that were used last. Rejects
- * with a ComponentError.
+ * Creates a cache of the programs that were used last. It weighs them by the bytes of their components, since V8 holds
+ * up to 20 bytes for each byte of a module. `onEvict` gets the hash of each component whose program is dropped.
  */
-export function createProgramCache(
-  limits: RuntimeLimits,
-  most: number,
-): (component: ComponentCode) => Promise<PreparedProgram> {
-  const cache = createPromiseCache<PreparedProgram>(most)
-  return (component) => cache.get(component.sha256, () => prepareProgram(component, limits))
+export function createProgramCache(limits: RuntimeLimits, onEvict: (sha256: string) => void): ProgramCache {
+  const size = Math.max(4 * (limits.moduleBytes + PROGRAM_BYTES), LEAST_CACHED_BYTES)
+  const programs = createLru<string, PreparedProgram>(size, ({ bytes }) => bytes + PROGRAM_BYTES)
+  const keep = (sha256: string, prepared: PreparedProgram): void => {
+    for (const evicted of programs.set(sha256, prepared)) onEvict(evicted)
+  }
+  const prepareOnce = singleFlightByKey(
+    ({ sha256 }) => sha256,
+    async (component: ComponentCode) => {
+      const prepared = await prepareProgram(component, limits)
+      keep(component.sha256, prepared)
+      return prepared
+    },
+  )
+  return { prepare: async (component) => programs.get(component.sha256) ?? prepareOnce(component), keep }
 }
 
 async function prepareProgram(component: ComponentCode, limits: RuntimeLimits): Promise<PreparedProgram> {
   const vettedComponent = vetComponent(component, limits)
-  if (vettedComponent.kind === 'javascript') return { program: vettedComponent, hooks: undefined }
+  const size = component.bytes.length
+  if (vettedComponent.kind === 'javascript') return { program: vettedComponent, bytes: size, hooks: undefined }
   const { bytes, outline, hooks, memoryName } = vettedComponent
   await checkFunctions(component.bytes, outline)
   const module = await WebAssembly.compile(bytes).catch((error: unknown) => {
     throw new ComponentError(`The module is not valid: ${(error as Error).message}`, { cause: error })
   })
-  return { program: { kind: 'wasm', module, memoryName }, hooks }
+  return { program: { kind: 'wasm', module, memoryName }, bytes: size, hooks }
 }
 
 /** Compiles QuickJS, which cannot grow beyond what components may have. */

@@ -1,7 +1,13 @@
 /** A worker of the pool with its current task. */
 import type { Worker } from 'node:worker_threads'
-import type { Lru } from '../async/lru.ts'
-import { type AnswerMessage, askHost, type CallMessage, type JobOutcome, type QuestionMessage } from './messages.ts'
+import {
+  type AnswerMessage,
+  askHost,
+  type CallMessage,
+  type ForgetMessage,
+  type JobOutcome,
+  type QuestionMessage,
+} from './messages.ts'
 import type { PreparedProgram } from './programs.ts'
 import type { Host } from './runtime.ts'
 import type { HeldWorker } from './scheduler.ts'
@@ -11,7 +17,7 @@ export interface WorkerTask {
   readonly owner: string
   readonly isBackground: boolean
   readonly component: string
-  readonly program: PreparedProgram['program']
+  readonly prepared: PreparedProgram
   readonly call: CallMessage | undefined
   readonly host: Host | undefined
   readonly deadlineMs: number
@@ -26,8 +32,8 @@ export interface WorkerTask {
 export interface Slot {
   readonly worker: Worker
   readonly signal: Int32Array
-  /** The components that the worker has already. */
-  readonly components: Lru<string, true>
+  /** The components that the worker has already, all of which the cache of programs has. */
+  readonly components: Set<string>
   state: 'starting' | 'idle' | 'busy' | 'gone'
   task: WorkerTask | undefined
   /** The number of tasks that the worker was given, which is also the number of the last. */
@@ -69,7 +75,25 @@ export function computedMs({ since, sleptMs, askedAt }: Slot): number {
 /** Returns an idle worker, preferably one that has the component already; undefined when all are busy. */
 export function findIdle(slots: Iterable<Slot>, component: string): Slot | undefined {
   const idle = [...slots].filter(({ state }) => state === 'idle')
-  return idle.find(({ components }) => components.get(component) !== undefined) ?? idle[0]
+  return idle.find(({ components }) => components.has(component)) ?? idle[0]
+}
+
+/** Notes that the worker of `slot` computes for `task` from now on. */
+export function beginTask(slot: Slot, task: WorkerTask): void {
+  slot.state = 'busy'
+  slot.since = performance.now()
+  slot.askedAt = undefined
+  slot.sleptMs = 0
+  slot.task = task
+  slot.jobs += 1
+  slot.worker.ref()
+}
+
+/** Makes the workers of `slots` drop a component; one that runs it does so afterwards. */
+export function forgetComponent(slots: Iterable<Slot>, component: string): void {
+  for (const { components, worker } of slots) {
+    if (components.delete(component)) worker.postMessage({ forget: component } satisfies ForgetMessage)
+  }
 }
 
 /** Passes a question of the task of `slot` to the engine, and wakes the worker with the answer. */

@@ -12,6 +12,7 @@ import { createHostedCall, type HostedCall } from './hosted-call.ts'
 import { loadScript, type Script } from './javascript.ts'
 import type {
   AnswerMessage,
+  ForgetMessage,
   HostAnswer,
   HostQuestion,
   Job,
@@ -50,14 +51,20 @@ function askEngine(job: number, question: HostQuestion): HostAnswer {
   port.postMessage({ job, question } satisfies QuestionMessage)
   for (;;) {
     const signalBefore = Atomics.load(signal, 0)
-    const reply = receiveMessageOnPort(port) as { message: AnswerMessage } | undefined
+    const reply = receiveMessageOnPort(port) as { message: AnswerMessage | ForgetMessage } | undefined
     if (reply === undefined) Atomics.wait(signal, 0, signalBefore)
+    else if ('forget' in reply.message) forgetComponent(reply.message)
     else if (reply.message.job === job) return unwrapAnswer(reply.message.answer)
   }
 }
 
 function unwrapAnswer(answer: HostAnswer): HostAnswer {
   return typeof answer === 'object' && 'failed' in answer ? trap(answer.failed) : answer
+}
+
+function forgetComponent({ forget }: ForgetMessage): void {
+  programs.delete(forget)
+  components.delete(forget)
 }
 
 function loadComponent(component: string): LoadedComponent {
@@ -107,10 +114,10 @@ function messageOf(error: unknown): string {
 
 // Jobs come to a worker that has said that it is ready.
 void loadRecovery().then((recover) => {
-  port.on('message', (job: Job) => {
-    if (job.forget !== undefined) {
-      programs.delete(job.forget)
-      components.delete(job.forget)
+  port.on('message', (job: Job | ForgetMessage) => {
+    if ('forget' in job) {
+      forgetComponent(job)
+      return
     }
     if (job.program !== undefined) programs.set(job.component, job.program)
     port.postMessage(runJob(job, recover))
