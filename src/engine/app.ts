@@ -7,7 +7,7 @@ import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Authenticate, createAuthenticator } from '../http/api-key.ts'
 import type { App } from '../http/app-type.ts'
 import { addCommonRoutes, COMMON_PATHS } from '../http/common-routes.ts'
-import { hasSeveralHosts } from '../http/host-header.ts'
+import { findHostProblem } from '../http/host-header.ts'
 import { createTokenBucket } from '../http/rate-limit.ts'
 import { createReadinessCheck } from '../http/readiness.ts'
 import { traceRequests } from '../http/request-tracer.ts'
@@ -148,9 +148,8 @@ function isAdministrative({ url, routeOptions }: FastifyRequest): boolean {
 }
 
 function hostProblem(request: IncomingMessage): ProblemResponse | undefined {
-  return hasSeveralHosts(request)
-    ? makeProblem('bad-request', { detail: 'send one Host header, not several' })
-    : undefined
+  const detail = findHostProblem(request)
+  return detail === undefined ? undefined : makeProblem('bad-request', { detail })
 }
 
 function sizeProblem(

@@ -244,11 +244,13 @@ describe('the answers of the engine itself', () => {
     },
   )
 
-  it('400 for a request with several Host headers', async () => {
+  it('400 for a request with several Host headers or none', async () => {
     const port = await listening(await echo())
     for (const target of [`/offchain/${CONTRACT}/`, '/engine', '/%zz']) {
       const answer = await raw(port, `GET ${target} HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n`)
-      expect(answer).toMatch(/^HTTP\/1.1 400 .*x-engine-error: bad-request.*send one Host header/is)
+      expect(answer).toMatch(/^HTTP\/1.1 400 .*x-engine-error: bad-request.*several Host headers; send one/is)
+      const without = await raw(port, `GET ${target} HTTP/1.1\r\nConnection: close\r\n\r\n`)
+      expect(without).toMatch(/^HTTP\/1.1 400 .*x-engine-error: bad-request.*no Host header; send one/is)
     }
   })
 

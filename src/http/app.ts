@@ -14,7 +14,7 @@ import type { App } from './app-type.ts'
 import { limitBodyMemory } from './body-memory.ts'
 import { addCommonRoutes, OPERATION } from './common-routes.ts'
 import { describeBrokenRequest, sendError, toProtocolError } from './error-response.ts'
-import { hasSeveralHosts } from './host-header.ts'
+import { findHostProblem } from './host-header.ts'
 import { describeErrorBehindRefusal, describeRefusalForLog } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
 import { createAllowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
@@ -129,7 +129,7 @@ function addHooks(
   app.addHook('onRequest', (request, reply, done) => {
     addCommonHeaders(request, reply)
     request.sessionId = (request.params as { readonly session_id?: string }).session_id ?? ''
-    refuseSeveralHosts(request)
+    refuseUnclearHost(request)
     // Here and not in a handler for it, which would come after the body was read and refused.
     if (request.is404) {
       answerUnrouted(routes, authenticate, request, reply)
@@ -197,8 +197,9 @@ function isForWallets({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.schema?.tags?.includes(OPERATION) !== true
 }
 
-function refuseSeveralHosts({ raw }: FastifyRequest): void {
-  if (hasSeveralHosts(raw)) refuse('invalid_request', 'the request has several Host headers; send one')
+function refuseUnclearHost({ raw }: FastifyRequest): void {
+  const problem = findHostProblem(raw)
+  if (problem !== undefined) refuse('invalid_request', problem)
 }
 
 function answerUnreadableRequest(
@@ -208,7 +209,7 @@ function answerUnreadableRequest(
 ): void {
   addCommonHeaders(request, reply)
   try {
-    refuseSeveralHosts(request)
+    refuseUnclearHost(request)
     answerUnrouted(routes, authenticate, request, reply)
   } catch (error) {
     answerError(error, log, request, reply)

@@ -53,12 +53,30 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
   reply.code(status).send({ error: error.code, error_description: plainAscii(String(description)), ...members })
 }
 
+const UNREADABLE_REQUEST = {
+  status: 400,
+  title: 'Bad Request',
+  description: 'this is not an HTTP request that can be read',
+}
+/** Maps the code of an error of Node to the answer, where it is more than that the request cannot be read. */
+const BROKEN_REQUESTS: Readonly<Record<string, typeof UNREADABLE_REQUEST>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    title: 'Request Timeout',
+    description: 'the request did not arrive in time',
+  },
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    title: 'Request Header Fields Too Large',
+    description: 'the target and the header fields of the request are too large',
+  },
+}
+
 /** Describes the answer to bytes that are not an HTTP request, or to a request that did not arrive in time. */
 export function describeBrokenRequest({ code }: ConnectionError): ErrorResponse {
-  const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT'
-  const description = isLate ? 'the request did not arrive in time' : 'this is not an HTTP request that can be read'
+  const { description, ...status } = BROKEN_REQUESTS[code] ?? UNREADABLE_REQUEST
   return {
-    ...(isLate ? { status: 408, title: 'Request Timeout' } : { status: 400, title: 'Bad Request' }),
+    ...status,
     headers: { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' },
     body: JSON.stringify({ error: 'invalid_request', error_description: description }),
   }

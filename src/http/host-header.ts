@@ -2,14 +2,18 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * Tests whether a request has several `Host` headers, which a proxy and this service may read differently. RFC 9112
- * section 3.2 asks for a 400.
+ * Returns what is wrong with the `Host` headers of a request: several, which a proxy and this service may read
+ * differently, or none in HTTP/1.1. RFC 9112 section 3.2 asks for a 400.
  */
-export function hasSeveralHosts({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): boolean {
+export function findHostProblem({
+  rawHeaders,
+  httpVersion,
+}: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>): string | undefined {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]
     if (name?.length === 4 && name.toLowerCase() === 'host') count++
   }
-  return count > 1
+  if (count > 1) return 'the request has several Host headers; send one'
+  return count === 0 && httpVersion === '1.1' ? 'the request has no Host header; send one' : undefined
 }

@@ -83,6 +83,15 @@ describe('the frame of a server', () => {
     )
   })
 
+  it.each([
+    ['without a Host header', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['that expects what no server has', 'GET / HTTP/1.1\r\nHost: a\r\nExpect: x\r\nConnection: close\r\n\r\n'],
+  ])('has a service answer a request %s', async (_, request) => {
+    const app = makeServer()
+    app.get('/', () => 'answered')
+    expect(await answerTo(app, [request])).toMatch(/^HTTP\/1\.1 200 .*answered$/s)
+  })
+
   describe('with bytes that are not a request behind others', () => {
     const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
     const post = (body: string) =>

@@ -47,11 +47,12 @@ export interface ErrorResponse {
 /** Makes a server that does not listen yet and has no routes. */
 export function createServer(options: ServerOptions): App {
   const { random, tls, trustedProxies = [], maxHeaderSize, bodyLimit, rewriteUrl, validatorOf } = options
-  const sizes = maxHeaderSize === undefined ? {} : { maxHeaderSize }
+  // A request without a Host header is refused by the service, in its own form.
+  const ofNode = { requireHostHeader: false, ...(maxHeaderSize === undefined ? {} : { maxHeaderSize }) }
   const app = Fastify({
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     ...(rewriteUrl && { rewriteUrl }),
-    ...(tls ? { https: { ...tls, ...sizes, handshakeTimeout: HANDSHAKE_MS } } : { http: sizes }),
+    ...(tls ? { https: { ...tls, ...ofNode, handshakeTimeout: HANDSHAKE_MS } } : { http: ofNode }),
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     requestTimeout: options.requestTimeoutMs,
     keepAliveTimeout: 65_000,
@@ -69,6 +70,8 @@ export function createServer(options: ServerOptions): App {
       options.answerUnreadableRequest(request, reply),
   } as unknown as Parameters<typeof Fastify>[0]) as unknown as App
   watchConnections(app)
+  // An expectation that is none of RFC 9110 is ignored, which its section 10.1.1 allows.
+  app.server.on('checkExpectation', (request, response) => void app.server.emit('request', request, response))
   return app
 }
 
