@@ -60,9 +60,14 @@ function listContracts(chain: Chain, entries: Iterable<ContractEntry>, after: Ad
 type PublicStatus = ReturnType<typeof describeContract>
 
 function shorten({ why, hooks, ...status }: PublicStatus): PublicStatus {
-  const end = (why?.length ?? 0) > MOST_REASON_CHARACTERS ? '…' : ''
-  const shortWhy = why === undefined ? {} : { why: why.slice(0, MOST_REASON_CHARACTERS) + end }
+  const shortWhy = why === undefined ? {} : { why: shortenReason(why) }
   return { ...status, hooks: hooks.slice(0, MOST_HOOKS), ...shortWhy }
+}
+
+/** Cuts a long reason at its end, and inside no character. */
+function shortenReason(why: string): string {
+  if (why.length <= MOST_REASON_CHARACTERS) return why
+  return `${why.slice(0, MOST_REASON_CHARACTERS).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
 /** Formats the address as the tools of its chain do; commands and paths accept either form. */
