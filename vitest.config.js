@@ -58,8 +58,8 @@ export const shared = {
   expect: { poll: { timeout: 300_000 } },
 }
 
-/** Tests wait most of their time, for processes, disks and clocks: some five at a time keep two cores busy. */
-export const WORKERS = Math.max(5, availableParallelism())
+/** Tests wait most of their time, for processes, disks and clocks: some six at a time keep two cores busy. */
+export const WORKERS = Math.max(6, availableParallelism())
 
 /** Begins with the longest files, which would be waited for at the end: what starts processes, and what searches. */
 class LongFirst extends BaseSequencer {

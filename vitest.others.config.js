@@ -3,13 +3,13 @@
  * largest numbers of keys, and the longer forms of the searches.
  */
 import { defineConfig } from 'vitest/config'
-import { OTHERS, shared } from './vitest.config.js'
+import { OTHERS, shared, WORKERS } from './vitest.config.js'
 
 export default defineConfig({
   test: {
     ...shared,
     name: 'others',
-    maxWorkers: 3,
+    maxWorkers: WORKERS,
     reporters: [['default', { summary: false }]],
     globalSetup: ['test/support/others-setup.js', 'test/support/command-setup.ts', 'test/support/component-setup.js'],
     // What else runs on chains runs on the local one by `npm test`, and on a Hardhat node here.
